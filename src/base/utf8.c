@@ -1,0 +1,101 @@
+#include "base/utf8.h"
+
+#include <string.h>
+
+size_t utf8_decode(Str text, uint32_t *out_point)
+{
+    if (text.len == 0) return 0;
+    const unsigned char *s = (const unsigned char *)text.ptr;
+    uint32_t point = s[0];
+    if (point < 0x80) {
+        *out_point = point;
+        return 1;
+    }
+    size_t size = point >= 0xf0 ? 4 : point >= 0xe0 ? 3 : 2;
+    if (point < 0xc2 || point > 0xf4 || text.len < size) return 0;
+    point &= 0x7fu >> size;
+    for (size_t i = 1; i < size; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        point = point << 6 | (s[i] & 0x3fu);
+    }
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    if (point < least[size] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return 0;
+    *out_point = point;
+    return size;
+}
+
+size_t utf8_encode(uint32_t point, char out[4])
+{
+    if (point < 0x80) {
+        out[0] = (char)point;
+        return 1;
+    }
+    if (point < 0x800) {
+        out[0] = (char)(0xc0 | point >> 6);
+        out[1] = (char)(0x80 | (point & 0x3f));
+        return 2;
+    }
+    if (point < 0x10000) {
+        out[0] = (char)(0xe0 | point >> 12);
+        out[1] = (char)(0x80 | (point >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (point & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | point >> 18);
+    out[1] = (char)(0x80 | (point >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (point >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (point & 0x3f));
+    return 4;
+}
+
+size_t utf8_valid_size(Str text)
+{
+    size_t at = 0;
+    while (at < text.len) {
+        uint64_t eight;
+        while (text.len - at >= sizeof eight) {         /* most text is ASCII: eight bytes at a time */
+            memcpy(&eight, text.ptr + at, sizeof eight);
+            if (eight & UINT64_C(0x8080808080808080)) break;
+            at += sizeof eight;
+        }
+        if (at == text.len) break;
+        uint32_t point;
+        size_t size = utf8_decode(str_slice(text, at, text.len), &point);
+        if (size == 0) break;
+        at += size;
+    }
+    return at;
+}
+
+size_t utf8_count(Str text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text.len; i++) count += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* The ranges that terminals draw two columns wide, and those that take none. Coarse on purpose: blocks, not tables of
+ * single characters; what falls between is one column, as for most scripts. */
+static const struct { uint32_t first, last; unsigned char width; } widths[] = {
+    { 0x0300, 0x036f, 0 },  { 0x1100, 0x115f, 2 },   { 0x200b, 0x200f, 0 },   { 0x20d0, 0x20ff, 0 },
+    { 0x2e80, 0x303e, 2 },  { 0x3041, 0x33ff, 2 },   { 0x3400, 0x4dbf, 2 },   { 0x4e00, 0x9fff, 2 },
+    { 0xa000, 0xa4cf, 2 },  { 0xac00, 0xd7a3, 2 },   { 0xf900, 0xfaff, 2 },   { 0xfe00, 0xfe0f, 0 },
+    { 0xfe20, 0xfe2f, 0 },  { 0xfe30, 0xfe4f, 2 },   { 0xff00, 0xff60, 2 },   { 0xffe0, 0xffe6, 2 },
+    { 0x1f300, 0x1f64f, 2 }, { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
+};
+
+size_t utf8_width(Str text)
+{
+    size_t width = 0;
+    for (size_t at = 0; at < text.len;) {
+        uint32_t point = 0;
+        size_t size = utf8_decode(str_slice(text, at, text.len), &point);
+        if (size == 0) size = 1;
+        at += size;
+        unsigned char columns = 1;
+        for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+            if (point >= widths[i].first && point <= widths[i].last) columns = widths[i].width;
+        width += columns;
+    }
+    return width;
+}
