@@ -5,13 +5,18 @@
  *
  * Owns:   its blocks, until arena_deinit().
  * Fails:  arena_alloc() never returns NULL: sizes were bounded at the door, and a machine out of memory stops the
- *         process (the ledger makes that safe). arena_try() is for sizes that input decides: it returns NULL once the
- *         arena's own limit is reached, which the caller turns into ERR_LIMIT.
- * Bounds: size_max of arena_init(); SIZE_MAX means none.     Thread: one at a time.
+ *         process (the ledger makes that safe). Where input decides the size, arena_try() returns NULL once the arena's
+ *         own limit is reached, or arena_fits() is asked before; the caller turns that into ERR_LIMIT.
+ * Bounds: size_max of arena_init(), block headers included; SIZE_MAX means none.     Thread: one at a time.
+ *
+ * Under AddressSanitizer what was not given out is poisoned: reading past an allocation, or after arena_reset(), stops
+ * the test.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/str.h"
@@ -30,10 +35,15 @@ void arena_deinit(Arena *arena);
 
 void *arena_alloc(Arena *arena, size_t size);                       /* zeroed, aligned for any type */
 void *arena_try(Arena *arena, size_t size);                         /* the same, or NULL beyond size_max */
+bool  arena_fits(const Arena *arena, size_t size);                  /* one allocation of that size would succeed */
+/* Neither zeroed nor aligned: for text that the caller writes at once. */
+char *arena_bytes(Arena *arena, size_t size);
 /* An array grown to twice its capacity, the old one left to the arena; sets *capacity. */
 void *arena_grow(Arena *arena, void *items, size_t item_size, size_t count, size_t *capacity);
+void *arena_copy_items(Arena *arena, const void *items, size_t size);   /* aligned for any type */
 Str arena_copy(Arena *arena, Str text);                             /* bytes copied, and a NUL behind them */
 Str arena_format(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+Str arena_format_args(Arena *arena, const char *format, va_list args);      /* the same for functions of many arguments */
 
 #define ARENA_NEW(arena, Type) ((Type *)arena_alloc(arena, sizeof(Type)))
 #define ARENA_ARRAY(arena, Type, count) ((Type *)arena_alloc(arena, sizeof(Type) * (count)))

@@ -65,12 +65,6 @@ void buf_text(Buf *buf, const char *text)
     buf_bytes(buf, text, strlen(text));
 }
 
-void buf_char(Buf *buf, char c)
-{
-    if (!buf_reserve(buf, 1)) return;
-    buf->ptr[buf->len++] = c;
-}
-
 void buf_repeat(Buf *buf, char c, size_t count)
 {
     if (count == 0 || !buf_reserve(buf, count)) return;

@@ -30,12 +30,18 @@ void buf_clear(Buf *buf);               /* empty again, overflow forgotten, memo
 void buf_bytes(Buf *buf, const void *bytes, size_t size);
 void buf_str(Buf *buf, Str str);
 void buf_text(Buf *buf, const char *text);
-void buf_char(Buf *buf, char c);
 void buf_repeat(Buf *buf, char c, size_t count);
 void buf_u64(Buf *buf, uint64_t number);
 void buf_i64(Buf *buf, int64_t number);
 void buf_hex(Buf *buf, const uint8_t *bytes, size_t size);
 void buf_format(Buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Printers write one character at a time: the usual case stays in the caller. */
+static inline void buf_char(Buf *buf, char c)
+{
+    if (buf->len < buf->capacity && !buf->overflowed) buf->ptr[buf->len++] = c;
+    else buf_bytes(buf, &c, 1);
+}
 
 static inline bool buf_overflowed(const Buf *buf) { return buf->overflowed; }
 static inline Str  buf_peek(const Buf *buf) { return (Str){ buf->ptr, buf->len }; }

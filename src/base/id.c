@@ -5,6 +5,10 @@
 /* In the order of their bytes: numbers written with these digits sort as text the way they sort as numbers. */
 static const char alphabet[64 + 1] = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
 
+/* Added to the time of a run id. Without it every millisecond before the year 2109 would begin with '-', and a command
+ * line would take the id for an option; with it they begin with 'A', and the order stays as it is until the year 9356. */
+#define TIME_OFFSET (UINT64_C(11) << 42)
+
 Id id_make(const uint8_t random[ID_SIZE])
 {
     Id id = { 0 };
@@ -15,7 +19,8 @@ Id id_make(const uint8_t random[ID_SIZE])
 Id id_make_run(uint64_t now_ms, const uint8_t random[ID_SIZE])
 {
     Id id = id_make(random);
-    for (unsigned i = ID_TIME_SIZE; i-- > 0; now_ms >>= 6) id.text[i] = alphabet[now_ms & 63];
+    uint64_t time = now_ms + TIME_OFFSET;
+    for (unsigned i = ID_TIME_SIZE; i-- > 0; time >>= 6) id.text[i] = alphabet[time & 63];
     return id;
 }
 

@@ -21,17 +21,66 @@
 
 /* --- JSON Schema ------------------------------------------------------------------------------------------------- */
 #define SCHEMA_NODE_COUNT_MAX   (1u << 16)       /* subschemas of one document */
-#define SCHEMA_DEPTH_MAX        256u             /* subschemas applied inside one another while validating */
-#define SCHEMA_STEP_COUNT_MAX   (1u << 26)       /* keyword evaluations for one instance: stops exponential schemas */
+#define SCHEMA_RESOURCE_COUNT_MAX 1024u          /* of these, the ones with an $id of their own */
+#define SCHEMA_STRAY_COUNT_MAX  256u             /* references to places that no keyword makes a subschema */
+#define SCHEMA_REF_SIZE_MAX     4096u            /* one $id or $ref, as written and as resolved */
+#define SCHEMA_WEIGHT_MAX       (1u << 22)       /* keywords, names and constants of one document, 64 bytes of text as one */
+#define SCHEMA_DEPTH_MAX        2048u            /* subschemas applied inside one another: a $ref counts one, an item too */
+#define SCHEMA_STEP_COUNT_MAX   (1u << 26)       /* subschemas and keywords applied to one instance: stops exponential ones */
+#define SCHEMA_MARK_COUNT_MAX   (1u << 27)       /* items and members noted for unevaluated* at one time: 16 MB of bits */
 #define SCHEMA_ERROR_COUNT_MAX  64u              /* violations reported for one instance */
+#define SCHEMA_PATTERN_SIZE_MAX (32u << 20)      /* memory of all compiled regular expressions of one document */
+#define DIVISOR_DIGIT_COUNT_MAX 1024u            /* significant digits of a multipleOf */
 #define PATTERN_SIZE_MAX        4096u            /* one regular expression */
-#define PATTERN_STEP_COUNT_MAX  (1u << 20)       /* backtracking steps of one match */
+#define PATTERN_DEPTH_MAX       200u             /* groups inside one another */
+#define PATTERN_STEP_COUNT_MAX  (1u << 20)       /* steps of one match, and beside these: */
+#define PATTERN_STEP_BYTE       8u               /* so many for each byte of the text, since a scan grows with it */
+#define PATTERN_MEMORY_SIZE_MAX (32u << 20)      /* what one match may remember to come back to */
+
+/* --- Rego: reading ----------------------------------------------------------------------------------------------- */
+#define REGO_TEXT_SIZE_MAX      (8u << 20)       /* one module or query; larger tables are data, not policy */
+#define REGO_DEPTH_MAX          512u             /* terms and bodies inside one another, chains of operators counted too */
+#define REGO_ERROR_COUNT_MAX    64u              /* reported for one module; the rest are counted */
+#define REGO_SCAN_FACTOR        32u              /* tokens read for each byte of text: backtracking stays linear */
+#define REGO_YAML_NODE_COUNT_MAX (1u << 20)      /* of one YAML text, aliases counted as what they stand for */
+#define REGO_HINT_SIZE_MAX      512u             /* the advice behind one message */
+
+/* --- Rego: evaluating -------------------------------------------------------------------------------------------- */
+#define REGO_VALUE_SIZE_MAX     (256u << 20)     /* one string or container that a builtin makes */
+#define REGO_BYTES_PER_STEP     64u              /* of text read or written for one step of the budget */
+#define REGO_PATH_COUNT_MAX     512u             /* keys of the path of a package and rule */
+#define REGO_RULE_COUNT_MAX     (1u << 20)       /* of one policy */
+#define REGO_REGISTER_COUNT_MAX (1u << 20)       /* values that one rule holds at a time */
+#define REGO_STEP_COUNT_DEFAULT (UINT64_C(1) << 28)     /* instructions of one evaluation: some seconds */
+#define REGO_EVAL_SIZE_DEFAULT  (256u << 20)     /* memory of one evaluation */
+#define REGO_CALL_DEPTH_MAX     4096u            /* rules and nested bodies inside one another: 2 MB of the thread's stack */
+#define FORMAT_WIDTH_MAX        1000000          /* width or precision of a verb of sprintf */
+
+#define BUILTIN_CACHE_COUNT_MAX 1024u            /* compiled patterns and the like that one thread keeps ... */
+#define BUILTIN_CACHE_SIZE_MAX  (16u << 20)      /* ... and their memory, before all is forgotten */
+
+/* --- regular expressions of policies ------------------------------------------------------------------------------ */
+#define REGEX_PATTERN_SIZE_MAX  (256u * 1024)    /* long lists of names joined by bars are a use of patterns */
+#define REGEX_REPEAT_COUNT_MAX  1000             /* RE2's, nested repetitions multiplied */
+#define REGEX_NODE_HEIGHT_MAX   1000u            /* RE2's; bounds the recursion of the compiler */
+#define REGEX_GROUP_COUNT_MAX   1000u
+#define REGEX_PROGRAM_COUNT_MAX (1u << 18)       /* instructions; 3 MB */
+#define REGEX_SLOT_COUNT_MAX    (1u << 22)       /* instructions times group ends: 32 MB of working memory */
+#define REGEX_STATE_COUNT_MAX   2048u            /* states kept at a time for answering yes or no ... */
+#define REGEX_STATE_SIZE_MAX    (512u * 1024)    /* ... and what their tables may take */
+#define REGEX_CLASS_COUNT_MAX   512u             /* kinds of characters that states tell apart; else they are not used */
+
+/* --- keys, certificates and tokens of policies -------------------------------------------------------------------- */
+#define CRYPTO_INTEGER_SIZE_MAX 2048u            /* bytes of one number in a key or certificate: 16,384 bits */
+#define CRYPTO_CERTIFICATE_COUNT_MAX 256u        /* certificates or keys in one text */
+#define TOKEN_NESTING_MAX       8u               /* JSON Web Tokens inside one another */
 
 /* --- definitions ------------------------------------------------------------------------------------------------- */
 #define DEFINITION_SIZE_MAX     (64u << 20)      /* one file: a 100,000-step workflow is about 15 MB of YAML */
 #define DEFINITION_DEPTH_MAX    128u             /* nesting of one file; a step tree uses two levels a step */
 #define DEFINITION_NODE_COUNT_MAX (1u << 24)     /* nodes of one file, aliases counted as what they stand for */
 #define DIAGNOSTIC_COUNT_MAX    1000u            /* reported for one file; the rest are counted */
+#define PRODUCTION_NAMED_COUNT_MAX 3u            /* tasks named in one piece of evidence; the rest are counted */
 #define NAME_SIZE_MAX           128u             /* names of workflows, jobs, tasks, artifacts, signals, params, labels */
 #define TEXT_SIZE_MAX           (16u * 1024)     /* a description, a message, a label's value */
 #define CONDITION_SIZE_MAX      (8u * 1024)      /* one condition */
@@ -42,10 +91,34 @@
 #define ITERATION_COUNT_MAX     100000u          /* of one guarded cycle */
 #define DURATION_MS_MAX         (INT64_C(1000) * 60 * 60 * 24 * 3660)   /* ten years */
 
+/* --- dispatch ---------------------------------------------------------------------------------------------------- */
+#define COOPERATIVE_COUNT_DEFAULT 2              /* cooperative sub-routines beside a primary: sizes the spawn budget */
+
+/* --- drawing ----------------------------------------------------------------------------------------------------- */
+#define DRAW_WIDTH_DEFAULT      80u              /* columns of a drawing as text */
+#define DRAW_WIDTH_MIN          24u              /* a box with a short name still fits */
+#define DRAW_WIDTH_MAX          1000u
+#define DRAW_BOX_COUNT_MAX      250u             /* boxes drawn as text; more are listed */
+#define DRAW_LIST_COUNT_MAX     1000u            /* jobs listed; of a larger plan ... */
+#define DRAW_LIST_HEAD_COUNT    100u             /* ... so many, and the rest are counted */
+#define DRAW_ROW_COUNT_MAX      40u              /* tasks shown in one box */
+#define DRAW_NEED_COUNT_MAX     20u              /* needs listed for one job */
+#define DRAW_LABEL_SIZE_MAX     256u             /* keys of cases joined on one edge */
+#define DRAW_CELL_COUNT_MAX     (1u << 22)       /* characters of a drawing as text: 64 MB while it is made */
+#define DRAW_SVG_COUNT_MAX      2000u            /* boxes of a picture; a browser still shows them at once */
+#define REDUCE_STEP_COUNT_MAX   (1u << 23)       /* edges followed to find those that say nothing new */
+#define LAYOUT_VERTEX_COUNT_MAX (1u << 14)       /* boxes, labels, and turns of long edges */
+#define LAYOUT_SWEEP_COUNT      16u              /* rounds that look for fewer crossings */
+#define LAYOUT_EXCHANGE_COUNT   4u               /* in each of these, rounds that exchange neighbours */
+#define LAYOUT_EXCHANGE_PAIR_COUNT_MAX 1024u     /* pairs of edges compared for one exchange; beyond, it is not tried */
+#define LAYOUT_ALIGN_COUNT      8u               /* rounds that straighten edges */
+
 /* --- ids --------------------------------------------------------------------------------------------------------- */
 #define ID_SIZE                 21u              /* characters of a public id */
 #define ID_TIME_SIZE            8u               /* of these, the leading ones of a run id that hold milliseconds */
 
+static_assert(JSON_DEPTH_MAX >= REGO_DEPTH_MAX, "a constant term must be possible as a value");
+static_assert(SCHEMA_DEPTH_MAX >= 2 * JSON_DEPTH_MAX, "a recursive schema must reach the bottom of any instance");
 static_assert(JSON_DEPTH_MAX >= DEFINITION_DEPTH_MAX, "a definition's values must be printable as JSON");
 
 #endif

@@ -20,10 +20,15 @@ const char *status_name(Status status)
     return (unsigned)status < STATUS_COUNT ? status_names[status] : "unknown";
 }
 
-/* A reason that was cut says so; a reader would otherwise take the fragment for the whole. */
+/* A reason that was cut says so; a reader would otherwise take the fragment for the whole. The cut is made before a
+ * character, never inside one: the text ends up in JSON, which has to be UTF-8. */
 static void mark_cut(char *text, int wanted)
 {
-    if (wanted >= (int)ERROR_TEXT_SIZE) memcpy(text + ERROR_TEXT_SIZE - 4, "...", 4);
+    static const char mark[] = "...";
+    if (wanted < (int)ERROR_TEXT_SIZE) return;
+    size_t at = ERROR_TEXT_SIZE - sizeof mark;
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80) at--;
+    memcpy(text + at, mark, sizeof mark);
 }
 
 static Status error_write(Error *err, Status status, uint32_t line, uint32_t column, const char *format, va_list args)

@@ -7,13 +7,6 @@ Str str_of(const char *text)
     return (Str){ text, text ? strlen(text) : 0 };
 }
 
-Str str_slice(Str str, size_t from, size_t to)
-{
-    if (to > str.len) to = str.len;
-    if (from > to) from = to;
-    return (Str){ str.ptr ? str.ptr + from : NULL, to - from };
-}
-
 bool str_is(Str a, Str b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
@@ -27,6 +20,8 @@ bool str_is_text(Str a, const char *text)
 int str_compare(Str a, Str b)
 {
     size_t shared = a.len < b.len ? a.len : b.len;
+    if (shared && a.ptr[0] != b.ptr[0])         /* most names differ in their first byte: no call for them */
+        return (unsigned char)a.ptr[0] - (unsigned char)b.ptr[0];
     int order = shared ? memcmp(a.ptr, b.ptr, shared) : 0;
     if (order) return order;
     return (a.len > b.len) - (a.len < b.len);

@@ -24,7 +24,13 @@ typedef struct Str {
 #define STR_ARG(str) (int)(str).len, (str).ptr
 
 Str str_of(const char *text);                       /* up to the NUL; a null pointer gives an empty slice */
-Str str_slice(Str str, size_t from, size_t to);     /* bytes from..to, both clipped to the slice */
+/* Bytes from..to, both clipped to the slice. */
+static inline Str str_slice(Str str, size_t from, size_t to)
+{
+    if (to > str.len) to = str.len;
+    if (from > to) from = to;
+    return (Str){ str.ptr ? str.ptr + from : NULL, to - from };
+}
 
 bool str_is(Str a, Str b);
 bool str_is_text(Str a, const char *text);

@@ -2,24 +2,34 @@
 
 #include <string.h>
 
+/* The size of the well-formed sequence that begins with a byte above 0x7f, or 0. Only the second byte has bounds that
+ * depend on the first: they exclude overlong forms, surrogates and what lies above U+10FFFF. */
+static inline size_t sequence_size(const unsigned char *s, size_t left)
+{
+    unsigned char lead = s[0];
+    if (lead < 0xc2 || lead > 0xf4) return 0;
+    size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (left < size) return 0;
+    unsigned char least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    unsigned char most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (s[1] < least || s[1] > most) return 0;
+    if (size > 2 && (s[2] & 0xc0) != 0x80) return 0;
+    if (size > 3 && (s[3] & 0xc0) != 0x80) return 0;
+    return size;
+}
+
 size_t utf8_decode(Str text, uint32_t *out_point)
 {
     if (text.len == 0) return 0;
     const unsigned char *s = (const unsigned char *)text.ptr;
-    uint32_t point = s[0];
-    if (point < 0x80) {
-        *out_point = point;
+    if (s[0] < 0x80) {
+        *out_point = s[0];
         return 1;
     }
-    size_t size = point >= 0xf0 ? 4 : point >= 0xe0 ? 3 : 2;
-    if (point < 0xc2 || point > 0xf4 || text.len < size) return 0;
-    point &= 0x7fu >> size;
-    for (size_t i = 1; i < size; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
-        point = point << 6 | (s[i] & 0x3fu);
-    }
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    if (point < least[size] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return 0;
+    size_t size = sequence_size(s, text.len);
+    if (size == 0) return 0;
+    uint32_t point = s[0] & (0x7fu >> size);
+    for (size_t i = 1; i < size; i++) point = point << 6 | (s[i] & 0x3fu);
     *out_point = point;
     return size;
 }
@@ -50,19 +60,21 @@ size_t utf8_encode(uint32_t point, char out[4])
 
 size_t utf8_valid_size(Str text)
 {
+    const unsigned char *s = (const unsigned char *)text.ptr;
     size_t at = 0;
     while (at < text.len) {
         uint64_t eight;
         while (text.len - at >= sizeof eight) {         /* most text is ASCII: eight bytes at a time */
-            memcpy(&eight, text.ptr + at, sizeof eight);
+            memcpy(&eight, s + at, sizeof eight);
             if (eight & UINT64_C(0x8080808080808080)) break;
             at += sizeof eight;
         }
-        if (at == text.len) break;
-        uint32_t point;
-        size_t size = utf8_decode(str_slice(text, at, text.len), &point);
-        if (size == 0) break;
-        at += size;
+        while (at < text.len && s[at] < 0x80) at++;
+        while (at < text.len && s[at] >= 0x80) {        /* and other scripts come in runs */
+            size_t size = sequence_size(s + at, text.len - at);
+            if (size == 0) return at;
+            at += size;
+        }
     }
     return at;
 }
@@ -81,7 +93,7 @@ static const struct { uint32_t first, last; unsigned char width; } widths[] = {
     { 0x2e80, 0x303e, 2 },  { 0x3041, 0x33ff, 2 },   { 0x3400, 0x4dbf, 2 },   { 0x4e00, 0x9fff, 2 },
     { 0xa000, 0xa4cf, 2 },  { 0xac00, 0xd7a3, 2 },   { 0xf900, 0xfaff, 2 },   { 0xfe00, 0xfe0f, 0 },
     { 0xfe20, 0xfe2f, 0 },  { 0xfe30, 0xfe4f, 2 },   { 0xff00, 0xff60, 2 },   { 0xffe0, 0xffe6, 2 },
-    { 0x1f300, 0x1f64f, 2 }, { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
+    { 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 }, { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
 };
 
 size_t utf8_width(Str text)

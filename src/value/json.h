@@ -6,6 +6,7 @@
  *   - of members with equal names the last one counts (sinks that want to refuse them see both);
  *   - an escaped surrogate without its partner is refused, since no UTF-8 text can hold it;
  *   - numbers are kept exactly; an exponent beyond NUMBER_EXPONENT_MAX is refused.
+ * How a text is cut into pieces has no influence on what comes out, the place and text of an error included.
  *
  * Owns:   a JsonReader owns the piece of a token that was cut; values live in the arena given.
  * Fails:  ERR_INVALID with line and column of the first character that is wrong; ERR_LIMIT beyond depth or size.
@@ -30,7 +31,7 @@ typedef enum JsonStyle {
 } JsonStyle;
 
 /* Writes the value; numbers as they were written. ERR_INVALID where it holds a set or a key that is no string, ERR_LIMIT
- * where the buffer is too small. */
+ * where the buffer is too small or the value too deep to be read again; what the buffer holds is of no use then. */
 MUST_USE Status json_print(Buf *buf, Value value, JsonStyle style, Error *err);
 void json_print_string(Buf *buf, Str text);         /* quoted and escaped */
 
@@ -72,14 +73,15 @@ typedef struct JsonReader {
     JsonOptions options;
     uint8_t expect;                 /* what may come next */
     uint8_t mode;                   /* inside which kind of token, if any */
-    bool escaped;                   /* inside a string: the last byte was an open backslash */
-    bool is_key;                    /* the string under way is a member's name */
+    bool is_key;                    /* the string under way is a member's name; */
+    bool escaped;                   /* its last byte was an open backslash; */
+    bool has_special;               /* it has backslashes or control characters; */
+    uint64_t bits;                  /* the bits of its other bytes: whether all are ASCII */
     uint32_t depth;
     uint64_t is_object[JSON_DEPTH_MAX / 64];    /* a bit for each open container */
     uint64_t offset;                /* bytes seen before the present piece */
-    uint32_t line, column;          /* of the next character */
-    uint32_t token_line, token_column;
-    uint64_t token_offset;
+    uint32_t line, column;          /* of the next character, or of the first one of the token under way */
+    uint64_t token_offset;          /* of that token's first byte */
     Buf cut;                        /* the part of a token that earlier pieces held */
     Buf decoded;                    /* a string whose escapes were replaced */
 } JsonReader;
@@ -89,13 +91,14 @@ void json_reader_deinit(JsonReader *reader);
 MUST_USE Status json_reader_feed(JsonReader *reader, Str piece, Error *err);
 MUST_USE Status json_reader_end(JsonReader *reader, Error *err);     /* the text is over: is it whole? */
 
-/* The sink that makes a value. */
+/* The sink that makes a value. It refuses with ERR_LIMIT what does not fit a limited arena. */
 typedef struct JsonBuilder {
     Arena *arena;
     Value *stack;                   /* values not yet in a container; each open one begins with its mark */
     size_t count, capacity;
     size_t *marks;
     size_t mark_count, mark_capacity;
+    Arena scratch;                  /* for sorting large objects */
 } JsonBuilder;
 
 void     json_builder_init(JsonBuilder *builder, Arena *arena);

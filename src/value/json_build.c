@@ -1,5 +1,5 @@
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "value/json.h"
@@ -8,12 +8,14 @@
 void json_builder_init(JsonBuilder *builder, Arena *arena)
 {
     *builder = (JsonBuilder){ .arena = arena };
+    arena_init(&builder->scratch, SIZE_MAX);
 }
 
 void json_builder_deinit(JsonBuilder *builder)
 {
     free(builder->stack);
     free(builder->marks);
+    arena_deinit(&builder->scratch);
     *builder = (JsonBuilder){ 0 };
 }
 
@@ -32,25 +34,45 @@ static void push(JsonBuilder *builder, Value value)
     builder->stack[builder->count++] = value;
 }
 
-/* A container is made when it closes: its items are known then, and take exactly the space they need. */
+/* A container is made when it closes: its items are known then, and take exactly the space they need. An object is
+ * sorted where it stands on the stack, since a member is the two values that were pushed for it. */
 static Value close_array(JsonBuilder *builder, const Value *items, size_t count)
 {
-    Value *copy = ARENA_ARRAY(builder->arena, Value, count);
-    if (count) memcpy(copy, items, count * sizeof *items);
-    return value_array(copy, (uint32_t)count);
+    return value_array(arena_copy_items(builder->arena, items, count * sizeof *items), (uint32_t)count);
 }
 
-static Value close_object(JsonBuilder *builder, const Value *pairs, size_t count)
+static Value close_object(JsonBuilder *builder, Value *pairs, size_t count)
 {
-    Member *members = ARENA_ARRAY(builder->arena, Member, count);
-    for (size_t i = 0; i < count; i++) members[i] = (Member){ pairs[2 * i], pairs[2 * i + 1] };
-    return value_object(builder->arena, members, (uint32_t)count);
+    Value object = value_object(&builder->scratch, (Member *)(void *)pairs, (uint32_t)count);
+    arena_reset(&builder->scratch);
+    object.members = arena_copy_items(builder->arena, object.members, object.count * sizeof *object.members);
+    return object;
+}
+
+static_assert(sizeof(Member) == 2 * sizeof(Value), "a member is its key and its value side by side");
+
+static Value close_container(JsonBuilder *builder, bool is_object)
+{
+    size_t mark = builder->marks[--builder->mark_count];
+    size_t count = builder->count - mark;
+    Value *items = count ? builder->stack + mark : NULL;
+    builder->count = mark;
+    return is_object ? close_object(builder, items, count / 2) : close_array(builder, items, count);
+}
+
+/* The most that the token may take of the arena, in one allocation. */
+static size_t token_size(const JsonBuilder *builder, const JsonEvent *event)
+{
+    bool is_end = event->token == JSON_ARRAY_END || event->token == JSON_OBJECT_END;
+    return is_end ? (builder->count - builder->marks[builder->mark_count - 1]) * sizeof(Value) : event->text.len + 1;
 }
 
 static Status build(void *context, const JsonEvent *event, Error *err)
 {
-    (void)err;
     JsonBuilder *builder = context;
+    if (!arena_fits(builder->arena, token_size(builder, event)))
+        return error_at(err, ERR_LIMIT, event->line, event->column, "the values read so far exceed %zu bytes of memory",
+                        builder->arena->size_max);
     Value value = value_null();
     switch (event->token) {
     case JSON_NULL:
@@ -72,14 +94,9 @@ static Status build(void *context, const JsonEvent *event, Error *err)
         builder->marks[builder->mark_count++] = builder->count;
         return OK;
     case JSON_ARRAY_END:
-    case JSON_OBJECT_END: {
-        size_t mark = builder->marks[--builder->mark_count];
-        size_t count = builder->count - mark;
-        if (event->token == JSON_ARRAY_END) value = close_array(builder, builder->stack + mark, count);
-        else value = close_object(builder, builder->stack + mark, count / 2);
-        builder->count = mark;
+    case JSON_OBJECT_END:
+        value = close_container(builder, event->token == JSON_OBJECT_END);
         break;
-    }
     }
     push(builder, value);
     return OK;

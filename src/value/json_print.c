@@ -3,30 +3,34 @@
 #include "base/check.h"
 #include "value/canonical.h"
 #include "value/json.h"
+#include "value/json_scan.h"
 #include "value/number.h"
 
 /* The short escapes of RFC 8259, the ones RFC 8785 demands; other control characters are written as \u00xx. */
-void json_print_string(Buf *buf, Str text)
+static void print_escape(Buf *buf, unsigned char c)
 {
     static const char short_escapes[32] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
-    buf_char(buf, '"');
-    size_t from = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        if (c >= 0x20 && c != '"' && c != '\\') continue;
-        buf_bytes(buf, text.ptr + from, i - from);
-        from = i + 1;
-        buf_char(buf, '\\');
-        if (c >= 0x20) {
-            buf_char(buf, (char)c);
-        } else if (short_escapes[c]) {
-            buf_char(buf, short_escapes[c]);
-        } else {
-            buf_text(buf, "u00");
-            buf_hex(buf, &c, 1);
-        }
+    buf_char(buf, '\\');
+    if (c >= 0x20) {
+        buf_char(buf, (char)c);
+    } else if (short_escapes[c]) {
+        buf_char(buf, short_escapes[c]);
+    } else {
+        buf_str(buf, STR("u00"));
+        buf_hex(buf, &c, 1);
     }
-    if (text.len > from) buf_bytes(buf, text.ptr + from, text.len - from);
+}
+
+void json_print_string(Buf *buf, Str text)
+{
+    uint64_t bits = 0;
+    buf_char(buf, '"');
+    for (size_t at = 0; at < text.len;) {
+        size_t from = at;
+        at = json_plain_end(text, at, &bits);
+        buf_bytes(buf, text.ptr + from, at - from);
+        if (at < text.len) print_escape(buf, (unsigned char)text.ptr[at++]);
+    }
     buf_char(buf, '"');
 }
 
@@ -138,18 +142,18 @@ static Status print_object(const Printer *printer, Value object, uint32_t depth,
 
 static Status print_value(const Printer *printer, Value value, uint32_t depth, Error *err)
 {
-    if (depth > JSON_DEPTH_MAX)
-        return error_set(err, ERR_LIMIT, "a value nests deeper than JSON_DEPTH_MAX (%u)", JSON_DEPTH_MAX);
+    bool is_container = value.kind == VALUE_ARRAY || value.kind == VALUE_OBJECT;
+    if (is_container && depth == JSON_DEPTH_MAX)
+        return error_set(err, ERR_LIMIT, "a value nests deeper than JSON_DEPTH_MAX, %u levels", JSON_DEPTH_MAX);
     switch ((ValueKind)value.kind) {
     case VALUE_NULL:
-        buf_text(printer->buf, "null");
+        buf_str(printer->buf, STR("null"));
         return OK;
     case VALUE_BOOL:
-        buf_text(printer->buf, value.count ? "true" : "false");
+        buf_str(printer->buf, value.count ? STR("true") : STR("false"));
         return OK;
     case VALUE_INT:
-        if (printer->canonical) number_print_canonical(printer->buf, value);
-        else buf_i64(printer->buf, value.integer);
+        buf_i64(printer->buf, value.integer);
         return OK;
     case VALUE_DECIMAL:
         if (printer->canonical) number_print_canonical(printer->buf, value);

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "value/json.h"
+#include "value/json_scan.h"
 #include "value/number.h"
 
 /* What may come next. */
@@ -48,9 +49,11 @@ void json_reader_deinit(JsonReader *reader)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------ */
 
+/* Tells the sink of a token and steps over it. No token spans lines. */
 static Status emit(JsonReader *reader, JsonToken token, Str text, uint32_t width, Error *err)
 {
-    JsonEvent event = { token, text, reader->token_line, reader->token_column, width, reader->token_offset };
+    JsonEvent event = { token, text, reader->line, reader->column, width, reader->token_offset };
+    reader->column += width;
     return reader->sink.event(reader->sink.context, &event, err);
 }
 
@@ -65,20 +68,27 @@ static void expect_after_value(JsonReader *reader)
     reader->expect = reader->depth ? EXPECT_COMMA_OR_END : EXPECT_NOTHING;
 }
 
+/* A byte order mark may be cut anywhere, so the hint rests on its first byte alone. */
+static const char *unexpected_hint(const JsonReader *reader, char c)
+{
+    bool may_be_mark = c == '\xef' || c == '\xfe' || c == '\xff';
+    return reader->token_offset == 0 && may_be_mark ? ", perhaps a byte order mark, which JSON does not allow" : "";
+}
+
 static Status unexpected(const JsonReader *reader, char c, Error *err)
 {
     const char *wanted = expectations[reader->expect];
     if (c > ' ' && c < 127)
         return error_at(err, ERR_INVALID, reader->line, reader->column, "expected %s, found '%c'", wanted, c);
-    return error_at(err, ERR_INVALID, reader->line, reader->column, "expected %s, found byte 0x%02x", wanted,
-                    (unsigned char)c);
+    return error_at(err, ERR_INVALID, reader->line, reader->column, "expected %s, found byte 0x%02x%s", wanted,
+                    (unsigned char)c, unexpected_hint(reader, c));
 }
 
 static Status open_container(JsonReader *reader, bool is_object, Error *err)
 {
     if (reader->depth == reader->options.depth_max)
-        return error_at(err, ERR_LIMIT, reader->line, reader->column,
-                        "arrays and objects nest deeper than JSON_DEPTH_MAX (%u)", reader->options.depth_max);
+        return error_at(err, ERR_LIMIT, reader->line, reader->column, "arrays and objects nest deeper than %s%u levels",
+                        reader->options.depth_max == JSON_DEPTH_MAX ? "JSON_DEPTH_MAX, " : "", reader->options.depth_max);
     uint64_t bit = UINT64_C(1) << (reader->depth % 64);
     if (is_object) reader->is_object[reader->depth / 64] |= bit;
     else reader->is_object[reader->depth / 64] &= ~bit;
@@ -91,17 +101,18 @@ static Status close_container(JsonReader *reader, bool is_object, Error *err)
 {
     bool may_end = reader->expect == EXPECT_COMMA_OR_END
                 || reader->expect == (is_object ? EXPECT_KEY_OR_END : EXPECT_VALUE_OR_END);
-    if (!may_end || !reader->depth || in_object(reader) != is_object) return unexpected(reader, is_object ? '}' : ']', err);
+    if (!may_end || !reader->depth || in_object(reader) != is_object)
+        return unexpected(reader, is_object ? '}' : ']', err);
     Status status = emit(reader, is_object ? JSON_OBJECT_END : JSON_ARRAY_END, STR(""), 1, err);
     reader->depth--;
     expect_after_value(reader);
     return status;
 }
 
-static Status string_error(const JsonReader *reader, Str raw, size_t at, Status status, const char *what, Error *err)
+static Status string_error(const JsonReader *reader, Str raw, size_t at, const char *what, Error *err)
 {
-    uint32_t column = reader->token_column + 1 + (uint32_t)utf8_count(str_slice(raw, 0, at));
-    return error_at(err, status, reader->token_line, column, "%s", what);
+    uint32_t column = reader->column + 1 + (uint32_t)utf8_count(str_slice(raw, 0, at));
+    return error_at(err, ERR_INVALID, reader->line, column, "%s", what);
 }
 
 static int hex4(Str raw, size_t at)
@@ -128,9 +139,9 @@ static Status decode_escape(JsonReader *reader, Str raw, size_t *at, Error *err)
         (*at)++;
         return OK;
     }
-    if (c != 'u') return string_error(reader, raw, *at, ERR_INVALID, "there is no such escape in JSON", err);
+    if (c != 'u') return string_error(reader, raw, *at, "there is no such escape in JSON", err);
     int unit = hex4(raw, *at + 1);
-    if (unit < 0) return string_error(reader, raw, *at, ERR_INVALID, "\\u needs four hexadecimal digits", err);
+    if (unit < 0) return string_error(reader, raw, *at, "\\u needs four hexadecimal digits", err);
     size_t begin = *at;
     *at += 5;
     uint32_t point = (uint32_t)unit;
@@ -138,7 +149,7 @@ static Status decode_escape(JsonReader *reader, Str raw, size_t *at, Error *err)
         bool paired = unit < 0xdc00 && raw.len - *at >= 6 && raw.ptr[*at] == '\\' && raw.ptr[*at + 1] == 'u';
         int low = paired ? hex4(raw, *at + 2) : -1;
         if (low < 0xdc00 || low > 0xdfff)
-            return string_error(reader, raw, begin, ERR_INVALID, "a surrogate without its partner is no character", err);
+            return string_error(reader, raw, begin, "a surrogate without its partner is no character", err);
         point = 0x10000 + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00);
         *at += 6;
     }
@@ -147,35 +158,37 @@ static Status decode_escape(JsonReader *reader, Str raw, size_t *at, Error *err)
     return OK;
 }
 
-/* Checks and decodes what stands between the quotes. */
+/* Replaces the escapes of what stands between the quotes. */
+static Status decode_string(JsonReader *reader, Str raw, Error *err)
+{
+    buf_clear(&reader->decoded);
+    for (size_t at = 0; at < raw.len;) {
+        size_t from = at;
+        at = json_plain_end(raw, at, &reader->bits);
+        buf_bytes(&reader->decoded, raw.ptr + from, at - from);
+        if (at == raw.len) break;
+        if (raw.ptr[at] != '\\')
+            return string_error(reader, raw, at, "a control character in a string must be escaped", err);
+        at++;
+        Status status = decode_escape(reader, raw, &at, err);
+        if (status) return status;
+    }
+    return OK;
+}
+
+/* Checks and decodes what stands between the quotes. The first mistake is reported, so escapes are looked at up to the
+ * first byte that is not UTF-8. */
 static Status finish_string(JsonReader *reader, Str raw, Error *err)
 {
-    size_t valid = utf8_valid_size(raw);
-    if (valid < raw.len) return string_error(reader, raw, valid, ERR_INVALID, "the text is not UTF-8 here", err);
+    bool is_ascii = !(reader->bits & JSON_SCAN_HIGH);
+    size_t valid = is_ascii ? raw.len : utf8_valid_size(raw);
+    Status status = reader->has_special ? decode_string(reader, str_slice(raw, 0, valid), err) : OK;
+    if (status) return status;
+    if (valid < raw.len) return string_error(reader, raw, valid, "the text is not UTF-8 here", err);
 
-    Str text = raw;
-    size_t at = 0;
-    while (at < raw.len && raw.ptr[at] != '\\' && (unsigned char)raw.ptr[at] >= 0x20) at++;
-    if (at < raw.len) {
-        buf_clear(&reader->decoded);
-        buf_bytes(&reader->decoded, raw.ptr, at);
-        while (at < raw.len) {
-            size_t from = at;
-            while (at < raw.len && raw.ptr[at] != '\\' && (unsigned char)raw.ptr[at] >= 0x20) at++;
-            buf_bytes(&reader->decoded, raw.ptr + from, at - from);
-            if (at == raw.len) break;
-            if (raw.ptr[at] != '\\')
-                return string_error(reader, raw, at, ERR_INVALID, "a control character in a string must be escaped", err);
-            at++;
-            Status status = decode_escape(reader, raw, &at, err);
-            if (status) return status;
-        }
-        text = buf_peek(&reader->decoded);
-    }
-
-    uint32_t width = (uint32_t)utf8_count(raw) + 2;
-    reader->column = reader->token_column + width;
-    Status status = emit(reader, reader->is_key ? JSON_KEY : JSON_STRING, text, width, err);
+    Str text = reader->has_special ? buf_peek(&reader->decoded) : raw;
+    uint32_t width = (uint32_t)(is_ascii ? raw.len : utf8_count(raw)) + 2;
+    status = emit(reader, reader->is_key ? JSON_KEY : JSON_STRING, text, width, err);
     if (reader->is_key) reader->expect = EXPECT_COLON;
     else expect_after_value(reader);
     return status;
@@ -186,8 +199,7 @@ static Status finish_number(JsonReader *reader, Str text, Error *err)
     Error wrong;
     Status status = number_check(text, &wrong);
     if (status)
-        return error_at(err, status, reader->token_line, reader->token_column + wrong.column - 1, "%s", wrong.text);
-    reader->column += (uint32_t)text.len;
+        return error_at(err, status, reader->line, reader->column + wrong.column - 1, "%s", wrong.text);
     expect_after_value(reader);
     return emit(reader, JSON_NUMBER, text, (uint32_t)text.len, err);
 }
@@ -199,12 +211,11 @@ static Status finish_word(JsonReader *reader, Str text, Error *err)
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (!str_is(words[i].word, text)) continue;
-        reader->column += (uint32_t)text.len;
         expect_after_value(reader);
         return emit(reader, words[i].token, STR(""), (uint32_t)text.len, err);
     }
     if (text.len > 40) text.len = 40;
-    return error_at(err, ERR_INVALID, reader->token_line, reader->token_column,
+    return error_at(err, ERR_INVALID, reader->line, reader->column,
                     "'%.*s' is no JSON value; texts need double quotes", STR_ARG(text));
 }
 
@@ -215,24 +226,30 @@ static bool is_number_char(char c)
     return ascii_is_digit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-/* How far the token under way reaches into the piece; *out_whole tells whether its end was seen. */
-static size_t token_end(JsonReader *reader, Str piece, size_t at, bool *out_whole)
+/* The closing quote at or after `at`, or piece.len. */
+static size_t string_end(JsonReader *reader, Str piece, size_t at)
 {
-    size_t end = at;
-    if (reader->mode == MODE_STRING) {
-        for (; end < piece.len; end++) {
-            char c = piece.ptr[end];
-            if (reader->escaped) reader->escaped = false;
-            else if (c == '\\') reader->escaped = true;
-            else if (c == '"') break;
-        }
-    } else if (reader->mode == MODE_NUMBER) {
-        while (end < piece.len && is_number_char(piece.ptr[end])) end++;
-    } else {
-        while (end < piece.len && ascii_is_alnum(piece.ptr[end])) end++;
+    while (at < piece.len) {
+        if (reader->escaped) at++;              /* whatever it is: it is looked at when the escape is decoded */
+        reader->escaped = false;
+        at = json_plain_end(piece, at, &reader->bits);
+        if (at == piece.len || piece.ptr[at] == '"') return at;
+        reader->has_special = true;
+        reader->escaped = piece.ptr[at++] == '\\';
     }
-    *out_whole = end < piece.len;
-    return end;
+    return at;
+}
+
+/* How far the token under way reaches into the piece. */
+static size_t token_end(JsonReader *reader, Str piece, size_t at)
+{
+    if (reader->mode == MODE_STRING) return string_end(reader, piece, at);
+    if (reader->mode == MODE_NUMBER) {
+        while (at < piece.len && is_number_char(piece.ptr[at])) at++;
+    } else {
+        while (at < piece.len && ascii_is_alnum(piece.ptr[at])) at++;
+    }
+    return at;
 }
 
 static Status finish_token(JsonReader *reader, Str text, Error *err)
@@ -247,44 +264,29 @@ static Status finish_token(JsonReader *reader, Str text, Error *err)
 /* Goes on with the token under way; moves *at behind what was read of it. */
 static Status continue_token(JsonReader *reader, Str piece, size_t *at, Error *err)
 {
-    bool whole;
-    size_t end = token_end(reader, piece, *at, &whole);
+    size_t end = token_end(reader, piece, *at);
+    bool whole = end < piece.len;
     Str part = str_slice(piece, *at, end);
     bool is_string = reader->mode == MODE_STRING;
     *at = whole && is_string ? end + 1 : end;       /* a string's end is its quote, another's is what follows it */
-    if (!whole || reader->cut.len) {
-        buf_str(&reader->cut, part);
-        part = buf_peek(&reader->cut);
-    }
+    if (whole && !reader->cut.len) return finish_token(reader, part, err);      /* the usual case copies nothing */
+    buf_str(&reader->cut, part);
     if (!whole) return OK;
-    Status status = finish_token(reader, part, err);
+    Status status = finish_token(reader, buf_peek(&reader->cut), err);
     buf_clear(&reader->cut);
     return status;
 }
 
-static Status begin_value(JsonReader *reader, uint8_t mode, size_t *at)
-{
-    reader->mode = mode;
-    if (mode == MODE_STRING) {
-        reader->escaped = false;
-        (*at)++;
-    }
-    return OK;
-}
-
 static Status punctuation(JsonReader *reader, char c, Error *err)
 {
-    Status status = OK;
     switch (c) {
     case '[':
     case '{':
         if (reader->expect != EXPECT_VALUE && reader->expect != EXPECT_VALUE_OR_END) return unexpected(reader, c, err);
-        status = open_container(reader, c == '{', err);
-        break;
+        return open_container(reader, c == '{', err);
     case ']':
     case '}':
-        status = close_container(reader, c == '}', err);
-        break;
+        return close_container(reader, c == '}', err);
     case ':':
         if (reader->expect != EXPECT_COLON) return unexpected(reader, c, err);
         reader->expect = EXPECT_VALUE;
@@ -297,61 +299,70 @@ static Status punctuation(JsonReader *reader, char c, Error *err)
         return unexpected(reader, c, err);
     }
     reader->column++;
-    return status;
+    return OK;
 }
 
-/* One character between tokens, which may begin one. */
-static Status step(JsonReader *reader, Str piece, size_t *at, Error *err)
+static void skip_space(JsonReader *reader, Str piece, size_t *at)
 {
+    for (; *at < piece.len; (*at)++) {
+        char c = piece.ptr[*at];
+        if (c == ' ' || c == '\t' || c == '\r') {
+            reader->column++;
+        } else if (c == '\n') {
+            reader->line++;
+            reader->column = 1;
+        } else {
+            return;
+        }
+    }
+}
+
+/* Steps to the next character that begins a token, or is one. */
+static Status begin_token(JsonReader *reader, Str piece, size_t *at, Error *err)
+{
+    skip_space(reader, piece, at);
+    if (*at == piece.len) return OK;
     char c = piece.ptr[*at];
-    if (c == '\n') {
-        reader->line++;
-        reader->column = 1;
-        (*at)++;
-        return OK;
-    }
-    if (c == ' ' || c == '\t' || c == '\r') {
-        reader->column++;
-        (*at)++;
-        return OK;
-    }
-    reader->token_line = reader->line;
-    reader->token_column = reader->column;
     reader->token_offset = reader->offset + *at;
     bool wants_value = reader->expect == EXPECT_VALUE || reader->expect == EXPECT_VALUE_OR_END;
     bool wants_key = reader->expect == EXPECT_KEY || reader->expect == EXPECT_KEY_OR_END;
     if (c == '"' && (wants_value || wants_key)) {
+        reader->mode = MODE_STRING;
         reader->is_key = wants_key;
-        return begin_value(reader, MODE_STRING, at);
+        reader->has_special = false;
+        reader->bits = 0;
+        (*at)++;
+        return OK;
     }
-    if (wants_value && (ascii_is_digit(c) || c == '-')) return begin_value(reader, MODE_NUMBER, at);
-    if (wants_value && ascii_is_alpha(c)) return begin_value(reader, MODE_WORD, at);
-    Status status = punctuation(reader, c, err);
+    if (wants_value && (ascii_is_alnum(c) || c == '-')) {
+        reader->mode = ascii_is_alpha(c) ? MODE_WORD : MODE_NUMBER;
+        return OK;
+    }
     (*at)++;
-    return status;
+    return punctuation(reader, c, err);
 }
 
+/* A text that is too long is read up to the limit: a mistake before it is reported first, however the text was cut. */
 Status json_reader_feed(JsonReader *reader, Str piece, Error *err)
 {
-    if (piece.len > reader->options.size_max || reader->offset > reader->options.size_max - piece.len)
-        return error_at(err, ERR_LIMIT, reader->line, reader->column, "the text exceeds JSON_SIZE_MAX (%" PRIu64 " bytes)",
-                        reader->options.size_max);
-    if (reader->offset == 0 && reader->mode == MODE_BETWEEN && str_starts(piece, STR("\xef\xbb\xbf")))
-        return error_at(err, ERR_INVALID, 1, 1, "the text begins with a byte order mark, which JSON does not allow");
-    size_t at = 0;
-    while (at < piece.len) {
-        Status status = reader->mode == MODE_BETWEEN ? step(reader, piece, &at, err)
+    uint64_t left = reader->options.size_max - reader->offset;
+    bool is_too_long = piece.len > left;
+    if (is_too_long) piece.len = (size_t)left;
+    for (size_t at = 0; at < piece.len;) {
+        Status status = reader->mode == MODE_BETWEEN ? begin_token(reader, piece, &at, err)
                                                      : continue_token(reader, piece, &at, err);
         if (status) return status;
     }
     reader->offset += piece.len;
-    return OK;
+    if (!is_too_long) return OK;
+    return error_at(err, ERR_LIMIT, reader->line, reader->column, "the text exceeds %s%" PRIu64 " bytes",
+                    reader->options.size_max == JSON_SIZE_MAX ? "JSON_SIZE_MAX, " : "", reader->options.size_max);
 }
 
 Status json_reader_end(JsonReader *reader, Error *err)
 {
     if (reader->mode == MODE_STRING)
-        return error_at(err, ERR_INVALID, reader->token_line, reader->token_column, "the string that begins here has no end");
+        return error_at(err, ERR_INVALID, reader->line, reader->column, "the string that begins here has no end");
     if (reader->mode != MODE_BETWEEN) {
         Status status = finish_token(reader, buf_peek(&reader->cut), err);
         if (status) return status;

@@ -105,14 +105,24 @@ static void literal_parts(const Literal *literal, Number *out)
     out->exponent = exponent > INT32_MAX ? INT32_MAX : (int32_t)exponent;
 }
 
+/* The text may come from anywhere: what is not printable is named by its byte, so that the reason stays UTF-8. */
+static Status stranger(char c, size_t column, Error *err)
+{
+    if (c > ' ' && c < 127)
+        return error_at(err, ERR_INVALID, 1, (uint32_t)column, "a number cannot go on with '%c' here", c);
+    return error_at(err, ERR_INVALID, 1, (uint32_t)column, "a number cannot go on with byte 0x%02x here",
+                    (unsigned char)c);
+}
+
 Status number_check(Str text, Error *err)
 {
     Literal literal;
     size_t wrong = literal_read(text, &literal);
     if (wrong > text.len) return error_at(err, ERR_INVALID, 1, (uint32_t)wrong, "a number ends too early");
-    if (wrong)
-        return error_at(err, ERR_INVALID, 1, (uint32_t)wrong, "a number cannot go on with '%c' here",
-                        text.ptr[wrong - 1]);
+    if (wrong) return stranger(text.ptr[wrong - 1], wrong, err);
+    /* Without a written exponent the number of digits bounds the scientific one: nearly every number ends here. */
+    bool is_short = literal.whole.len <= NUMBER_EXPONENT_MAX && literal.fraction.len <= NUMBER_EXPONENT_MAX;
+    if (is_short && !literal.has_exponent) return OK;
 
     Number parts = { 0 };
     literal_parts(&literal, &parts);
@@ -234,6 +244,10 @@ bool number_to_int64(Value value, int64_t *out_integer)
  * text these are the digits of RFC 8785; for any other they are its own, so nothing is lost. */
 void number_print_canonical(Buf *buf, Value value)
 {
+    if (value.kind == VALUE_INT) {
+        buf_i64(buf, value.integer);            /* below 1e21, where the notation has no exponent */
+        return;
+    }
     Number number;
     number_parts(value, &number);
     if (number.digit_count == 0) {

@@ -8,11 +8,15 @@
 
 /* --- containers -------------------------------------------------------------------------------------------------- */
 
+#define INSERTION_COUNT_MAX 16u         /* up to here moving items costs less than a second array for them */
+
 typedef int (*Order)(const void *a, const void *b);
 
 static int order_members(const void *a, const void *b)
 {
-    return value_compare(((const Member *)a)->key, ((const Member *)b)->key);
+    Value x = ((const Member *)a)->key, y = ((const Member *)b)->key;
+    if (x.kind == VALUE_STRING && y.kind == VALUE_STRING) return str_compare(value_text(x), value_text(y));
+    return value_compare(x, y);
 }
 
 static int order_items(const void *a, const void *b)
@@ -27,7 +31,20 @@ static bool is_strictly_sorted(const char *items, size_t size, uint32_t count, O
     return true;
 }
 
-/* Stable, so that of equal keys the last written one stays last; without recursion. */
+/* Both sorts are stable, so that of equal keys the last written one stays last, and do without recursion. */
+static void insertion_sort(char *items, size_t size, uint32_t count, Order order)
+{
+    char moved[sizeof(Member)];
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t to = i;
+        while (to > 0 && order(items + (to - 1) * size, items + i * size) > 0) to--;
+        if (to == i) continue;
+        memcpy(moved, items + i * size, size);
+        memmove(items + (to + 1) * size, items + to * size, (i - to) * size);
+        memcpy(items + to * size, moved, size);
+    }
+}
+
 static void merge_sort(char *items, char *spare, size_t size, uint32_t count, Order order)
 {
     for (uint64_t width = 1; width < count; width *= 2) {
@@ -50,7 +67,8 @@ static uint32_t sort_unique(Arena *scratch, void *array, size_t size, uint32_t c
 {
     char *items = array;
     if (is_strictly_sorted(items, size, count, order)) return count;
-    merge_sort(items, arena_alloc(scratch, count * size), size, count, order);
+    if (count <= INSERTION_COUNT_MAX) insertion_sort(items, size, count, order);
+    else merge_sort(items, arena_alloc(scratch, count * size), size, count, order);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         bool is_last = i + 1 == count || order(items + i * size, items + (i + 1) * size) != 0;
@@ -110,23 +128,22 @@ Value value_copy(Arena *arena, Value value)
         return value;
     case VALUE_ARRAY:
     case VALUE_SET: {
-        Value *items = ARENA_ARRAY(arena, Value, value.count);
-        for (uint32_t i = 0; i < value.count; i++) items[i] = value_copy(arena, value.items[i]);
+        Value *items = arena_copy_items(arena, value.items, value.count * sizeof *items);
+        for (uint32_t i = 0; i < value.count; i++) items[i] = value_copy(arena, items[i]);
         value.items = items;
         return value;
     }
     case VALUE_OBJECT: {
-        Member *members = ARENA_ARRAY(arena, Member, value.count);
+        Member *members = arena_copy_items(arena, value.members, value.count * sizeof *members);
         for (uint32_t i = 0; i < value.count; i++) {
-            members[i].key = value_copy(arena, value.members[i].key);
-            members[i].value = value_copy(arena, value.members[i].value);
+            members[i].key = value_copy(arena, members[i].key);
+            members[i].value = value_copy(arena, members[i].value);
         }
         value.members = members;
         return value;
     }
     }
-    CHECK(!"a kind of value");
-    return value_null();
+    check_failed("a kind of value", __FILE__, __LINE__);
 }
 
 /* --- read -------------------------------------------------------------------------------------------------------- */
@@ -187,7 +204,8 @@ Str value_get_string(Value object, const char *key, Str otherwise)
 int64_t value_get_int(Value object, const char *key, int64_t otherwise)
 {
     const Value *member = value_get_text(object, key);
-    return member && member->kind == VALUE_INT ? member->integer : otherwise;
+    int64_t integer;
+    return member && value_is_number(*member) && number_to_int64(*member, &integer) ? integer : otherwise;
 }
 
 bool value_get_bool(Value object, const char *key, bool otherwise)
@@ -237,8 +255,7 @@ int value_compare(Value a, Value b)
         }
         return compare_counts(a, b);
     }
-    CHECK(!"a kind of value");
-    return 0;
+    check_failed("a kind of value", __FILE__, __LINE__);
 }
 
 bool value_equals(Value a, Value b)

@@ -104,7 +104,7 @@ const Value *value_get_text(Value object, const char *key);
 const Value *value_lookup(Value object, Value key);
 bool value_set_has(Value set, Value item);
 
-/* Conveniences over value_get: the member if it has that type, else the default. */
+/* Conveniences over value_get: the member if it has that type, else the default. 1.0 and 1e0 are integers as 1 is. */
 Str     value_get_string(Value object, const char *key, Str otherwise);
 int64_t value_get_int(Value object, const char *key, int64_t otherwise);
 bool    value_get_bool(Value object, const char *key, bool otherwise);

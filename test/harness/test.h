@@ -33,6 +33,10 @@ bool test_expect(bool holds, const char *file, int line, const char *format, ...
 bool test_expect_int(int64_t got, int64_t want, const char *what, const char *file, int line);
 bool test_expect_str(Str got, Str want, const char *what, const char *file, int line);
 bool test_expect_ok(Status status, const Error *err, const char *what, const char *file, int line);
+/* The case that is running: for cases that are data, which register themselves one a file and share a function. */
+const TestCase *test_current(void);
+/* A path below the root of the sources. */
+const char *test_source_path(const char *path);
 /* Where data from outside the repository lies: the directory of that name beside it, or NULL. */
 const char *test_shared_dir(const char *name);
 /* A whole file, NUL-terminated, or a failed expectation and an empty slice; freed at the end of the case. */

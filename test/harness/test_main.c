@@ -11,6 +11,7 @@
 #define FILES_PER_CASE_MAX 4096
 
 static TestCase *cases;
+static const TestCase *current_case;
 static const char *current_row;
 static const char *not_run_why;
 static unsigned failures_of_case;
@@ -62,6 +63,18 @@ bool test_expect_str(Str got, Str want, const char *what, const char *file, int 
 bool test_expect_ok(Status status, const Error *err, const char *what, const char *file, int line)
 {
     return test_expect(status == OK, file, line, "%s: %s: %s", what, status_name(status), err ? err->text : "");
+}
+
+const TestCase *test_current(void)
+{
+    return current_case;
+}
+
+const char *test_source_path(const char *path)
+{
+    static char absolute[4096];
+    snprintf(absolute, sizeof absolute, "%s/%s", SOURCE_ROOT, path);
+    return absolute;
 }
 
 const char *test_shared_dir(const char *name)
@@ -124,6 +137,9 @@ int main(int argc, char **argv)
         report = fopen(argv[2], "a");
         first = 3;
     }
+    /* Line by line, so that a case that crashes takes along nothing of what was said before it. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (report) setvbuf(report, NULL, _IOLBF, 0);
     unsigned count = 0, passed = 0, failed = 0;
     for (TestCase *c = cases; c; c = c->next) count++;
     TestCase **order = calloc(count ? count : 1, sizeof *order);
@@ -136,6 +152,7 @@ int main(int argc, char **argv)
         failures_of_case = 0;
         current_row = not_run_why = NULL;
         double begin = now_s();
+        current_case = order[i];
         order[i]->run();
         for (; file_count; file_count--) free(files[file_count - 1]);
         const char *result = failures_of_case ? "fail" : not_run_why ? "not-run" : "pass";

@@ -1,0 +1,72 @@
+#include "base/civil.h"
+
+/* The year is taken to begin in March: the leap day is then its last one, and the months before any given one have
+ * (153 m + 2) / 5 days, m counted from March. 400 years have exactly 146097 days; day 0 of an era is 1 March. */
+#define ERA_YEARS 400
+#define ERA_DAYS 146097
+#define EPOCH_DAYS 719468           /* from 0000-03-01 to 1970-01-01 */
+
+int64_t civil_days(int64_t year, int64_t month, int64_t day)
+{
+    year += floor_div(month - 1, 12);
+    int64_t from_march = floor_rem(month - 1, 12) - 2;
+    if (from_march < 0) {
+        from_march += 12;
+        year--;
+    }
+    int64_t era = floor_div(year, ERA_YEARS);
+    int64_t year_of_era = year - era * ERA_YEARS;
+    int64_t day_of_year = (153 * from_march + 2) / 5;
+    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    return era * ERA_DAYS + day_of_era - EPOCH_DAYS + (day - 1);
+}
+
+CivilDate civil_date(int64_t days)
+{
+    days += EPOCH_DAYS;
+    int64_t era = floor_div(days, ERA_DAYS);
+    int64_t day_of_era = days - era * ERA_DAYS;
+    /* The leap days so far (one in 4 years, none in 100) are taken out, so that every year has 365 days. */
+    int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int64_t from_march = (5 * day_of_year + 2) / 153;
+    CivilDate date;
+    date.day = (int32_t)(day_of_year - (153 * from_march + 2) / 5 + 1);
+    date.month = (int32_t)(from_march < 10 ? from_march + 3 : from_march - 9);
+    date.year = era * ERA_YEARS + year_of_era + (date.month <= 2);
+    return date;
+}
+
+int64_t civil_seconds(const CivilTime *time)
+{
+    return civil_days(time->date.year, time->date.month, time->date.day) * CIVIL_DAY_S + (int64_t)time->hour * 3600
+         + (int64_t)time->minute * 60 + time->second;
+}
+
+CivilTime civil_time(int64_t seconds)
+{
+    int64_t days = floor_div(seconds, CIVIL_DAY_S);
+    int32_t left = (int32_t)(seconds - days * CIVIL_DAY_S);
+    return (CivilTime){ .date = civil_date(days), .hour = left / 3600, .minute = left / 60 % 60, .second = left % 60 };
+}
+
+int32_t civil_weekday(int64_t days)
+{
+    return (int32_t)floor_rem(days + 4, 7);             /* 1970-01-01 was a Thursday */
+}
+
+int32_t civil_year_day(CivilDate date)
+{
+    return (int32_t)(civil_days(date.year, date.month, date.day) - civil_days(date.year, 1, 1) + 1);
+}
+
+bool civil_is_leap(int64_t year)
+{
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+int32_t civil_month_days(int64_t year, int32_t month)
+{
+    static const int8_t days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    return days[month - 1] + (month == 2 && civil_is_leap(year));
+}
