@@ -1,0 +1,294 @@
+/* yaml_read.c - yaml.unmarshal and yaml.is_valid: the first document of a YAML text as a value. */
+#include <yaml.h>
+
+#include "base/limits.h"
+#include "rego/builtins/operand.h"
+#include "rego/builtins/text.h"
+#include "rego/builtins/yaml_scalar.h"
+#include "value/number.h"
+
+typedef struct YamlReader {
+    BuiltinContext *context;
+    Error *err;
+    yaml_parser_t parser;
+    yaml_event_t event;                     /* the present one */
+    bool has_event;
+    MemberList anchors;                     /* by name; later ones hide earlier ones */
+} YamlReader;
+
+static BuiltinResult read_node(YamlReader *reader, uint32_t depth, Value *out);
+
+/* --- events ------------------------------------------------------------------------------------------------------ */
+
+/* The place is given as Go's reader gives it: by the line where the context began, and not at all for the first line. */
+static BuiltinResult refuse_syntax(YamlReader *reader)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    size_t line = parser->context_mark.line ? parser->context_mark.line : parser->problem_mark.line;
+    if (line && parser->error == YAML_SCANNER_ERROR) line++;
+    const char *problem = parser->problem ? parser->problem : "unknown problem parsing YAML content";
+    if (line) return builtin_error(reader->err, "yaml: line %zu: %s", line, problem);
+    return builtin_error(reader->err, "yaml: %s", problem);
+}
+
+static BuiltinResult next_event(YamlReader *reader)
+{
+    if (reader->has_event) yaml_event_delete(&reader->event);
+    reader->has_event = false;
+    if (!builtin_spend(reader->context, 1, reader->err)) return BUILTIN_HALT;
+    if (!yaml_parser_parse(&reader->parser, &reader->event)) return refuse_syntax(reader);
+    reader->has_event = true;
+    return BUILTIN_OK;
+}
+
+static Str text_of(const yaml_char_t *text)
+{
+    return str_of((const char *)text);
+}
+
+/* --- anchors ----------------------------------------------------------------------------------------------------- */
+
+static void remember(YamlReader *reader, Str anchor, Value value)
+{
+    if (anchor.len) member_list_add(&reader->anchors, arena_copy(reader->context->arena, anchor), value);
+}
+
+/* An alias shares the value, but whoever walks over it walks again: its weight is spent each time it is named. */
+static BuiltinResult read_alias(YamlReader *reader, Value *out)
+{
+    Str name = text_of(reader->event.data.alias.anchor);
+    uint64_t weight;
+    for (size_t i = reader->anchors.count; i--;) {
+        if (!str_is(value_text(reader->anchors.members[i].key), name)) continue;
+        *out = reader->anchors.members[i].value;
+        return builtin_weigh(reader->context, *out, &weight, reader->err) ? BUILTIN_OK : BUILTIN_HALT;
+    }
+    return builtin_error(reader->err, "yaml: unknown anchor '%.*s' referenced", STR_ARG(name));
+}
+
+/* --- scalars ----------------------------------------------------------------------------------------------------- */
+
+static Value number_value(YamlReader *reader, const YamlScalar *scalar)
+{
+    char storage[512];
+    Buf text = buf_on(storage, sizeof storage);
+    if (scalar->kind == YAML_FLOAT) {
+        yaml_print_double(&text, scalar->real);
+    } else {
+        if (scalar->negative && scalar->magnitude) buf_char(&text, '-');
+        buf_u64(&text, scalar->magnitude);
+    }
+    return number_make(reader->context->arena, buf_peek(&text));
+}
+
+static BuiltinResult scalar_value(YamlReader *reader, Str text, const YamlScalar *scalar, Value *out)
+{
+    switch (scalar->kind) {
+    case YAML_NULL:
+        *out = value_null();
+        return BUILTIN_OK;
+    case YAML_BOOL:
+        *out = value_bool(scalar->truth);
+        return BUILTIN_OK;
+    case YAML_INTEGER:
+    case YAML_FLOAT:
+        *out = number_value(reader, scalar);
+        return BUILTIN_OK;
+    case YAML_NO_NUMBER:
+        return builtin_error(reader->err, "json: unsupported value: %s",
+                             ascii_to_lower(text.ptr[text.len - 1]) == 'n' ? "NaN" : text.ptr[0] == '-' ? "-Inf" : "+Inf");
+    case YAML_TEXT:
+    case YAML_TIME:
+        break;
+    }
+    *out = value_string(arena_copy(reader->context->arena, text));
+    return BUILTIN_OK;
+}
+
+/* A tag asks for a type: the text has to be of it. */
+static BuiltinResult tagged_value(YamlReader *reader, Str text, Str type, Value *out)
+{
+    YamlScalar scalar = yaml_resolve(text);
+    static const struct { const char *tag; uint32_t kinds; } tags[] = {
+        { "int", 1u << YAML_INTEGER }, { "float", 1u << YAML_INTEGER | 1u << YAML_FLOAT | 1u << YAML_NO_NUMBER },
+        { "bool", 1u << YAML_BOOL },   { "null", 1u << YAML_NULL },
+    };
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        if (!str_is_text(type, tags[i].tag)) continue;
+        if (tags[i].kinds & 1u << scalar.kind) return scalar_value(reader, text, &scalar, out);
+        return builtin_error(reader->err, "yaml: cannot decode !!str `%.*s` as a !!%s", STR_ARG(text), tags[i].tag);
+    }
+    *out = value_string(arena_copy(reader->context->arena, text));
+    if (!str_is_text(type, "binary")) return BUILTIN_OK;
+    Value encoded = *out;
+    if (builtin_base64_decode(reader->context, &encoded, out, reader->err) == BUILTIN_OK) return BUILTIN_OK;
+    return builtin_error(reader->err, "yaml: !!binary value contains invalid base64 data");
+}
+
+static BuiltinResult read_scalar(YamlReader *reader, Value *out)
+{
+    Str text = { (const char *)reader->event.data.scalar.value, reader->event.data.scalar.length };
+    Str tag = text_of(reader->event.data.scalar.tag), core = STR("tag:yaml.org,2002:");
+    if (!builtin_spend(reader->context, text.len / REGO_BYTES_PER_STEP, reader->err)) return BUILTIN_HALT;
+    if (str_starts(tag, core)) return tagged_value(reader, text, str_slice(tag, core.len, tag.len), out);
+    bool is_plain = reader->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE && tag.len == 0;
+    YamlScalar scalar = is_plain ? yaml_resolve(text) : (YamlScalar){ .kind = YAML_TEXT };
+    return scalar_value(reader, text, &scalar, out);
+}
+
+/* --- containers -------------------------------------------------------------------------------------------------- */
+
+static BuiltinResult read_sequence(YamlReader *reader, uint32_t depth, Value *out)
+{
+    ValueList items = { .arena = reader->context->arena };
+    for (;;) {
+        BuiltinResult result = next_event(reader);
+        if (result) return result;
+        if (reader->event.type == YAML_SEQUENCE_END_EVENT) break;
+        Value item;
+        result = read_node(reader, depth, &item);
+        if (result) return result;
+        if (!builtin_list_add(reader->context, &items, item, reader->err)) return BUILTIN_HALT;
+    }
+    *out = value_list_array(&items);
+    return BUILTIN_OK;
+}
+
+/* Keys of JSON are strings: numbers and booleans are written out, nothing else is a key. */
+static BuiltinResult key_text(YamlReader *reader, Value key, Str *out)
+{
+    if (key.kind == VALUE_STRING) {
+        *out = value_text(key);
+        return BUILTIN_OK;
+    }
+    if (key.kind == VALUE_NULL) return builtin_error(reader->err, "unsupported map key of type: %%!s(<nil>), key: <nil>");
+    if (key.kind != VALUE_BOOL && !value_is_number(key))
+        return builtin_error(reader->err, "yaml: invalid map key: %s", value_kind_name(key));
+    Buf text;
+    buf_init(&text, REGO_VALUE_SIZE_MAX);
+    Float real;
+    bool is_integer = key.kind != VALUE_DECIMAL || str_find(value_text(key), '.', 0) == key.count;
+    if (is_integer || !double_read(key, &real)) value_print(&text, key);
+    else yaml_print_double(&text, real);
+    *out = arena_copy(reader->context->arena, buf_peek(&text));
+    buf_deinit(&text);
+    return BUILTIN_OK;
+}
+
+/* What "<<" brings in stands before the mapping's own members, so that those win; of several mappings the first wins. */
+static BuiltinResult merge_into(YamlReader *reader, Value value, MemberList *merged)
+{
+    if (value.kind == VALUE_ARRAY) {
+        for (uint32_t i = value.count; i--;) {
+            BuiltinResult result = value.items[i].kind == VALUE_OBJECT
+                                 ? merge_into(reader, value.items[i], merged)
+                                 : builtin_error(reader->err, "yaml: map merge requires map or sequence of maps as the value");
+            if (result) return result;
+        }
+        return BUILTIN_OK;
+    }
+    if (value.kind != VALUE_OBJECT)
+        return builtin_error(reader->err, "yaml: map merge requires map or sequence of maps as the value");
+    if (!builtin_spend(reader->context, value.count, reader->err)) return BUILTIN_HALT;
+    for (uint32_t i = 0; i < value.count; i++)
+        member_list_add(merged, value_text(value.members[i].key), value.members[i].value);
+    return BUILTIN_OK;
+}
+
+static bool is_merge_key(const YamlReader *reader)
+{
+    const yaml_event_t *event = &reader->event;
+    return event->type == YAML_SCALAR_EVENT && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE
+        && !event->data.scalar.tag && str_is(text_of(event->data.scalar.value), STR("<<"));
+}
+
+static BuiltinResult read_mapping(YamlReader *reader, uint32_t depth, Value *out)
+{
+    Arena *arena = reader->context->arena;
+    MemberList own = { .arena = arena }, merged = { .arena = arena };
+    for (;;) {
+        BuiltinResult result = next_event(reader);
+        if (result) return result;
+        if (reader->event.type == YAML_MAPPING_END_EVENT) break;
+        bool is_merge = is_merge_key(reader);
+        Value key, value;
+        Str name = STR("");
+        result = read_node(reader, depth, &key);
+        if (!result && !is_merge) result = key_text(reader, key, &name);
+        if (!result) result = next_event(reader);
+        if (!result) result = read_node(reader, depth, &value);
+        if (!result && is_merge) result = merge_into(reader, value, &merged);
+        if (result) return result;
+        if (!is_merge) member_list_add(&own, name, value);
+    }
+    for (size_t i = 0; i < own.count; i++) member_list_add(&merged, value_text(own.members[i].key), own.members[i].value);
+    *out = member_list_object(&merged);
+    return BUILTIN_OK;
+}
+
+/* The node whose first event is the present one. */
+static BuiltinResult read_node(YamlReader *reader, uint32_t depth, Value *out)
+{
+    if (depth > JSON_DEPTH_MAX)
+        return builtin_error(reader->err, "yaml: the text nests deeper than JSON_DEPTH_MAX (%u)", JSON_DEPTH_MAX);
+    yaml_event_type_t type = reader->event.type;
+    if (type == YAML_ALIAS_EVENT) return read_alias(reader, out);
+    if (type == YAML_SCALAR_EVENT) {
+        BuiltinResult result = read_scalar(reader, out);
+        if (!result) remember(reader, text_of(reader->event.data.scalar.anchor), *out);
+        return result;
+    }
+    bool is_sequence = type == YAML_SEQUENCE_START_EVENT;
+    const yaml_char_t *name = is_sequence ? reader->event.data.sequence_start.anchor : reader->event.data.mapping_start.anchor;
+    Str anchor = name ? arena_copy(reader->context->arena, text_of(name)) : STR("");
+    BuiltinResult result = (is_sequence ? read_sequence : read_mapping)(reader, depth + 1, out);
+    if (!result) remember(reader, anchor, *out);
+    return result;
+}
+
+/* The stream's and the document's beginning, then its node; an empty stream is null. */
+static BuiltinResult read_document(YamlReader *reader, Value *out)
+{
+    for (;;) {
+        BuiltinResult result = next_event(reader);
+        if (result) return result;
+        yaml_event_type_t type = reader->event.type;
+        if (type == YAML_STREAM_END_EVENT) {
+            *out = value_null();
+            return BUILTIN_OK;
+        }
+        if (type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_START_EVENT) continue;
+        result = read_node(reader, 0, out);
+        if (!result) result = next_event(reader);           /* the document's end, and what follows it: */
+        return result ? result : next_event(reader);        /* another one, or nothing, but no stray text */
+    }
+}
+
+static BuiltinResult parse(BuiltinContext *context, Str text, Value *out, Error *err)
+{
+    YamlReader reader = { .context = context, .err = err, .anchors = { .arena = context->arena } };
+    if (!builtin_fits(context, text.len, err)) return BUILTIN_HALT;
+    if (!yaml_parser_initialize(&reader.parser)) return builtin_error(err, "yaml: out of memory");
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text.ptr, text.len);
+    BuiltinResult result = read_document(&reader, out);
+    if (reader.has_event) yaml_event_delete(&reader.event);
+    yaml_parser_delete(&reader.parser);
+    return result;
+}
+
+BuiltinResult builtin_yaml_unmarshal(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
+{
+    Str text;
+    if (!operand_string(args, 0, &text, err)) return BUILTIN_TYPE_ERROR;
+    return parse(context, text, out_result, err);
+}
+
+BuiltinResult builtin_yaml_is_valid(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
+{
+    Value ignored;
+    BuiltinResult result = BUILTIN_ERROR;
+    if (args[0].kind == VALUE_STRING) result = parse(context, value_text(args[0]), &ignored, err);
+    if (result == BUILTIN_HALT) return result;
+    *out_result = value_bool(result == BUILTIN_OK);
+    return BUILTIN_OK;
+}

@@ -1,0 +1,90 @@
+/* flatten.h - the inside of the pass from tree to flat form: what its files share.
+ *
+ * Private to flatten.c (names, scopes, terms, calls) and flatten_expr.c (expressions, bodies, rules, queries).
+ *
+ * Owns: nothing.     Fails: by entries in Names.errors; what comes out then is not used.     Thread: one.
+ */
+#ifndef REGO_FLATTEN_H
+#define REGO_FLATTEN_H
+
+#include "rego/plan.h"
+
+typedef enum ScopeKind {
+    SCOPE_ARG,
+    SCOPE_ASSIGNED,
+    SCOPE_SOME,
+    SCOPE_SOME_IN,
+    SCOPE_EVERY,
+    SCOPE_SEEN,             /* named in this scope before a declaration */
+} ScopeKind;
+
+typedef struct ScopeEntry {
+    ScopeKind kind;
+    uint32_t var;
+    bool used;
+    RegoLoc loc;
+    Str name;
+} ScopeEntry;
+
+typedef struct Scope {
+    struct Scope *parent;
+    Map names;              /* to a place in entries */
+    ScopeEntry **entries;
+    size_t count, capacity;
+} Scope;
+
+typedef struct Callee {
+    Str name;
+    const Builtin *builtin; /* one of the two */
+    RuleGroup *group;
+    uint32_t arity;
+} Callee;
+
+typedef struct Flattener {
+    const Names *names;
+    Arena *arena;
+    FlatUnit *unit;
+    FlatBlock *block;       /* where statements are added */
+    Scope *scope;
+    Map implicit;           /* variables that nobody declared */
+    uint32_t with;          /* the present FlatWith; 0: none */
+    uint32_t place;
+} Flattener;
+
+/* flatten.c */
+FlatTerm *flat_new(Flattener *f, FlatTermKind kind, RegoLoc loc);
+FlatTerm *flat_const(Flattener *f, Value value, RegoLoc loc);
+FlatTerm *flat_var(Flattener *f, uint32_t var, RegoLoc loc);
+FlatTerm *flat_fresh(Flattener *f, RegoLoc loc);
+uint32_t  flat_var_add(Flattener *f, Str name, RegoLoc loc, uint32_t flags);
+uint32_t  flat_implicit(Flattener *f, Str name, RegoLoc loc);
+FlatStmt *flat_add(Flattener *f, FlatStmtKind kind, RegoLoc loc);
+void      flat_error(Flattener *f, RegoErrorCode code, RegoLoc loc, const char *format, ...) PRINTF_LIKE(4, 5);
+void      scope_begin(Flattener *f, Scope *scope);
+void      scope_end(Flattener *f);
+ScopeEntry *scope_find(Scope *scope, Str name);
+ScopeEntry *scope_add(Flattener *f, Scope *scope, Str name, ScopeKind kind, uint32_t var, RegoLoc loc);
+uint32_t  scope_declare(Flattener *f, Str name, ScopeKind kind, RegoLoc loc);
+Value     flat_fold(Flattener *f, const FlatTerm *flat);
+FlatTerm *flat_extract(Flattener *f, FlatTerm *term);
+/* A term that may be a ref or comprehension as a whole; everything deeper is taken out. */
+FlatTerm *flat_top(Flattener *f, const RegoTerm *term);
+/* A term without refs, comprehensions and calls. */
+FlatTerm *flat_operand(Flattener *f, const RegoTerm *term);
+void      flat_use(Flattener *f, FlatTerm *ref, RuleGroup *group, RegoLoc loc);
+/* The node that an operator's path leads to where its first name is a rule, an import or data; else NULL. */
+const TreeNode *flat_callee_node(Flattener *f, const RegoTerm *operator);
+bool      flat_callee(Flattener *f, const RegoTerm *operator, Callee *out_callee);
+FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement);
+FlatTerm *flat_call_value(Flattener *f, const RegoTerm *term);
+FlatBlock *flat_block(Flattener *f, RegoBody body);
+
+/* flatten_expr.c */
+void      flat_body(Flattener *f, RegoBody body);
+/* The expression as a statement whose value is the answer, whatever it is. */
+FlatTerm *flat_captured(Flattener *f, const RegoExpr *expr);
+
+/* metadata.c: rego.metadata.rule() and chain() as constants; NULL for any other call. */
+FlatTerm *flat_metadata(Flattener *f, const RegoTerm *call);
+
+#endif

@@ -1,0 +1,274 @@
+/* plan.h - what a policy is made of once it is compiled: the tree of rules and their instructions.
+ *
+ * Private to the compiler and the evaluator. A rule runs in a frame of registers; registers 0.. are its variables, its
+ * arguments first. Since bodies were ordered for safety, it is known for every instruction which registers hold a value:
+ * an instruction binds or checks, it never asks. Instructions that have several answers (OP_SCAN, OP_TREE_SCAN) are choice
+ * points; a failing instruction goes back to `fail`, the nearest choice point before it, and needs nothing undone.
+ *
+ *   operand   >= 0: a register;  < 0: constant ~operand of the unit
+ *
+ * Owns:   nothing; all lives in the arena of its policy or query.     Thread: immutable once made; any.
+ */
+#ifndef REGO_PLAN_H
+#define REGO_PLAN_H
+
+#include "rego/flat.h"
+#include "rego/rego.h"
+
+typedef int32_t Operand;
+
+#define OPCODES(X) \
+    X(OP_FAIL)          /* never holds */ \
+    X(OP_COPY)          /* dst = a */ \
+    X(OP_INPUT)         /* dst = input at keys */ \
+    X(OP_DATA)          /* dst = base data at keys; value: what it is in the policy's own base data */ \
+    X(OP_RULE)          /* dst = value of the group */ \
+    X(OP_LOOKUP)        /* dst = value of the group at key b */ \
+    X(OP_GET)           /* dst = a[b] */ \
+    X(OP_SCAN)          /* for each: dst = a[c], c = its key; choice, its place in register b */ \
+    X(OP_TREE_ENTER)    /* dst, dst + 1 = node and its base data */ \
+    X(OP_TREE_GET)      /* dst, dst + 1 = child b of a, a + 1 */ \
+    X(OP_TREE_SCAN)     /* the same for each child, c = its key; choice, its place in register b, b + 1 */ \
+    X(OP_TREE_VALUE)    /* dst = the whole document at a, a + 1 */ \
+    X(OP_EQUAL)         /* a == b */ \
+    X(OP_TRUE)          /* a is not false */ \
+    X(OP_IS_ARRAY)      /* a is an array of c items */ \
+    X(OP_IS_OBJECT)     /* a is an object of c members */ \
+    X(OP_ARRAY)         /* dst = [operands] */ \
+    X(OP_SET)           /* dst = {operands} */ \
+    X(OP_OBJECT)        /* dst = {operands: key, value, ...} */ \
+    X(OP_BUILTIN)       /* dst = builtin(operands) */ \
+    X(OP_CALL)          /* dst = group(operands) */ \
+    X(OP_COLLECT)       /* dst = comprehension of block; c: its RegoTermKind */ \
+    X(OP_NOT)           /* block has no answer */ \
+    X(OP_EXISTS)        /* block has an answer */ \
+    X(OP_EITHER)        /* block has an answer, else other has */ \
+    X(OP_EVERY)         /* block has an answer for each item of a; b: register of the key, c: of the value, -1: none */ \
+    X(OP_WITH)          /* scope c = scope `scope` with targets replaced */ \
+    X(OP_NOTE)          /* print(operands) */ \
+    X(OP_MARK)          /* instrumented: the expression at place c begins */ \
+    X(OP_YIELD)         /* an answer: operands, by the block's use */
+
+typedef enum OpCode {
+#define X(code) code,
+    OPCODES(X)
+#undef X
+    OP_COUNT
+} OpCode;
+
+#define OP_NO_CHOICE UINT32_MAX
+
+typedef struct Block Block;
+typedef struct WithTarget WithTarget;
+
+typedef struct Op {
+    uint8_t code;               /* an OpCode */
+    bool is_relation;           /* OP_BUILTIN: its answers are the items of an array */
+    uint16_t scope;             /* under which `with`; 0: that of the caller */
+    uint32_t fail;              /* the choice point to go back to, or OP_NO_CHOICE */
+    int32_t dst;
+    Operand a, b, c;
+    uint32_t count;             /* operands, keys or targets */
+    uint32_t row;               /* index of the place in Unit.locs */
+    union {
+        const Operand *operands;
+        const Value *keys;
+        const WithTarget *targets;
+    };
+    union {
+        RuleGroup *group;
+        TreeNode *node;
+        const Builtin *builtin;
+        const Block *block;
+        const Value *value;
+    };
+    const Block *other;
+} Op;
+
+struct Block {
+    const Op *ops;
+    uint32_t count;
+};
+
+struct WithTarget {
+    uint8_t kind;               /* a FlatTargetKind */
+    const Value *path;
+    uint32_t path_count;
+    const Builtin *builtin, *by_builtin;
+    RuleGroup *group, *by_group;
+    const TreeNode *node;       /* the node at a data path, if there is one */
+    Operand value;
+};
+
+/* One set of registers: a rule or a query. */
+typedef struct Unit {
+    Str file;
+    const Value *consts;
+    const RegoLoc *locs;        /* of instructions that may fail with an error */
+    const uint32_t *places;     /* beside them */
+    uint32_t register_count, scope_count;
+} Unit;
+
+typedef struct PlanBranch {
+    Block block;                /* yields: path..., then key or value */
+    RegoLoc loc;
+    bool is_constant;           /* the value is one constant */
+    Value constant;
+} PlanBranch;
+
+/* A test that a rule needs to hold, known before it is run: an input path equals a constant. */
+typedef struct PlanGuard {
+    const Value *keys;
+    uint32_t key_count;
+    Value value;
+} PlanGuard;
+
+typedef struct PlanRule {
+    Unit unit;
+    const RegoRule *source;
+    PlanBranch *branches;
+    uint32_t branch_count;
+    uint32_t path_count;        /* operands of the path in a yield, before key or value */
+    bool is_set;                /* yields a key: an item of the set at its path */
+    PlanGuard guard;            /* key_count 0: none */
+    /* The same branches for a lookup by the first operand of its path or key, which is register 0 then. NULL: not made. */
+    Unit *lookup_unit;
+    PlanBranch *lookup_branches;
+} PlanRule;
+
+typedef enum GroupKind {
+    GROUP_COMPLETE,
+    GROUP_FUNCTION,
+    GROUP_SET,
+    GROUP_OBJECT,
+} GroupKind;
+
+typedef struct RuleSource {
+    RegoRule *rule;
+    RegoModule *module;
+    uint32_t path_from;         /* items of its head's ref that belong to the group's path, the name included */
+} RuleSource;
+
+struct RuleGroup {
+    uint8_t kind;               /* a GroupKind */
+    bool exits_early;           /* every value it can have is the same constant */
+    bool has_guards;
+    bool is_visited;
+    uint32_t index;             /* of its memory in an evaluation */
+    uint32_t arity;
+    TreeNode *node;
+    RuleSource *sources;
+    size_t source_count, source_capacity;
+    PlanRule *rules;            /* without the default */
+    uint32_t rule_count;
+    PlanRule *otherwise;        /* the default rule, or NULL */
+    const Value *path;          /* below data */
+    uint32_t path_count;
+    /* compiling only */
+    RuleGroup **uses;           /* groups that its rules read */
+    size_t use_count, use_capacity;
+};
+
+struct TreeNode {
+    Value key;
+    TreeNode *parent;
+    TreeNode **children;        /* sorted by key */
+    size_t child_count, child_capacity;
+    RuleGroup *group;           /* or NULL; a node with a group has no children once the tree is whole */
+    uint32_t first, last;       /* numbers of the nodes below it, itself included */
+    uint32_t depth;             /* keys below data */
+    bool is_package;            /* a module has this package */
+    bool is_name;               /* rules of the package above begin with this name */
+};
+
+struct RegoPolicy {
+    Arena arena;
+    RegoCompileOptions options;
+    Value data;
+    RegoModule **modules;
+    uint32_t module_count;
+    TreeNode *root;
+    RuleGroup **groups;
+    size_t group_count, group_capacity;
+    RegoPlace *places;
+    size_t place_count, place_capacity;
+    RegoRuleInfo *infos;
+    uint32_t info_count;
+};
+
+typedef struct QueryCapture {
+    Operand value;
+    Str text;
+    uint32_t row, col;
+} QueryCapture;
+
+struct RegoQuery {
+    Arena arena;
+    const RegoPolicy *policy;
+    Unit unit;
+    Block block;
+    RegoBinding *bindings;      /* names; yield gives their values, then those of the captures */
+    uint32_t binding_count;
+    QueryCapture *captures;
+    uint32_t capture_count;
+    uint32_t name_count;        /* registers that the caller fills */
+    RegoPlace *places;          /* instrumented: its own, numbered behind the policy's */
+    uint32_t place_count;
+};
+
+/* --- the tree ---------------------------------------------------------------------------------------------------- */
+
+TreeNode *tree_child(const TreeNode *node, Value key);
+TreeNode *tree_add(Arena *arena, TreeNode *node, Value key);
+/* Makes the tree and groups of all rules of policy->modules; conflicts go to `errors`. */
+void tree_build(RegoPolicy *policy, RegoErrors *errors);
+/* "data.a.b" */
+Str tree_path_text(Arena *arena, const TreeNode *node);
+
+/* --- compiling --------------------------------------------------------------------------------------------------- */
+
+/* What names mean where a rule or query stands. */
+typedef struct Names {
+    RegoPolicy *policy;         /* read alone where a query is compiled */
+    Arena *arena;
+    RegoErrors *errors;
+    Str file, text;
+    const TreeNode *package;    /* or NULL */
+    const RegoModule *module;   /* or NULL: no imports */
+    const RegoRule *rule;       /* whose metadata is asked for; or NULL */
+    bool *import_used;          /* one for each import of the module; or NULL */
+    RegoPlace **places;         /* where expressions are numbered, or NULL */
+    size_t *place_count, *place_capacity;
+} Names;
+
+/* One rule or query: resolves names, takes nested calls and references out. The arguments become variables 0...
+ * Errors go to names->errors. */
+typedef struct FlatRule {
+    FlatUnit unit;
+    FlatTerm **args;            /* patterns that the arguments have to match, NULL for a plain variable */
+    uint32_t arg_count;
+    FlatBranch *branches;
+    uint32_t branch_count;
+} FlatRule;
+
+void flat_rule(const Names *names, const RuleSource *source, FlatRule *out_rule);
+/* The captures of a query are FLAT_VAR terms, one for each expression. */
+void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bound_count, bool capture, FlatRule *out_rule,
+                FlatTerm ***out_captures);
+/* The dotted call name, the group or builtin that it names; false with an error where there is none. */
+
+/* Orders the statements of a block, nested ones too, so that every variable is bound before it is needed. `bound` has a
+ * flag for each variable. Variables that nothing can bind are errors. */
+bool safety_order(const Names *names, FlatUnit *unit, FlatBlock *block, uint8_t *bound, FlatTerm *const *heads,
+                  uint32_t head_count);
+/* Marks the variables that the statement binds where those in `bound` are. */
+void safety_outputs(const FlatStmt *stmt, uint8_t *bound);
+
+void plan_rule(const Names *names, RuleGroup *group, const FlatRule *flat, PlanRule *out_rule);
+void plan_query(const Names *names, const FlatRule *flat, FlatTerm *const *yields, uint32_t yield_count, Unit *out_unit,
+                Block *out_block);
+
+/* Rules that need themselves are errors. */
+void recursion_check(RegoPolicy *policy, RegoErrors *errors);
+
+#endif

@@ -1,0 +1,3 @@
+package c
+allow = true { input.x == 1 }
+q[x] { x := input[_] } with input as {"a": 1}
