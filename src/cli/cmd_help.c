@@ -1,0 +1,102 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "lang/suggest.h"
+
+static const Option options[] = {
+    { "man", 0, NULL, NULL, "Prints the manual page, in the form that man reads." },
+    { NULL },
+};
+
+/* --- the manual page: the same rows in another form ------------------------------------------------------------------------ */
+
+/* Text for roff: a backslash, and a point or quote at the start of a line, would be read as commands. */
+static void roff_text(Buf *out, const char *text)
+{
+    bool at_start = true;
+    for (; *text; text++) {
+        if (at_start && (*text == '.' || *text == '\'')) buf_text(out, "\\&");
+        if (*text == '\\') buf_text(out, "\\e");
+        else if (*text == '-') buf_text(out, "\\-");
+        else buf_char(out, *text);
+        at_start = *text == '\n';
+    }
+}
+
+static void roff_options(Buf *out, const Option *rows)
+{
+    for (const Option *option = rows; option && option->name; option++) {
+        buf_text(out, ".TP\n");
+        if (option->letter) buf_format(out, "\\fB\\-%c\\fR, ", option->letter);
+        buf_text(out, "\\fB\\-\\-");
+        roff_text(out, option->name);
+        buf_format(out, "\\fR%s%s%s%s\n", option->value ? " \\fI" : "", option->value ? option->value : "", option->value ? "\\fR" : "", "");
+        roff_text(out, option->doc);
+        buf_char(out, '\n');
+    }
+}
+
+static void roff_command(Buf *out, const Command *command)
+{
+    char storage[1024];
+    Buf usage = buf_on(storage, sizeof storage - 1);
+    command_usage(command, &usage);
+    buf_char(&usage, '\0');
+    buf_text(out, ".SS ");
+    roff_text(out, usage.ptr);
+    buf_char(out, '\n');
+    roff_text(out, command->doc);
+    buf_char(out, '\n');
+    roff_options(out, command->options);
+    if (!command->examples) return;
+    buf_text(out, ".PP\nExamples:\n.nf\n");
+    roff_text(out, command->examples);
+    buf_text(out, "\n.fi\n");
+}
+
+static void manual(Buf *out)
+{
+    buf_text(out, ".TH MAESTRO 1 \"\" \"maestro " MAESTRO_VERSION "\" \"User commands\"\n.SH NAME\nmaestro \\- runs workflows durably\n"
+                  ".SH SYNOPSIS\n\\fBmaestro\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n.SH COMMANDS\n");
+    for (const Command *const *command = commands; *command; command++) roff_command(out, *command);
+    buf_text(out, ".SH OPTIONS OF EVERY COMMAND\n");
+    roff_options(out, common_options);
+    buf_text(out, ".SH EXIT STATUS\n.TP\n0\nFine.\n.TP\n1\nA run failed.\n.TP\n2\nWrong usage.\n.TP\n65\nA definition or other data is wrong.\n"
+                  ".TP\n69\nA file, program or service that is needed is not there.\n.TP\n70\nInternal error.\n.TP\n75\nMay work later.\n.TP\n77\nDenied.\n"
+                  ".SH ENVIRONMENT\n.TP\nMAESTRO_RUNNERS\nThe file that registers runners, policies, windows and calendars.\n"
+                  ".TP\nMAESTRO_COMPONENTS\nDirectories of plug\\-in components, with colons between them.\n.TP\nNO_COLOR\nNo colour, if it is set.\n");
+}
+
+/* --- help -------------------------------------------------------------------------------------------------------------------- */
+
+static ExitCode refuse_verb(const char *verb)
+{
+    Suggestion suggestion = suggest_begin(str_of(verb));
+    for (const Command *const *command = commands; *command; command++) suggest_offer(&suggestion, str_of((*command)->name));
+    fprintf(stderr, "maestro: there is no command '%s'", verb);
+    if (suggestion.best.len) fprintf(stderr, "; did you mean '%.*s'?", STR_ARG(suggestion.best));
+    fprintf(stderr, "\nTry 'maestro help'.\n");
+    return EXIT_CODE_USAGE;
+}
+
+static ExitCode run(const Args *args)
+{
+    const Command *command = args->operand_count ? command_find(str_of(args->operands[0])) : NULL;
+    if (args->operand_count && !command) return refuse_verb(args->operands[0]);
+    Buf out;
+    buf_init(&out, 1u << 20);
+    if (args_flag(args, "man")) manual(&out);
+    else if (command) command_help(command, &out);
+    else program_help(&out);
+    print_out(&out);
+    buf_deinit(&out);
+    return EXIT_CODE_OK;
+}
+
+const Command command_help_verb = {
+    .name = "help", .operands = "[COMMAND]", .operand_count_max = 1,
+    .summary = "Tells about the commands, or about one of them.",
+    .doc = "Without a command it lists all of them.",
+    .options = options, .run = run,
+};

@@ -1,0 +1,14 @@
+#include <stdio.h>
+
+#include "cli/command.h"
+
+static ExitCode run(const Args *args)
+{
+    (void)args;
+    puts("maestro " MAESTRO_VERSION);
+    return EXIT_CODE_OK;
+}
+
+const Command command_version = {
+    .name = "version", .operands = "", .summary = "Prints the version.", .doc = "Also as maestro --version.", .run = run,
+};

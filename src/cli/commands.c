@@ -1,0 +1,67 @@
+/* The one table of commands, and what is said about them. */
+#include <string.h>
+
+#include "cli/command.h"
+
+const Command *const commands[] = {
+    &command_validate, &command_plan, &command_visualize, &command_check, &command_migrate,
+    &command_help_verb, &command_completion, &command_version, NULL,
+};
+
+const Command *command_find(Str name)
+{
+    for (const Command *const *command = commands; *command; command++)
+        if (str_is_text(name, (*command)->name) || ((*command)->alias && str_is_text(name, (*command)->alias))) return *command;
+    return NULL;
+}
+
+static void option_usage(const Option *option, Buf *out)
+{
+    buf_format(out, " [--%s", option->name);
+    if (option->words) {
+        buf_char(out, ' ');
+        for (const char *const *word = option->words; *word; word++) buf_format(out, "%s%s", word == option->words ? "" : "|", *word);
+    } else if (option->value) {
+        buf_format(out, " %s", option->value);
+    }
+    buf_char(out, ']');
+}
+
+void command_usage(const Command *command, Buf *out)
+{
+    buf_format(out, "maestro %s", command->name);
+    for (const Option *option = command->options; option && option->name; option++) option_usage(option, out);
+    if (command->operands[0]) buf_format(out, " %s", command->operands);
+}
+
+static void options_help(const Option *options, Buf *out)
+{
+    for (const Option *option = options; option && option->name; option++) {
+        char storage[64];
+        Buf left = buf_on(storage, sizeof storage);
+        if (option->letter) buf_format(&left, "-%c, ", option->letter);
+        else buf_text(&left, "    ");
+        buf_format(&left, "--%s%s%s", option->name, option->value ? " " : "", option->value ? option->value : "");
+        buf_format(out, "  %-24.*s %s\n", STR_ARG(buf_peek(&left)), option->doc);
+    }
+}
+
+void command_help(const Command *command, Buf *out)
+{
+    buf_format(out, "%s\n\nusage: ", command->summary);
+    command_usage(command, out);
+    buf_char(out, '\n');
+    if (command->alias) buf_format(out, "       also as: maestro %s\n", command->alias);
+    buf_format(out, "\n%s\n\noptions:\n", command->doc);
+    options_help(command->options, out);
+    options_help(common_options, out);
+    if (command->examples) buf_format(out, "\nexamples:\n%s\n", command->examples);
+}
+
+void program_help(Buf *out)
+{
+    buf_text(out, "Maestro runs workflows durably: policy-aware, auditable, from one binary.\n\nusage: maestro COMMAND [OPTION]... [OPERAND]...\n\ncommands:\n");
+    for (const Command *const *command = commands; *command; command++) buf_format(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
+    buf_text(out, "\n'maestro help COMMAND' tells more about one of them. Exit codes: 0 fine, 1 a run failed, 2 wrong usage,\n"
+                  "65 a definition or data is wrong, 69 something needed is not there, 70 internal error, 75 may work later, 77 denied.\n");
+}

@@ -1,0 +1,209 @@
+#include "cli/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "cli/stand_ins.h"
+#include "lang/migrate.h"
+#include "os/file.h"
+
+#define CONFIG_SIZE_MAX (4u << 20)
+#define PATH_SIZE_MAX 4096u
+
+/* --- where things lie ------------------------------------------------------------------------------------------------ */
+
+/* "dir/name" with the directory of `path`; "name" where it has none. */
+static void beside(const char *path, const char *name, char out[PATH_SIZE_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, PATH_SIZE_MAX, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, name);
+}
+
+/* $variable/rest, or $HOME/home_rest where the variable is not set; false where neither is. */
+static bool in_home(const char *variable, const char *home_directory, const char *rest, char out[PATH_SIZE_MAX])
+{
+    const char *base = getenv(variable), *home = getenv("HOME");
+    if (base && *base) snprintf(out, PATH_SIZE_MAX, "%s/%s", base, rest);
+    else if (home && *home) snprintf(out, PATH_SIZE_MAX, "%s/%s/%s", home, home_directory, rest);
+    else return false;
+    return true;
+}
+
+/* The configuration that applies to the definition, or false where there is none. One that was named must exist. */
+static bool find_config(const Args *args, const char *definition, char out[PATH_SIZE_MAX])
+{
+    const char *named = args_value(args, "runners");
+    if (!named) named = getenv("MAESTRO_RUNNERS");
+    if (named && *named) {
+        snprintf(out, PATH_SIZE_MAX, "%s", named);
+        return true;
+    }
+    beside(definition, "runners.yaml", out);
+    if (file_exists(out)) return true;
+    snprintf(out, PATH_SIZE_MAX, "runners.yaml");
+    if (file_exists(out)) return true;
+    if (in_home("XDG_CONFIG_HOME", ".config", "maestro/runners.yaml", out) && file_exists(out)) return true;
+    snprintf(out, PATH_SIZE_MAX, "/etc/maestro/runners.yaml");
+    return file_exists(out);
+}
+
+/* --- the catalog ------------------------------------------------------------------------------------------------------- */
+
+typedef void (*AddFile)(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root);
+
+static void add_config(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root)
+{
+    (void)kind;
+    catalog_add_config(catalog, diagnostics, root);
+}
+
+/* Reads a file of the configuration into the catalog; mistakes in it are printed and are a failure. */
+static ExitCode add_text(const Args *args, Catalog *catalog, const char *name, Str text, AddFile add, CatalogKind kind)
+{
+    Diagnostics diagnostics;
+    Error err;
+    Node *root;
+    Str file = arena_copy(args->arena, str_of(name));
+    diagnostics_init(&diagnostics, args->arena, file, text);
+    if (node_read(args->arena, text, text_format_of(file), &root, &err)) diagnose_error(&diagnostics, &err);
+    else add(catalog, &diagnostics, kind, root);
+    if (!diagnostics.error_count) return EXIT_CODE_OK;
+    diagnostics_sort(&diagnostics);
+    print_diagnostics(args, &diagnostics);
+    return EXIT_CODE_DATA;
+}
+
+static ExitCode add_file(const Args *args, Catalog *catalog, const char *path, AddFile add, CatalogKind kind)
+{
+    Str text;
+    Error err;
+    if (file_read(args->arena, path, CONFIG_SIZE_MAX, &text, &err)) return fail(&err);
+    return add_text(args, catalog, path, text, add, kind);
+}
+
+/* The manifests of both groups below one directory. */
+static ExitCode add_components(const Args *args, Catalog *catalog, const char *directory)
+{
+    for (unsigned kind = 0; kind < CATALOG_KIND_COUNT; kind++) {
+        const char *group = catalog_group((CatalogKind)kind);
+        char path[PATH_SIZE_MAX];
+        Str *names;
+        size_t count;
+        Error err;
+        if (!group) continue;
+        snprintf(path, sizeof path, "%s/%s", directory, group);
+        if (directory_list(args->arena, path, STR(".yaml"), &names, &count, &err)) return fail(&err);
+        for (size_t i = 0; i < count; i++) {
+            snprintf(path, sizeof path, "%s/%s/%.*s", directory, group, STR_ARG(names[i]));
+            ExitCode code = add_file(args, catalog, path, catalog_add_component, (CatalogKind)kind);
+            if (code) return code;
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+static ExitCode add_all_components(const Args *args, Catalog *catalog, const char *definition)
+{
+    char path[PATH_SIZE_MAX];
+    beside(definition, "components", path);
+    ExitCode code = add_components(args, catalog, path);
+    const char *list = getenv("MAESTRO_COMPONENTS");
+    while (!code && list && *list) {
+        size_t size = strcspn(list, ":");
+        snprintf(path, sizeof path, "%.*s", (int)size, list);
+        if (size) code = add_components(args, catalog, path);
+        list += size + (list[size] == ':');
+    }
+    if (!code && in_home("XDG_DATA_HOME", ".local/share", "maestro/components", path)) code = add_components(args, catalog, path);
+    if (!code) code = add_components(args, catalog, "/usr/share/maestro/components");
+    return code;
+}
+
+static ExitCode load_catalog(const Args *args, const char *definition, const Catalog **out)
+{
+    Catalog *catalog = ARENA_NEW(args->arena, Catalog);
+    char path[PATH_SIZE_MAX];
+    catalog_init(catalog, args->arena);
+    ExitCode code = find_config(args, definition, path) ? add_file(args, catalog, path, add_config, CATALOG_RUNNER)
+                                                       : add_text(args, catalog, "built-in stand-ins", STR(STAND_INS), add_config, CATALOG_RUNNER);
+    if (!code && str_is_text(catalog->origin, "built-in stand-ins")) catalog->origin = STR("");
+    if (!code) code = add_all_components(args, catalog, definition);
+    *out = catalog;
+    return code;
+}
+
+/* --- definitions --------------------------------------------------------------------------------------------------------- */
+
+static ExitCode refuse_typescript(const char *path)
+{
+    fprintf(stderr, "maestro: %s: a .ts definition is compiled by Maestro's TypeScript SDK under Node.js, and this version of Maestro\n"
+                    "comes without the SDK. Write the definition as YAML or JSON: 'maestro help validate' says how.\n", path);
+    return EXIT_CODE_UNAVAILABLE;
+}
+
+ExitCode load_definition(const Args *args, const char *path, Loaded *out)
+{
+    Error err;
+    *out = (Loaded){ .path = path };
+    if (str_ends(str_of(path), STR(".ts"))) return refuse_typescript(path);
+    if (file_read(args->arena, path, DEFINITION_SIZE_MAX, &out->text, &err)) {
+        if (err.status == ERR_LIMIT) error_set(&err, ERR_LIMIT, "%s: larger than DEFINITION_SIZE_MAX (%u bytes)", path, DEFINITION_SIZE_MAX);
+        return fail(&err);
+    }
+    ExitCode code = load_catalog(args, path, &out->catalog);
+    if (code) return code;
+    CompileOptions options = { .file = str_of(path), .format = text_format_of(str_of(path)), .catalog = out->catalog };
+    compile(args->arena, out->text, &options, &out->compiled);
+    return EXIT_CODE_OK;
+}
+
+/* Where the conversion leaves nothing to decide; otherwise the definition stays refused as what it is. */
+static void take_migrated(const Args *args, Loaded *loaded)
+{
+    Diagnostics diagnostics;
+    MigrateNotes notes;
+    Buf yaml;
+    diagnostics_init(&diagnostics, args->arena, str_of(loaded->path), loaded->text);
+    buf_init(&yaml, DEFINITION_SIZE_MAX);
+    migrate(args->arena, loaded->compiled.root, &diagnostics, &yaml, &notes);
+    if (yaml.len && !diagnostics.error_count) {
+        CompileOptions options = { .file = arena_format(args->arena, "%s (migrated)", loaded->path), .catalog = loaded->catalog };
+        loaded->text = arena_copy(args->arena, buf_peek(&yaml));
+        compile(args->arena, loaded->text, &options, &loaded->compiled);
+        Diagnostic *diagnostic = diagnose(&loaded->compiled.diagnostics, SEVERITY_WARNING, NULL, "a runbook of the old format, taken as it would be migrated");
+        diagnostic_help(&loaded->compiled.diagnostics, diagnostic, "maestro migrate %s -o NEW.yaml", loaded->path);
+        diagnostics_sort(&loaded->compiled.diagnostics);
+    }
+    buf_deinit(&yaml);
+}
+
+ExitCode load_current(const Args *args, const char *path, Loaded *out)
+{
+    ExitCode code = load_definition(args, path, out);
+    if (!code && out->compiled.is_old_runbook) take_migrated(args, out);
+    return code;
+}
+
+void print_diagnostics(const Args *args, const Diagnostics *diagnostics)
+{
+    Buf buf;
+    buf_init(&buf, 64u << 20);
+    diagnostics_print(diagnostics, args_color(args, STDERR_FILENO), &buf);
+    print_err(&buf);
+    buf_deinit(&buf);
+}
+
+ExitCode load_plan(const Args *args, const char *path, Loaded *out)
+{
+    ExitCode code = load_current(args, path, out);
+    if (code) return code;
+    print_diagnostics(args, &out->compiled.diagnostics);
+    if (out->compiled.is_config) {
+        fprintf(stderr, "maestro: %s is a configuration, no definition: there is nothing to run in it\n", path);
+        return EXIT_CODE_DATA;
+    }
+    return out->compiled.is_valid ? EXIT_CODE_OK : EXIT_CODE_DATA;
+}

@@ -1,0 +1,34 @@
+/* load.h - a definition from a file, with the names it may use: the way every command begins.
+ *
+ * Runners, policies and the rest are found in the first of: --runners FILE, $MAESTRO_RUNNERS, runners.yaml beside the
+ * definition, ./runners.yaml, $XDG_CONFIG_HOME/maestro/runners.yaml, /etc/maestro/runners.yaml; where there is none, the
+ * stand-ins that are built in, so that the examples work on a fresh machine. Plug-in components lie in components/ beside
+ * the definition, in the directories of $MAESTRO_COMPONENTS, in $XDG_DATA_HOME/maestro/components and in
+ * /usr/share/maestro/components, each in the directory of its group.
+ *
+ * Owns:   everything lives in the arena of the arguments.
+ * Fails:  with the exit code, after printing the reason to standard error.
+ */
+#ifndef CLI_LOAD_H
+#define CLI_LOAD_H
+
+#include "cli/command.h"
+#include "lang/compile.h"
+
+typedef struct Loaded {
+    const char *path;
+    Str text;
+    const Catalog *catalog;
+    Compiled compiled;
+} Loaded;
+
+/* Reads and compiles; a definition with mistakes is loaded all the same (see compiled.is_valid), its diagnostics not yet
+ * printed. */
+ExitCode load_definition(const Args *args, const char *path, Loaded *out);
+/* The same, but a runbook of the old format is taken as 'maestro migrate' converts it, with a warning that says so. */
+ExitCode load_current(const Args *args, const char *path, Loaded *out);
+/* The same, but mistakes are printed and are a failure; warnings are printed. */
+ExitCode load_plan(const Args *args, const char *path, Loaded *out);
+void     print_diagnostics(const Args *args, const Diagnostics *diagnostics);
+
+#endif

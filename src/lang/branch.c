@@ -1,0 +1,204 @@
+#include "lang/shapes.h"
+#include "lang/task.h"
+#include "lang/workflow.h"
+
+/* --- names and edges ------------------------------------------------------------------------------------------------- */
+
+static void case_job(Workflow *workflow, uint32_t branch, Str key, const Node *name)
+{
+    Diagnostics *diagnostics = workflow->compiler->diagnostics;
+    uint32_t index;
+    if (name->kind != NODE_TEXT) return;
+    if (!workflow_find(workflow, node_text(name), &index)) {
+        refuse_job(workflow, name, "a case");
+        return;
+    }
+    Job *job = &workflow->jobs[index];
+    if (job->branch_of != JOB_NONE) {
+        diagnose(diagnostics, SEVERITY_ERROR, name, "'%.*s' is started already by the case '%.*s' of '%.*s'", STR_ARG(job->id),
+                 STR_ARG(job->case_key), STR_ARG(workflow->jobs[job->branch_of].id));
+        return;
+    }
+    job->branch_of = branch;
+    job->case_key = key;
+    workflow_edge(workflow, branch, index);
+}
+
+static void collect_cases(Workflow *workflow, uint32_t branch)
+{
+    Job *job = &workflow->jobs[branch];
+    Diagnostics *diagnostics = workflow->compiler->diagnostics;
+    const Node *cases = get_map(job->branch, "cases");
+    for (uint32_t i = 0; cases && i < cases->count; i++) {
+        const Node *jobs = node_value(cases, i);
+        for (uint32_t j = 0; j < many_count(jobs); j++) case_job(workflow, branch, node_text(node_key(cases, i)), many_at(jobs, j));
+    }
+    const Node *otherwise = get_text(job->branch, "default");
+    if (cases && otherwise && !node_get(cases, otherwise->text)) {
+        Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, otherwise, "the default '%.*s' is none of the cases", STR_ARG(node_text(otherwise)));
+        Suggestion suggestion = suggest_begin(node_text(otherwise));
+        for (uint32_t i = 0; i < cases->count; i++) suggest_offer(&suggestion, node_text(node_key(cases, i)));
+        if (suggestion.best.len) diagnostic_help(diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
+    }
+    const Node *converge = get_text(job->branch, "converge");
+    if (converge && !workflow_find(workflow, node_text(converge), &job->converge)) refuse_job(workflow, converge, "the convergence");
+    /* An empty case leads straight to the convergence. */
+    for (uint32_t i = 0; cases && i < cases->count; i++) {
+        const Node *jobs = node_value(cases, i);
+        if (jobs->kind != NODE_LIST || jobs->count) continue;
+        if (job->converge != JOB_NONE) workflow_edge(workflow, branch, job->converge);
+        else if (!converge) diagnose(diagnostics, SEVERITY_ERROR, jobs, "an empty case needs a job to go on with: declare 'converge'");
+    }
+}
+
+void branch_collect(Workflow *workflow)
+{
+    for (uint32_t i = 0; i < workflow->job_count; i++)
+        if (workflow->jobs[i].branch) collect_cases(workflow, i);
+}
+
+/* --- scopes ---------------------------------------------------------------------------------------------------------- */
+
+/* Which branch and case each scope is: index 0 is the top, which is none. */
+typedef struct Arm {
+    uint32_t branch;
+    Str key;
+} Arm;
+
+typedef struct Scopes {
+    Workflow *workflow;
+    Map by_case;                    /* "branch:key" -> scope */
+    Arm *arms;
+    size_t count, capacity;
+} Scopes;
+
+static uint32_t arm_scope(Scopes *scopes, uint32_t branch, Str key)
+{
+    Workflow *workflow = scopes->workflow;
+    uint32_t scope;
+    Str name = arena_format(workflow->compiler->scratch, "%u:%.*s", branch, STR_ARG(key));
+    if (map_find(&scopes->by_case, name, &scope)) return scope;
+    scope = references_scope(&workflow->references, workflow->jobs[branch].scope);
+    map_add(&scopes->by_case, name, scope, NULL);
+    scopes->arms = arena_grow(workflow->compiler->scratch, scopes->arms, sizeof *scopes->arms, scopes->count, &scopes->capacity);
+    scopes->arms[scopes->count++] = (Arm){ branch, key };
+    return scope;
+}
+
+/* What a job's scope counts as for `job`: arms that come together there are left. */
+static uint32_t scope_at(const Scopes *scopes, uint32_t scope, uint32_t job)
+{
+    while (scope != SCOPE_TOP && scopes->workflow->jobs[scopes->arms[scope].branch].converge == job)
+        scope = scopes->workflow->references.scopes[scope].parent;
+    return scope;
+}
+
+static void refuse_join(const Scopes *scopes, uint32_t job, uint32_t one, uint32_t other, const Node *at)
+{
+    const Workflow *workflow = scopes->workflow;
+    /* The arms may stand at different depths: name the branch at which the two part. */
+    uint32_t outer = one;
+    while (outer != SCOPE_TOP && !scope_holds(&workflow->references, workflow->references.scopes[outer].parent, other))
+        outer = workflow->references.scopes[outer].parent;
+    const Job *branch = &workflow->jobs[scopes->arms[outer].branch];
+    Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, at,
+                                      "'%.*s' needs jobs of different branches of '%.*s', of which not all run", STR_ARG(workflow->jobs[job].id),
+                                      STR_ARG(branch->id));
+    if (branch->converge == JOB_NONE)
+        diagnostic_help(workflow->compiler->diagnostics, diagnostic, "if the branches come together here, say so: converge: %.*s in '%.*s'",
+                        STR_ARG(workflow->jobs[job].id), STR_ARG(branch->id));
+    else
+        diagnostic_help(workflow->compiler->diagnostics, diagnostic, "they come together in '%.*s'; need that one instead",
+                        STR_ARG(workflow->jobs[branch->converge].id));
+}
+
+static void find_scope(Scopes *scopes, uint32_t index)
+{
+    Workflow *workflow = scopes->workflow;
+    Job *job = &workflow->jobs[index];
+    uint32_t scope = job->branch_of != JOB_NONE ? arm_scope(scopes, job->branch_of, job->case_key) : SCOPE_TOP;
+    const Node *needs = node_get(job->node, "needs");
+    for (uint32_t i = 0; i < many_count(needs); i++) {
+        const Node *need = many_at(needs, i);
+        const Node *name = need->kind == NODE_MAP ? get_text(need, "job") : need;
+        uint32_t from;
+        if ((need->kind == NODE_MAP && node_get(need, "guard")) || !name || !workflow_find(workflow, node_text(name), &from)) continue;
+        uint32_t other = scope_at(scopes, workflow->jobs[from].scope, index);
+        if (scope_holds(&workflow->references, scope, other)) scope = other;
+        else if (!scope_holds(&workflow->references, other, scope)) refuse_join(scopes, index, scope, other, name);
+    }
+    job->scope = scope;
+    for (uint32_t i = 0; i < job->task_count; i++) workflow->references.tasks[job->task_first + i].scope = scope;
+}
+
+/* --- convergence ------------------------------------------------------------------------------------------------------ */
+
+static bool job_may_terminate(const Job *job)
+{
+    if (node_get(job->node, "terminate_when")) return true;
+    for (uint32_t i = 0; job->tasks && i < job->tasks->count; i++)
+        if (job->tasks->items[i].kind == NODE_MAP && node_get(&job->tasks->items[i], "terminate_when")) return true;
+    return false;
+}
+
+/* For each job, whether the run may end on a way that begins with it: against the order, from successors to the job. */
+static bool *ways_that_terminate(Workflow *workflow)
+{
+    bool *ends = ARENA_ARRAY(workflow->compiler->scratch, bool, workflow->job_count);
+    const Graph *graph = &workflow->graph;
+    for (uint32_t i = workflow->job_count; i-- > 0;) {
+        uint32_t job = graph->order[i];
+        ends[job] = job_may_terminate(&workflow->jobs[job]);
+        for (uint32_t e = graph->first[job]; e < graph->first[job + 1]; e++) ends[job] = ends[job] || ends[graph->next[e]];
+    }
+    return ends;
+}
+
+static void check_convergence(Workflow *workflow, uint32_t index, const bool *terminates)
+{
+    Job *branch = &workflow->jobs[index];
+    const Node *cases = get_map(branch->branch, "cases");
+    for (uint32_t i = 0; cases && i < cases->count; i++) {
+        const Node *jobs = node_value(cases, i);
+        for (uint32_t j = 0; j < many_count(jobs); j++) {
+            uint32_t job;
+            const Node *name = many_at(jobs, j);
+            if (name->kind != NODE_TEXT || !workflow_find(workflow, node_text(name), &job)) continue;
+            if (job == branch->converge || graph_reaches(&workflow->graph, job, branch->converge) || terminates[job]) continue;
+            Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, name,
+                                              "the case '%.*s' neither comes together in '%.*s' nor ends the run", STR_ARG(node_text(node_key(cases, i))),
+                                              STR_ARG(workflow->jobs[branch->converge].id));
+            diagnostic_help(workflow->compiler->diagnostics, diagnostic, "add '%.*s' to the needs of '%.*s', or give it a terminate_when",
+                            STR_ARG(workflow->jobs[job].id), STR_ARG(workflow->jobs[branch->converge].id));
+        }
+    }
+}
+
+void branch_scopes(Workflow *workflow)
+{
+    Scopes scopes = { .workflow = workflow };
+    scopes.arms = arena_grow(workflow->compiler->scratch, NULL, sizeof *scopes.arms, 0, &scopes.capacity);
+    scopes.arms[scopes.count++] = (Arm){ JOB_NONE, STR("") };
+    map_init(&scopes.by_case, workflow->compiler->scratch, 0);
+    for (uint32_t i = 0; i < workflow->job_count; i++) find_scope(&scopes, workflow->graph.order[i]);
+    const bool *terminates = ways_that_terminate(workflow);
+    for (uint32_t i = 0; i < workflow->job_count; i++)
+        if (workflow->jobs[i].branch && workflow->jobs[i].converge != JOB_NONE) check_convergence(workflow, i, terminates);
+}
+
+/* --- lowering --------------------------------------------------------------------------------------------------------- */
+
+void branch_lower(Workflow *workflow, uint32_t job_index, uint32_t step)
+{
+    const Job *job = &workflow->jobs[job_index];
+    Draft *draft = &workflow->compiler->draft;
+    const Node *cases = get_map(job->branch, "cases");
+    for (uint32_t i = 0; i < cases->count; i++) {
+        const Node *jobs = node_value(cases, i);
+        Str key = node_text(node_key(cases, i));
+        uint32_t to;
+        for (uint32_t j = 0; j < many_count(jobs); j++)
+            if (workflow_find(workflow, node_text(many_at(jobs, j)), &to)) draft_edge(draft, step, workflow->jobs[to].step_first, EDGE_BRANCH, key);
+        if (many_count(jobs) == 0) draft_edge(draft, step, workflow->jobs[job->converge].step_first, EDGE_BRANCH, key);
+    }
+}

@@ -1,0 +1,66 @@
+/* catalog.h - what definitions find by name: runners, policies, windows, calendars, schemas, components.
+ *
+ * A definition names things that are set up elsewhere: in runners.yaml, in plug-in manifests, or built in. The catalog
+ * holds the names and what is known about them before anything runs, so that a name nobody offers is an error of the
+ * definition, with the nearest known one beside it.
+ *
+ * Components come in groups (the names are those of the plug-in directories): waivern.connectors give content,
+ * waivern.analysers make content out of content. Each says which schema it takes and which it gives.
+ *
+ * Owns:   entries live in the arena given to catalog_init().
+ * Fails:  adding reports mistakes as diagnostics of the file added; the first entry of a name stays.
+ * Thread: one writer, then any number of readers.
+ */
+#ifndef LANG_CATALOG_H
+#define LANG_CATALOG_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "lang/diagnostic.h"
+#include "lang/node.h"
+#include "lang/suggest.h"
+#include "value/value.h"
+
+typedef enum CatalogKind {
+    CATALOG_RUNNER,
+    CATALOG_POLICY,
+    CATALOG_WINDOWS,
+    CATALOG_CALENDAR,
+    CATALOG_SCHEMA,
+    CATALOG_CONNECTOR,
+    CATALOG_ANALYSER,
+    CATALOG_KIND_COUNT
+} CatalogKind;
+
+typedef struct CatalogEntry {
+    Str name;
+    Str origin;                 /* "built in", an executor, a file */
+    Value settings;             /* in its normal form */
+} CatalogEntry;
+
+typedef struct Catalog {
+    Arena *arena;
+    Str origin;                 /* where the configuration came from, for messages; empty where there is none */
+    Map names[CATALOG_KIND_COUNT];
+    CatalogEntry *entries[CATALOG_KIND_COUNT];
+    size_t counts[CATALOG_KIND_COUNT], capacities[CATALOG_KIND_COUNT];
+} Catalog;
+
+void catalog_init(Catalog *catalog, Arena *arena);      /* with everything that is built in */
+/* A configuration (runners.yaml), or a component's manifest found in the directory of its group. */
+void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *root);
+void catalog_add_component(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root);
+
+const char *catalog_kind_name(CatalogKind kind);        /* "runner", ... */
+/* The directory in which plug-ins of that kind lie, or NULL where there is none. */
+const char *catalog_group(CatalogKind kind);
+/* The entry of that name; connectors are also found without "_connector" at the end. */
+const CatalogEntry *catalog_find(const Catalog *catalog, CatalogKind kind, Str name);
+/* The known name nearest to one that is not, or an empty one. */
+Str catalog_suggest(const Catalog *catalog, CatalogKind kind, Str name);
+/* The names of a kind joined by commas, a few of many. */
+void catalog_list(const Catalog *catalog, CatalogKind kind, Buf *out);
+
+#endif

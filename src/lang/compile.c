@@ -1,0 +1,109 @@
+#include "lang/compile.h"
+
+#include "lang/compiler.h"
+#include "lang/migrate.h"
+#include "lang/shapes.h"
+
+TextFormat text_format_of(Str file)
+{
+    return str_ends(file, STR(".json")) ? TEXT_JSON : TEXT_YAML;
+}
+
+/* A runbook has a name for people; its id is made of that: "Log Analysis" is log-analysis. */
+static Str slug(Arena *arena, Str name)
+{
+    char *text = arena_alloc(arena, name.len + 1);
+    size_t size = 0;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = ascii_to_lower(name.ptr[i]);
+        if (ascii_is_alnum(c)) text[size++] = c;
+        else if (size && text[size - 1] != '-') text[size++] = '-';
+    }
+    while (size && text[size - 1] == '-') size--;
+    return size ? (Str){ text, size } : STR("runbook");
+}
+
+/* Checked against its table, and for what the table cannot say: schemas that are none. */
+static void check_config(Compiler *compiler, Compiled *out)
+{
+    shape_check(compiler->diagnostics, out->root, &type_config);
+    out->is_config = true;
+    out->is_valid = compiler->diagnostics->error_count == 0;
+}
+
+static void refuse_kind(Compiled *out)
+{
+    Diagnostics *diagnostics = &out->diagnostics;
+    if (out->root->kind != NODE_MAP) {
+        diagnose(diagnostics, SEVERITY_ERROR, out->root, "a definition is a mapping, this is %s", node_kind_name(out->root));
+        return;
+    }
+    if (runbook_is_old(out->root)) {
+        out->is_old_runbook = true;
+        Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, out->root, "this is a runbook of the old format, with connectors, analysers and execution");
+        diagnostic_help(diagnostics, diagnostic, "maestro migrate %.*s", STR_ARG(diagnostics->file));
+        return;
+    }
+    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, out->root, "this is no definition");
+    diagnostic_help(diagnostics, diagnostic, "a workflow has the keys 'workflow' and 'jobs', a step tree 'workflow' and 'steps', a runbook 'name' and 'artifacts'");
+}
+
+static void finish(Compiler *compiler, Compiled *out)
+{
+    Error err;
+    if (compiler->diagnostics->error_count) return;
+    Status status = plan_read(compiler->arena, draft_document(&compiler->draft), &out->plan, &err);
+    if (status) diagnose(compiler->diagnostics, SEVERITY_ERROR, NULL, "%s", err.text);
+    else out->is_valid = true;
+}
+
+static void compile_root(Compiler *compiler, Compiled *out)
+{
+    const Node *root = out->root;
+    bool is_map = root->kind == NODE_MAP;
+    if (is_map && node_get(root, "artifacts")) {
+        const Node *name = get_text(root, "name");
+        out->type = &type_runbook;
+        shape_check(compiler->diagnostics, root, out->type);
+        draft_init(&compiler->draft, compiler->arena, PLAN_RUNBOOK, slug(compiler->arena, name ? node_text(name) : STR("")));
+        runbook_compile(compiler);
+    } else if (is_map && (node_get(root, "jobs") || node_get(root, "steps") || node_get(root, "workflow"))) {
+        const Node *id = get_text(root, "workflow");
+        bool is_tree = node_get(root, "steps") && !node_get(root, "jobs");
+        if (!id) id = get_text(root, "workflowId");
+        out->type = &type_workflow;
+        shape_check(compiler->diagnostics, root, out->type);
+        draft_init(&compiler->draft, compiler->arena, is_tree ? PLAN_STEP_TREE : PLAN_WORKFLOW, id ? node_text(id) : STR(""));
+        if (is_tree) step_tree_compile(compiler);
+        else workflow_compile(compiler);
+    } else if (is_map && node_get(root, "executors")) {
+        check_config(compiler, out);
+        return;
+    } else {
+        refuse_kind(out);
+        return;
+    }
+    finish(compiler, out);
+}
+
+void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *out)
+{
+    Error err;
+    Node *root = NULL;
+    Arena scratch;
+    *out = (Compiled){ 0 };
+    diagnostics_init(&out->diagnostics, arena, options->file, text);
+    if (node_read(arena, text, options->format, &root, &err)) {
+        diagnose_error(&out->diagnostics, &err);
+        return;
+    }
+    out->root = root;
+    arena_init(&scratch, SIZE_MAX);
+    Compiler compiler = { .arena = arena, .scratch = &scratch, .diagnostics = &out->diagnostics, .catalog = options->catalog, .root = root };
+    const Node *schemas = get_map(root, "schemas");
+    map_init(&compiler.schemas, &scratch, schemas ? schemas->count : 0);
+    for (uint32_t i = 0; schemas && i < schemas->count; i++) map_add(&compiler.schemas, node_text(node_key(schemas, i)), i, NULL);
+    compile_root(&compiler, out);
+    arena_deinit(&scratch);
+    diagnostics_sort(&out->diagnostics);
+}

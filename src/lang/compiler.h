@@ -1,0 +1,63 @@
+/* compiler.h - what the parts of the compiler share; for them alone.
+ *
+ * Checks run even after earlier mistakes, on whatever can be understood: these accessors answer NULL for what is missing
+ * or of the wrong kind, which the shape has reported already. Lowering runs only for definitions without mistakes.
+ */
+#ifndef LANG_COMPILER_H
+#define LANG_COMPILER_H
+
+#include "base/map.h"
+#include "lang/catalog.h"
+#include "lang/diagnostic.h"
+#include "lang/draft.h"
+#include "lang/node.h"
+
+typedef struct References References;
+
+typedef struct Compiler {
+    Arena *arena;                   /* of the result */
+    Arena *scratch;                 /* of this compilation */
+    Diagnostics *diagnostics;
+    const Catalog *catalog;
+    const Node *root;
+    Map schemas;                    /* names of the definition's own `schemas` */
+    Draft draft;
+} Compiler;
+
+const Node *get_text(const Node *map, const char *key);
+const Node *get_list(const Node *map, const char *key);
+const Node *get_map(const Node *map, const char *key);
+
+/* A key that takes one thing or a list of them: how many there are, and which; 0 where it is absent. */
+uint32_t    many_count(const Node *one_or_list);
+const Node *many_at(const Node *one_or_list, uint32_t index);
+
+/* Reports a name that the catalog does not have, with what to do about it. */
+void check_known(Compiler *compiler, CatalogKind kind, const Node *name);
+/* `policies` and `policy` of a mapping. */
+void check_policies(Compiler *compiler, const Node *map);
+/* A schema given by name: of this definition's `schemas` or of the catalog. */
+void check_schema_name(Compiler *compiler, const Node *schema);
+/* Adds the policies of a mapping to a list, each once. */
+void add_policies(ValueList *list, const Node *map);
+/* For names in messages where there may be a hundred thousand of them: is it still worth suggesting? */
+bool may_suggest(const Compiler *compiler);
+
+/* The three kinds of definition: check everything, then, where nothing is wrong, write compiler->draft. */
+void workflow_compile(Compiler *compiler);
+void step_tree_compile(Compiler *compiler);
+void runbook_compile(Compiler *compiler);
+
+/* Failure resolution, on_failure and on_signal of a workflow or step tree. `find` takes a task by "task" or "job.task". */
+typedef struct TaskNames {
+    bool (*find)(void *context, Str name, const Node **out_task);
+    bool (*has_job)(void *context, Str name);       /* NULL where there are no jobs */
+    void *context;
+} TaskNames;
+void resolution_check(Compiler *compiler, const TaskNames *names, uint32_t compensation_count);
+void resolution_lower(Compiler *compiler);
+/* The members that workflows and step trees have in common. */
+void header_check(Compiler *compiler, References *references);
+void header_lower(Compiler *compiler);
+
+#endif

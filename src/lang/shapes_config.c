@@ -1,0 +1,94 @@
+/* The keys of runners.yaml, and of a plug-in component's manifest. */
+#include "lang/shapes.h"
+
+static const EnumName executor_kinds[] = {
+    { "native", NULL }, { "process", NULL }, { "http", NULL }, { "worker", NULL }, { "slurm", NULL }, { "kubernetes", NULL }, { NULL, NULL },
+};
+static const Type type_executor_kind = { .kind = TYPE_ENUM, .names = executor_kinds, .what = "a kind of executor" };
+static const EnumName tenancies[] = { { "shared", NULL }, { "dedicated", NULL }, { NULL, NULL } };
+static const Type type_tenancy = { .kind = TYPE_ENUM, .names = tenancies, .what = "a tenancy" };
+static const EnumName trusts[] = { { "none", NULL }, { "enrolled", NULL }, { "attested", NULL }, { NULL, NULL } };
+static const Type type_trust = { .kind = TYPE_ENUM, .names = trusts, .what = "a trust level" };
+
+static const Field runner_fields[] = {
+    { "description", &type_text, "What it does." },
+    { "command", &type_texts, "The program and its arguments, for a process executor." },
+    { "url", &type_line, "Where the task document is posted, for an http executor." },
+    { "queue", &type_ref, "The queue that workers pull from." },
+    { "image", &type_line, "The container image, for kubernetes." },
+    { "settings", &type_any, "What else the executor needs." },
+    { "input_schema", &type_schema, "What it takes." },
+    { "output_schema", &type_schema, "What it gives." },
+    { "timeout", &type_duration, "The timeout of tasks that declare none." },
+    { NULL },
+};
+static const Shape shape_runner = { "runner", "What a `run:` names.", runner_fields, NULL, NULL };
+static const Type type_runner = { .kind = TYPE_OBJECT, .shape = &shape_runner };
+static const Type type_runners = { .kind = TYPE_MAP, .item = &type_runner, .dotted = true, .what = "a mapping of runner names to runners" };
+
+static const Field executor_fields[] = {
+    { "kind", &type_executor_kind, "How it carries out work.", FIELD_REQUIRED },
+    { "description", &type_text, "What it is." },
+    { "region", &type_ref, "Where it is." },
+    { "cloud", &type_ref, "In which cloud." },
+    { "tenancy", &type_tenancy, "Whether tenants share it.", .otherwise = "\"shared\"" },
+    { "tenants", &type_names, "Whose work it takes; everybody's where it is left out." },
+    { "cost", &type_money, "What an hour costs." },
+    { "capacity", &type_positive, "How many attempts it carries at a time." },
+    { "trust", &type_trust, "How far it is trusted.", .otherwise = "\"enrolled\"" },
+    { "capabilities", &type_refs, "What it has that work may require." },
+    { "labels", &type_labels, "Labels." },
+    { "runners", &type_runners, "The runners it offers.", FIELD_REQUIRED },
+    { NULL },
+};
+static const Shape shape_executor = { "executor", "A place that offers runners.", executor_fields, NULL, NULL };
+static const Type type_executor = { .kind = TYPE_OBJECT, .shape = &shape_executor };
+static const Type type_executors = { .kind = TYPE_MAP, .item = &type_executor, .what = "a mapping of executor names to executors" };
+
+static const EnumName phases[] = { { "pre-flight", NULL }, { "mid-flight", NULL }, { "post-flight", NULL }, { NULL, NULL } };
+static const Type type_phase = { .kind = TYPE_ENUM, .names = phases, .what = "a phase" };
+static const Type type_phases = { .kind = TYPE_LIST, .item = &type_phase, .lone = true, .what = "a list of phases" };
+static const Field policy_fields[] = {
+    { "description", &type_text, "What it demands." },
+    { "file", &type_line, "The Rego module, beside this file." },
+    { "phases", &type_phases, "When it is asked.", .otherwise = "[\"pre-flight\"]" },
+    { "reviewed_by", &type_line, "Who has reviewed it." },
+    { NULL },
+};
+static const Shape shape_policy = { "policy", "A named policy.", policy_fields, NULL, NULL };
+static const Type type_policy = { .kind = TYPE_OBJECT, .shape = &shape_policy };
+static const Type type_policies = { .kind = TYPE_MAP, .item = &type_policy, .dotted = true, .what = "a mapping of policy names to policies" };
+
+static const Type type_windows = { .kind = TYPE_MAP, .item = &type_texts, .dotted = true, .what = "a mapping of window sets to windows" };
+static const Field calendar_fields[] = {
+    { "include", &type_texts, "Days that belong to it." },
+    { "exclude", &type_texts, "Days that do not." },
+    { "weekdays", &type_texts, "Days of the week that belong to it." },
+    { NULL },
+};
+static const Shape shape_calendar = { "calendar", "A named set of days.", calendar_fields, NULL, NULL };
+static const Type type_calendar = { .kind = TYPE_OBJECT, .shape = &shape_calendar };
+static const Type type_calendars = { .kind = TYPE_MAP, .item = &type_calendar, .dotted = true, .what = "a mapping of calendars" };
+
+static const Field config_fields[] = {
+    { "executors", &type_executors, "Places that offer runners." },
+    { "policies", &type_policies, "Policies that definitions may name." },
+    { "windows", &type_windows, "Window sets that schedules may name." },
+    { "calendars", &type_calendars, "Calendars that schedules may name." },
+    { "schemas", &type_schemas, "JSON Schemas that definitions may name." },
+    { NULL },
+};
+const Shape shape_config = { "configuration", "What definitions find by name: runners, policies, windows, calendars, schemas.", config_fields, NULL, NULL };
+const Type type_config = { .kind = TYPE_OBJECT, .shape = &shape_config };
+
+static const Field component_fields[] = {
+    { "name", &type_ref, "The component's type.", FIELD_REQUIRED },
+    { "description", &type_text, "What it does." },
+    { "input_schema", &type_ref, "The schema it takes; an analyser has one." },
+    { "output_schema", &type_ref, "The schema it gives.", FIELD_REQUIRED },
+    { "properties", &type_schema, "A JSON Schema of its properties." },
+    { "command", &type_texts, "The program that does the work.", FIELD_REQUIRED },
+    { NULL },
+};
+const Shape shape_component = { "component", "A connector or analyser that a runbook may name.", component_fields, NULL, NULL };
+const Type type_component = { .kind = TYPE_OBJECT, .shape = &shape_component };

@@ -1,0 +1,66 @@
+/* The composition root: the only file that knows every part. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+static void print_help(void (*print)(Buf *), FILE *file)
+{
+    Buf out;
+    buf_init(&out, 1u << 20);
+    print(&out);
+    fwrite(out.ptr, 1, out.len, file);
+    buf_deinit(&out);
+}
+
+static ExitCode run_command(const Command *command, int argc, char **argv)
+{
+    static Args args;               /* large: operands of a whole shell pattern */
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    args.arena = &arena;
+    ExitCode code = EXIT_CODE_USAGE;
+    if (args_parse(command, argc, argv, &args)) {
+        if (args_flag(&args, "help")) {
+            Buf out;
+            buf_init(&out, 1u << 20);
+            command_help(command, &out);
+            print_out(&out);
+            buf_deinit(&out);
+            code = EXIT_CODE_OK;
+        } else {
+            code = command->run(&args);
+        }
+    }
+    arena_deinit(&arena);
+    return code;
+}
+
+/* Output that nobody takes (a closed pipe is SIGPIPE, a full disk is not) must not look like success. */
+static ExitCode finish_output(ExitCode code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    fputs("maestro: standard output cannot be written\n", stderr);
+    return code ? code : EXIT_CODE_UNAVAILABLE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(program_help, stderr);
+        return EXIT_CODE_USAGE;
+    }
+    const char *verb = argv[1];
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) {
+        print_help(program_help, stdout);
+        return (int)finish_output(EXIT_CODE_OK);
+    }
+    if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) verb = "version";
+    const Command *command = command_find(str_of(verb));
+    if (!command) {
+        char *as_help[] = { argv[1] };
+        return (int)run_command(&command_help_verb, 1, as_help);
+    }
+    return (int)finish_output(run_command(command, argc - 2, argv + 2));
+}

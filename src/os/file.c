@@ -1,0 +1,120 @@
+#include "os/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+static Status refuse(Error *err, int reason, const char *path)
+{
+    Status status = reason == ENOENT || reason == ENOTDIR ? ERR_NOT_FOUND : reason == EACCES || reason == EPERM ? ERR_DENIED : ERR_UNAVAILABLE;
+    char text[128];
+    return error_set(err, status, "%s: %s", path, strerror_r(reason, text, sizeof text));
+}
+
+static Status too_large(Error *err, const char *path, size_t size_max)
+{
+    return error_set(err, ERR_LIMIT, "%s: larger than %zu bytes", path, size_max);
+}
+
+static Status read_all(int fd, const char *path, size_t size_max, Buf *buf, Error *err)
+{
+    char piece[65536];
+    for (;;) {
+        ssize_t got = read(fd, piece, sizeof piece);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return refuse(err, errno, path);
+        if (got == 0) return OK;
+        buf_bytes(buf, piece, (size_t)got);
+        if (buf_overflowed(buf)) return too_large(err, path, size_max);
+    }
+}
+
+Status file_read(Arena *arena, const char *path, size_t size_max, Str *out_text, Error *err)
+{
+    bool is_input = strcmp(path, "-") == 0;
+    int fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return refuse(err, errno, path);
+
+    struct stat info;
+    Buf buf;
+    buf_init(&buf, size_max);
+    Status status = OK;
+    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) status = error_set(err, ERR_INVALID, "%s: is a directory", path);
+    else if (S_ISREG(info.st_mode) && (uint64_t)info.st_size > size_max) status = too_large(err, path, size_max);
+    if (!status) status = read_all(fd, path, size_max, &buf, err);
+    if (!status) *out_text = arena_copy(arena, buf_peek(&buf));
+    buf_deinit(&buf);
+    if (!is_input) close(fd);
+    return status;
+}
+
+static Status write_all(int fd, Str text)
+{
+    while (text.len) {
+        ssize_t put = write(fd, text.ptr, text.len);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return ERR_UNAVAILABLE;
+        text = str_slice(text, (size_t)put, text.len);
+    }
+    return fsync(fd) == 0 ? OK : ERR_UNAVAILABLE;
+}
+
+Status file_write(const char *path, Str text, Error *err)
+{
+    char beside[4096];
+    int size = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
+    if (size < 0 || (size_t)size >= sizeof beside) return error_set(err, ERR_INVALID, "%s: the path is too long", path);
+    int fd = mkostemp(beside, O_CLOEXEC);
+    if (fd < 0) return refuse(err, errno, path);
+    mode_t mask = umask(0);
+    umask(mask);
+    bool is_fine = fchmod(fd, 0666 & ~mask) == 0 && write_all(fd, text) == OK;
+    int reason = errno;
+    is_fine = close(fd) == 0 && is_fine;
+    if (is_fine && rename(beside, path) != 0) {
+        reason = errno;
+        is_fine = false;
+    }
+    if (is_fine) return OK;
+    unlink(beside);
+    return refuse(err, reason, path);
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_compare(*(const Str *)a, *(const Str *)b);
+}
+
+Status directory_list(Arena *arena, const char *path, Str suffix, Str **out_names, size_t *out_count, Error *err)
+{
+    Str *names = NULL;
+    size_t count = 0, capacity = 0;
+    *out_names = NULL;
+    *out_count = 0;
+    DIR *directory = opendir(path);
+    if (!directory && (errno == ENOENT || errno == ENOTDIR)) return OK;
+    if (!directory) return refuse(err, errno, path);
+    for (const struct dirent *entry; (entry = readdir(directory));) {
+        Str name = str_of(entry->d_name);
+        if (name.ptr[0] == '.' || !str_ends(name, suffix)) continue;
+        names = arena_grow(arena, names, sizeof *names, count, &capacity);
+        names[count++] = arena_copy(arena, name);
+    }
+    closedir(directory);
+    if (count) qsort(names, count, sizeof *names, by_name);
+    *out_names = names;
+    *out_count = count;
+    return OK;
+}

@@ -1,0 +1,25 @@
+/* file.h - whole files and directories, for those who may touch them.
+ *
+ * Owns:   what file_read() gives lives in the arena.
+ * Fails:  ERR_NOT_FOUND, ERR_DENIED, ERR_LIMIT (larger than the caller permits), ERR_UNAVAILABLE; the text names the path.
+ * Thread: any.
+ */
+#ifndef OS_FILE_H
+#define OS_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/str.h"
+
+/* "-" is standard input. Refuses by the size before reading where the file has one. */
+MUST_USE Status file_read(Arena *arena, const char *path, size_t size_max, Str *out_text, Error *err);
+/* A new file beside it takes its place at once: a reader sees the old or the new text, never half of one. */
+MUST_USE Status file_write(const char *path, Str text, Error *err);
+bool file_exists(const char *path);
+/* The names in a directory that end so, in byte order; none where it does not exist. */
+MUST_USE Status directory_list(Arena *arena, const char *path, Str suffix, Str **out_names, size_t *out_count, Error *err);
+
+#endif

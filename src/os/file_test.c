@@ -1,0 +1,80 @@
+#include "os/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/test.h"
+
+static char directory[64];
+
+static const char *path_of(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static bool make_directory(void)
+{
+    snprintf(directory, sizeof directory, "%s/maestro-test-XXXXXX", P_tmpdir);
+    return mkdtemp(directory) != NULL;
+}
+
+TEST(a_written_file_reads_back, "")
+{
+    REQUIRE(make_directory());
+    Arena arena;
+    Error err;
+    Str text;
+    arena_init(&arena, SIZE_MAX);
+    EXPECT_OK(file_write(path_of("a"), STR("one"), &err), &err);
+    EXPECT_OK(file_write(path_of("a"), STR("two\0three"), &err), &err);
+    EXPECT_OK(file_read(&arena, path_of("a"), 100, &text, &err), &err);
+    EXPECT_STR(text, STR("two\0three"));
+    EXPECT(file_exists(path_of("a")));
+    unlink(path_of("a"));
+    EXPECT(!file_exists(path_of("a")));
+    rmdir(directory);
+    arena_deinit(&arena);
+}
+
+TEST(what_cannot_be_read_is_refused_by_name, "")
+{
+    REQUIRE(make_directory());
+    Arena arena;
+    Error err;
+    Str text;
+    arena_init(&arena, SIZE_MAX);
+    EXPECT_INT(file_read(&arena, path_of("none"), 100, &text, &err), ERR_NOT_FOUND);
+    EXPECT(str_starts(str_of(err.text), str_of(path_of("none"))));
+    EXPECT_INT(file_read(&arena, directory, 100, &text, &err), ERR_INVALID);
+    EXPECT_OK(file_write(path_of("big"), STR("0123456789"), &err), &err);
+    EXPECT_INT(file_read(&arena, path_of("big"), 9, &text, &err), ERR_LIMIT);
+    EXPECT_OK(file_read(&arena, path_of("big"), 10, &text, &err), &err);
+    EXPECT_INT(file_write(path_of("no/such/place"), STR("x"), &err), ERR_NOT_FOUND);
+    unlink(path_of("big"));
+    rmdir(directory);
+    arena_deinit(&arena);
+}
+
+TEST(a_directory_lists_its_files_in_order, "")
+{
+    REQUIRE(make_directory());
+    Arena arena;
+    Error err;
+    Str *names;
+    size_t count;
+    arena_init(&arena, SIZE_MAX);
+    static const char *const files[] = { "b.yaml", "a.yaml", "c.txt", ".hidden.yaml" };
+    for (size_t i = 0; i < 4; i++) EXPECT_OK(file_write(path_of(files[i]), STR(""), &err), &err);
+    EXPECT_OK(directory_list(&arena, directory, STR(".yaml"), &names, &count, &err), &err);
+    EXPECT_INT(count, 2);
+    if (count == 2) EXPECT_STR(names[0], STR("a.yaml"));
+    EXPECT_OK(directory_list(&arena, path_of("none"), STR(""), &names, &count, &err), &err);
+    EXPECT_INT(count, 0);
+    for (size_t i = 0; i < 4; i++) unlink(path_of(files[i]));
+    rmdir(directory);
+    arena_deinit(&arena);
+}
