@@ -26,9 +26,15 @@ static void make_workflow(Buf *out, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         buf_format(out, "  job-%u:\n", i);
         if (i) buf_format(out, "    needs: [job-%u]\n", i - 1);
-        buf_format(out, "    tasks:\n      - name: task-%u\n        run: noop\n        timeout: 30s\n        retries: { attempts: 3 }\n", i);
+        buf_format(
+            out,
+            "    tasks:\n      - name: task-%u\n        run: noop\n        timeout: 30s\n        retries: { attempts: 3 }\n",
+            i);
         if (i) buf_format(out, "        input: { x: \"${params.x}\", last: \"${outputs.task-%u.total}\" }\n", i - 1);
-        if (i % 10 == 5) buf_text(out, "        terminate_when: { condition: output.total == 0, state: succeeded, reason: nothing is left }\n");
+        if (i % 10 == 5)
+            buf_text(
+                out,
+                "        terminate_when: { condition: output.total == 0, state: succeeded, reason: nothing is left }\n");
     }
 }
 
@@ -36,8 +42,13 @@ static void make_runbook(Buf *out, uint32_t count)
 {
     buf_text(out, "name: Generated\ndescription: Pairs of a source and what is found in it\nartifacts:\n");
     for (uint32_t i = 0; i < count; i++) {
-        if (i % 2 == 0) buf_format(out, "  a%u:\n    source: { type: filesystem_connector, properties: { path: ./data/%u } }\n", i, i);
-        else buf_format(out, "  a%u:\n    inputs: [a%u]\n    transform: { type: personal_data_analyser }\n    output: true\n", i, i - 1);
+        if (i % 2 == 0)
+            buf_format(out, "  a%u:\n    source: { type: filesystem_connector, properties: { path: ./data/%u } }\n", i,
+                       i);
+        else
+            buf_format(out,
+                       "  a%u:\n    inputs: [a%u]\n    transform: { type: personal_data_analyser }\n    output: true\n",
+                       i, i - 1);
     }
 }
 
@@ -95,10 +106,14 @@ static bool measure_apart(void (*make)(Buf *, uint32_t), uint32_t count, Measure
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*make)(Buf *, uint32_t); } kinds[] = { { "workflow", make_workflow }, { "runbook", make_runbook } };
+    static const struct {
+        const char *name;
+        void (*make)(Buf *, uint32_t);
+    } kinds[] = { { "workflow", make_workflow }, { "runbook", make_runbook } };
     static const uint32_t sizes[] = { 1000, 10000, 100000 };
     bool as_json = argc > 1 && strcmp(argv[1], "--json") == 0;
-    if (!as_json) printf("%-10s %9s %12s %8s %14s %8s\n", "definition", "steps", "ns a step", "ratio", "bytes a step", "ratio");
+    if (!as_json)
+        printf("%-10s %9s %12s %8s %14s %8s\n", "definition", "steps", "ns a step", "ratio", "bytes a step", "ratio");
     for (size_t k = 0; k < 2; k++) {
         double first_ns = 0, first_bytes = 0;
         for (size_t i = 0; i < 3; i++) {
@@ -113,10 +128,14 @@ int main(int argc, char **argv)
                 first_bytes = bytes > 0 ? bytes : 1;
             }
             if (as_json)
-                printf("{\"definition\":\"%s\",\"steps\":%u,\"ns_per_step\":%.0f,\"ns_ratio\":%.2f,\"peak_bytes_per_step\":%.0f,\"bytes_ratio\":%.2f,\"text_bytes\":%" PRId64 "}\n",
-                       kinds[k].name, sizes[i], measured.ns_per_step, measured.ns_per_step / first_ns, bytes, bytes / first_bytes, measured.text_bytes);
+                printf(
+                    "{\"definition\":\"%s\",\"steps\":%u,\"ns_per_step\":%.0f,\"ns_ratio\":%.2f,\"peak_bytes_per_step\":%.0f,\"bytes_ratio\":%.2f,\"text_bytes\":%" PRId64
+                    "}\n",
+                    kinds[k].name, sizes[i], measured.ns_per_step, measured.ns_per_step / first_ns, bytes,
+                    bytes / first_bytes, measured.text_bytes);
             else
-                printf("%-10s %9u %12.0f %8.2f %14.0f %8.2f\n", kinds[k].name, sizes[i], measured.ns_per_step, measured.ns_per_step / first_ns, bytes, bytes / first_bytes);
+                printf("%-10s %9u %12.0f %8.2f %14.0f %8.2f\n", kinds[k].name, sizes[i], measured.ns_per_step,
+                       measured.ns_per_step / first_ns, bytes, bytes / first_bytes);
         }
     }
     return 0;

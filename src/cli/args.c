@@ -15,7 +15,7 @@ const Option common_options[] = {
     { NULL },
 };
 
-/* --- looking up ---------------------------------------------------------------------------------------------------- */
+/* --- looking up ------------------------------------------------------------------------------------------------- */
 
 static bool is_option(const Option *option, Str name, char letter)
 {
@@ -45,7 +45,7 @@ const char *args_value(const Args *args, const char *option)
     return NULL;
 }
 
-/* --- refusals ------------------------------------------------------------------------------------------------------ */
+/* --- refusals --------------------------------------------------------------------------------------------------- */
 
 static bool usage_error(const Command *command, const char *format, const char *what, const char *hint)
 {
@@ -62,8 +62,10 @@ static bool usage_error(const Command *command, const char *format, const char *
 static bool refuse_option(const Command *command, const char *word, Str name)
 {
     Suggestion suggestion = suggest_begin(name);
-    for (const Option *option = command->options; option && option->name; option++) suggest_offer(&suggestion, str_of(option->name));
-    for (const Option *option = common_options; option->name; option++) suggest_offer(&suggestion, str_of(option->name));
+    for (const Option *option = command->options; option && option->name; option++)
+        suggest_offer(&suggestion, str_of(option->name));
+    for (const Option *option = common_options; option->name; option++)
+        suggest_offer(&suggestion, str_of(option->name));
     char hint[128] = "";
     if (suggestion.best.len) snprintf(hint, sizeof hint, "did you mean '--%.*s'?", STR_ARG(suggestion.best));
     return usage_error(command, "there is no option", word, hint);
@@ -87,7 +89,7 @@ static bool refuse_word(const Command *command, const Option *option, const char
     return usage_error(command, "there is no value", value, hint.ptr);
 }
 
-/* --- parsing --------------------------------------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Words {
     int count;
@@ -159,7 +161,7 @@ bool args_parse(const Command *command, int argc, char **argv, Args *out)
     return true;
 }
 
-/* --- printing -------------------------------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------------------------- */
 
 bool args_color(const Args *args, int fd)
 {

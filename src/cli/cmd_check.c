@@ -13,17 +13,18 @@ static const Option options[] = {
     { NULL },
 };
 
-static ExitCode print_report(const Args *args, const char *path, const ProductionReport *report)
+static ExitCode print_report(const Args *args, const Loaded *loaded, const ProductionReport *report)
 {
+    Str file = loaded->compiled.diagnostics.file;
     Buf out;
     Error err;
     Status status = OK;
     buf_init(&out, REPORT_SIZE_MAX);
     if (args_flag(args, "json")) {
-        status = json_print(&out, production_value(report, str_of(path), args->arena), JSON_PRETTY, &err);
+        status = json_print(&out, production_value(report, file, args->arena), JSON_PRETTY, &err);
         buf_char(&out, '\n');
     } else {
-        production_print(report, str_of(path), args_color(args, STDOUT_FILENO), &out);
+        production_print(report, file, args_color(args, STDOUT_FILENO), &out);
     }
     if (!status) print_out(&out);
     buf_deinit(&out);
@@ -39,11 +40,11 @@ static ExitCode run(const Args *args)
     }
     Loaded loaded;
     ProductionReport report;
-    ExitCode code = load_definition(args, args->operands[0], &loaded);
+    ExitCode code = load_current(args, args->operands[0], &loaded);
     if (code) return code;
-    if (!loaded.compiled.is_valid) print_diagnostics(args, &loaded.compiled.diagnostics);
+    print_diagnostics(args, &loaded.compiled.diagnostics);
     production_check(args->arena, &loaded.compiled, loaded.catalog, &report);
-    code = print_report(args, loaded.path, &report);
+    code = print_report(args, &loaded, &report);
     if (code) return code;
     return report.counts[ANSWER_FAIL] ? EXIT_CODE_DATA : EXIT_CODE_OK;
 }

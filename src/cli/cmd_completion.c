@@ -7,7 +7,8 @@ static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 
 static void words_of(Buf *out, const Command *command)
 {
-    for (const Option *option = command->options; option && option->name; option++) buf_format(out, "--%s ", option->name);
+    for (const Option *option = command->options; option && option->name; option++)
+        buf_format(out, "--%s ", option->name);
     for (const Option *option = common_options; option->name; option++) buf_format(out, "--%s ", option->name);
 }
 
@@ -26,10 +27,12 @@ static void bash_values(Buf *out)
 
 static void bash(Buf *out)
 {
-    buf_text(out, "# bash completion for maestro: source this file, or put it where bash-completion looks.\n"
-                  "_maestro() {\n"
-                  "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" verb=\"${COMP_WORDS[1]}\"\n"
-                  "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W '");
+    buf_text(
+        out,
+        "# bash completion for maestro: source this file, or put it where bash-completion looks.\n"
+        "_maestro() {\n"
+        "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" verb=\"${COMP_WORDS[1]}\"\n"
+        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W '");
     for (const Command *const *command = commands; *command; command++) buf_format(out, "%s ", (*command)->name);
     buf_text(out, "' -- \"$current\")); return\n    fi\n    case \"$verb:$previous\" in\n");
     bash_values(out);
@@ -39,15 +42,20 @@ static void bash(Buf *out)
         words_of(out, *command);
         buf_text(out, "' -- \"$current\")) ;;\n");
     }
-    buf_text(out, "        esac; return ;;\n    esac\n    COMPREPLY=($(compgen -f -- \"$current\"))\n}\ncomplete -o filenames -F _maestro maestro\n");
+    buf_text(
+        out,
+        "        esac; return ;;\n    esac\n    COMPREPLY=($(compgen -f -- \"$current\"))\n}\ncomplete -o filenames -F _maestro maestro\n");
 }
 
 static void zsh(Buf *out)
 {
-    buf_text(out, "#compdef maestro\n# zsh completion for maestro: put this file as _maestro into a directory of $fpath.\n"
-                  "_maestro() {\n    local -a verbs\n    verbs=(\n");
-    for (const Command *const *command = commands; *command; command++) buf_format(out, "        '%s:%s'\n", (*command)->name, (*command)->summary);
-    buf_text(out, "    )\n    if (( CURRENT == 2 )); then _describe command verbs; return; fi\n    case \"$words[2]\" in\n");
+    buf_text(out,
+             "#compdef maestro\n# zsh completion for maestro: put this file as _maestro into a directory of $fpath.\n"
+             "_maestro() {\n    local -a verbs\n    verbs=(\n");
+    for (const Command *const *command = commands; *command; command++)
+        buf_format(out, "        '%s:%s'\n", (*command)->name, (*command)->summary);
+    buf_text(out,
+             "    )\n    if (( CURRENT == 2 )); then _describe command verbs; return; fi\n    case \"$words[2]\" in\n");
     for (const Command *const *command = commands; *command; command++) {
         buf_format(out, "    %s) [[ \"$PREFIX\" == -* ]] && compadd -- ", (*command)->name);
         words_of(out, *command);
@@ -76,9 +84,11 @@ static void fish(Buf *out)
 {
     buf_text(out, "# fish completion for maestro: put this file into ~/.config/fish/completions.\n");
     for (const Command *const *command = commands; *command; command++)
-        buf_format(out, "complete -c maestro -n __fish_use_subcommand -f -a %s -d \"%s\"\n", (*command)->name, (*command)->summary);
+        buf_format(out, "complete -c maestro -n __fish_use_subcommand -f -a %s -d \"%s\"\n", (*command)->name,
+                   (*command)->summary);
     for (const Command *const *command = commands; *command; command++)
-        for (const Option *option = (*command)->options; option && option->name; option++) fish_option(out, *command, option);
+        for (const Option *option = (*command)->options; option && option->name; option++)
+            fish_option(out, *command, option);
     for (const Option *option = common_options; option->name; option++) fish_option(out, NULL, option);
 }
 
@@ -99,9 +109,13 @@ static ExitCode run(const Args *args)
 }
 
 const Command command_completion = {
-    .name = "completion", .operands = "bash|zsh|fish", .operand_count_min = 1, .operand_count_max = 1,
+    .name = "completion",
+    .operands = "bash|zsh|fish",
+    .operand_count_min = 1,
+    .operand_count_max = 1,
     .summary = "Prints what a shell needs to complete commands.",
     .doc = "The output goes where the shell looks for completions, or is read at its start.",
-    .examples = "  source <(maestro completion bash)\n  maestro completion fish > ~/.config/fish/completions/maestro.fish",
+    .examples =
+        "  source <(maestro completion bash)\n  maestro completion fish > ~/.config/fish/completions/maestro.fish",
     .run = run,
 };

@@ -9,7 +9,7 @@ static const Option options[] = {
     { NULL },
 };
 
-/* --- the manual page: the same rows in another form ------------------------------------------------------------------------ */
+/* --- the manual page: the same rows in another form ------------------------------------------------------------- */
 
 /* Text for roff: a backslash, and a point or quote at the start of a line, would be read as commands. */
 static void roff_text(Buf *out, const char *text)
@@ -31,7 +31,8 @@ static void roff_options(Buf *out, const Option *rows)
         if (option->letter) buf_format(out, "\\fB\\-%c\\fR, ", option->letter);
         buf_text(out, "\\fB\\-\\-");
         roff_text(out, option->name);
-        buf_format(out, "\\fR%s%s%s%s\n", option->value ? " \\fI" : "", option->value ? option->value : "", option->value ? "\\fR" : "", "");
+        buf_format(out, "\\fR%s%s%s%s\n", option->value ? " \\fI" : "", option->value ? option->value : "",
+                   option->value ? "\\fR" : "", "");
         roff_text(out, option->doc);
         buf_char(out, '\n');
     }
@@ -57,23 +58,28 @@ static void roff_command(Buf *out, const Command *command)
 
 static void manual(Buf *out)
 {
-    buf_text(out, ".TH MAESTRO 1 \"\" \"maestro " MAESTRO_VERSION "\" \"User commands\"\n.SH NAME\nmaestro \\- runs workflows durably\n"
-                  ".SH SYNOPSIS\n\\fBmaestro\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n.SH COMMANDS\n");
+    buf_text(out,
+             ".TH MAESTRO 1 \"\" \"maestro " MAESTRO_VERSION
+             "\" \"User commands\"\n.SH NAME\nmaestro \\- runs workflows durably\n"
+             ".SH SYNOPSIS\n\\fBmaestro\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n.SH COMMANDS\n");
     for (const Command *const *command = commands; *command; command++) roff_command(out, *command);
     buf_text(out, ".SH OPTIONS OF EVERY COMMAND\n");
     roff_options(out, common_options);
-    buf_text(out, ".SH EXIT STATUS\n.TP\n0\nFine.\n.TP\n1\nA run failed.\n.TP\n2\nWrong usage.\n.TP\n65\nA definition or other data is wrong.\n"
-                  ".TP\n69\nA file, program or service that is needed is not there.\n.TP\n70\nInternal error.\n.TP\n75\nMay work later.\n.TP\n77\nDenied.\n"
-                  ".SH ENVIRONMENT\n.TP\nMAESTRO_RUNNERS\nThe file that registers runners, policies, windows and calendars.\n"
-                  ".TP\nMAESTRO_COMPONENTS\nDirectories of plug\\-in components, with colons between them.\n.TP\nNO_COLOR\nNo colour, if it is set.\n");
+    buf_text(
+        out,
+        ".SH EXIT STATUS\n.TP\n0\nFine.\n.TP\n1\nA run failed.\n.TP\n2\nWrong usage.\n.TP\n65\nA definition or other data is wrong.\n"
+        ".TP\n69\nA file, program or service that is needed is not there.\n.TP\n70\nInternal error.\n.TP\n75\nMay work later.\n.TP\n77\nDenied.\n"
+        ".SH ENVIRONMENT\n.TP\nMAESTRO_RUNNERS\nThe file that registers runners, policies, windows and calendars.\n"
+        ".TP\nMAESTRO_COMPONENTS\nDirectories of plug\\-in components, with colons between them.\n.TP\nNO_COLOR\nNo colour, if it is set.\n");
 }
 
-/* --- help -------------------------------------------------------------------------------------------------------------------- */
+/* --- help ------------------------------------------------------------------------------------------------------- */
 
 static ExitCode refuse_verb(const char *verb)
 {
     Suggestion suggestion = suggest_begin(str_of(verb));
-    for (const Command *const *command = commands; *command; command++) suggest_offer(&suggestion, str_of((*command)->name));
+    for (const Command *const *command = commands; *command; command++)
+        suggest_offer(&suggestion, str_of((*command)->name));
     fprintf(stderr, "maestro: there is no command '%s'", verb);
     if (suggestion.best.len) fprintf(stderr, "; did you mean '%.*s'?", STR_ARG(suggestion.best));
     fprintf(stderr, "\nTry 'maestro help'.\n");

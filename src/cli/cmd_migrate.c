@@ -33,14 +33,14 @@ static ExitCode write_result(const Args *args, const Buf *yaml)
 /* Whether the result validates here; if it does not although nothing was left to decide, what is wrong with it. */
 static ExitCode check_result(const Args *args, const Loaded *loaded, const Diagnostics *diagnostics, const Buf *yaml)
 {
-    const char *path = output_path(args);
-    Compiled compiled;
-    CompileOptions compile_options = { .file = path ? str_of(path) : STR("(result)"), .format = TEXT_YAML, .catalog = loaded->catalog };
-    compile(args->arena, buf_peek(yaml), &compile_options, &compiled);
     if (diagnostics->error_count) {
         fputs("maestro: the result is not finished: decide what its comments marked DECIDE ask, then 'maestro validate' it\n", stderr);
         return EXIT_CODE_DATA;
     }
+    const char *path = output_path(args);
+    Compiled compiled;
+    CompileOptions compile_options = { .file = path ? str_of(path) : STR("(result)"), .format = TEXT_YAML, .catalog = loaded->catalog };
+    compile(args->arena, buf_peek(yaml), &compile_options, &compiled);
     if (compiled.is_valid) return EXIT_CODE_OK;
     print_diagnostics(args, &compiled.diagnostics);
     fputs("maestro: the result does not validate here\n", stderr);

@@ -10,12 +10,15 @@ static const Option options[] = {
     { NULL },
 };
 
-/* --- words ------------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------------------------ */
 
 /* 90000 is "1m30s". */
 static void print_ms(Buf *out, int64_t ms)
 {
-    static const struct { const char *unit; int64_t ms; } units[] = { { "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 } };
+    static const struct {
+        const char *unit;
+        int64_t ms;
+    } units[] = { { "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 } };
     if (ms == 0) buf_text(out, "0s");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (ms < units[i].ms) continue;
@@ -45,7 +48,8 @@ static void line_params(Buf *out, Value document)
         Value param = params->items[i];
         const Value *otherwise = value_get_text(param, "default");
         Error err;
-        buf_format(out, "  %-12s %.*s: %.*s", i ? "" : "params", STR_ARG(value_get_string(param, "name", STR(""))), STR_ARG(value_get_string(param, "type", STR(""))));
+        buf_format(out, "  %-12s %.*s: %.*s", i ? "" : "params", STR_ARG(value_get_string(param, "name", STR(""))),
+                   STR_ARG(value_get_string(param, "type", STR(""))));
         if (otherwise) {
             buf_text(out, " = ");
             if (json_print(out, *otherwise, JSON_COMPACT, &err)) buf_text(out, "?");
@@ -112,7 +116,7 @@ static void line_failure(Buf *out, Value document)
                STR_ARG(value_get_string(*resolution, "on_timeout", STR(""))));
 }
 
-/* --- steps --------------------------------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------------------------ */
 
 /* What else a step does, in a few words. */
 static void print_notes(Buf *out, const Plan *plan, const PlanStep *step)
@@ -122,7 +126,8 @@ static void print_notes(Buf *out, const Plan *plan, const PlanStep *step)
     const Value *retries = value_get_text(settings, "retries"), *poll = value_get_text(settings, "poll");
     const Value *pause = value_get_text(settings, "pause_after"), *gate = value_get_text(settings, "wait_for_signal");
     const Value *undo = value_get_text(settings, "compensation"), *policies = value_get_text(settings, "policies");
-    if (retries && value_get_int(*retries, "attempts", 1) > 1) buf_format(out, ", %" PRId64 " attempts", value_get_int(*retries, "attempts", 1));
+    if (retries && value_get_int(*retries, "attempts", 1) > 1)
+        buf_format(out, ", %" PRId64 " attempts", value_get_int(*retries, "attempts", 1));
     if (value_get_text(settings, "timeout_ms")) {
         buf_text(out, ", timeout ");
         print_ms(out, value_get_int(settings, "timeout_ms", 0));
@@ -130,7 +135,8 @@ static void print_notes(Buf *out, const Plan *plan, const PlanStep *step)
     const PlanJob *job = step->job != PLAN_NONE ? &plan->jobs[step->job] : NULL;
     if (job && step == &plan->steps[job->step_first] && value_get_text(job->settings, "when"))
         buf_format(out, ", job when %.*s", STR_ARG(value_get_string(job->settings, "when", STR(""))));
-    if (value_get_text(settings, "when")) buf_format(out, ", when %.*s", STR_ARG(value_get_string(settings, "when", STR(""))));
+    if (value_get_text(settings, "when"))
+        buf_format(out, ", when %.*s", STR_ARG(value_get_string(settings, "when", STR(""))));
     if (step->kind == STEP_BRANCH)
         buf_format(out, ", %.*s by %.*s", STR_ARG(value_get_string(settings, "type", STR(""))),
                    STR_ARG(value_get_string(settings, "select", value_get_string(settings, "condition", STR("")))));
@@ -149,7 +155,8 @@ static void print_notes(Buf *out, const Plan *plan, const PlanStep *step)
     }
     if (value_get_bool(settings, "output", false)) buf_text(out, ", output");
     if (value_get_bool(settings, "optional", false)) buf_text(out, ", optional");
-    if (step->kind == STEP_ARTIFACT) buf_format(out, ", %.*s", STR_ARG(value_get_string(settings, "output_schema", STR(""))));
+    if (step->kind == STEP_ARTIFACT)
+        buf_format(out, ", %.*s", STR_ARG(value_get_string(settings, "output_schema", STR(""))));
     if (out->len == from) return;
     /* The first comma is none. */
     for (size_t i = from; i + 2 < out->len; i++) out->ptr[i] = out->ptr[i + 2];
@@ -237,10 +244,15 @@ static ExitCode run(const Args *args)
 }
 
 const Command command_plan = {
-    .name = "plan", .operands = "FILE", .operand_count_min = 1, .operand_count_max = 1,
+    .name = "plan",
+    .operands = "FILE",
+    .operand_count_min = 1,
+    .operand_count_max = 1,
     .summary = "Shows the plan that a definition compiles to.",
-    .doc = "Compiles a definition and shows its steps in the order in which they can run, with everything that was left out\n"
-           "filled in. The digest names the plan: the same definition gives the same digest on every machine.",
+    .doc =
+        "Compiles a definition and shows its steps in the order in which they can run, with everything that was left out\n"
+        "filled in. The digest names the plan: the same definition gives the same digest on every machine.",
     .examples = "  maestro plan order.yaml\n  maestro plan --json order.yaml | jq .digest",
-    .options = options, .run = run,
+    .options = options,
+    .run = run,
 };

@@ -25,7 +25,8 @@ static void print_good(const Args *args, const Loaded *loaded)
     }
     printf("%sok%s  %s: %s %.*s, ", green, off, loaded->path, plan_kind_name(plan->kind), STR_ARG(plan->id));
     if (plan->job_count) printf("%u job%s, ", plan->job_count, plan->job_count == 1 ? "" : "s");
-    printf("%u %s%s\n", plan->step_count, plan->kind == PLAN_RUNBOOK ? "artifact" : "step", plan->step_count == 1 ? "" : "s");
+    printf("%u %s%s\n", plan->step_count, plan->kind == PLAN_RUNBOOK ? "artifact" : "step",
+           plan->step_count == 1 ? "" : "s");
 }
 
 static Value result_value(const Args *args, const Loaded *loaded)
@@ -80,17 +81,24 @@ static ExitCode run(const Args *args)
         ExitCode code = print_json(value_list_array(&results));
         return worst ? worst : code;
     }
-    if (bad && args->operand_count > 1) fprintf(stderr, "maestro: %u of %u files have mistakes\n", bad, args->operand_count);
+    if (bad && args->operand_count > 1)
+        fprintf(stderr, "maestro: %u of %u files have mistakes\n", bad, args->operand_count);
     return worst;
 }
 
 const Command command_validate = {
-    .name = "validate", .alias = "validate-runbook", .operands = "FILE...", .operand_count_min = 1, .operand_count_max = ARGS_OPERAND_COUNT_MAX,
+    .name = "validate",
+    .alias = "validate-runbook",
+    .operands = "FILE...",
+    .operand_count_min = 1,
+    .operand_count_max = ARGS_OPERAND_COUNT_MAX,
     .summary = "Checks definitions without running anything.",
-    .doc = "Reads workflows, runbooks and step trees, in YAML or JSON, and reports every mistake with its place and what to\n"
-           "do about it. Names of runners, policies, windows and calendars are looked up in the first of: the file given by\n"
-           "--runners, $MAESTRO_RUNNERS, runners.yaml beside the definition, ./runners.yaml, the user's and the machine's\n"
-           "configuration; where there is none, in the stand-ins that are built in.",
+    .doc =
+        "Reads workflows, runbooks and step trees, in YAML or JSON, and reports every mistake with its place and what to\n"
+        "do about it. Names of runners, policies, windows and calendars are looked up in the first of: the file given by\n"
+        "--runners, $MAESTRO_RUNNERS, runners.yaml beside the definition, ./runners.yaml, the user's and the machine's\n"
+        "configuration; where there is none, in the stand-ins that are built in.",
     .examples = "  maestro validate order.yaml\n  maestro validate --strict --json workflows/*.yaml",
-    .options = options, .run = run,
+    .options = options,
+    .run = run,
 };

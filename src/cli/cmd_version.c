@@ -10,5 +10,9 @@ static ExitCode run(const Args *args)
 }
 
 const Command command_version = {
-    .name = "version", .operands = "", .summary = "Prints the version.", .doc = "Also as maestro --version.", .run = run,
+    .name = "version",
+    .operands = "",
+    .summary = "Prints the version.",
+    .doc = "Also as maestro --version.",
+    .run = run,
 };

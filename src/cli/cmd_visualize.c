@@ -33,7 +33,9 @@ static ExitCode run(const Args *args)
     ExitCode code = load_plan(args, args->operands[0], &loaded);
     if (code) return code;
     const char *file = args_value(args, "output"), *format = args_value(args, "format");
-    DrawOptions draw = { .width = columns(), .ascii = args_flag(args, "ascii"), .color = !file && args_color(args, STDOUT_FILENO) };
+    DrawOptions draw = { .width = columns(),
+                         .ascii = args_flag(args, "ascii"),
+                         .color = !file && args_color(args, STDOUT_FILENO) };
     draw_format_from(str_of(format ? format : "text"), &draw.format);
     Arena scratch;
     Buf out;
@@ -49,10 +51,15 @@ static ExitCode run(const Args *args)
 }
 
 const Command command_visualize = {
-    .name = "visualize", .operands = "FILE", .operand_count_min = 1, .operand_count_max = 1,
+    .name = "visualize",
+    .operands = "FILE",
+    .operand_count_min = 1,
+    .operand_count_max = 1,
     .summary = "Draws the graph of a definition.",
-    .doc = "Draws jobs with their tasks, artifacts, or nested steps, and what leads from one to the next. The text drawing fits\n"
-           "the terminal; svg is a picture for a document; mermaid and dot are for other programs.",
+    .doc =
+        "Draws jobs with their tasks, artifacts, or nested steps, and what leads from one to the next. The text drawing fits\n"
+        "the terminal; svg is a picture for a document; mermaid and dot are for other programs.",
     .examples = "  maestro visualize order.yaml\n  maestro visualize --format svg -o order.svg order.yaml",
-    .options = options, .run = run,
+    .options = options,
+    .run = run,
 };

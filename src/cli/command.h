@@ -63,7 +63,7 @@ void command_usage(const Command *command, Buf *out);       /* "maestro plan [--
 void command_help(const Command *command, Buf *out);
 void program_help(Buf *out);
 
-/* --- what commands say --------------------------------------------------------------------------------------------- */
+/* --- what commands say ------------------------------------------------------------------------------------------ */
 
 bool args_color(const Args *args, int fd);          /* --color, else whether that descriptor is a terminal that wants it */
 void print_out(const Buf *buf);                     /* to standard output, whole */

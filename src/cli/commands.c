@@ -11,7 +11,8 @@ const Command *const commands[] = {
 const Command *command_find(Str name)
 {
     for (const Command *const *command = commands; *command; command++)
-        if (str_is_text(name, (*command)->name) || ((*command)->alias && str_is_text(name, (*command)->alias))) return *command;
+        if (str_is_text(name, (*command)->name) || ((*command)->alias && str_is_text(name, (*command)->alias)))
+            return *command;
     return NULL;
 }
 
@@ -20,7 +21,8 @@ static void option_usage(const Option *option, Buf *out)
     buf_format(out, " [--%s", option->name);
     if (option->words) {
         buf_char(out, ' ');
-        for (const char *const *word = option->words; *word; word++) buf_format(out, "%s%s", word == option->words ? "" : "|", *word);
+        for (const char *const *word = option->words; *word; word++)
+            buf_format(out, "%s%s", word == option->words ? "" : "|", *word);
     } else if (option->value) {
         buf_format(out, " %s", option->value);
     }
@@ -60,8 +62,13 @@ void command_help(const Command *command, Buf *out)
 
 void program_help(Buf *out)
 {
-    buf_text(out, "Maestro runs workflows durably: policy-aware, auditable, from one binary.\n\nusage: maestro COMMAND [OPTION]... [OPERAND]...\n\ncommands:\n");
-    for (const Command *const *command = commands; *command; command++) buf_format(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
-    buf_text(out, "\n'maestro help COMMAND' tells more about one of them. Exit codes: 0 fine, 1 a run failed, 2 wrong usage,\n"
-                  "65 a definition or data is wrong, 69 something needed is not there, 70 internal error, 75 may work later, 77 denied.\n");
+    buf_text(
+        out,
+        "Maestro runs workflows durably: policy-aware, auditable, from one binary.\n\nusage: maestro COMMAND [OPTION]... [OPERAND]...\n\ncommands:\n");
+    for (const Command *const *command = commands; *command; command++)
+        buf_format(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
+    buf_text(
+        out,
+        "\n'maestro help COMMAND' tells more about one of them. Exit codes: 0 fine, 1 a run failed, 2 wrong usage,\n"
+        "65 a definition or data is wrong, 69 something needed is not there, 70 internal error, 75 may work later, 77 denied.\n");
 }

@@ -13,7 +13,7 @@
 #define CONFIG_SIZE_MAX (4u << 20)
 #define PATH_SIZE_MAX 4096u
 
-/* --- where things lie ------------------------------------------------------------------------------------------------ */
+/* --- where things lie ------------------------------------------------------------------------------------------- */
 
 /* "dir/name" with the directory of `path`; "name" where it has none. */
 static void beside(const char *path, const char *name, char out[PATH_SIZE_MAX])
@@ -50,7 +50,7 @@ static bool find_config(const Args *args, const char *definition, char out[PATH_
     return file_exists(out);
 }
 
-/* --- the catalog ------------------------------------------------------------------------------------------------------- */
+/* --- the catalog ------------------------------------------------------------------------------------------------ */
 
 typedef void (*AddFile)(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root);
 
@@ -117,7 +117,8 @@ static ExitCode add_all_components(const Args *args, Catalog *catalog, const cha
         if (size) code = add_components(args, catalog, path);
         list += size + (list[size] == ':');
     }
-    if (!code && in_home("XDG_DATA_HOME", ".local/share", "maestro/components", path)) code = add_components(args, catalog, path);
+    if (!code && in_home("XDG_DATA_HOME", ".local/share", "maestro/components", path))
+        code = add_components(args, catalog, path);
     if (!code) code = add_components(args, catalog, "/usr/share/maestro/components");
     return code;
 }
@@ -127,20 +128,24 @@ static ExitCode load_catalog(const Args *args, const char *definition, const Cat
     Catalog *catalog = ARENA_NEW(args->arena, Catalog);
     char path[PATH_SIZE_MAX];
     catalog_init(catalog, args->arena);
-    ExitCode code = find_config(args, definition, path) ? add_file(args, catalog, path, add_config, CATALOG_RUNNER)
-                                                       : add_text(args, catalog, "built-in stand-ins", STR(STAND_INS), add_config, CATALOG_RUNNER);
+    ExitCode code = find_config(args, definition, path)
+                      ? add_file(args, catalog, path, add_config, CATALOG_RUNNER)
+                      : add_text(args, catalog, "built-in stand-ins", STR(STAND_INS), add_config, CATALOG_RUNNER);
     if (!code && str_is_text(catalog->origin, "built-in stand-ins")) catalog->origin = STR("");
     if (!code) code = add_all_components(args, catalog, definition);
     *out = catalog;
     return code;
 }
 
-/* --- definitions --------------------------------------------------------------------------------------------------------- */
+/* --- definitions ------------------------------------------------------------------------------------------------ */
 
 static ExitCode refuse_typescript(const char *path)
 {
-    fprintf(stderr, "maestro: %s: a .ts definition is compiled by Maestro's TypeScript SDK under Node.js, and this version of Maestro\n"
-                    "comes without the SDK. Write the definition as YAML or JSON: 'maestro help validate' says how.\n", path);
+    fprintf(
+        stderr,
+        "maestro: %s: a .ts definition is compiled by Maestro's TypeScript SDK under Node.js, and this version of Maestro\n"
+        "comes without the SDK. Write the definition as YAML or JSON: 'maestro help validate' says how.\n",
+        path);
     return EXIT_CODE_UNAVAILABLE;
 }
 
@@ -150,7 +155,8 @@ ExitCode load_definition(const Args *args, const char *path, Loaded *out)
     *out = (Loaded){ .path = path };
     if (str_ends(str_of(path), STR(".ts"))) return refuse_typescript(path);
     if (file_read(args->arena, path, DEFINITION_SIZE_MAX, &out->text, &err)) {
-        if (err.status == ERR_LIMIT) error_set(&err, ERR_LIMIT, "%s: larger than DEFINITION_SIZE_MAX (%u bytes)", path, DEFINITION_SIZE_MAX);
+        if (err.status == ERR_LIMIT)
+            error_set(&err, ERR_LIMIT, "%s: larger than DEFINITION_SIZE_MAX (%u bytes)", path, DEFINITION_SIZE_MAX);
         return fail(&err);
     }
     ExitCode code = load_catalog(args, path, &out->catalog);
@@ -170,10 +176,12 @@ static void take_migrated(const Args *args, Loaded *loaded)
     buf_init(&yaml, DEFINITION_SIZE_MAX);
     migrate(args->arena, loaded->compiled.root, &diagnostics, &yaml, &notes);
     if (yaml.len && !diagnostics.error_count) {
-        CompileOptions options = { .file = arena_format(args->arena, "%s (migrated)", loaded->path), .catalog = loaded->catalog };
+        CompileOptions options = { .file = arena_format(args->arena, "%s (migrated)", loaded->path),
+                                   .catalog = loaded->catalog };
         loaded->text = arena_copy(args->arena, buf_peek(&yaml));
         compile(args->arena, loaded->text, &options, &loaded->compiled);
-        Diagnostic *diagnostic = diagnose(&loaded->compiled.diagnostics, SEVERITY_WARNING, NULL, "a runbook of the old format, taken as it would be migrated");
+        Diagnostic *diagnostic = diagnose(&loaded->compiled.diagnostics, SEVERITY_WARNING, NULL,
+                                          "a runbook of the old format, taken as it would be migrated");
         diagnostic_help(&loaded->compiled.diagnostics, diagnostic, "maestro migrate %s -o NEW.yaml", loaded->path);
         diagnostics_sort(&loaded->compiled.diagnostics);
     }

@@ -34,7 +34,8 @@ typedef struct Scan {
 
 static Status refuse(const Scan *scan, const char *what)
 {
-    return error_at(scan->err, ERR_INVALID, 1, (uint32_t)(scan->begin + scan->at + 1), "%s: %s", rules[scan->field].what, what);
+    return error_at(scan->err, ERR_INVALID, 1, (uint32_t)(scan->begin + scan->at + 1), "%s: %s",
+                    rules[scan->field].what, what);
 }
 
 static char peek(const Scan *scan)
@@ -84,8 +85,8 @@ static Status in_range(const Scan *scan, unsigned number)
 {
     const FieldRule *rule = &rules[scan->field];
     if (number >= rule->min && number <= rule->max) return OK;
-    return error_at(scan->err, ERR_INVALID, 1, (uint32_t)(scan->begin + 1), "%s: %u is not from %u to %u", rule->what, number,
-                    rule->min, rule->max);
+    return error_at(scan->err, ERR_INVALID, 1, (uint32_t)(scan->begin + 1), "%s: %u is not from %u to %u", rule->what,
+                    number, rule->min, rule->max);
 }
 
 static Status read_step(Scan *scan, unsigned *out_step)
@@ -279,7 +280,8 @@ Status cron_parse(Str text, Str seed, Cron *out_cron, Error *err)
     if (trimmed.len && trimmed.ptr[0] == '@') {
         for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
             if (is_same_word(trimmed, macros[i].macro)) return cron_parse(macros[i].text, seed, out_cron, err);
-        return error_at(err, ERR_INVALID, 1, 1, "there is no macro '%.*s'", trimmed.len > 40 ? 40 : (int)trimmed.len, trimmed.ptr);
+        return error_at(err, ERR_INVALID, 1, 1, "there is no macro '%.*s'", trimmed.len > 40 ? 40 : (int)trimmed.len,
+                        trimmed.ptr);
     }
 
     Str fields[FIELD_COUNT];
@@ -289,16 +291,24 @@ Status cron_parse(Str text, Str seed, Cron *out_cron, Error *err)
         size_t from = at;
         while (at < text.len && text.ptr[at] != ' ' && text.ptr[at] != '\t') at++;
         if (at == from) break;
-        if (count == FIELD_COUNT) return error_at(err, ERR_INVALID, 1, (uint32_t)from + 1, "there are more than six fields");
+        if (count == FIELD_COUNT)
+            return error_at(err, ERR_INVALID, 1, (uint32_t)from + 1, "there are more than six fields");
         begins[count] = from;
         fields[count++] = str_slice(text, from, at);
     }
-    if (count < 5) return error_at(err, ERR_INVALID, 1, 1, "five fields are needed (minute hour day month weekday), here are %zu", count);
+    if (count < 5)
+        return error_at(err, ERR_INVALID, 1, 1, "five fields are needed (minute hour day month weekday), here are %zu",
+                        count);
 
     Cron cron = { .seconds = 1 };
     size_t skip = FIELD_COUNT - count;          /* without seconds the first field is the minute */
     for (size_t i = 0; i < count; i++) {
-        Scan scan = { .text = fields[i], .begin = begins[i], .field = (CronField)(i + skip), .seed = seed, .cron = &cron, .err = err };
+        Scan scan = { .text = fields[i],
+                      .begin = begins[i],
+                      .field = (CronField)(i + skip),
+                      .seed = seed,
+                      .cron = &cron,
+                      .err = err };
         Status status = read_field(&scan);
         if (status) return status;
         store_field(&cron, scan.field, scan.set, fields[i]);

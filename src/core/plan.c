@@ -107,7 +107,8 @@ static Status read_step(Reader *reader, Value object, uint32_t index, uint32_t s
         return corrupt(reader, "a step of no kind", index);
     if (!read_name(object, "strategy", strategy_names, STRATEGY_COUNT, &step->strategy))
         step->strategy = STRATEGY_DEDUPE_KEY;
-    if (!read_index(object, "job", reader->plan->job_count, &step->job)) return corrupt(reader, "a step of no job", index);
+    if (!read_index(object, "job", reader->plan->job_count, &step->job))
+        return corrupt(reader, "a step of no job", index);
     if (!read_index(object, "parent", step_count, &step->parent)) return corrupt(reader, "a step of no parent", index);
     if (step->parent != PLAN_NONE && step->parent >= index) return corrupt(reader, "a step before its parent", index);
     step->priority = PRIORITY_NORMAL;
@@ -129,7 +130,7 @@ static Status read_steps(Reader *reader, Value list)
     for (uint32_t i = 0; i < list.count; i++) {
         Status status = read_step(reader, list.items[i], i, list.count);
         if (status) return status;
-        if (!map_add(&ids, reader->steps[i].id, i, NULL)) return corrupt(reader, "two steps of one id", i);      /* P2 */
+        if (!map_add(&ids, reader->steps[i].id, i, NULL)) return corrupt(reader, "two steps of one id", i); /* P2 */
     }
     reader->plan->step_count = list.count;
     return OK;
@@ -203,7 +204,8 @@ Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err)
         || !read_list(document, "steps", PLAN_STEP_COUNT_MAX, &steps)
         || !read_list(document, "edges", PLAN_EDGE_COUNT_MAX, &edges)
         || !read_list(document, "loops", PLAN_STEP_COUNT_MAX, &loops))
-        return error_set(err, ERR_LIMIT, "a plan has at most PLAN_STEP_COUNT_MAX (%u) steps and PLAN_EDGE_COUNT_MAX (%u) edges",
+        return error_set(err, ERR_LIMIT,
+                         "a plan has at most PLAN_STEP_COUNT_MAX (%u) steps and PLAN_EDGE_COUNT_MAX (%u) edges",
                          PLAN_STEP_COUNT_MAX, PLAN_EDGE_COUNT_MAX);
 
     Status status = read_jobs(&reader, jobs);

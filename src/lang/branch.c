@@ -2,7 +2,7 @@
 #include "lang/task.h"
 #include "lang/workflow.h"
 
-/* --- names and edges ------------------------------------------------------------------------------------------------- */
+/* --- names and edges -------------------------------------------------------------------------------------------- */
 
 static void case_job(Workflow *workflow, uint32_t branch, Str key, const Node *name)
 {
@@ -15,8 +15,8 @@ static void case_job(Workflow *workflow, uint32_t branch, Str key, const Node *n
     }
     Job *job = &workflow->jobs[index];
     if (job->branch_of != JOB_NONE) {
-        diagnose(diagnostics, SEVERITY_ERROR, name, "'%.*s' is started already by the case '%.*s' of '%.*s'", STR_ARG(job->id),
-                 STR_ARG(job->case_key), STR_ARG(workflow->jobs[job->branch_of].id));
+        diagnose(diagnostics, SEVERITY_ERROR, name, "'%.*s' is started already by the case '%.*s' of '%.*s'",
+                 STR_ARG(job->id), STR_ARG(job->case_key), STR_ARG(workflow->jobs[job->branch_of].id));
         return;
     }
     job->branch_of = branch;
@@ -31,23 +31,28 @@ static void collect_cases(Workflow *workflow, uint32_t branch)
     const Node *cases = get_map(job->branch, "cases");
     for (uint32_t i = 0; cases && i < cases->count; i++) {
         const Node *jobs = node_value(cases, i);
-        for (uint32_t j = 0; j < many_count(jobs); j++) case_job(workflow, branch, node_text(node_key(cases, i)), many_at(jobs, j));
+        for (uint32_t j = 0; j < many_count(jobs); j++)
+            case_job(workflow, branch, node_text(node_key(cases, i)), many_at(jobs, j));
     }
     const Node *otherwise = get_text(job->branch, "default");
     if (cases && otherwise && !node_get(cases, otherwise->text)) {
-        Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, otherwise, "the default '%.*s' is none of the cases", STR_ARG(node_text(otherwise)));
+        Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, otherwise,
+                                          "the default '%.*s' is none of the cases", STR_ARG(node_text(otherwise)));
         Suggestion suggestion = suggest_begin(node_text(otherwise));
         for (uint32_t i = 0; i < cases->count; i++) suggest_offer(&suggestion, node_text(node_key(cases, i)));
-        if (suggestion.best.len) diagnostic_help(diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
+        if (suggestion.best.len)
+            diagnostic_help(diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
     }
     const Node *converge = get_text(job->branch, "converge");
-    if (converge && !workflow_find(workflow, node_text(converge), &job->converge)) refuse_job(workflow, converge, "the convergence");
+    if (converge && !workflow_find(workflow, node_text(converge), &job->converge))
+        refuse_job(workflow, converge, "the convergence");
     /* An empty case leads straight to the convergence. */
     for (uint32_t i = 0; cases && i < cases->count; i++) {
         const Node *jobs = node_value(cases, i);
         if (jobs->kind != NODE_LIST || jobs->count) continue;
         if (job->converge != JOB_NONE) workflow_edge(workflow, branch, job->converge);
-        else if (!converge) diagnose(diagnostics, SEVERITY_ERROR, jobs, "an empty case needs a job to go on with: declare 'converge'");
+        else if (!converge)
+            diagnose(diagnostics, SEVERITY_ERROR, jobs, "an empty case needs a job to go on with: declare 'converge'");
     }
 }
 
@@ -57,7 +62,7 @@ void branch_collect(Workflow *workflow)
         if (workflow->jobs[i].branch) collect_cases(workflow, i);
 }
 
-/* --- scopes ---------------------------------------------------------------------------------------------------------- */
+/* --- scopes ----------------------------------------------------------------------------------------------------- */
 
 /* Which branch and case each scope is: index 0 is the top, which is none. */
 typedef struct Arm {
@@ -80,7 +85,8 @@ static uint32_t arm_scope(Scopes *scopes, uint32_t branch, Str key)
     if (map_find(&scopes->by_case, name, &scope)) return scope;
     scope = references_scope(&workflow->references, workflow->jobs[branch].scope);
     map_add(&scopes->by_case, name, scope, NULL);
-    scopes->arms = arena_grow(workflow->compiler->scratch, scopes->arms, sizeof *scopes->arms, scopes->count, &scopes->capacity);
+    scopes->arms =
+        arena_grow(workflow->compiler->scratch, scopes->arms, sizeof *scopes->arms, scopes->count, &scopes->capacity);
     scopes->arms[scopes->count++] = (Arm){ branch, key };
     return scope;
 }
@@ -102,13 +108,15 @@ static void refuse_join(const Scopes *scopes, uint32_t job, uint32_t one, uint32
         outer = workflow->references.scopes[outer].parent;
     const Job *branch = &workflow->jobs[scopes->arms[outer].branch];
     Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, at,
-                                      "'%.*s' needs jobs of different branches of '%.*s', of which not all run", STR_ARG(workflow->jobs[job].id),
-                                      STR_ARG(branch->id));
+                                      "'%.*s' needs jobs of different branches of '%.*s', of which not all run",
+                                      STR_ARG(workflow->jobs[job].id), STR_ARG(branch->id));
     if (branch->converge == JOB_NONE)
-        diagnostic_help(workflow->compiler->diagnostics, diagnostic, "if the branches come together here, say so: converge: %.*s in '%.*s'",
+        diagnostic_help(workflow->compiler->diagnostics, diagnostic,
+                        "if the branches come together here, say so: converge: %.*s in '%.*s'",
                         STR_ARG(workflow->jobs[job].id), STR_ARG(branch->id));
     else
-        diagnostic_help(workflow->compiler->diagnostics, diagnostic, "they come together in '%.*s'; need that one instead",
+        diagnostic_help(workflow->compiler->diagnostics, diagnostic,
+                        "they come together in '%.*s'; need that one instead",
                         STR_ARG(workflow->jobs[branch->converge].id));
 }
 
@@ -122,7 +130,9 @@ static void find_scope(Scopes *scopes, uint32_t index)
         const Node *need = many_at(needs, i);
         const Node *name = need->kind == NODE_MAP ? get_text(need, "job") : need;
         uint32_t from;
-        if ((need->kind == NODE_MAP && node_get(need, "guard")) || !name || !workflow_find(workflow, node_text(name), &from)) continue;
+        if ((need->kind == NODE_MAP && node_get(need, "guard")) || !name
+            || !workflow_find(workflow, node_text(name), &from))
+            continue;
         uint32_t other = scope_at(scopes, workflow->jobs[from].scope, index);
         if (scope_holds(&workflow->references, scope, other)) scope = other;
         else if (!scope_holds(&workflow->references, other, scope)) refuse_join(scopes, index, scope, other, name);
@@ -131,7 +141,7 @@ static void find_scope(Scopes *scopes, uint32_t index)
     for (uint32_t i = 0; i < job->task_count; i++) workflow->references.tasks[job->task_first + i].scope = scope;
 }
 
-/* --- convergence ------------------------------------------------------------------------------------------------------ */
+/* --- convergence ------------------------------------------------------------------------------------------------ */
 
 static bool job_may_terminate(const Job *job)
 {
@@ -149,7 +159,8 @@ static bool *ways_that_terminate(Workflow *workflow)
     for (uint32_t i = workflow->job_count; i-- > 0;) {
         uint32_t job = graph->order[i];
         ends[job] = job_may_terminate(&workflow->jobs[job]);
-        for (uint32_t e = graph->first[job]; e < graph->first[job + 1]; e++) ends[job] = ends[job] || ends[graph->next[e]];
+        for (uint32_t e = graph->first[job]; e < graph->first[job + 1]; e++)
+            ends[job] = ends[job] || ends[graph->next[e]];
     }
     return ends;
 }
@@ -164,11 +175,14 @@ static void check_convergence(Workflow *workflow, uint32_t index, const bool *te
             uint32_t job;
             const Node *name = many_at(jobs, j);
             if (name->kind != NODE_TEXT || !workflow_find(workflow, node_text(name), &job)) continue;
-            if (job == branch->converge || graph_reaches(&workflow->graph, job, branch->converge) || terminates[job]) continue;
-            Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, name,
-                                              "the case '%.*s' neither comes together in '%.*s' nor ends the run", STR_ARG(node_text(node_key(cases, i))),
-                                              STR_ARG(workflow->jobs[branch->converge].id));
-            diagnostic_help(workflow->compiler->diagnostics, diagnostic, "add '%.*s' to the needs of '%.*s', or give it a terminate_when",
+            if (job == branch->converge || graph_reaches(&workflow->graph, job, branch->converge) || terminates[job])
+                continue;
+            Diagnostic *diagnostic =
+                diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, name,
+                         "the case '%.*s' neither comes together in '%.*s' nor ends the run",
+                         STR_ARG(node_text(node_key(cases, i))), STR_ARG(workflow->jobs[branch->converge].id));
+            diagnostic_help(workflow->compiler->diagnostics, diagnostic,
+                            "add '%.*s' to the needs of '%.*s', or give it a terminate_when",
                             STR_ARG(workflow->jobs[job].id), STR_ARG(workflow->jobs[branch->converge].id));
         }
     }
@@ -183,10 +197,11 @@ void branch_scopes(Workflow *workflow)
     for (uint32_t i = 0; i < workflow->job_count; i++) find_scope(&scopes, workflow->graph.order[i]);
     const bool *terminates = ways_that_terminate(workflow);
     for (uint32_t i = 0; i < workflow->job_count; i++)
-        if (workflow->jobs[i].branch && workflow->jobs[i].converge != JOB_NONE) check_convergence(workflow, i, terminates);
+        if (workflow->jobs[i].branch && workflow->jobs[i].converge != JOB_NONE)
+            check_convergence(workflow, i, terminates);
 }
 
-/* --- lowering --------------------------------------------------------------------------------------------------------- */
+/* --- lowering --------------------------------------------------------------------------------------------------- */
 
 void branch_lower(Workflow *workflow, uint32_t job_index, uint32_t step)
 {
@@ -198,7 +213,8 @@ void branch_lower(Workflow *workflow, uint32_t job_index, uint32_t step)
         Str key = node_text(node_key(cases, i));
         uint32_t to;
         for (uint32_t j = 0; j < many_count(jobs); j++)
-            if (workflow_find(workflow, node_text(many_at(jobs, j)), &to)) draft_edge(draft, step, workflow->jobs[to].step_first, EDGE_BRANCH, key);
+            if (workflow_find(workflow, node_text(many_at(jobs, j)), &to))
+                draft_edge(draft, step, workflow->jobs[to].step_first, EDGE_BRANCH, key);
         if (many_count(jobs) == 0) draft_edge(draft, step, workflow->jobs[job->converge].step_first, EDGE_BRANCH, key);
     }
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "lang/built_in.h"
 #include "lang/shapes.h"
-#include "value/json.h"
 
 #define LISTED_NAMES_MAX 12u
 
@@ -18,34 +18,6 @@ static const struct { const char *name, *group; } kinds[CATALOG_KIND_COUNT] = {
     [CATALOG_ANALYSER] = { "analyser", "waivern.analysers" },
 };
 
-/* What needs no configuration. Schemas are named and versioned; the version is part of what makes two equal. */
-static const struct { CatalogKind kind; const char *name, *settings; } built_in[] = {
-    { CATALOG_RUNNER, "log", "{\"description\":\"Writes a message to the log of the run.\"}" },
-    { CATALOG_RUNNER, "noop", "{\"description\":\"Does nothing and succeeds.\"}" },
-    { CATALOG_RUNNER, "sleep", "{\"description\":\"Waits for the time that its input gives.\"}" },
-    { CATALOG_RUNNER, "shell", "{\"description\":\"Runs a command line of the operating system.\"}" },
-    { CATALOG_RUNNER, "http", "{\"description\":\"Sends an HTTP request and takes its answer as output.\"}" },
-    { CATALOG_SCHEMA, "standard_input",
-      "{\"version\":\"1.0.0\",\"schema\":{\"type\":\"object\",\"required\":[\"data\"],\"properties\":{\"data\":{\"type\":\"array\",\"items\":{"
-      "\"type\":\"object\",\"required\":[\"content\",\"metadata\"],\"properties\":{\"content\":{\"type\":\"string\"},\"metadata\":{\"type\":"
-      "\"object\"}}}}}}}" },
-    { CATALOG_SCHEMA, "personal_data_finding",
-      "{\"version\":\"1.0.0\",\"schema\":{\"type\":\"object\",\"required\":[\"findings\"],\"properties\":{\"findings\":{\"type\":\"array\","
-      "\"items\":{\"type\":\"object\",\"required\":[\"type\",\"evidence\",\"metadata\"],\"properties\":{\"type\":{\"type\":\"string\"},"
-      "\"evidence\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"metadata\":{\"type\":\"object\"}}}}}}}" },
-    { CATALOG_SCHEMA, "runbook",
-      "{\"version\":\"1.0.0\",\"schema\":{\"type\":\"object\",\"required\":[\"name\",\"description\",\"artifacts\"],\"properties\":{"
-      "\"artifacts\":{\"type\":\"object\"},\"config\":{\"type\":\"object\"},\"description\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"}}}}" },
-    { CATALOG_CONNECTOR, "filesystem_connector",
-      "{\"description\":\"The content of the files under a path.\",\"output_schema\":\"standard_input\",\"properties\":{\"type\":\"object\","
-      "\"required\":[\"path\"],\"additionalProperties\":false,\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1},"
-      "\"max_files\":{\"type\":\"integer\",\"minimum\":1}}}}" },
-    { CATALOG_ANALYSER, "personal_data_analyser",
-      "{\"description\":\"Personal data found in texts.\",\"input_schema\":\"standard_input\",\"output_schema\":\"personal_data_finding\","
-      "\"properties\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"llm_validation\":{\"type\":\"object\","
-      "\"additionalProperties\":false,\"properties\":{\"enable_llm_validation\":{\"type\":\"boolean\"}}}}}}" },
-};
-
 static bool catalog_add(Catalog *catalog, CatalogKind kind, CatalogEntry entry)
 {
     if (!map_add(&catalog->names[kind], entry.name, (uint32_t)catalog->counts[kind], NULL)) return false;
@@ -55,23 +27,26 @@ static bool catalog_add(Catalog *catalog, CatalogKind kind, CatalogEntry entry)
     return true;
 }
 
-void catalog_init(Catalog *catalog, Arena *arena)
-{
-    *catalog = (Catalog){ .arena = arena };
-    for (unsigned kind = 0; kind < CATALOG_KIND_COUNT; kind++) map_init(&catalog->names[kind], arena, 0);
-    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++) {
-        Value settings;
-        Error err;
-        Status status = json_parse(arena, str_of(built_in[i].settings), &settings, &err);
-        CHECK(status == OK);
-        catalog_add(catalog, built_in[i].kind, (CatalogEntry){ str_of(built_in[i].name), STR("built in"), settings });
-    }
-}
-
 static void add_map(Catalog *catalog, CatalogKind kind, Str origin, Value map)
 {
     for (uint32_t i = 0; i < map.count; i++)
         catalog_add(catalog, kind, (CatalogEntry){ value_text(map.members[i].key), origin, map.members[i].value });
+}
+
+void catalog_init(Catalog *catalog, Arena *arena)
+{
+    *catalog = (Catalog){ .arena = arena };
+    for (unsigned kind = 0; kind < CATALOG_KIND_COUNT; kind++) map_init(&catalog->names[kind], arena, 0);
+    Node *root;
+    Error err;
+    Status status = node_read(arena, STR(BUILT_IN), TEXT_YAML, &root, &err);
+    CHECK(status == OK);                /* built_in.yaml: our own text */
+    static const struct { CatalogKind kind; const char *key; } groups[] = {
+        { CATALOG_RUNNER, "runners" },       { CATALOG_SCHEMA, "schemas" },
+        { CATALOG_CONNECTOR, "connectors" }, { CATALOG_ANALYSER, "analysers" },
+    };
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        add_map(catalog, groups[i].kind, STR("built in"), node_to_value(arena, node_get(root, groups[i].key)));
 }
 
 /* A runner that two executors offer has one entry; which of them carries an attempt is placement's choice. */
@@ -81,8 +56,13 @@ void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *
     if (diagnostics->error_count) return;
     Value config = shape_value(catalog->arena, root, &type_config);
     Str origin = arena_copy(catalog->arena, diagnostics->file);
-    static const struct { CatalogKind kind; const char *key; } lists[] = {
-        { CATALOG_POLICY, "policies" }, { CATALOG_WINDOWS, "windows" }, { CATALOG_CALENDAR, "calendars" }, { CATALOG_SCHEMA, "schemas" },
+    static const struct {
+        CatalogKind kind; const char *key;
+    } lists[] = {
+        { CATALOG_POLICY, "policies" },
+        { CATALOG_WINDOWS, "windows" },
+        { CATALOG_CALENDAR, "calendars" },
+        { CATALOG_SCHEMA, "schemas" },
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const Value *map = value_get_text(config, lists[i].key);
@@ -108,8 +88,8 @@ void catalog_add_component(Catalog *catalog, Diagnostics *diagnostics, CatalogKi
         return;
     }
     if (!catalog_add(catalog, kind, (CatalogEntry){ name, arena_copy(catalog->arena, diagnostics->file), settings }))
-        diagnose(diagnostics, SEVERITY_ERROR, at, "there is a %s '%.*s' already (%.*s)", kinds[kind].name, STR_ARG(name),
-                 STR_ARG(catalog_find(catalog, kind, name)->origin));
+        diagnose(diagnostics, SEVERITY_ERROR, at, "there is a %s '%.*s' already (%.*s)", kinds[kind].name,
+                 STR_ARG(name), STR_ARG(catalog_find(catalog, kind, name)->origin));
 }
 
 const char *catalog_kind_name(CatalogKind kind) { return kinds[kind].name; }

@@ -35,17 +35,22 @@ static void refuse_kind(Compiled *out)
 {
     Diagnostics *diagnostics = &out->diagnostics;
     if (out->root->kind != NODE_MAP) {
-        diagnose(diagnostics, SEVERITY_ERROR, out->root, "a definition is a mapping, this is %s", node_kind_name(out->root));
+        diagnose(diagnostics, SEVERITY_ERROR, out->root, "a definition is a mapping, this is %s",
+                 node_kind_name(out->root));
         return;
     }
     if (runbook_is_old(out->root)) {
         out->is_old_runbook = true;
-        Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, out->root, "this is a runbook of the old format, with connectors, analysers and execution");
+        Diagnostic *diagnostic =
+            diagnose(diagnostics, SEVERITY_ERROR, out->root,
+                     "this is a runbook of the old format, with connectors, analysers and execution");
         diagnostic_help(diagnostics, diagnostic, "maestro migrate %.*s", STR_ARG(diagnostics->file));
         return;
     }
     Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, out->root, "this is no definition");
-    diagnostic_help(diagnostics, diagnostic, "a workflow has the keys 'workflow' and 'jobs', a step tree 'workflow' and 'steps', a runbook 'name' and 'artifacts'");
+    diagnostic_help(
+        diagnostics, diagnostic,
+        "a workflow has the keys 'workflow' and 'jobs', a step tree 'workflow' and 'steps', a runbook 'name' and 'artifacts'");
 }
 
 static void finish(Compiler *compiler, Compiled *out)
@@ -65,7 +70,8 @@ static void compile_root(Compiler *compiler, Compiled *out)
         const Node *name = get_text(root, "name");
         out->type = &type_runbook;
         shape_check(compiler->diagnostics, root, out->type);
-        draft_init(&compiler->draft, compiler->arena, PLAN_RUNBOOK, slug(compiler->arena, name ? node_text(name) : STR("")));
+        draft_init(&compiler->draft, compiler->arena, PLAN_RUNBOOK,
+                   slug(compiler->arena, name ? node_text(name) : STR("")));
         runbook_compile(compiler);
     } else if (is_map && (node_get(root, "jobs") || node_get(root, "steps") || node_get(root, "workflow"))) {
         const Node *id = get_text(root, "workflow");
@@ -73,7 +79,8 @@ static void compile_root(Compiler *compiler, Compiled *out)
         if (!id) id = get_text(root, "workflowId");
         out->type = &type_workflow;
         shape_check(compiler->diagnostics, root, out->type);
-        draft_init(&compiler->draft, compiler->arena, is_tree ? PLAN_STEP_TREE : PLAN_WORKFLOW, id ? node_text(id) : STR(""));
+        draft_init(&compiler->draft, compiler->arena, is_tree ? PLAN_STEP_TREE : PLAN_WORKFLOW,
+                   id ? node_text(id) : STR(""));
         if (is_tree) step_tree_compile(compiler);
         else workflow_compile(compiler);
     } else if (is_map && node_get(root, "executors")) {
@@ -99,10 +106,13 @@ void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *ou
     }
     out->root = root;
     arena_init(&scratch, SIZE_MAX);
-    Compiler compiler = { .arena = arena, .scratch = &scratch, .diagnostics = &out->diagnostics, .catalog = options->catalog, .root = root };
+    Compiler compiler = {
+        .arena = arena, .scratch = &scratch, .diagnostics = &out->diagnostics, .catalog = options->catalog, .root = root
+    };
     const Node *schemas = get_map(root, "schemas");
     map_init(&compiler.schemas, &scratch, schemas ? schemas->count : 0);
-    for (uint32_t i = 0; schemas && i < schemas->count; i++) map_add(&compiler.schemas, node_text(node_key(schemas, i)), i, NULL);
+    for (uint32_t i = 0; schemas && i < schemas->count; i++)
+        map_add(&compiler.schemas, node_text(node_key(schemas, i)), i, NULL);
     compile_root(&compiler, out);
     arena_deinit(&scratch);
     diagnostics_sort(&out->diagnostics);

@@ -41,14 +41,17 @@ static void help_register(Compiler *compiler, Diagnostic *diagnostic, CatalogKin
     if (near.len)
         diagnostic_help(diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(near));
     else if (kind == CATALOG_RUNNER)
-        diagnostic_help(diagnostics, diagnostic,
-                        "register it in %.*s: executors: { local: { kind: process, runners: { %.*s: { command: [\"./my-program\"] } } } }",
-                        STR_ARG(origin), STR_ARG(name));
+        diagnostic_help(
+            diagnostics, diagnostic,
+            "register it in %.*s: executors: { local: { kind: process, runners: { %.*s: { command: [\"./my-program\"] } } } }",
+            STR_ARG(origin), STR_ARG(name));
     else if (catalog_group(kind))
-        diagnostic_help(diagnostics, diagnostic, "known are %.*s; a plug-in is a manifest in the directory components/%s",
+        diagnostic_help(diagnostics, diagnostic,
+                        "known are %.*s; a plug-in is a manifest in the directory components/%s",
                         STR_ARG(buf_peek(&known)), catalog_group(kind));
     else if (known.len)
-        diagnostic_help(diagnostics, diagnostic, "known are %.*s; add it to %.*s", STR_ARG(buf_peek(&known)), STR_ARG(origin));
+        diagnostic_help(diagnostics, diagnostic, "known are %.*s; add it to %.*s", STR_ARG(buf_peek(&known)),
+                        STR_ARG(origin));
     else
         diagnostic_help(diagnostics, diagnostic, "add it to %.*s", STR_ARG(origin));
 }
@@ -56,8 +59,8 @@ static void help_register(Compiler *compiler, Diagnostic *diagnostic, CatalogKin
 void check_known(Compiler *compiler, CatalogKind kind, const Node *name)
 {
     if (!name || name->kind != NODE_TEXT || catalog_find(compiler->catalog, kind, node_text(name))) return;
-    Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no %s '%.*s'", catalog_kind_name(kind),
-                                      name->count > 128 ? 128 : (int)name->count, name->text);
+    Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no %s '%.*s'",
+                                      catalog_kind_name(kind), name->count > 128 ? 128 : (int)name->count, name->text);
     help_register(compiler, diagnostic, kind, node_text(name));
 }
 

@@ -34,7 +34,7 @@ const char *root_list(unsigned wanted, Buf *buf)
     return buf->ptr;
 }
 
-/* --- the walk: references with their places ------------------------------------------------------------------------- */
+/* --- the walk: references with their places --------------------------------------------------------------------- */
 
 typedef struct Walk {
     Arena *arena;
@@ -66,7 +66,8 @@ static void local_add(Walk *walk, const RegoTerm *term)
     if (term->kind == REGO_TERM_OBJECT)
         for (uint32_t i = 0; i < term->count; i++) local_add(walk, term->pairs[i].value);
     if (term->kind != REGO_TERM_VAR || root_find(term->name)) return;
-    walk->locals = arena_grow(walk->arena, walk->locals, sizeof *walk->locals, walk->local_count, &walk->local_capacity);
+    walk->locals =
+        arena_grow(walk->arena, walk->locals, sizeof *walk->locals, walk->local_count, &walk->local_capacity);
     walk->locals[walk->local_count++] = term->name;
 }
 
@@ -99,20 +100,24 @@ static void refuse_name(Walk *walk, const RegoTerm *term)
     Diagnostic *diagnostic;
     uint32_t offset = char_offset(walk, term->loc), width = (uint32_t)term->name.len;
     if (str_is(term->name, STR("input")) || str_is(term->name, STR("data"))) {
-        diagnostic = diagnose_inside(walk->diagnostics, walk->node, offset, width, "a condition cannot read '%.*s'", STR_ARG(term->name));
+        diagnostic = diagnose_inside(walk->diagnostics, walk->node, offset, width, "a condition cannot read '%.*s'",
+                                     STR_ARG(term->name));
     } else {
-        diagnostic = diagnose_inside(walk->diagnostics, walk->node, offset, width, "unknown name '%.*s' in a condition", STR_ARG(term->name));
+        diagnostic = diagnose_inside(walk->diagnostics, walk->node, offset, width, "unknown name '%.*s' in a condition",
+                                     STR_ARG(term->name));
         Suggestion suggestion = suggest_begin(term->name);
         for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
             if (roots[i].root & CONDITION_ROOTS) suggest_offer(&suggestion, roots[i].name);
         if (suggestion.best.len) {
-            diagnostic_help(walk->diagnostics, diagnostic, "did you mean '%.*s'? a text needs double quotes", STR_ARG(suggestion.best));
+            diagnostic_help(walk->diagnostics, diagnostic, "did you mean '%.*s'? a text needs double quotes",
+                            STR_ARG(suggestion.best));
             return;
         }
     }
     char storage[128];
     Buf list = buf_on(storage, sizeof storage);
-    diagnostic_help(walk->diagnostics, diagnostic, "a condition knows %s; a text needs double quotes", root_list(CONDITION_ROOTS, &list));
+    diagnostic_help(walk->diagnostics, diagnostic, "a condition knows %s; a text needs double quotes",
+                    root_list(CONDITION_ROOTS, &list));
 }
 
 static void check_call(Walk *walk, const RegoTerm *call)
@@ -122,16 +127,20 @@ static void check_call(Walk *walk, const RegoTerm *call)
     const Builtin *builtin = builtin_find(name);
     uint32_t offset = char_offset(walk, call->items[0]->loc), width = char_width(walk, call->items[0]->loc);
     if (!builtin) {
-        Diagnostic *diagnostic = diagnose_inside(walk->diagnostics, walk->node, offset, width, "there is no function '%.*s'", STR_ARG(name));
+        Diagnostic *diagnostic =
+            diagnose_inside(walk->diagnostics, walk->node, offset, width, "there is no function '%.*s'", STR_ARG(name));
         Suggestion suggestion = suggest_begin(name);
         for (uint32_t i = 0; i < builtin_count(); i++) suggest_offer(&suggestion, str_of(builtin_at(i)->name));
-        if (suggestion.best.len) diagnostic_help(walk->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
+        if (suggestion.best.len)
+            diagnostic_help(walk->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
     } else if (builtin->flags & (BUILTIN_NETWORK | BUILTIN_NONDETERMINISTIC)) {
-        Diagnostic *diagnostic = diagnose_inside(walk->diagnostics, walk->node, offset, width, "a condition cannot use '%.*s'", STR_ARG(name));
-        diagnostic_help(walk->diagnostics, diagnostic, "a condition must give the same answer on every replay: no network, clock or chance");
+        Diagnostic *diagnostic = diagnose_inside(walk->diagnostics, walk->node, offset, width,
+                                                 "a condition cannot use '%.*s'", STR_ARG(name));
+        diagnostic_help(walk->diagnostics, diagnostic,
+                        "a condition must give the same answer on every replay: no network, clock or chance");
     } else if (call->count - 1 != builtin->arity) {
-        diagnose_inside(walk->diagnostics, walk->node, offset, width, "'%.*s' takes %u operands, here are %u", STR_ARG(name), builtin->arity,
-                        call->count - 1);
+        diagnose_inside(walk->diagnostics, walk->node, offset, width, "'%.*s' takes %u operands, here are %u",
+                        STR_ARG(name), builtin->arity, call->count - 1);
     }
 }
 
@@ -213,7 +222,8 @@ void condition_check_syntax(Diagnostics *diagnostics, const Node *node)
     if (node->kind == NODE_BOOL) return;
     Str text = node_text(node);
     if (text.len > CONDITION_SIZE_MAX) {
-        diagnose(diagnostics, SEVERITY_ERROR, node, "the condition has %zu bytes, more than CONDITION_SIZE_MAX (%u)", text.len, CONDITION_SIZE_MAX);
+        diagnose(diagnostics, SEVERITY_ERROR, node, "the condition has %zu bytes, more than CONDITION_SIZE_MAX (%u)",
+                 text.len, CONDITION_SIZE_MAX);
         return;
     }
     if (str_trim(text).len == 0) {
@@ -227,8 +237,9 @@ void condition_check_syntax(Diagnostics *diagnostics, const Node *node)
     RegoBody body;
     if (parse(&scratch, text, &body, &errors)) {
         for (size_t i = 0; i < errors.count; i++)
-            diagnose_inside(diagnostics, node, char_offset(&walk, errors.items[i].loc), char_width(&walk, errors.items[i].loc),
-                            "no condition: %.*s", STR_ARG(errors.items[i].text));
+            diagnose_inside(diagnostics, node, char_offset(&walk, errors.items[i].loc),
+                            char_width(&walk, errors.items[i].loc), "no condition: %.*s",
+                            STR_ARG(errors.items[i].text));
     } else {
         walk_condition(&walk, &body);
     }

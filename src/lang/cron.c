@@ -10,7 +10,8 @@ void cron_check(Diagnostics *diagnostics, const Node *node)
     Error err;
     if (cron_parse(node_text(node), STR(""), &cron, &err) == OK) return;
     Diagnostic *diagnostic = diagnose_inside(diagnostics, node, err.column - 1, 1, "no cron expression: %s", err.text);
-    diagnostic_help(diagnostics, diagnostic, "minute hour day-of-month month day-of-week, for example \"30 2 * * MON-FRI\"");
+    diagnostic_help(diagnostics, diagnostic,
+                    "minute hour day-of-month month day-of-week, for example \"30 2 * * MON-FRI\"");
 }
 
 static bool day_in_month(unsigned month, unsigned day)
@@ -47,8 +48,10 @@ void freeze_check(Diagnostics *diagnostics, const Node *node)
     size_t dots = 0;
     while (dots + 1 < text.len && !(text.ptr[dots] == '.' && text.ptr[dots + 1] == '.')) dots++;
     bool is_range = dots + 1 < text.len;
-    Str first = str_trim(str_slice(text, 0, is_range ? dots : text.len)), last = str_trim(str_slice(text, dots + 2, text.len));
+    Str first = str_trim(str_slice(text, 0, is_range ? dots : text.len)),
+        last = str_trim(str_slice(text, dots + 2, text.len));
     if (is_day(first) && (!is_range || (is_day(last) && (first.len == 10) == (last.len == 10)))) return;
     Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is no day", STR_ARG(text));
-    diagnostic_help(diagnostics, diagnostic, "a day is \"Dec 25\" (every year) or \"2026-12-25\"; a range has two, \"Dec 24..Dec 26\"");
+    diagnostic_help(diagnostics, diagnostic,
+                    "a day is \"Dec 25\" (every year) or \"2026-12-25\"; a range has two, \"Dec 24..Dec 26\"");
 }

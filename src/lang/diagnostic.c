@@ -37,8 +37,8 @@ static Diagnostic *add(Diagnostics *diagnostics, Diagnostic diagnostic)
         *spare = diagnostic;
         return spare;
     }
-    diagnostics->items = arena_grow(diagnostics->arena, diagnostics->items, sizeof *diagnostics->items, diagnostics->count,
-                                    &diagnostics->capacity);
+    diagnostics->items = arena_grow(diagnostics->arena, diagnostics->items, sizeof *diagnostics->items,
+                                    diagnostics->count, &diagnostics->capacity);
     diagnostics->items[diagnostics->count] = diagnostic;
     return &diagnostics->items[diagnostics->count++];
 }
@@ -58,7 +58,8 @@ Diagnostic *diagnose(Diagnostics *diagnostics, Severity severity, const Node *at
     return add(diagnostics, diagnostic);
 }
 
-Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t offset, uint32_t width, const char *format, ...)
+Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t offset, uint32_t width,
+                            const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -178,13 +179,15 @@ static void print_source(const Diagnostic *diagnostic, Str line, const Colors *c
     buf_format(out, "%s\n", colors->off);
 }
 
-static void print_one(const Diagnostics *diagnostics, const Diagnostic *diagnostic, Lines *lines, const Colors *colors, Buf *out)
+static void print_one(const Diagnostics *diagnostics, const Diagnostic *diagnostic, Lines *lines, const Colors *colors,
+                      Buf *out)
 {
     bool is_error = diagnostic->severity == SEVERITY_ERROR;
     buf_text(out, colors->bold);
     buf_str(out, diagnostics->file);
     if (diagnostic->line) buf_format(out, ":%u:%u", diagnostic->line, diagnostic->column);
-    buf_format(out, ": %s%s%s: ", colors->off, is_error ? colors->error : colors->warning, is_error ? "error" : "warning");
+    buf_format(out, ": %s%s%s: ", colors->off, is_error ? colors->error : colors->warning,
+               is_error ? "error" : "warning");
     buf_text(out, colors->off);
     print_clean(out, diagnostic->message);
     buf_char(out, '\n');

@@ -25,7 +25,8 @@ uint32_t draft_job(Draft *draft, const MemberList *job)
 
 void draft_edge(Draft *draft, uint32_t from, uint32_t to, EdgeKind kind, Str key)
 {
-    draft->edges = arena_grow(draft->arena, draft->edges, sizeof *draft->edges, draft->edge_count, &draft->edge_capacity);
+    draft->edges =
+        arena_grow(draft->arena, draft->edges, sizeof *draft->edges, draft->edge_count, &draft->edge_capacity);
     draft->edges[draft->edge_count++] = (DraftEdge){ from, to, kind, key };
 }
 

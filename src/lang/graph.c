@@ -72,7 +72,8 @@ static void component_walk(const Graph *graph, Components *c, uint32_t root)
 }
 
 /* The shortest cycle through `start` within its component: breadth first, back along the way it was found. */
-static uint32_t cycle_find(const Graph *graph, const Components *c, uint32_t start, uint32_t *came, uint32_t *queue, uint32_t *out)
+static uint32_t cycle_find(const Graph *graph, const Components *c, uint32_t start, uint32_t *came, uint32_t *queue,
+                           uint32_t *out)
 {
     uint32_t head = 0, tail = 0, last = NONE;
     queue[tail++] = start;
@@ -136,7 +137,7 @@ uint32_t graph_cycles(Graph *graph, CycleVisit visit, void *context)
     return found;
 }
 
-/* --- order and ancestry --------------------------------------------------------------------------------------------- */
+/* --- order and ancestry ----------------------------------------------------------------------------------------- */
 
 /* One walk in depth gives both: the order is the reverse of leaving, and whoever is entered and left inside another was
  * reached from it. */

@@ -95,10 +95,15 @@ static void decide_pair(Migration *migration, Severity severity, unsigned indent
     write_left_out(migration, indent, node_text(key), value);
 }
 
-static void note(Migration *migration, Str text)
+static void note(Migration *migration, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void note(Migration *migration, const char *format, ...)
 {
+    va_list args;
     CHECK(migration->notes->count < MIGRATE_NOTE_COUNT_MAX);
-    migration->notes->items[migration->notes->count++] = text;
+    va_start(args, format);
+    migration->notes->items[migration->notes->count++] = arena_format_args(migration->arena, format, args);
+    va_end(args);
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
@@ -135,8 +140,8 @@ static void read_parts(Migration *migration, Parts *parts, const char *key, cons
         const Node *node = &list->items[i];
         Str name = node->kind == NODE_MAP ? name_text(get(node, "name")) : STR("");
         if (name.len == 0) {
-            diagnose(migration->diagnostics, SEVERITY_ERROR, node, "expected the mapping of %s %s with a 'name', found %s", one[0] == 'a' ? "an" : "a", one,
-                     node->kind == NODE_MAP ? "none" : node_kind_name(node));
+            diagnose(migration->diagnostics, SEVERITY_ERROR, node, "expected the mapping of %s %s with a 'name', found %s",
+                     one[0] == 'a' ? "an" : "a", one, node->kind == NODE_MAP ? "none" : node_kind_name(node));
             continue;
         }
         bool is_new = map_add(&parts->names, name, parts->count, NULL);
@@ -168,7 +173,7 @@ static void read_steps(Migration *migration, const Node *list)
     }
 }
 
-/* Of two ways to its input a step keeps the one from another step: there the old runner looked first. */
+/* Of two ways to its input a step keeps the one from another step: a connector can be read without it, that one cannot. */
 static void resolve_steps(Migration *migration)
 {
     for (uint32_t i = 0; i < migration->step_count; i++) {
@@ -235,10 +240,14 @@ static Str id_claim(Migration *migration, Str name, const char *otherwise, const
 static void claim_ids(Migration *migration)
 {
     map_init(&migration->ids, migration->arena, migration->step_count + migration->connectors.count);
+    for (uint32_t i = 0; i < migration->step_count; i++) {      /* those that keep theirs, before one is made up that is theirs */
+        OldStep *step = &migration->steps[i];
+        if (name_is_valid(step->name, false) && map_add(&migration->ids, step->name, 0, NULL)) step->id = step->name;
+    }
     for (uint32_t i = 0; i < migration->step_count; i++) {
         OldStep *step = &migration->steps[i];
         Str name = step->name.len ? step->name : name_text(get(step->node, "name"));
-        step->id = id_claim(migration, name, "step", "", i + 1);
+        if (!step->id.len) step->id = id_claim(migration, name, "step", "", i + 1);
     }
     for (uint32_t i = 0; i < migration->connectors.count; i++) {
         Part *connector = &migration->connectors.items[i];
@@ -296,7 +305,8 @@ static void decide_rest(Migration *migration, unsigned indent, const Shape *shap
         } else if (!keeps) {
             decide_pair(migration, SEVERITY_WARNING, indent, key, value, STR("has no place in the new format"));
         } else if (!carried(migration, shape, map, keeps, &why)) {
-            decide_pair(migration, SEVERITY_WARNING, indent, key, value, arena_format(migration->arena, "cannot be carried over: %.*s", STR_ARG(why)));
+            why = arena_format(migration->arena, "cannot be carried over: %.*s", STR_ARG(why));
+            decide_pair(migration, SEVERITY_WARNING, indent, key, value, why);
         }
     }
 }
@@ -335,8 +345,8 @@ static void decide_part(Migration *migration, const Parts *parts, const Part *pa
     else if (type->kind != NODE_TEXT || !name_is_valid(node_text(type), true))
         decide(migration, SEVERITY_ERROR, type, indent, "the type of the %s '%.*s' is no name", parts->one, STR_ARG(shown(part->name)));
     if (trial.error_count)
-        decide(migration, SEVERITY_ERROR, properties, indent, "the properties of the %s '%.*s' are not permitted here: %.*s", parts->one, STR_ARG(shown(part->name)),
-               STR_ARG(trial.items[0].message));
+        decide(migration, SEVERITY_ERROR, properties, indent, "the properties of the %s '%.*s' are not permitted here: %.*s",
+               parts->one, STR_ARG(shown(part->name)), STR_ARG(trial.items[0].message));
     decide_rest(migration, indent, &shape_artifact, part->node, part_used, kept);
 }
 
@@ -357,8 +367,9 @@ static void write_source(Migration *migration, const Part *connector)
 {
     decide_part(migration, &migration->connectors, connector, INDENT_ID, connector_kept);
     if (!str_is(connector->id, connector->name))
-        decide(migration, SEVERITY_WARNING, get(connector->node, "name"), INDENT_ID, "the connector '%.*s' is the artifact '%.*s' here: %s", STR_ARG(shown(connector->name)),
-               STR_ARG(connector->id), name_is_valid(connector->name, false) ? "a step has that id" : "its name cannot be an id");
+        decide(migration, SEVERITY_WARNING, get(connector->node, "name"), INDENT_ID, "the connector '%.*s' is the artifact '%.*s' here: %s",
+               STR_ARG(shown(connector->name)), STR_ARG(connector->id),
+               name_is_valid(connector->name, false) ? "a step has that id" : "its name cannot be an id");
     yaml_write_key(migration->out, INDENT_ID, connector->id);
     write_carried(migration, INDENT_KEY, &shape_artifact, connector->node, connector_kept);
     write_part(migration, "source", connector);
@@ -388,11 +399,13 @@ static void decide_input(Migration *migration, const OldStep *step)
     else if (input && step->input == NONE)
         decide_unknown(migration, input, "step", NULL);
     if (input && connector)
-        decide(migration, SEVERITY_WARNING, connector, INDENT_ID, "the connector '%.*s' is left out: 'input_from' beside it is used", STR_ARG(shown(name_text(connector))));
+        decide(migration, SEVERITY_WARNING, connector, INDENT_ID, "the connector '%.*s' is left out: 'input_from' beside it is used",
+               STR_ARG(shown(name_text(connector))));
     else if (connector && step->connector == NONE)
         decide_unknown(migration, connector, "connector", &migration->connectors);
     if (!input && !connector)
-        decide(migration, SEVERITY_ERROR, step->node, INDENT_ID, "the step '%.*s' has neither 'connector' nor 'input_from': name its inputs", STR_ARG(step->id));
+        decide(migration, SEVERITY_ERROR, step->node, INDENT_ID, "the step '%.*s' has neither 'connector' nor 'input_from': name its inputs",
+               STR_ARG(step->id));
 }
 
 static void decide_step(Migration *migration, const OldStep *step)
@@ -402,10 +415,11 @@ static void decide_step(Migration *migration, const OldStep *step)
     if (!step->name.len)
         decide(migration, SEVERITY_WARNING, id ? id : step->node, INDENT_ID, "the step has no id; here it is '%.*s'", STR_ARG(step->id));
     else if (map_find(&migration->step_names, step->name, &first) && &migration->steps[first] != step)
-        decide(migration, SEVERITY_WARNING, id, INDENT_ID, "there is a step '%.*s' already, in line %u; this one is '%.*s' here", STR_ARG(shown(step->name)),
-               migration->steps[first].node->line, STR_ARG(step->id));
+        decide(migration, SEVERITY_WARNING, id, INDENT_ID, "there is a step '%.*s' already, in line %u; this one is '%.*s' here",
+               STR_ARG(shown(step->name)), migration->steps[first].node->line, STR_ARG(step->id));
     else if (!str_is(step->id, step->name))
-        decide(migration, SEVERITY_WARNING, id, INDENT_ID, "the step '%.*s' is the artifact '%.*s' here", STR_ARG(shown(step->name)), STR_ARG(step->id));
+        decide(migration, SEVERITY_WARNING, id, INDENT_ID, "the step '%.*s' is the artifact '%.*s' here", STR_ARG(shown(step->name)),
+               STR_ARG(step->id));
     decide_input(migration, step);
     if (analyser && step->analyser == NONE) decide_unknown(migration, analyser, "analyser", &migration->analysers);
     decide_rest(migration, INDENT_ID, &shape_artifact, step->node, step_used, step_kept);
@@ -452,7 +466,8 @@ static void write_unused(Migration *migration, const Parts *parts)
         const Part *part = &parts->items[i];
         if (part->user_count) continue;
         buf_char(migration->out, '\n');
-        decide(migration, SEVERITY_WARNING, part->node, 0, part->is_repeated ? "there is a second %s '%.*s'; the first one counts" : "no step uses the %s '%.*s'", parts->one,
+        decide(migration, SEVERITY_WARNING, part->node, 0,
+               part->is_repeated ? "there is a second %s '%.*s'; the first one counts" : "no step uses the %s '%.*s'", parts->one,
                STR_ARG(shown(part->name)));
         write_left_out(migration, 0, part->name, part->node);
     }
@@ -464,7 +479,9 @@ static const char *const root_used[] = { "connectors", "analysers", "execution",
 static const char *const root_kept[] = {
     "name", "description", "contact", "owner", "tenant", "namespace", "labels", "policies", "policy", "config", "failure_mode", NULL,
 };
-static const char *const root_kept_last[] = { "contact", "owner", "tenant", "namespace", "labels", "policies", "policy", "config", "failure_mode", NULL };
+static const char *const root_kept_last[] = {
+    "contact", "owner", "tenant", "namespace", "labels", "policies", "policy", "config", "failure_mode", NULL,
+};
 
 /* "flows/legacy-log_analysis.yaml" is "Legacy Log Analysis". */
 static Str title_of(Arena *arena, Str file)
@@ -503,16 +520,16 @@ static void write_head(Migration *migration)
     Str description = arena_format(migration->arena, "%.*s, migrated from the old format", STR_ARG(title));
     yaml_write_comment(migration->out, 0, arena_format(migration->arena, "Migrated by maestro from %.*s.", STR_ARG(file_base(file))));
     decide_rest(migration, 0, &shape_runbook, migration->root, root_used, root_kept);
+    const char *derived = own_name ? "The description is" : own_description ? "The name is" : "Name and description are";
     if (!own_name || !own_description)
-        yaml_write_comment(migration->out, 0, arena_format(migration->arena, "%s derived from the file's name: the old one has none.",
-                                                           own_name ? "The description is" : own_description ? "The name is" : "Name and description are"));
+        yaml_write_comment(migration->out, 0, arena_format(migration->arena, "%s derived from the file's name: the old one has none.", derived));
     if (own_name) yaml_write_pair(migration->out, 0, STR("name"), own_name);
     else yaml_write_text_pair(migration->out, 0, "name", title);
     if (own_description) yaml_write_pair(migration->out, 0, STR("description"), own_description);
     else yaml_write_text_pair(migration->out, 0, "description", description);
     write_carried(migration, 0, &shape_runbook, migration->root, root_kept_last);
-    if (!own_name) note(migration, arena_format(migration->arena, "the name '%.*s' is derived from the file's name", STR_ARG(title)));
-    if (!own_description) note(migration, arena_format(migration->arena, "the description '%.*s' is derived from the file's name", STR_ARG(description)));
+    if (!own_name) note(migration, "the name '%.*s' is derived from the file's name", STR_ARG(title));
+    if (!own_description) note(migration, "the description '%.*s' is derived from the file's name", STR_ARG(description));
 }
 
 /* --- comments of the source -------------------------------------------------------------------------------------- */
@@ -546,24 +563,27 @@ static void note_losses(Migration *migration)
 {
     bool has_save_output = false;
     for (uint32_t i = 0; i < migration->step_count; i++) has_save_output |= node_get(migration->steps[i].node, "save_output") != NULL;
-    if (has_save_output) note(migration, STR("'save_output' is left out: every artifact is available to others"));
+    if (has_save_output) note(migration, "'save_output' is left out: every artifact is available to others");
     if (text_format_of(migration->diagnostics->file) == TEXT_YAML && has_comments(migration->diagnostics->text))
-        note(migration, STR("the comments of the old file are not kept"));
+        note(migration, "the comments of the old file are not kept");
 }
 
 /* --- the story --------------------------------------------------------------------------------------------------- */
 
 bool runbook_is_old(const Node *root)
 {
-    return root->kind == NODE_MAP && !node_get(root, "artifacts") && node_get(root, "execution") && (node_get(root, "connectors") || node_get(root, "analysers"));
+    if (root->kind != NODE_MAP || node_get(root, "artifacts") || !node_get(root, "execution")) return false;
+    return node_get(root, "connectors") || node_get(root, "analysers");
 }
 
 static void refuse(Diagnostics *diagnostics, const Node *root)
 {
     bool is_new = root->kind == NODE_MAP && node_get(root, "artifacts");
     bool is_workflow = root->kind == NODE_MAP && (node_get(root, "jobs") || node_get(root, "steps") || node_get(root, "workflow"));
-    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, root, "%s", is_new ? "this runbook has the new format already: there is nothing to migrate"
-                                      : is_workflow ? "this is a workflow, not a runbook of the old format" : "this is no runbook of the old format");
+    const char *what = is_new      ? "this runbook has the new format already: there is nothing to migrate"
+                     : is_workflow ? "this is a workflow, not a runbook of the old format"
+                                   : "this is no runbook of the old format";
+    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, root, "%s", what);
     if (!is_new) diagnostic_help(diagnostics, diagnostic, "the old format has the keys 'connectors', 'analysers' and 'execution'");
 }
 
@@ -579,10 +599,9 @@ void migrate(Arena *arena, const Node *root, Diagnostics *diagnostics, Buf *out_
     read_parts(&migration, &migration.connectors, "connectors", "connector");
     read_parts(&migration, &migration.analysers, "analysers", "analyser");
     if (execution) read_steps(&migration, execution);
-    if (migration.step_count == 0) {
-        if (diagnostics->error_count == 0) diagnose(diagnostics, SEVERITY_ERROR, node_get(root, "execution"), "there are no steps to migrate");
-        return;
-    }
+    if (!migration.step_count && !diagnostics->error_count)
+        diagnose(diagnostics, SEVERITY_ERROR, node_get(root, "execution"), "there are no steps to migrate");
+    if (diagnostics->error_count) return;           /* what is left out here would be missing there without a trace */
     resolve_steps(&migration);
     find_circles(&migration);
     claim_ids(&migration);

@@ -7,11 +7,12 @@
  * Each connector that a step uses becomes an artifact with a source, each step an artifact made of it or of the step it
  * names by input_from; steps that no other reads are the results. Every key is carried over, or reported, or both: where a
  * person must decide, the result has a comment that begins with DECIDE, and a diagnostic points at the place in the old
- * file. A warning means that the result validates as far as this file can tell; an error, that it does not before the
- * person has decided.
+ * file. A warning means that the result validates as far as this file can tell (whether its components exist is known
+ * elsewhere); an error, that it does not before the person has decided.
  *
  * Owns:   texts of notes live in the arena given; the YAML is in the caller's buffer.
- * Fails:  by diagnostics. Where nothing can be made of the file, the buffer stays empty.
+ * Fails:  by diagnostics, of which there must be none before. Where parts of the file cannot be understood, the buffer stays
+ *         empty.
  * Bounds: the buffer's maximum; what is larger is refused and the buffer left empty.     Thread: pure, any.
  */
 #ifndef LANG_MIGRATE_H

@@ -282,6 +282,8 @@ TEST(what_is_no_old_runbook_is_refused, "proves: K-069")
         { "something else", "a: 1\n", "no runbook of the old format" },
         { "a list", "- 1\n", "no runbook of the old format" },
         { "no steps", "connectors: []\nexecution: []\n", "there are no steps" },
+        { "no execution", "connectors: []\nexecution:\n", "there are no steps" },
+        { "one step of two", "connectors: [{ name: a, type: x }]\nexecution: [{ id: a, connector: a }, 5]\n", "expected the mapping of a step, found a number" },
         { "steps that are none", "connectors: []\nexecution: { a: b }\n", "expected a list of mappings under 'execution', found a mapping" },
         { "a step that is none", "connectors: []\nexecution: [5]\n", "expected the mapping of a step, found a number" },
         { "connectors that are none", "connectors: 7\nexecution: [x]\n", "expected a list of mappings under 'connectors'" },

@@ -73,7 +73,8 @@ Value node_to_value(Arena *arena, const Node *node)
     case NODE_MAP: {
         Member *members = ARENA_ARRAY(arena, Member, node->count);
         for (uint32_t i = 0; i < node->count; i++)
-            members[i] = (Member){ value_string(node_text(node_key(node, i))), node_to_value(arena, node_value(node, i)) };
+            members[i] =
+                (Member){ value_string(node_text(node_key(node, i))), node_to_value(arena, node_value(node, i)) };
         return value_object(arena, members, node->count);
     }
     }

@@ -142,8 +142,8 @@ Status node_resolve(Arena *arena, Node *node, Error *err)
         node->kind = NODE_BOOL;
         node->truth = is_one_of(text, trues);
     } else if (may_be_number && is_one_of(text, beyond)) {
-        return error_at(err, ERR_INVALID, node->line, node->column, "%.*s is no number that JSON can hold; quote it if it is a text",
-                        STR_ARG(text));
+        return error_at(err, ERR_INVALID, node->line, node->column,
+                        "%.*s is no number that JSON can hold; quote it if it is a text", STR_ARG(text));
     } else if (may_be_number) {
         Buf number;
         buf_init(&number, text.len + 32);

@@ -15,9 +15,10 @@ static Status push_scalar(NodeBuilder *builder, Node node, Str text, Error *err)
 static Status take(void *context, const JsonEvent *event, Error *err)
 {
     static const uint8_t kinds[] = {
-        [JSON_NULL] = NODE_NULL,   [JSON_FALSE] = NODE_BOOL,       [JSON_TRUE] = NODE_BOOL,        [JSON_NUMBER] = NODE_NUMBER,
-        [JSON_STRING] = NODE_TEXT, [JSON_KEY] = NODE_TEXT,         [JSON_ARRAY_BEGIN] = NODE_LIST, [JSON_ARRAY_END] = NODE_LIST,
-        [JSON_OBJECT_BEGIN] = NODE_MAP, [JSON_OBJECT_END] = NODE_MAP,
+        [JSON_NULL] = NODE_NULL,        [JSON_FALSE] = NODE_BOOL,     [JSON_TRUE] = NODE_BOOL,
+        [JSON_NUMBER] = NODE_NUMBER,    [JSON_STRING] = NODE_TEXT,    [JSON_KEY] = NODE_TEXT,
+        [JSON_ARRAY_BEGIN] = NODE_LIST, [JSON_ARRAY_END] = NODE_LIST, [JSON_OBJECT_BEGIN] = NODE_MAP,
+        [JSON_OBJECT_END] = NODE_MAP,
     };
     NodeBuilder *builder = context;
     Node node = {

@@ -20,7 +20,8 @@ static void expect_value(const char *text, TextFormat format, const char *want)
     if (EXPECT_OK(node_read(&arena, str_of(text), format, &root, &err), &err)) {
         EXPECT_OK(json_print(&got, node_to_value(&arena, root), JSON_COMPACT, &err), &err);
         EXPECT_OK(json_parse(&arena, str_of(want), &wanted, &err), &err);
-        test_expect(value_equals(node_to_value(&arena, root), wanted), __FILE__, __LINE__, "got %.*s, want %s", STR_ARG(buf_peek(&got)), want);
+        test_expect(value_equals(node_to_value(&arena, root), wanted), __FILE__, __LINE__, "got %.*s, want %s",
+                    STR_ARG(buf_peek(&got)), want);
     }
     buf_deinit(&got);
     arena_deinit(&arena);
@@ -28,7 +29,9 @@ static void expect_value(const char *text, TextFormat format, const char *want)
 
 TEST(scalars_follow_the_core_schema, "")
 {
-    static const struct { const char *yaml, *json; } rows[] = {
+    static const struct {
+        const char *yaml, *json;
+    } rows[] = {
         { "[true, True, false, yes, on, no]", "[true, true, false, \"yes\", \"on\", \"no\"]" },
         { "[null, ~, Null, 'null', \"~\"]", "[null, null, null, \"null\", \"~\"]" },
         { "[1, -2, +3, 007, 0x1F, 0o17, 1_000]", "[1, -2, 3, 7, 31, 15, \"1_000\"]" },
@@ -38,7 +41,8 @@ TEST(scalars_follow_the_core_schema, "")
         { "a: |\n  two\n  lines\n", "{\"a\": \"two\\nlines\\n\"}" },
         { "a: !!str 12", "{\"a\": \"12\"}" },
         { "- &x [1, 2]\n- *x\n", "[[1, 2], [1, 2]]" },
-        { "base: &b {x: 1, y: 2}\nz: {<<: *b, y: 3}\n", "{\"base\": {\"x\": 1, \"y\": 2}, \"z\": {\"x\": 1, \"y\": 3}}" },
+        { "base: &b {x: 1, y: 2}\nz: {<<: *b, y: 3}\n",
+          "{\"base\": {\"x\": 1, \"y\": 2}, \"z\": {\"x\": 1, \"y\": 3}}" },
         { "z: {<<: [{a: 1}, {a: 2, b: 3}], c: 4}", "{\"z\": {\"a\": 1, \"b\": 3, \"c\": 4}}" },
         { "{'<<': 1}", "{\"<<\": 1}" },
     };
@@ -47,7 +51,8 @@ TEST(scalars_follow_the_core_schema, "")
 
 TEST(json_is_read_as_json, "")
 {
-    expect_value("{\"a\": [\"\\ud83d\\ude00\", \"\\/\", 1e2, null]}", TEXT_JSON, "{\"a\": [\"\\ud83d\\ude00\", \"/\", 100, null]}");
+    expect_value("{\"a\": [\"\\ud83d\\ude00\", \"\\/\", 1e2, null]}", TEXT_JSON,
+                 "{\"a\": [\"\\ud83d\\ude00\", \"/\", 100, null]}");
     Arena arena;
     Error err;
     Node *root;

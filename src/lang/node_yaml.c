@@ -182,7 +182,7 @@ static Status merge_map(YamlReader *reader, Node *map)
 
     Merge merge = { .pairs = ARENA_ARRAY(reader->builder->arena, Node, 2 * (size_t)count) };
     map_init(&merge.keys, reader->builder->arena, count);
-    for (uint32_t i = 0; i < map->count; i++) {             /* its own pairs first, repetitions kept for a later error */
+    for (uint32_t i = 0; i < map->count; i++) { /* its own pairs first, repetitions kept for a later error */
         if (is_merge(node_key(map, i))) continue;
         map_add(&merge.keys, node_text(node_key(map, i)), 0, NULL);
         merge.pairs[2 * merge.count] = *node_key(map, i);
@@ -226,7 +226,8 @@ static Status parse_error(YamlReader *reader)
         }
         return error_at(reader->err, ERR_INVALID, line, column, "the text is not UTF-8 here: %s", parser->problem);
     }
-    if (parser->error == YAML_MEMORY_ERROR) return error_set(reader->err, ERR_LIMIT, "no memory is left to read the text");
+    if (parser->error == YAML_MEMORY_ERROR)
+        return error_set(reader->err, ERR_LIMIT, "no memory is left to read the text");
     return error_at(reader->err, ERR_INVALID, (uint32_t)parser->problem_mark.line + 1,
                     (uint32_t)parser->problem_mark.column + 1, "%s%s%s", parser->problem ? parser->problem : "no YAML",
                     parser->context ? ", " : "", parser->context ? parser->context : "");

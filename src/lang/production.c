@@ -129,14 +129,18 @@ static const Diagnostic *first_error(const Diagnostics *diagnostics)
     return NULL;
 }
 
+/* " in line 7", or nothing where it is about the file as a whole. */
+static Str place_text(const Production *production, const Diagnostic *diagnostic)
+{
+    return diagnostic->line ? arena_format(production->arena, " in line %" PRIu32, diagnostic->line) : STR("");
+}
+
 static void fail_by(const Production *production, uint32_t count, const Diagnostic *first)
 {
     Node at = { .line = first->line, .column = first->column };
-    Str place = first->line ? arena_format(production->arena, " in line %" PRIu32, first->line) : STR("");
-    if (count == 1)
-        say(production, ANSWER_FAIL, &at, "1 mistake%.*s: %.*s", STR_ARG(place), STR_ARG(first->message));
-    else
-        say(production, ANSWER_FAIL, &at, "%" PRIu32 " mistakes, the first%.*s: %.*s", count, STR_ARG(place), STR_ARG(first->message));
+    Str place = place_text(production, first);
+    say(production, ANSWER_FAIL, &at, "%" PRIu32 " mistake%s%s%.*s: %.*s", count, plural(count), count == 1 ? "" : ", the first", STR_ARG(place),
+        STR_ARG(first->message));
 }
 
 /* What the tables of the language alone find wrong, in the order of the places. */
@@ -186,13 +190,14 @@ static void decide_lint(const Production *production)
             count++;
         }
     }
+    Str place = all->count ? place_text(production, &all->items[0]) : STR("");
     if (!production->compiled->type || (!count && shape.error_count))
         say(production, ANSWER_UNDECIDED, NULL, "needs a definition that passes spec-schema");
     else if (count)
         fail_by(production, count, first);
     else if (all->warning_count)
-        say(production, ANSWER_PASS, NULL, "no errors; %" PRIu32 " warning%s, the first in line %" PRIu32 ": %.*s",
-            all->warning_count, plural(all->warning_count), all->items[0].line, STR_ARG(all->items[0].message));
+        say(production, ANSWER_PASS, NULL, "no errors; %" PRIu32 " warning%s, the first%.*s: %.*s", all->warning_count, plural(all->warning_count),
+            STR_ARG(place), STR_ARG(all->items[0].message));
     else
         say(production, ANSWER_PASS, NULL, "no errors and no warnings");
 }
@@ -383,8 +388,9 @@ static void decide_blast_radius(const Production *production)
 static void decide_quotas(const Production *production)
 {
     const Value *config = value_get_text(production->plan->document, "config");
-    say(production, ANSWER_UNDECIDED, NULL, "needs a server: the quotas of the tenant '%.*s', to compare with %" PRId64 " steps at a time and the budgets here",
-                        STR_ARG(production->plan->tenant), config ? value_get_int(*config, "max_concurrency", 0) : 0);
+    say(production, ANSWER_UNDECIDED, NULL,
+        "needs a server: the quotas of the tenant '%.*s', to compare with %" PRId64 " steps at a time and the budgets here",
+        STR_ARG(production->plan->tenant), config ? value_get_int(*config, "max_concurrency", 0) : 0);
 }
 
 /* --- line 5: audit ----------------------------------------------------------------------------------------------- */

@@ -39,7 +39,8 @@ static void print_clean(Buf *out, Str text)
 
 static void print_result(const ProductionResult *result, Str file, bool color, Buf *out)
 {
-    buf_format(out, "      %s%-9s%s  %-25s  ", color ? answers[result->answer].color : "", answers[result->answer].word, color ? "\x1b[0m" : "", result->name);
+    const char *begin = color ? answers[result->answer].color : "", *end = color ? "\x1b[0m" : "";
+    buf_format(out, "      %s%-9s%s  %-25s  ", begin, answers[result->answer].word, end, result->name);
     if (result->line) buf_format(out, "%.*s:%" PRIu32 ":%" PRIu32 ": ", STR_ARG(file), result->line, result->column);
     print_clean(out, result->evidence);
     buf_char(out, '\n');

@@ -34,7 +34,7 @@ bool scope_holds(const References *references, uint32_t outer, uint32_t inner)
     return inner == outer;
 }
 
-/* --- parameters ---------------------------------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------------------------- */
 
 static bool default_fits(const Node *value, Str type)
 {
@@ -60,16 +60,17 @@ void references_params(References *references)
         const Node *required = param->kind == NODE_MAP ? node_get(param, "required") : NULL;
         uint32_t line;
         if (name && !map_add(&references->params, node_text(name), name->line, &line))
-            diagnose(diagnostics, SEVERITY_ERROR, name, "the parameter '%.*s' is declared twice, first in line %u", STR_ARG(node_text(name)), line);
+            diagnose(diagnostics, SEVERITY_ERROR, name, "the parameter '%.*s' is declared twice, first in line %u",
+                     STR_ARG(node_text(name)), line);
         if (value && type && !default_fits(value, node_text(type)))
-            diagnose(diagnostics, SEVERITY_ERROR, value, "the default is %s, the parameter's type is %.*s", node_kind_name(value),
-                     STR_ARG(node_text(type)));
+            diagnose(diagnostics, SEVERITY_ERROR, value, "the default is %s, the parameter's type is %.*s",
+                     node_kind_name(value), STR_ARG(node_text(type)));
         if (value && required && required->kind == NODE_BOOL && required->truth)
             diagnose(diagnostics, SEVERITY_ERROR, required, "a parameter with a default cannot be required");
     }
 }
 
-/* --- tasks --------------------------------------------------------------------------------------------------------- */
+/* --- tasks ------------------------------------------------------------------------------------------------------ */
 
 static Str task_id(Arena *arena, Str job, Str task)
 {
@@ -80,7 +81,8 @@ static Str task_id(Arena *arena, Str job, Str task)
 uint32_t references_task(References *references, RefTask task)
 {
     Arena *arena = references->compiler->scratch;
-    references->tasks = arena_grow(arena, references->tasks, sizeof task, references->task_count, &references->task_capacity);
+    references->tasks =
+        arena_grow(arena, references->tasks, sizeof task, references->task_count, &references->task_capacity);
     uint32_t index = (uint32_t)references->task_count++;
     references->tasks[index] = task;
     uint32_t first = index;
@@ -107,7 +109,7 @@ bool references_find(const References *references, Str name, uint32_t *out_task)
     return !is_ambiguous(references, name) && map_find(&references->task_names, name, out_task);
 }
 
-/* --- resolution ---------------------------------------------------------------------------------------------------- */
+/* --- resolution ------------------------------------------------------------------------------------------------- */
 
 typedef struct Check {
     References *references;
@@ -128,7 +130,8 @@ static void suggest_map(References *references, Diagnostic *diagnostic, Str want
         suggest_offer(&suggestion, tasks[i].job);
     }
     if (suggestion.best.len)
-        diagnostic_help(references->compiler->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
+        diagnostic_help(references->compiler->diagnostics, diagnostic, "did you mean '%.*s'?",
+                        STR_ARG(suggestion.best));
 }
 
 /* The task that outputs.a.b means; false where it means none, which is reported if `node` is given. */
@@ -149,7 +152,8 @@ static bool resolve(References *references, const Node *node, const Path *path, 
     if (is_ambiguous(references, first)) {
         if (node) {
             Diagnostic *diagnostic = refuse(references, node, path, "several jobs have a task '%.*s'", first);
-            diagnostic_help(references->compiler->diagnostics, diagnostic, "name its job as well: outputs.<job>.%.*s", STR_ARG(first));
+            diagnostic_help(references->compiler->diagnostics, diagnostic, "name its job as well: outputs.<job>.%.*s",
+                            STR_ARG(first));
         }
         return false;
     }
@@ -158,8 +162,9 @@ static bool resolve(References *references, const Node *node, const Path *path, 
     if (is_job && path->part_count > 2) {
         Str task = arena_format(references->compiler->scratch, "%.*s.%.*s", STR_ARG(first), STR_ARG(path->parts[2]));
         Diagnostic *diagnostic = refuse(references, node, path, "there is no task '%.*s'", task);
-        diagnostic_help(references->compiler->diagnostics, diagnostic, "'%.*s' is a job: outputs.%.*s.<task> names the output of one of its tasks",
-                        STR_ARG(first), STR_ARG(first));
+        diagnostic_help(references->compiler->diagnostics, diagnostic,
+                        "'%.*s' is a job: outputs.%.*s.<task> names the output of one of its tasks", STR_ARG(first),
+                        STR_ARG(first));
     } else if (is_job) {
         refuse(references, node, path, "'%.*s' is a job; name its task as well", first);
     } else {
@@ -176,7 +181,9 @@ static bool is_declared_optional(const Place *place, const RefTask *task)
         for (uint32_t i = 0; i < many_count(list); i++) {
             Str name = node_text(many_at(list, i));
             if (str_is(name, task->task) || str_is(name, task->job)) return true;
-            if (name.len == task->job.len + 1 + task->task.len && str_starts(name, task->job) && str_ends(name, task->task)) return true;
+            if (name.len == task->job.len + 1 + task->task.len && str_starts(name, task->job)
+                && str_ends(name, task->task))
+                return true;
         }
     }
     return false;
@@ -201,9 +208,11 @@ static Known when_known(References *references, uint32_t index, const Place *pla
     const RefTask *task = &references->tasks[index];
     if (references->is_cyclic) return KNOWN_ALWAYS;
     bool same_job = !references->graph || task->job_index == place->job;
-    bool before = same_job ? index < place->task_limit || place->after_guard : graph_reaches(references->graph, task->job_index, place->job);
+    bool before = same_job ? index < place->task_limit || place->after_guard
+                           : graph_reaches(references->graph, task->job_index, place->job);
     if (!before) return references->graph && came_round(references, task, place) ? KNOWN_SOMETIMES : KNOWN_NEVER;
-    bool may_skip = task->may_skip || (task->job_may_skip && !same_job) || !scope_holds(references, task->scope, place->scope);
+    bool may_skip =
+        task->may_skip || (task->job_may_skip && !same_job) || !scope_holds(references, task->scope, place->scope);
     return may_skip ? KNOWN_SOMETIMES : KNOWN_ALWAYS;
 }
 
@@ -216,12 +225,16 @@ static void check_output(References *references, const Place *place, const Node 
     Str name = task_id(references->compiler->scratch, task->job, task->task);
     Known known = when_known(references, index, place);
     if (known == KNOWN_NEVER) {
-        Diagnostic *diagnostic = refuse(references, node, path, "the output of '%.*s' is not known here: it does not come before", name);
+        Diagnostic *diagnostic =
+            refuse(references, node, path, "the output of '%.*s' is not known here: it does not come before", name);
         if (references->graph && task->job_index != place->job)
-            diagnostic_help(diagnostics, diagnostic, "add '%.*s' to the needs of this job, or of one that it needs", STR_ARG(task->job));
+            diagnostic_help(diagnostics, diagnostic, "add '%.*s' to the needs of this job, or of one that it needs",
+                            STR_ARG(task->job));
     } else if (known == KNOWN_SOMETIMES && !is_declared_optional(place, task)) {
-        Diagnostic *diagnostic = refuse(references, node, path, "the output of '%.*s' can be missing here: it is not produced on every way", name);
-        diagnostic_help(diagnostics, diagnostic, "if that is meant, declare it: optional_outputs: [%.*s]", STR_ARG(task->task));
+        Diagnostic *diagnostic = refuse(
+            references, node, path, "the output of '%.*s' can be missing here: it is not produced on every way", name);
+        diagnostic_help(diagnostics, diagnostic, "if that is meant, declare it: optional_outputs: [%.*s]",
+                        STR_ARG(task->task));
     }
 }
 
@@ -238,14 +251,17 @@ static void check_param(References *references, const Node *node, const Path *pa
         if (name) suggest_offer(&suggestion, node_text(name));
     }
     if (suggestion.best.len)
-        diagnostic_help(references->compiler->diagnostics, diagnostic, "did you mean 'params.%.*s'?", STR_ARG(suggestion.best));
+        diagnostic_help(references->compiler->diagnostics, diagnostic, "did you mean 'params.%.*s'?",
+                        STR_ARG(suggestion.best));
     else
-        diagnostic_help(references->compiler->diagnostics, diagnostic, "declare it: params: [{ name: %.*s, type: string }]", STR_ARG(path->parts[1]));
+        diagnostic_help(references->compiler->diagnostics, diagnostic,
+                        "declare it: params: [{ name: %.*s, type: string }]", STR_ARG(path->parts[1]));
 }
 
 static void check_run(References *references, const Node *node, const Path *path)
 {
-    static const char *const members[] = { "id", "workflow", "tenant", "version", "started_at", "trigger", "parent", "attempt", "iteration", NULL };
+    static const char *const members[] = { "id",      "workflow", "tenant",  "version",   "started_at",
+                                           "trigger", "parent",   "attempt", "iteration", NULL };
     if (path->part_count < 2) return;
     Suggestion suggestion = suggest_begin(path->parts[1]);
     for (const char *const *member = members; *member; member++) {
@@ -253,7 +269,8 @@ static void check_run(References *references, const Node *node, const Path *path
         suggest_offer(&suggestion, str_of(*member));
     }
     Diagnostic *diagnostic = refuse(references, node, path, "a run has no '%.*s'", path->parts[1]);
-    diagnostic_help(references->compiler->diagnostics, diagnostic, "it has id, workflow, tenant, version, started_at, trigger, parent, attempt and iteration");
+    diagnostic_help(references->compiler->diagnostics, diagnostic,
+                    "it has id, workflow, tenant, version, started_at, trigger, parent, attempt and iteration");
 }
 
 static void check_path(void *context, const Node *node, const Path *path)
@@ -265,7 +282,8 @@ static void check_path(void *context, const Node *node, const Path *path)
         Diagnostic *diagnostic = refuse(references, node, path, "'%.*s' is not known at this place", path->parts[0]);
         char storage[128];
         Buf list = buf_on(storage, sizeof storage);
-        diagnostic_help(references->compiler->diagnostics, diagnostic, "known are %s", root_list(check->place->roots, &list));
+        diagnostic_help(references->compiler->diagnostics, diagnostic, "known are %s",
+                        root_list(check->place->roots, &list));
     } else if (root == ROOT_OUTPUTS) {
         check_output(references, check->place, node, path);
     } else if (root == ROOT_PARAMS) {
@@ -297,8 +315,9 @@ static void check_bare(References *references, const Place *place, const Node *n
         Suggestion suggestion = suggest_begin(path->parts[0]);
         suggest_offer(&suggestion, str_of(*name));
         if (path->part_count < 2 || !suggestion.best.len || suggestion.distance > 1) continue;
-        Diagnostic *diagnostic = diagnose(references->compiler->diagnostics, SEVERITY_WARNING, node,
-                                          "'${%.*s...}' is looked up in the trigger's payload", STR_ARG(path->parts[0]));
+        Diagnostic *diagnostic =
+            diagnose(references->compiler->diagnostics, SEVERITY_WARNING, node,
+                     "'${%.*s...}' is looked up in the trigger's payload", STR_ARG(path->parts[0]));
         diagnostic_help(references->compiler->diagnostics, diagnostic, "did you mean '${%s...}'?", *name);
         return;
     }
@@ -321,10 +340,11 @@ void reference_value(References *references, const Place *place, const Node *val
     if (value->kind == NODE_TEXT) check_text(references, place, value);
     if (node_is_scalar(value)) return;
     uint32_t step = value->kind == NODE_MAP ? 2 : 1;
-    for (uint32_t i = 0; i < value->count; i++) reference_value(references, place, &value->items[i * step + (step - 1)]);
+    for (uint32_t i = 0; i < value->count; i++)
+        reference_value(references, place, &value->items[i * step + (step - 1)]);
 }
 
-/* --- data edges ------------------------------------------------------------------------------------------------------ */
+/* --- data edges ------------------------------------------------------------------------------------------------- */
 
 typedef struct Producers {
     References *references;
@@ -362,5 +382,6 @@ void producers_of_value(References *references, const Node *value, ProducerVisit
     }
     if (node_is_scalar(value)) return;
     uint32_t step = value->kind == NODE_MAP ? 2 : 1;
-    for (uint32_t i = 0; i < value->count; i++) producers_of_value(references, &value->items[i * step + (step - 1)], visit, context);
+    for (uint32_t i = 0; i < value->count; i++)
+        producers_of_value(references, &value->items[i * step + (step - 1)], visit, context);
 }

@@ -7,7 +7,7 @@
 #include "lang/shapes.h"
 #include "lang/task.h"
 
-/* --- header and triggers --------------------------------------------------------------------------------------------- */
+/* --- header and triggers ---------------------------------------------------------------------------------------- */
 
 static void check_schedule(Compiler *compiler, const Node *schedule)
 {
@@ -24,7 +24,8 @@ static void check_schedule(Compiler *compiler, const Node *schedule)
         if (many_at(freezes, i)->kind == NODE_TEXT) freeze_check(compiler->diagnostics, many_at(freezes, i));
     const Node *critical = node_get(schedule, "critical");
     if (critical && critical->kind == NODE_BOOL && critical->truth && !node_get(schedule, "on_call"))
-        diagnose(compiler->diagnostics, SEVERITY_WARNING, critical, "a critical schedule has nobody to notify: add on_call");
+        diagnose(compiler->diagnostics, SEVERITY_WARNING, critical,
+                 "a critical schedule has nobody to notify: add on_call");
 }
 
 /* Two webhooks of one key, or two equal signals, would start the same run twice. */
@@ -36,16 +37,22 @@ static void check_trigger_keys(Compiler *compiler, const Node *triggers)
         const Node *webhook = get_map(&triggers->items[i], "webhook"), *key = webhook ? get_text(webhook, "key") : NULL;
         uint32_t line;
         if (key && !map_add(&keys, node_text(key), key->line, &line))
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, key, "there is a webhook '%.*s' already, in line %u", STR_ARG(node_text(key)), line);
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, key, "there is a webhook '%.*s' already, in line %u",
+                     STR_ARG(node_text(key)), line);
     }
 }
 
 static void check_lease(Compiler *compiler, const Node *lease)
 {
     int64_t duration, heartbeat;
-    const Node *long_one = lease ? get_text(lease, "duration") : NULL, *short_one = lease ? get_text(lease, "heartbeat") : NULL;
-    if (!long_one || !short_one || !duration_read(node_text(long_one), &duration) || !duration_read(node_text(short_one), &heartbeat)) return;
-    if (duration <= heartbeat) diagnose(compiler->diagnostics, SEVERITY_ERROR, long_one, "a lease must last longer than the heartbeat interval");
+    const Node *long_one = lease ? get_text(lease, "duration") : NULL,
+               *short_one = lease ? get_text(lease, "heartbeat") : NULL;
+    if (!long_one || !short_one || !duration_read(node_text(long_one), &duration)
+        || !duration_read(node_text(short_one), &heartbeat))
+        return;
+    if (duration <= heartbeat)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, long_one,
+                 "a lease must last longer than the heartbeat interval");
 }
 
 void header_check(Compiler *compiler, References *references)
@@ -67,8 +74,10 @@ static Value lower_params(Arena *arena, Value params)
     for (uint32_t i = 0; i < params.count; i++) {
         Value param = params.items[i];
         MemberList members = { .arena = arena };
-        for (uint32_t j = 0; j < param.count; j++) member_list_add(&members, value_text(param.members[j].key), param.members[j].value);
-        if (!value_get_text(param, "required")) member_list_add(&members, STR("required"), value_bool(!value_get_text(param, "default")));
+        for (uint32_t j = 0; j < param.count; j++)
+            member_list_add(&members, value_text(param.members[j].key), param.members[j].value);
+        if (!value_get_text(param, "required"))
+            member_list_add(&members, STR("required"), value_bool(!value_get_text(param, "default")));
         value_list_add(&list, member_list_object(&members));
     }
     return value_list_array(&list);
@@ -76,7 +85,8 @@ static Value lower_params(Arena *arena, Value params)
 
 void header_lower(Compiler *compiler)
 {
-    static const char *const without[] = { "workflow", "version", "jobs", "steps", "failure_resolution", "on_failure", "policies", NULL };
+    static const char *const without[] = { "workflow",           "version",    "jobs",     "steps",
+                                           "failure_resolution", "on_failure", "policies", NULL };
     Arena *arena = compiler->arena;
     MemberList header = { .arena = arena };
     shape_add_all(arena, &header, &shape_workflow, compiler->root, without);
@@ -92,7 +102,7 @@ void header_lower(Compiler *compiler)
     if (policies.count) member_list_add(&compiler->draft.members, STR("policies"), value_list_array(&policies));
 }
 
-/* --- failure resolution ----------------------------------------------------------------------------------------------- */
+/* --- failure resolution ----------------------------------------------------------------------------------------- */
 
 typedef enum FailureStrategy { AWAIT_DECISION, AUTO_RETRY, AUTO_COMPENSATE } FailureStrategy;
 
@@ -103,22 +113,29 @@ static FailureStrategy strategy_of(const Node *resolution)
 {
     const Node *strategy = resolution ? get_text(resolution, "strategy") : NULL;
     for (unsigned i = 0; strategy && i < 3; i++)
-        if (str_is_text(node_text(strategy), strategy_words[i]) || str_is_text(node_text(strategy), strategy_lower_words[i])) return (FailureStrategy)i;
+        if (str_is_text(node_text(strategy), strategy_words[i])
+            || str_is_text(node_text(strategy), strategy_lower_words[i]))
+            return (FailureStrategy)i;
     return AWAIT_DECISION;
 }
 
 /* A setting that the strategy does not read would be believed to do something. */
 static void check_settings(Compiler *compiler, const Node *resolution, FailureStrategy strategy)
 {
-    static const struct { const char *key; FailureStrategy strategy; } settings[] = {
-        { "max_retries", AUTO_RETRY }, { "retry_delay", AUTO_RETRY }, { "backoff", AUTO_RETRY }, { "fallback", AUTO_RETRY },
+    static const struct {
+        const char *key; FailureStrategy strategy;
+    } settings[] = {
+        { "max_retries", AUTO_RETRY },
+        { "retry_delay", AUTO_RETRY },
+        { "backoff", AUTO_RETRY },
+        { "fallback", AUTO_RETRY },
         { "compensation_scope", AUTO_COMPENSATE },
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const Node *value = node_get(resolution, settings[i].key);
         if (!value || strategy == settings[i].strategy) continue;
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, value, "'%s' belongs to the strategy %s, here it is %s", settings[i].key,
-                 strategy_lower_words[settings[i].strategy], strategy_lower_words[strategy]);
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, value, "'%s' belongs to the strategy %s, here it is %s",
+                 settings[i].key, strategy_lower_words[settings[i].strategy], strategy_lower_words[strategy]);
     }
 }
 
@@ -129,37 +146,46 @@ static void check_compensated(Compiler *compiler, const TaskNames *names, const 
         const Node *name = many_at(list, i), *task;
         if (name->kind != NODE_TEXT) continue;
         if (!names->find(names->context, node_text(name), &task)) {
-            Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no single task '%.*s'", STR_ARG(node_text(name)));
-            diagnostic_help(compiler->diagnostics, diagnostic, "name a task, or job.task where several jobs have one of that name");
+            Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, name,
+                                              "there is no single task '%.*s'", STR_ARG(node_text(name)));
+            diagnostic_help(compiler->diagnostics, diagnostic,
+                            "name a task, or job.task where several jobs have one of that name");
             continue;
         }
         known++;
         if (task->kind == NODE_MAP && node_get(task, "compensation")) with++;
-        else diagnose(compiler->diagnostics, SEVERITY_WARNING, name, "the task '%.*s' has no compensation: there will be nothing to compensate", STR_ARG(node_text(name)));
+        else
+            diagnose(compiler->diagnostics, SEVERITY_WARNING, name,
+                     "the task '%.*s' has no compensation: there will be nothing to compensate",
+                     STR_ARG(node_text(name)));
     }
     if (known && !with) diagnose(compiler->diagnostics, SEVERITY_ERROR, list, "none of these tasks has a compensation");
 }
 
-static void check_on_failure(Compiler *compiler, const TaskNames *names, const Node *resolution, uint32_t compensation_count)
+static void check_on_failure(Compiler *compiler, const TaskNames *names, const Node *resolution,
+                             uint32_t compensation_count)
 {
     const Node *on_failure = node_get(compiler->root, "on_failure");
     FailureStrategy strategy = strategy_of(resolution);
     const Node *stated = resolution ? get_text(resolution, "strategy") : NULL;
     if (on_failure && stated && strategy != AUTO_COMPENSATE) {
-        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, on_failure, "'on_failure' means the strategy auto_compensate, but failure_resolution says %s",
-                                          strategy_lower_words[strategy]);
+        Diagnostic *diagnostic =
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, on_failure,
+                     "'on_failure' means the strategy auto_compensate, but failure_resolution says %s",
+                     strategy_lower_words[strategy]);
         diagnostic_help(compiler->diagnostics, diagnostic, "keep one of the two");
     }
     if (on_failure && on_failure->kind == NODE_MAP) {
         const Node *list = node_get(on_failure, "compensate");
         if (list) check_compensated(compiler, names, list);
     } else if ((on_failure || strategy == AUTO_COMPENSATE) && compensation_count == 0) {
-        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, on_failure ? on_failure : stated, "automatic compensation needs a compensation on at least one task");
+        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, on_failure ? on_failure : stated,
+                                          "automatic compensation needs a compensation on at least one task");
         diagnostic_help(compiler->diagnostics, diagnostic, "add what undoes a task: compensation: <runner>");
     }
 }
 
-/* --- signals ------------------------------------------------------------------------------------------------------------ */
+/* --- signals ---------------------------------------------------------------------------------------------------- */
 
 static void check_amplify(Compiler *compiler, const TaskNames *names, const Node *amplify)
 {
@@ -170,16 +196,20 @@ static void check_amplify(Compiler *compiler, const TaskNames *names, const Node
         const Node *name = many_at(tasks, i), *task;
         if (name->kind != NODE_TEXT) continue;
         if (!names->find(names->context, node_text(name), &task)) {
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no single task '%.*s'", STR_ARG(node_text(name)));
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no single task '%.*s'",
+                     STR_ARG(node_text(name)));
             continue;
         }
         const Node *retries = get_map(task, "retries"), *most = retries ? node_get(retries, "attempts_max") : NULL;
         if (!has_attempts) continue;
         if (!most)
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "the attempts of '%.*s' can only be raised up to a bound it declares: retries: { attempts_max: ... }",
-                     STR_ARG(node_text(name)));
+            diagnose(
+                compiler->diagnostics, SEVERITY_ERROR, name,
+                "the attempts of '%.*s' can only be raised up to a bound it declares: retries: { attempts_max: ... }",
+                STR_ARG(node_text(name)));
         else if (str_to_u64(node_text(most), &bound) && wanted > bound)
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, attempts, "'%.*s' declares attempts_max %.*s, this is more", STR_ARG(node_text(name)), STR_ARG(node_text(most)));
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, attempts, "'%.*s' declares attempts_max %.*s, this is more",
+                     STR_ARG(node_text(name)), STR_ARG(node_text(most)));
     }
 }
 
@@ -188,7 +218,8 @@ static void check_target(Compiler *compiler, const TaskNames *names, const Node 
     const Node *task;
     if (!target || names->find(names->context, node_text(target), &task)) return;
     if (names->has_job && names->has_job(names->context, node_text(target))) return;
-    diagnose(compiler->diagnostics, SEVERITY_ERROR, target, "there is no job or task '%.*s'", STR_ARG(node_text(target)));
+    diagnose(compiler->diagnostics, SEVERITY_ERROR, target, "there is no job or task '%.*s'",
+             STR_ARG(node_text(target)));
 }
 
 static void check_on_signal(Compiler *compiler, const TaskNames *names, const Node *on_signal)
@@ -211,10 +242,11 @@ void resolution_check(Compiler *compiler, const TaskNames *names, uint32_t compe
     check_on_failure(compiler, names, resolution, compensation_count);
     check_on_signal(compiler, names, get_map(compiler->root, "on_signal"));
     const Node *jobs = get_map(compiler->root, "jobs");
-    for (uint32_t i = 0; jobs && i < jobs->count; i++) check_on_signal(compiler, names, get_map(node_value(jobs, i), "on_signal"));
+    for (uint32_t i = 0; jobs && i < jobs->count; i++)
+        check_on_signal(compiler, names, get_map(node_value(jobs, i), "on_signal"));
 }
 
-/* --- lowering ------------------------------------------------------------------------------------------------------------ */
+/* --- lowering --------------------------------------------------------------------------------------------------- */
 
 static void add_default(MemberList *members, Value declared, const char *key, Value otherwise)
 {
@@ -226,7 +258,8 @@ static void add_default(MemberList *members, Value declared, const char *key, Va
 void resolution_lower(Compiler *compiler)
 {
     Arena *arena = compiler->arena;
-    const Node *resolution = get_map(compiler->root, "failure_resolution"), *on_failure = node_get(compiler->root, "on_failure");
+    const Node *resolution = get_map(compiler->root, "failure_resolution"),
+               *on_failure = node_get(compiler->root, "on_failure");
     MemberList found = { .arena = arena }, members = { .arena = arena };
     shape_add(arena, &found, &shape_workflow, compiler->root, "failure_resolution");
     Value declared = found.count ? found.members[0].value : value_object(arena, NULL, 0);
@@ -241,7 +274,8 @@ void resolution_lower(Compiler *compiler)
     if (strategy == AUTO_COMPENSATE) {
         const Node *list = on_failure && on_failure->kind == NODE_MAP ? node_get(on_failure, "compensate") : NULL;
         ValueList tasks = { .arena = arena };
-        for (uint32_t i = 0; i < many_count(list); i++) value_list_add(&tasks, value_string(node_text(many_at(list, i))));
+        for (uint32_t i = 0; i < many_count(list); i++)
+            value_list_add(&tasks, value_string(node_text(many_at(list, i))));
         if (list) member_list_add(&members, STR("compensate"), value_list_array(&tasks));
         if (list) member_list_add(&members, STR("compensation_scope"), value_string(STR("PARTIAL")));
         else add_default(&members, declared, "compensation_scope", value_string(STR("ALL")));

@@ -18,8 +18,16 @@ typedef struct Artifact {
     SchemaName input, output;       /* what enters the transform; what the artifact finally is */
 } Artifact;
 
+/* What a component declares of its properties, compiled once however often it is used. */
+typedef struct ComponentSchema {
+    const CatalogEntry *component;
+    const Schema *schema;               /* NULL where it is no schema: reported at its first use */
+} ComponentSchema;
+
 typedef struct Runbook {
     Compiler *compiler;
+    ComponentSchema *schemas;
+    size_t schema_count, schema_capacity;
     Artifact *artifacts;
     uint32_t count;
     Map ids;
@@ -28,7 +36,7 @@ typedef struct Runbook {
     Graph graph;
 } Runbook;
 
-/* --- references and graph -------------------------------------------------------------------------------------------- */
+/* --- references and graph --------------------------------------------------------------------------------------- */
 
 static void collect_input(Runbook *runbook, uint32_t index, const Node *input)
 {
@@ -37,15 +45,18 @@ static void collect_input(Runbook *runbook, uint32_t index, const Node *input)
     uint32_t from;
     if (input->kind != NODE_TEXT) return;
     if (!map_find(&runbook->ids, node_text(input), &from)) {
-        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, input, "the artifact '%.*s' has the input '%.*s', which does not exist",
+        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, input,
+                                          "the artifact '%.*s' has the input '%.*s', which does not exist",
                                           STR_ARG(artifact->id), STR_ARG(node_text(input)));
         if (!may_suggest(compiler)) return;
         Suggestion suggestion = suggest_begin(node_text(input));
         for (uint32_t i = 0; i < runbook->count; i++) suggest_offer(&suggestion, runbook->artifacts[i].id);
-        if (suggestion.best.len) diagnostic_help(compiler->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
+        if (suggestion.best.len)
+            diagnostic_help(compiler->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
         return;
     }
-    runbook->edges = arena_grow(compiler->scratch, runbook->edges, sizeof *runbook->edges, runbook->edge_count, &runbook->edge_capacity);
+    runbook->edges = arena_grow(compiler->scratch, runbook->edges, sizeof *runbook->edges, runbook->edge_count,
+                                &runbook->edge_capacity);
     runbook->edges[runbook->edge_count++] = (GraphEdge){ from, index };
 }
 
@@ -72,35 +83,59 @@ static void refuse_cycle(void *context, const uint32_t *nodes, uint32_t count)
     Runbook *runbook = context;
     Buf path;
     buf_init(&path, 4096);
-    for (uint32_t i = 0; i < count && path.len < 3072; i++) buf_format(&path, "%.*s -> ", STR_ARG(runbook->artifacts[nodes[i]].id));
+    for (uint32_t i = 0; i < count && path.len < 3072; i++)
+        buf_format(&path, "%.*s -> ", STR_ARG(runbook->artifacts[nodes[i]].id));
     buf_str(&path, runbook->artifacts[nodes[0]].id);
-    diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, runbook->artifacts[nodes[0]].key, "the artifacts form a cycle: %.*s", STR_ARG(buf_peek(&path)));
+    diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, runbook->artifacts[nodes[0]].key,
+             "the artifacts form a cycle: %.*s", STR_ARG(buf_peek(&path)));
     buf_deinit(&path);
 }
 
-/* --- components ------------------------------------------------------------------------------------------------------ */
+/* --- components ------------------------------------------------------------------------------------------------- */
+
+/* A runbook uses a few components many times: a scan over those seen is short. */
+static const Schema *properties_schema(Runbook *runbook, const CatalogEntry *component, const Node *use)
+{
+    Compiler *compiler = runbook->compiler;
+    for (size_t i = 0; i < runbook->schema_count; i++)
+        if (runbook->schemas[i].component == component) return runbook->schemas[i].schema;
+    const Value *declared = value_get_text(component->settings, "properties");
+    const Schema *schema = NULL;
+    Error err;
+    if (declared && schema_compile(compiler->scratch, *declared, &schema, NULL, &err)) {
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, use, "the properties of '%.*s' cannot be checked: %s",
+                 STR_ARG(component->name), err.text);
+        schema = NULL;
+    }
+    runbook->schemas = arena_grow(compiler->scratch, runbook->schemas, sizeof *runbook->schemas, runbook->schema_count,
+                                  &runbook->schema_capacity);
+    runbook->schemas[runbook->schema_count++] = (ComponentSchema){ component, schema };
+    return schema;
+}
 
 /* The properties against what the component declares of them; each violation at its own line. */
 static void check_properties(Runbook *runbook, const Node *use, const CatalogEntry *component)
 {
-    const Value *declared = value_get_text(component->settings, "properties");
     const Node *given = node_get(use, "properties");
-    if (!declared) return;
+    Diagnostics *diagnostics = runbook->compiler->diagnostics;
+    const Schema *schema = properties_schema(runbook, component, use);
+    if (!schema) return;
     Arena scratch;
     Error err;
-    const Schema *schema;
     SchemaReport report;
     arena_init(&scratch, SIZE_MAX);
     Value properties = given ? node_to_value(&scratch, given) : value_object(&scratch, NULL, 0);
-    if (schema_compile(&scratch, *declared, &schema, NULL, &err) || schema_check(schema, properties, &scratch, &report, &err)) {
-        diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, use, "the properties of '%.*s' cannot be checked: %s", STR_ARG(component->name), err.text);
-    } else {
-        for (uint32_t i = 0; i < report.count; i++) {
-            const Node *at = given ? node_at_pointer(given, report.items[i].instance) : use;
-            if (report.items[i].level == 0)
-                diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, at, "properties of '%.*s': %.*s%s%.*s", STR_ARG(component->name),
-                         STR_ARG(report.items[i].instance), report.items[i].instance.len ? " " : "", STR_ARG(report.items[i].message));
-        }
+    if (schema_check(schema, properties, &scratch, &report, &err)) {
+        diagnose(diagnostics, SEVERITY_ERROR, use, "the properties of '%.*s' cannot be checked: %s",
+                 STR_ARG(component->name), err.text);
+        report.count = 0;
+    }
+    for (uint32_t i = 0; i < report.count; i++) {
+        const Violation *violation = &report.items[i];
+        const Node *at = given ? node_at_pointer(given, violation->instance) : use;
+        if (violation->level == 0)
+            diagnose(diagnostics, SEVERITY_ERROR, at, "properties of '%.*s': %.*s%s%.*s", STR_ARG(component->name),
+                     STR_ARG(violation->instance), violation->instance.len ? " " : "", STR_ARG(violation->message));
     }
     arena_deinit(&scratch);
 }
@@ -118,11 +153,14 @@ static const CatalogEntry *find_component(Runbook *runbook, const Artifact *arti
     char storage[512];
     Buf known = buf_on(storage, sizeof storage);
     catalog_list(compiler->catalog, kind, &known);
-    Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, type, "the artifact '%.*s' names the %s '%.*s', which does not exist",
+    Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, type,
+                                      "the artifact '%.*s' names the %s '%.*s', which does not exist",
                                       STR_ARG(artifact->id), catalog_kind_name(kind), STR_ARG(node_text(type)));
     Str near = catalog_suggest(compiler->catalog, kind, node_text(type));
-    diagnostic_help(compiler->diagnostics, diagnostic, "%s%.*s%sknown are %.*s; a plug-in is a manifest in components/%s", near.len ? "did you mean '" : "",
-                    STR_ARG(near), near.len ? "'? " : "", STR_ARG(buf_peek(&known)), catalog_group(kind));
+    diagnostic_help(compiler->diagnostics, diagnostic,
+                    "%s%.*s%sknown are %.*s; a plug-in is a manifest in components/%s",
+                    near.len ? "did you mean '" : "", STR_ARG(near), near.len ? "'? " : "", STR_ARG(buf_peek(&known)),
+                    catalog_group(kind));
     return NULL;
 }
 
@@ -131,12 +169,18 @@ static void check_execute(Runbook *runbook, const Artifact *artifact)
     const Node *execute = get_map(artifact->node, "execute");
     if (!execute) return;
     Diagnostics *diagnostics = runbook->compiler->diagnostics;
-    if (node_get(artifact->node, "source")) diagnose(diagnostics, SEVERITY_ERROR, execute, "the artifact '%.*s' has a source; only an input can be executed", STR_ARG(artifact->id));
-    if (node_get(artifact->node, "transform")) diagnose(diagnostics, SEVERITY_ERROR, execute, "the artifact '%.*s' is executed, so it cannot have a transform", STR_ARG(artifact->id));
-    if (many_count(node_get(artifact->node, "inputs")) > 1) diagnose(diagnostics, SEVERITY_ERROR, execute, "the artifact '%.*s' executes one input, it has several", STR_ARG(artifact->id));
+    if (node_get(artifact->node, "source"))
+        diagnose(diagnostics, SEVERITY_ERROR, execute,
+                 "the artifact '%.*s' has a source; only an input can be executed", STR_ARG(artifact->id));
+    if (node_get(artifact->node, "transform"))
+        diagnose(diagnostics, SEVERITY_ERROR, execute, "the artifact '%.*s' is executed, so it cannot have a transform",
+                 STR_ARG(artifact->id));
+    if (many_count(node_get(artifact->node, "inputs")) > 1)
+        diagnose(diagnostics, SEVERITY_ERROR, execute, "the artifact '%.*s' executes one input, it has several",
+                 STR_ARG(artifact->id));
 }
 
-/* --- schemas --------------------------------------------------------------------------------------------------------- */
+/* --- schemas ---------------------------------------------------------------------------------------------------- */
 
 /* "name" or "name@version"; without a version, the one that is registered. */
 static SchemaName schema_name(const Runbook *runbook, Str text)
@@ -160,7 +204,8 @@ static SchemaName declared_schema(Runbook *runbook, const Artifact *artifact, co
     const Node *declared = get_text(artifact->node, key);
     if (!declared) return otherwise;
     SchemaName schema = schema_name(runbook, node_text(declared));
-    if (!catalog_find(runbook->compiler->catalog, CATALOG_SCHEMA, schema.name)) check_known(runbook->compiler, CATALOG_SCHEMA, declared);
+    if (!catalog_find(runbook->compiler->catalog, CATALOG_SCHEMA, schema.name))
+        check_known(runbook->compiler, CATALOG_SCHEMA, declared);
     return schema;
 }
 
@@ -185,10 +230,13 @@ static SchemaName upstream_schema(Runbook *runbook, const Artifact *artifact)
             first = schema;
             first_id = runbook->artifacts[from].id;
         } else if (!schema_fits(first, schema)) {
-            Diagnostic *diagnostic = diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, input,
-                                              "the inputs of '%.*s' have different schemas: '%.*s' is %.*s %.*s, '%.*s' is %.*s %.*s", STR_ARG(artifact->id), STR_ARG(first_id),
-                                              STR_ARG(first.name), STR_ARG(first.version), STR_ARG(node_text(input)), STR_ARG(schema.name), STR_ARG(schema.version));
-            diagnostic_help(runbook->compiler->diagnostics, diagnostic, "inputs are concatenated, so they need one schema; a transformer combines different ones");
+            Diagnostic *diagnostic =
+                diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, input,
+                         "the inputs of '%.*s' have different schemas: '%.*s' is %.*s %.*s, '%.*s' is %.*s %.*s",
+                         STR_ARG(artifact->id), STR_ARG(first_id), STR_ARG(first.name), STR_ARG(first.version),
+                         STR_ARG(node_text(input)), STR_ARG(schema.name), STR_ARG(schema.version));
+            diagnostic_help(runbook->compiler->diagnostics, diagnostic,
+                            "inputs are concatenated, so they need one schema; a transformer combines different ones");
         }
     }
     return first;
@@ -198,7 +246,8 @@ static void resolve_schemas(Runbook *runbook, Artifact *artifact)
 {
     bool is_source = node_get(artifact->node, "source") != NULL, is_child = node_get(artifact->node, "execute") != NULL;
     bool has_transform = node_get(artifact->node, "transform") != NULL;
-    SchemaName came = is_source ? component_schema(runbook, artifact->connector, "output_schema") : upstream_schema(runbook, artifact);
+    SchemaName came = is_source ? component_schema(runbook, artifact->connector, "output_schema")
+                                : upstream_schema(runbook, artifact);
     artifact->input = declared_schema(runbook, artifact, "input_schema", came);
     SchemaName made = artifact->input;
     if (has_transform) {
@@ -206,19 +255,22 @@ static void resolve_schemas(Runbook *runbook, Artifact *artifact)
         made = component_schema(runbook, artifact->analyser, "output_schema");
         if (!schema_fits(artifact->input, takes)) {
             const Node *at = get_text(get_map(artifact->node, "transform"), "type");
-            diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, at ? at : artifact->key, "the artifact '%.*s' gets %.*s %.*s, but '%.*s' takes %.*s %.*s",
-                     STR_ARG(artifact->id), STR_ARG(artifact->input.name), STR_ARG(artifact->input.version), STR_ARG(artifact->analyser->name), STR_ARG(takes.name),
-                     STR_ARG(takes.version));
+            diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, at ? at : artifact->key,
+                     "the artifact '%.*s' gets %.*s %.*s, but '%.*s' takes %.*s %.*s", STR_ARG(artifact->id),
+                     STR_ARG(artifact->input.name), STR_ARG(artifact->input.version), STR_ARG(artifact->analyser->name),
+                     STR_ARG(takes.name), STR_ARG(takes.version));
         }
     }
     if (is_child) {
         SchemaName runbook_schema = schema_name(runbook, STR("runbook"));
         if (!schema_fits(artifact->input, runbook_schema))
-            diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, get_map(artifact->node, "execute"), "the artifact '%.*s' executes %.*s %.*s, which is no runbook",
-                     STR_ARG(artifact->id), STR_ARG(artifact->input.name), STR_ARG(artifact->input.version));
+            diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, get_map(artifact->node, "execute"),
+                     "the artifact '%.*s' executes %.*s %.*s, which is no runbook", STR_ARG(artifact->id),
+                     STR_ARG(artifact->input.name), STR_ARG(artifact->input.version));
         if (!get_text(artifact->node, "output_schema")) {
-            Diagnostic *diagnostic = diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, get_map(artifact->node, "execute"),
-                                              "what the child of '%.*s' gives is not known before it runs", STR_ARG(artifact->id));
+            Diagnostic *diagnostic =
+                diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, get_map(artifact->node, "execute"),
+                         "what the child of '%.*s' gives is not known before it runs", STR_ARG(artifact->id));
             diagnostic_help(runbook->compiler->diagnostics, diagnostic, "declare it: output_schema: <schema>");
         }
         made = (SchemaName){ 0 };
@@ -226,7 +278,7 @@ static void resolve_schemas(Runbook *runbook, Artifact *artifact)
     artifact->output = declared_schema(runbook, artifact, "output_schema", made);
 }
 
-/* --- lowering -------------------------------------------------------------------------------------------------------- */
+/* --- lowering --------------------------------------------------------------------------------------------------- */
 
 static Value schema_value(Arena *arena, SchemaName schema)
 {
@@ -234,14 +286,16 @@ static Value schema_value(Arena *arena, SchemaName schema)
 }
 
 /* The component by its full name, its properties as they were given. */
-static void lower_component(Runbook *runbook, MemberList *members, const Artifact *artifact, const char *key, const CatalogEntry *component)
+static void lower_component(Runbook *runbook, MemberList *members, const Artifact *artifact, const char *key,
+                            const CatalogEntry *component)
 {
     const Node *use = get_map(artifact->node, key), *properties = use ? node_get(use, "properties") : NULL;
     if (!component) return;
     Arena *arena = runbook->compiler->arena;
     MemberList object = { .arena = arena };
     member_list_add(&object, STR("type"), value_string(component->name));
-    member_list_add(&object, STR("properties"), properties ? node_to_value(arena, properties) : value_object(arena, NULL, 0));
+    member_list_add(&object, STR("properties"),
+                    properties ? node_to_value(arena, properties) : value_object(arena, NULL, 0));
     member_list_add(members, str_of(key), member_list_object(&object));
 }
 
@@ -261,8 +315,10 @@ static void lower_artifact(Runbook *runbook, uint32_t index, const ValueList *po
     lower_component(runbook, &members, artifact, "transform", artifact->analyser);
     const CatalogEntry *runner = artifact->analyser ? artifact->analyser : artifact->connector;
     if (runner) member_list_add(&members, STR("run"), value_string(runner->name));
-    if (artifact->input.name.len) member_list_add(&members, STR("input_schema"), schema_value(compiler->arena, artifact->input));
-    if (artifact->output.name.len) member_list_add(&members, STR("output_schema"), schema_value(compiler->arena, artifact->output));
+    if (artifact->input.name.len)
+        member_list_add(&members, STR("input_schema"), schema_value(compiler->arena, artifact->input));
+    if (artifact->output.name.len)
+        member_list_add(&members, STR("output_schema"), schema_value(compiler->arena, artifact->output));
     if (policies->count) member_list_add(&members, STR("policies"), value_list_array(policies));
     draft_step(&compiler->draft, &members);
 }
@@ -285,7 +341,7 @@ static void lower(Runbook *runbook)
         draft_edge(&compiler->draft, runbook->edges[i].from, runbook->edges[i].to, EDGE_DATA, STR(""));
 }
 
-/* --- the story -------------------------------------------------------------------------------------------------------- */
+/* --- the story -------------------------------------------------------------------------------------------------- */
 
 void runbook_compile(Compiler *compiler)
 {

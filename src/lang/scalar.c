@@ -32,7 +32,8 @@ bool duration_read(Str text, int64_t *out_ms)
         while (at < text.len && ascii_is_lower(text.ptr[at])) at++;
         int64_t unit, part;
         if (!unit_find(str_slice(text, from, at), &unit) || unit >= unit_last) return false;
-        if (__builtin_mul_overflow((int64_t)count, unit, &part) || __builtin_add_overflow(total, part, &total)) return false;
+        if (__builtin_mul_overflow((int64_t)count, unit, &part) || __builtin_add_overflow(total, part, &total))
+            return false;
         unit_last = unit;
     }
     if (text.len == 0 || total > DURATION_MS_MAX) return false;

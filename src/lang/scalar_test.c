@@ -6,10 +6,28 @@
 
 TEST(durations_are_read_exactly, "")
 {
-    static const struct { const char *text; int64_t ms; } rows[] = {
-        { "500ms", 500 }, { "30s", 30000 }, { "5m", 300000 }, { "48h", 172800000 }, { "7d", 604800000 }, { "1h30m", 5400000 }, { "0s", 0 },
-        { "", -1 }, { "5", -1 }, { "s", -1 }, { "-5s", -1 }, { "1.5h", -1 }, { "5 s", -1 }, { "1m1h", -1 }, { "1h1h", -1 }, { "5S", -1 },
-        { "99999d", -1 }, { "9223372036854775807ms", -1 }, { "18446744073709551616s", -1 },
+    static const struct {
+        const char *text; int64_t ms;
+    } rows[] = {
+        { "500ms", 500 },
+        { "30s", 30000 },
+        { "5m", 300000 },
+        { "48h", 172800000 },
+        { "7d", 604800000 },
+        { "1h30m", 5400000 },
+        { "0s", 0 },
+        { "", -1 },
+        { "5", -1 },
+        { "s", -1 },
+        { "-5s", -1 },
+        { "1.5h", -1 },
+        { "5 s", -1 },
+        { "1m1h", -1 },
+        { "1h1h", -1 },
+        { "5S", -1 },
+        { "99999d", -1 },
+        { "9223372036854775807ms", -1 },
+        { "18446744073709551616s", -1 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int64_t ms = -1;
@@ -22,9 +40,20 @@ TEST(durations_are_read_exactly, "")
 
 TEST(money_is_counted_in_millionths, "")
 {
-    static const struct { const char *text; int64_t micro; } rows[] = {
-        { "0", 0 }, { "10", 10000000 }, { "10.0", 10000000 }, { "0.000001", 1 }, { "1.25", 1250000 }, { "1e3", 1000000000 }, { "12.345678", 12345678 },
-        { "0.0000001", -1 }, { "-1", -1 }, { "1e12", -1 }, { "100000000000", 100000000000000000 },
+    static const struct {
+        const char *text; int64_t micro;
+    } rows[] = {
+        { "0", 0 },
+        { "10", 10000000 },
+        { "10.0", 10000000 },
+        { "0.000001", 1 },
+        { "1.25", 1250000 },
+        { "1e3", 1000000000 },
+        { "12.345678", 12345678 },
+        { "0.0000001", -1 },
+        { "-1", -1 },
+        { "1e12", -1 },
+        { "100000000000", 100000000000000000 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Arena arena;
@@ -55,8 +84,16 @@ TEST(names_and_rates_are_told_from_others, "")
 
 TEST(the_nearest_name_is_suggested, "")
 {
-    static const struct { const char *wanted, *best; } rows[] = {
-        { "tenent", "tenant" }, { "retrys", "retries" }, { "time_out", "timeout" }, { "Timeout", "timeout" }, { "imtout", "timeout" }, { "colour", "" }, { "q", "" },
+    static const struct {
+        const char *wanted, *best;
+    } rows[] = {
+        { "tenent", "tenant" },
+        { "retrys", "retries" },
+        { "time_out", "timeout" },
+        { "Timeout", "timeout" },
+        { "imtout", "timeout" },
+        { "colour", "" },
+        { "q", "" },
     };
     static const char *const known[] = { "tenant", "retries", "timeout", "x" };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -89,8 +126,11 @@ TEST(paths_are_found_in_texts, "proves: F-145")
 
 TEST(a_wrong_path_is_refused_with_its_place, "")
 {
-    static const struct { const char *text; uint32_t column; } rows[] = {
-        { "${", 3 }, { "x${a", 2 }, { "${}", 1 }, { "${a..b}", 5 }, { "${a + b}", 4 }, { "${a[}", 5 }, { "${a['b}", 5 }, { "${a[0}", 6 },
+    static const struct {
+        const char *text; uint32_t column;
+    } rows[] = {
+        { "${", 3 },       { "x${a", 2 },  { "${}", 1 },     { "${a..b}", 5 },
+        { "${a + b}", 4 }, { "${a[}", 5 }, { "${a['b}", 5 }, { "${a[0}", 6 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         TemplateScan scan = { str_of(rows[i].text), 0 };

@@ -34,10 +34,12 @@ static void refuse_kind(Diagnostics *diagnostics, const Node *node, const Type *
         diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "expected %s, found %s '%.*s'", type_what(type),
                               node_kind_name(node), STR_ARG(node_text(node)));
     else
-        diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "expected %s, found %s", type_what(type), node_kind_name(node));
+        diagnostic =
+            diagnose(diagnostics, SEVERITY_ERROR, node, "expected %s, found %s", type_what(type), node_kind_name(node));
     bool wants_text = type->kind == TYPE_TEXT || type->kind == TYPE_TEMPLATE || type->kind == TYPE_NAME;
     if (wants_text && (node->kind == NODE_NUMBER || node->kind == NODE_BOOL))
-        diagnostic_help(diagnostics, diagnostic, "put it in quotes if it is a text: \"%.*s\"", STR_ARG(node_text(node)));
+        diagnostic_help(diagnostics, diagnostic, "put it in quotes if it is a text: \"%.*s\"",
+                        STR_ARG(node_text(node)));
 }
 
 /* --- scalars ----------------------------------------------------------------------------------------------------- */
@@ -84,8 +86,8 @@ static void check_text(Diagnostics *diagnostics, const Node *node, const Type *t
 {
     int64_t most = type->max ? type->max : TEXT_SIZE_MAX;
     if (node->count > most)
-        diagnose(diagnostics, SEVERITY_ERROR, node, "the text has %" PRIu32 " bytes, at most %" PRId64 " are allowed", node->count,
-                 most);
+        diagnose(diagnostics, SEVERITY_ERROR, node, "the text has %" PRIu32 " bytes, at most %" PRId64 " are allowed",
+                 node->count, most);
     else if (node->count < type->min)
         diagnose(diagnostics, SEVERITY_ERROR, node, "the text must not be empty");
 }
@@ -93,9 +95,10 @@ static void check_text(Diagnostics *diagnostics, const Node *node, const Type *t
 static void check_name(Diagnostics *diagnostics, const Node *node, const Type *type)
 {
     if (name_is_valid(node_text(node), type->dotted)) return;
-    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is not %s", node->count > 60 ? 60 : (int)node->count,
-                                      node->text, type_what(type));
-    diagnostic_help(diagnostics, diagnostic, "letters, digits, '-'%s and '_', not more than %u, beginning with a letter, a digit or '_'",
+    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is not %s",
+                                      node->count > 60 ? 60 : (int)node->count, node->text, type_what(type));
+    diagnostic_help(diagnostics, diagnostic,
+                    "letters, digits, '-'%s and '_', not more than %u, beginning with a letter, a digit or '_'",
                     type->dotted ? ", '.', '/'" : "", NAME_SIZE_MAX);
 }
 
@@ -105,8 +108,8 @@ static void check_number(Diagnostics *diagnostics, const Node *node, const Type 
     int64_t integer, micro;
     if (type->kind == TYPE_MONEY) {
         if (!money_read(number, &micro))
-            diagnose(diagnostics, SEVERITY_ERROR, node, "%.*s is no amount of money: zero or more, at most six decimals",
-                     STR_ARG(node_text(node)));
+            diagnose(diagnostics, SEVERITY_ERROR, node,
+                     "%.*s is no amount of money: zero or more, at most six decimals", STR_ARG(node_text(node)));
         return;
     }
     if (type->kind == TYPE_NUMBER) return;
@@ -129,20 +132,23 @@ static void check_duration(Diagnostics *diagnostics, const Node *node, const Typ
     } else if (duration_read(node_text(node), &ms)) {
         return;
     }
-    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is no duration", STR_ARG(node_text(node)));
+    Diagnostic *diagnostic =
+        diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is no duration", STR_ARG(node_text(node)));
     if (node->kind == NODE_NUMBER && !type->seconds)
         diagnostic_help(diagnostics, diagnostic, "a number needs its unit: %.*sms, %.*ss, %.*sm, %.*sh or %.*sd",
-                        STR_ARG(node_text(node)), STR_ARG(node_text(node)), STR_ARG(node_text(node)), STR_ARG(node_text(node)),
-                        STR_ARG(node_text(node)));
+                        STR_ARG(node_text(node)), STR_ARG(node_text(node)), STR_ARG(node_text(node)),
+                        STR_ARG(node_text(node)), STR_ARG(node_text(node)));
     else
-        diagnostic_help(diagnostics, diagnostic, "durations are written 500ms, 30s, 5m, 48h, 7d or 1h30m%s, up to ten years",
+        diagnostic_help(diagnostics, diagnostic,
+                        "durations are written 500ms, 30s, 5m, 48h, 7d or 1h30m%s, up to ten years",
                         type->seconds ? "; a bare whole number is seconds" : "");
 }
 
 static void check_enum(Diagnostics *diagnostics, const Node *node, const Type *type)
 {
     if (enum_find(type, node_text(node))) return;
-    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is not %s", STR_ARG(node_text(node)), type_what(type));
+    Diagnostic *diagnostic =
+        diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is not %s", STR_ARG(node_text(node)), type_what(type));
     char storage[512];
     Buf allowed = buf_on(storage, sizeof storage);
     Suggestion suggestion = suggest_begin(node_text(node));
@@ -156,7 +162,8 @@ static void check_enum(Diagnostics *diagnostics, const Node *node, const Type *t
     Str list = buf_peek(&allowed);
     const char *verb = type->names[1].name ? "are" : "is";
     if (suggestion.best.len)
-        diagnostic_help(diagnostics, diagnostic, "did you mean '%.*s'? allowed %s %.*s", STR_ARG(suggestion.best), verb, STR_ARG(list));
+        diagnostic_help(diagnostics, diagnostic, "did you mean '%.*s'? allowed %s %.*s", STR_ARG(suggestion.best), verb,
+                        STR_ARG(list));
     else
         diagnostic_help(diagnostics, diagnostic, "allowed %s %.*s", verb, STR_ARG(list));
 }
@@ -212,7 +219,8 @@ static const char *field_target(const Field *field)
 static void refuse_unknown(Diagnostics *diagnostics, const Node *key, const Shape *shape)
 {
     Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, key, "unknown key '%.*s' in a%s %s",
-                                      key->count > 60 ? 60 : (int)key->count, key->text, strchr("aeiou", shape->name[0]) ? "n" : "", shape->name);
+                                      key->count > 60 ? 60 : (int)key->count, key->text,
+                                      strchr("aeiou", shape->name[0]) ? "n" : "", shape->name);
     Suggestion suggestion = suggest_begin(node_text(key));
     for (const Field *field = shape->fields; field->name; field++)
         if (!field->as) suggest_offer(&suggestion, str_of(field->name));
@@ -231,7 +239,8 @@ static void refuse_unknown(Diagnostics *diagnostics, const Node *key, const Shap
 }
 
 /* A key that stands twice, or beside its alias. `seen` has a place for each row of the shape: where its target was set. */
-static void check_repeated(Diagnostics *diagnostics, const Node *key, const Field *field, const Shape *shape, const Node **seen)
+static void check_repeated(Diagnostics *diagnostics, const Node *key, const Field *field, const Shape *shape,
+                           const Node **seen)
 {
     const Field *target = shape->fields;
     while (strcmp(field_target(target), field_target(field)) != 0) target++;
@@ -241,10 +250,11 @@ static void check_repeated(Diagnostics *diagnostics, const Node *key, const Fiel
         return;
     }
     if (str_is(node_text(*place), node_text(key)))
-        diagnose(diagnostics, SEVERITY_ERROR, key, "the key '%s' stands here twice, first in line %u", field->name, (*place)->line);
+        diagnose(diagnostics, SEVERITY_ERROR, key, "the key '%s' stands here twice, first in line %u", field->name,
+                 (*place)->line);
     else
-        diagnose(diagnostics, SEVERITY_ERROR, key, "'%.*s' and '%s' say the same thing; keep one of them", STR_ARG(node_text(*place)),
-                 field->name);
+        diagnose(diagnostics, SEVERITY_ERROR, key, "'%.*s' and '%s' say the same thing; keep one of them",
+                 STR_ARG(node_text(*place)), field->name);
 }
 
 static bool has_target(const Node *map, const Shape *shape, const char *target)
@@ -276,7 +286,9 @@ static void check_exactly_one(Diagnostics *diagnostics, const Node *map, const S
         count += has_target(map, shape, *name);
     }
     if (count == 1) return;
-    if (count) diagnose(diagnostics, SEVERITY_ERROR, map, "%s has several of %.*s, exactly one belongs there", what, STR_ARG(buf_peek(&names)));
+    if (count)
+        diagnose(diagnostics, SEVERITY_ERROR, map, "%s has several of %.*s, exactly one belongs there", what,
+                 STR_ARG(buf_peek(&names)));
     else diagnose(diagnostics, SEVERITY_ERROR, map, "%s needs %.*s", what, STR_ARG(buf_peek(&names)));
 }
 
@@ -296,8 +308,10 @@ static void check_object(Diagnostics *diagnostics, const Node *node, const Shape
         }
         check_repeated(diagnostics, key, field, shape, seen);
         if (value->kind == NODE_NULL && field->type->kind != TYPE_ANY) {
-            Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, key, "the key '%s' has no value", field->name);
-            diagnostic_help(diagnostics, diagnostic, "it takes %s; leave the key out where it has none", type_what(field->type));
+            Diagnostic *diagnostic =
+                diagnose(diagnostics, SEVERITY_ERROR, key, "the key '%s' has no value", field->name);
+            diagnostic_help(diagnostics, diagnostic, "it takes %s; leave the key out where it has none",
+                            type_what(field->type));
             continue;
         }
         shape_check(diagnostics, value, field->type);
@@ -314,13 +328,15 @@ static void check_map(Diagnostics *diagnostics, const Node *node, const Type *ty
     Arena scratch;
     arena_init(&scratch, SIZE_MAX);
     map_init(&keys, &scratch, node->count);
-    if (node->count < type->min) diagnose(diagnostics, SEVERITY_ERROR, node, "%s must have at least one entry", type_what(type));
+    if (node->count < type->min)
+        diagnose(diagnostics, SEVERITY_ERROR, node, "%s must have at least one entry", type_what(type));
     for (uint32_t i = 0; i < node->count; i++) {
         const Node *key = node_key(node, i);
         uint32_t line;
         check_name(diagnostics, key, &(Type){ .kind = TYPE_NAME, .dotted = type->dotted });
         if (!map_add(&keys, node_text(key), key->line, &line))
-            diagnose(diagnostics, SEVERITY_ERROR, key, "'%.*s' is defined twice, first in line %" PRIu32, STR_ARG(node_text(key)), line);
+            diagnose(diagnostics, SEVERITY_ERROR, key, "'%.*s' is defined twice, first in line %" PRIu32,
+                     STR_ARG(node_text(key)), line);
         diagnostics->subject = node_text(key);
         shape_check(diagnostics, node_value(node, i), type->item);
         diagnostics->subject = STR("");

@@ -62,7 +62,8 @@ static Value map_value(Arena *arena, const Node *node, const Type *type)
 {
     Member *members = ARENA_ARRAY(arena, Member, node->count);
     for (uint32_t i = 0; i < node->count; i++)
-        members[i] = (Member){ value_string(node_text(node_key(node, i))), shape_value(arena, node_value(node, i), type->item) };
+        members[i] =
+            (Member){ value_string(node_text(node_key(node, i))), shape_value(arena, node_value(node, i), type->item) };
     return value_object(arena, members, node->count);
 }
 

@@ -20,11 +20,17 @@ const Type type_count = { .kind = TYPE_INT, .min = 0, .max = 1000000 };
 const Type type_names = { .kind = TYPE_LIST, .item = &type_name, .lone = true, .what = "a name or a list of names" };
 const Type type_refs = { .kind = TYPE_LIST, .item = &type_ref, .lone = true, .what = "a name or a list of names" };
 const Type type_texts = { .kind = TYPE_LIST, .item = &type_line, .lone = true, .what = "a text or a list of texts" };
-const Type type_labels = { .kind = TYPE_MAP, .item = &type_text, .dotted = true, .what = "a mapping of labels to texts" };
-const Type type_schemas = { .kind = TYPE_MAP, .item = &type_schema, .dotted = true, .what = "a mapping of names to JSON Schemas" };
+const Type type_labels = {
+    .kind = TYPE_MAP, .item = &type_text, .dotted = true, .what = "a mapping of labels to texts"
+};
+const Type type_schemas = {
+    .kind = TYPE_MAP, .item = &type_schema, .dotted = true, .what = "a mapping of names to JSON Schemas"
+};
 
 static const EnumName failure_modes[] = { { "fail-fast", NULL }, { "continue-independent", NULL }, { NULL, NULL } };
 const Type type_failure_mode = { .kind = TYPE_ENUM, .names = failure_modes, .what = "a failure mode" };
 
-static const EnumName priorities[] = { { "low", NULL }, { "normal", NULL }, { "high", NULL }, { "critical", NULL }, { NULL, NULL } };
+static const EnumName priorities[] = {
+    { "low", NULL }, { "normal", NULL }, { "high", NULL }, { "critical", NULL }, { NULL, NULL }
+};
 const Type type_priority = { .kind = TYPE_ENUM, .names = priorities, .what = "a priority" };

@@ -2,7 +2,8 @@
 #include "lang/shapes.h"
 
 static const EnumName executor_kinds[] = {
-    { "native", NULL }, { "process", NULL }, { "http", NULL }, { "worker", NULL }, { "slurm", NULL }, { "kubernetes", NULL }, { NULL, NULL },
+    { "native", NULL }, { "process", NULL },    { "http", NULL }, { "worker", NULL },
+    { "slurm", NULL },  { "kubernetes", NULL }, { NULL, NULL },
 };
 static const Type type_executor_kind = { .kind = TYPE_ENUM, .names = executor_kinds, .what = "a kind of executor" };
 static const EnumName tenancies[] = { { "shared", NULL }, { "dedicated", NULL }, { NULL, NULL } };
@@ -24,7 +25,9 @@ static const Field runner_fields[] = {
 };
 static const Shape shape_runner = { "runner", "What a `run:` names.", runner_fields, NULL, NULL };
 static const Type type_runner = { .kind = TYPE_OBJECT, .shape = &shape_runner };
-static const Type type_runners = { .kind = TYPE_MAP, .item = &type_runner, .dotted = true, .what = "a mapping of runner names to runners" };
+static const Type type_runners = {
+    .kind = TYPE_MAP, .item = &type_runner, .dotted = true, .what = "a mapping of runner names to runners"
+};
 
 static const Field executor_fields[] = {
     { "kind", &type_executor_kind, "How it carries out work.", FIELD_REQUIRED },
@@ -43,9 +46,13 @@ static const Field executor_fields[] = {
 };
 static const Shape shape_executor = { "executor", "A place that offers runners.", executor_fields, NULL, NULL };
 static const Type type_executor = { .kind = TYPE_OBJECT, .shape = &shape_executor };
-static const Type type_executors = { .kind = TYPE_MAP, .item = &type_executor, .what = "a mapping of executor names to executors" };
+static const Type type_executors = { .kind = TYPE_MAP,
+                                     .item = &type_executor,
+                                     .what = "a mapping of executor names to executors" };
 
-static const EnumName phases[] = { { "pre-flight", NULL }, { "mid-flight", NULL }, { "post-flight", NULL }, { NULL, NULL } };
+static const EnumName phases[] = {
+    { "pre-flight", NULL }, { "mid-flight", NULL }, { "post-flight", NULL }, { NULL, NULL }
+};
 static const Type type_phase = { .kind = TYPE_ENUM, .names = phases, .what = "a phase" };
 static const Type type_phases = { .kind = TYPE_LIST, .item = &type_phase, .lone = true, .what = "a list of phases" };
 static const Field policy_fields[] = {
@@ -57,9 +64,13 @@ static const Field policy_fields[] = {
 };
 static const Shape shape_policy = { "policy", "A named policy.", policy_fields, NULL, NULL };
 static const Type type_policy = { .kind = TYPE_OBJECT, .shape = &shape_policy };
-static const Type type_policies = { .kind = TYPE_MAP, .item = &type_policy, .dotted = true, .what = "a mapping of policy names to policies" };
+static const Type type_policies = {
+    .kind = TYPE_MAP, .item = &type_policy, .dotted = true, .what = "a mapping of policy names to policies"
+};
 
-static const Type type_windows = { .kind = TYPE_MAP, .item = &type_texts, .dotted = true, .what = "a mapping of window sets to windows" };
+static const Type type_windows = {
+    .kind = TYPE_MAP, .item = &type_texts, .dotted = true, .what = "a mapping of window sets to windows"
+};
 static const Field calendar_fields[] = {
     { "include", &type_texts, "Days that belong to it." },
     { "exclude", &type_texts, "Days that do not." },
@@ -68,7 +79,9 @@ static const Field calendar_fields[] = {
 };
 static const Shape shape_calendar = { "calendar", "A named set of days.", calendar_fields, NULL, NULL };
 static const Type type_calendar = { .kind = TYPE_OBJECT, .shape = &shape_calendar };
-static const Type type_calendars = { .kind = TYPE_MAP, .item = &type_calendar, .dotted = true, .what = "a mapping of calendars" };
+static const Type type_calendars = {
+    .kind = TYPE_MAP, .item = &type_calendar, .dotted = true, .what = "a mapping of calendars"
+};
 
 static const Field config_fields[] = {
     { "executors", &type_executors, "Places that offer runners." },
@@ -78,7 +91,9 @@ static const Field config_fields[] = {
     { "schemas", &type_schemas, "JSON Schemas that definitions may name." },
     { NULL },
 };
-const Shape shape_config = { "configuration", "What definitions find by name: runners, policies, windows, calendars, schemas.", config_fields, NULL, NULL };
+const Shape shape_config = { "configuration",
+                             "What definitions find by name: runners, policies, windows, calendars, schemas.",
+                             config_fields, NULL, NULL };
 const Type type_config = { .kind = TYPE_OBJECT, .shape = &shape_config };
 
 static const Field component_fields[] = {
@@ -90,5 +105,6 @@ static const Field component_fields[] = {
     { "command", &type_texts, "The program that does the work.", FIELD_REQUIRED },
     { NULL },
 };
-const Shape shape_component = { "component", "A connector or analyser that a runbook may name.", component_fields, NULL, NULL };
+const Shape shape_component = { "component", "A connector or analyser that a runbook may name.", component_fields, NULL,
+                                NULL };
 const Type type_component = { .kind = TYPE_OBJECT, .shape = &shape_component };

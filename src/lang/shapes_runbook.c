@@ -6,9 +6,11 @@ static const Field component_use_fields[] = {
     { "properties", &type_any, "Its settings.", .otherwise = "{}" },
     { NULL },
 };
-static const Shape shape_source = { "source", "The connector that gives an artifact its content.", component_use_fields, NULL, NULL };
+static const Shape shape_source = { "source", "The connector that gives an artifact its content.", component_use_fields,
+                                    NULL, NULL };
 static const Type type_source = { .kind = TYPE_OBJECT, .shape = &shape_source };
-static const Shape shape_transform = { "transform", "The analyser that makes an artifact out of others.", component_use_fields, NULL, NULL };
+static const Shape shape_transform = { "transform", "The analyser that makes an artifact out of others.",
+                                       component_use_fields, NULL, NULL };
 static const Type type_transform = { .kind = TYPE_OBJECT, .shape = &shape_transform };
 
 static const EnumName merges[] = { { "concatenate", NULL }, { NULL, NULL } };
@@ -22,10 +24,13 @@ static const Field execute_fields[] = {
     { "cost_limit", &type_money, "The child's own cost limit." },
     { NULL },
 };
-static const Shape shape_execute = { "execution", "Executes the input artifact, a runbook itself.", execute_fields, NULL, NULL };
+static const Shape shape_execute = { "execution", "Executes the input artifact, a runbook itself.", execute_fields,
+                                     NULL, NULL };
 static const Type type_execute = { .kind = TYPE_OBJECT, .shape = &shape_execute };
 
-static const Type type_inputs = { .kind = TYPE_LIST, .item = &type_name, .lone = true, .min = 1, .what = "an artifact or a list of artifacts" };
+static const Type type_inputs = {
+    .kind = TYPE_LIST, .item = &type_name, .lone = true, .min = 1, .what = "an artifact or a list of artifacts"
+};
 static const Type type_schema_name = { .kind = TYPE_NAME, .what = "the name of a schema", .dotted = true };
 
 static const Field artifact_fields[] = {
@@ -45,9 +50,12 @@ static const Field artifact_fields[] = {
     { NULL },
 };
 static const char *const artifact_origin[] = { "source", "inputs", NULL };
-const Shape shape_artifact = { "artifact", "A piece of data, from a source or made of other artifacts.", artifact_fields, artifact_origin, NULL };
+const Shape shape_artifact = { "artifact", "A piece of data, from a source or made of other artifacts.",
+                               artifact_fields, artifact_origin, NULL };
 static const Type type_artifact = { .kind = TYPE_OBJECT, .shape = &shape_artifact };
-static const Type type_artifacts = { .kind = TYPE_MAP, .item = &type_artifact, .min = 1, .what = "a mapping of artifact ids to artifacts" };
+static const Type type_artifacts = {
+    .kind = TYPE_MAP, .item = &type_artifact, .min = 1, .what = "a mapping of artifact ids to artifacts"
+};
 
 static const Type type_child_depth = { .kind = TYPE_INT, .min = 0, .max = 100 };
 static const Field config_fields[] = {
@@ -70,8 +78,10 @@ static const Field runbook_fields[] = {
     { "labels", &type_labels, "Labels for audits and searches." },
     { "policies", &type_refs, "Policies that apply to every artifact." },
     { "policy", &type_refs, "The same as policies.", .as = "policies" },
-    { "config", &type_limits, "Limits of an execution.", .otherwise = "{\"max_child_depth\":3,\"max_concurrency\":10}" },
-    { "failure_mode", &type_failure_mode, "Whether independent artifacts go on when one fails.", .otherwise = "\"continue-independent\"" },
+    { "config", &type_limits, "Limits of an execution.",
+      .otherwise = "{\"max_child_depth\":3,\"max_concurrency\":10}" },
+    { "failure_mode", &type_failure_mode, "Whether independent artifacts go on when one fails.",
+      .otherwise = "\"continue-independent\"" },
     { "artifacts", &type_artifacts, "What is produced.", FIELD_REQUIRED },
     { NULL },
 };

@@ -9,11 +9,15 @@ static const EnumName backoffs[] = { { "exponential", NULL }, { "fixed", NULL },
 const Type type_backoff = { .kind = TYPE_ENUM, .names = backoffs, .what = "a backoff" };
 
 static const EnumName retry_causes[] = {
-    { "transient", NULL }, { "policy-blocked", NULL }, { "timeout", NULL }, { "lease-expired", NULL }, { "budget-exceeded", NULL },
-    { NULL, NULL },
+    { "transient", NULL },     { "policy-blocked", NULL },  { "timeout", NULL },
+    { "lease-expired", NULL }, { "budget-exceeded", NULL }, { NULL, NULL },
 };
-static const Type type_retry_cause = { .kind = TYPE_ENUM, .names = retry_causes, .what = "a class or cause of failure" };
-static const Type type_retry_causes = { .kind = TYPE_LIST, .item = &type_retry_cause, .lone = true, .what = "a list of failure classes" };
+static const Type type_retry_cause = { .kind = TYPE_ENUM,
+                                       .names = retry_causes,
+                                       .what = "a class or cause of failure" };
+static const Type type_retry_causes = {
+    .kind = TYPE_LIST, .item = &type_retry_cause, .lone = true, .what = "a list of failure classes"
+};
 static const Type type_attempts = { .kind = TYPE_INT, .min = 1, .max = ATTEMPT_COUNT_MAX };
 static const Type type_milliseconds = { .kind = TYPE_INT, .min = 0, .max = 86400000 };
 
@@ -24,12 +28,14 @@ static const Field retries_fields[] = {
     { "delay", &type_duration, "The delay before the first retry.", .otherwise = "1000" },
     { "backoff_ms", &type_milliseconds, "The same as delay, in milliseconds.", .as = "delay_ms" },
     { "max_delay", &type_duration, "The longest delay between two tries.", .otherwise = "60000" },
-    { "jitter_ms", &type_milliseconds, "A random part of up to so many milliseconds is added to each delay.", .otherwise = "500" },
+    { "jitter_ms", &type_milliseconds, "A random part of up to so many milliseconds is added to each delay.",
+      .otherwise = "500" },
     { "on", &type_retry_causes, "Which classes and causes of failure are retried.", .otherwise = "[\"transient\"]" },
     { "attempts_max", &type_attempts, "The bound up to which a signal may raise the attempts." },
     { NULL },
 };
-static const Shape shape_retries = { "retry policy", "How a failed attempt is tried again.", retries_fields, NULL, NULL };
+static const Shape shape_retries = { "retry policy", "How a failed attempt is tried again.", retries_fields, NULL,
+                                     NULL };
 const Type type_retries = { .kind = TYPE_OBJECT, .shape = &shape_retries, .what = "a retry policy" };
 
 static const Field compensation_fields[] = {
@@ -38,17 +44,22 @@ static const Field compensation_fields[] = {
     { "args", &type_template_list, "Arguments, passed in order and unchanged." },
     { "timeout", &type_duration, "How long one attempt may take." },
     { "retries", &type_retries, "How a failed attempt is tried again.",
-      .otherwise = "{\"attempts\":3,\"delay_ms\":1000,\"jitter_ms\":500,\"max_delay_ms\":60000,\"on\":[\"transient\"],\"strategy\":\"exponential\"}" },
+      .otherwise =
+          "{\"attempts\":3,\"delay_ms\":1000,\"jitter_ms\":500,\"max_delay_ms\":60000,\"on\":[\"transient\"],\"strategy\":\"exponential\"}" },
     { NULL },
 };
 static const Shape shape_compensation = { "compensation", "What undoes a task.", compensation_fields, NULL, "run" };
 static const Type type_compensation_object = { .kind = TYPE_OBJECT, .shape = &shape_compensation };
 static const Type *const compensation_forms[] = { &type_ref, &type_compensation_object, NULL };
-static const Type type_compensation = { .kind = TYPE_EITHER, .either = compensation_forms, .what = "a runner's name or a mapping" };
+static const Type type_compensation = { .kind = TYPE_EITHER,
+                                        .either = compensation_forms,
+                                        .what = "a runner's name or a mapping" };
 
 /* --- idempotency -------------------------------------------------------------------------------------------------- */
 
-static const EnumName strategies[] = { { "replay-safe", NULL }, { "dedupe-key", NULL }, { "effect-recorded", NULL }, { NULL, NULL } };
+static const EnumName strategies[] = {
+    { "replay-safe", NULL }, { "dedupe-key", NULL }, { "effect-recorded", NULL }, { NULL, NULL }
+};
 static const Type type_strategy = { .kind = TYPE_ENUM, .names = strategies, .what = "an idempotency strategy" };
 static const Field idempotency_fields[] = {
     { "strategy", &type_strategy, "What makes it safe to run the task again.", FIELD_REQUIRED },
@@ -56,15 +67,20 @@ static const Field idempotency_fields[] = {
     { "domain", &type_ref, "Where the key is unique; the workflow where it is left out." },
     { NULL },
 };
-static const Shape shape_idempotency = { "idempotency setting", "What makes it safe to run a task again.", idempotency_fields, NULL, "strategy" };
+static const Shape shape_idempotency = { "idempotency setting", "What makes it safe to run a task again.",
+                                         idempotency_fields, NULL, "strategy" };
 static const Type type_idempotency_object = { .kind = TYPE_OBJECT, .shape = &shape_idempotency };
 static const Type *const idempotency_forms[] = { &type_strategy, &type_idempotency_object, NULL };
-static const Type type_idempotency = { .kind = TYPE_EITHER, .either = idempotency_forms, .what = "an idempotency strategy or a mapping" };
+static const Type type_idempotency = { .kind = TYPE_EITHER,
+                                       .either = idempotency_forms,
+                                       .what = "an idempotency strategy or a mapping" };
 
 /* --- polls, pauses, gates, termination ------------------------------------------------------------------------------ */
 
 static const EnumName poll_actions[] = {
-    { "FailWorkflow", "fail_workflow" }, { "PauseWorkflow", "pause_workflow" }, { "ContinueWithDefault", "continue_with_default" },
+    { "FailWorkflow", "fail_workflow" },
+    { "PauseWorkflow", "pause_workflow" },
+    { "ContinueWithDefault", "continue_with_default" },
     { NULL, NULL },
 };
 static const Type type_poll_action = { .kind = TYPE_ENUM, .names = poll_actions, .what = "an action" };
@@ -79,7 +95,8 @@ static const Field poll_fields[] = {
     { "default_output", &type_any, "The step's output for continue_with_default." },
     { NULL },
 };
-static const Shape shape_poll = { "poll", "Runs the task again and again until it reports completion.", poll_fields, NULL, NULL };
+static const Shape shape_poll = { "poll", "Runs the task again and again until it reports completion.", poll_fields,
+                                  NULL, NULL };
 static const Type type_poll = { .kind = TYPE_OBJECT, .shape = &shape_poll };
 
 static const EnumName pause_actions[] = {
@@ -96,10 +113,12 @@ static const Field pause_fields[] = {
     { "auto_resume_after", &type_duration, "The run resumes by itself after this time." },
     { "auth", &type_auth, "How the trigger is authenticated.", .otherwise = "{\"hmac_of_definition\":true}" },
     { "notify", &type_texts, "Whom to notify when the run pauses." },
-    { "reminders", &type_positive, "How many reminders are sent before the trigger fails; without it there is no limit." },
+    { "reminders", &type_positive,
+      "How many reminders are sent before the trigger fails; without it there is no limit." },
     { NULL },
 };
-static const Shape shape_pause = { "pause", "Pauses the run after the task until a trigger resumes it.", pause_fields, NULL, "trigger" };
+static const Shape shape_pause = { "pause", "Pauses the run after the task until a trigger resumes it.", pause_fields,
+                                   NULL, "trigger" };
 static const Type type_pause_object = { .kind = TYPE_OBJECT, .shape = &shape_pause };
 static const Type *const pause_forms[] = { &type_name, &type_pause_object, NULL };
 static const Type type_pause = { .kind = TYPE_EITHER, .either = pause_forms, .what = "a trigger's key or a mapping" };
@@ -109,7 +128,8 @@ static const Type type_gate_time = { .kind = TYPE_ENUM, .names = gate_times, .wh
 static const Field gate_fields[] = {
     { "signal", &type_ref, "The signal that is awaited.", FIELD_REQUIRED },
     { "timeout", &type_duration, "How long it is awaited." },
-    { "when", &type_gate_time, "Before the work, or after it and before its success counts.", .otherwise = "\"after\"" },
+    { "when", &type_gate_time, "Before the work, or after it and before its success counts.",
+      .otherwise = "\"after\"" },
     { NULL },
 };
 static const Shape shape_gate = { "signal gate", "Waits for a signal.", gate_fields, NULL, "signal" };
@@ -131,10 +151,13 @@ const Type type_terminate = { .kind = TYPE_OBJECT, .shape = &shape_terminate };
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
 static const EnumName output_types[] = {
-    { "string", NULL }, { "integer", NULL }, { "number", NULL }, { "boolean", NULL }, { "object", NULL }, { "array", NULL }, { NULL, NULL },
+    { "string", NULL }, { "integer", NULL }, { "number", NULL }, { "boolean", NULL },
+    { "object", NULL }, { "array", NULL },   { NULL, NULL },
 };
 static const Type type_output_type = { .kind = TYPE_ENUM, .names = output_types, .what = "a type" };
-static const Type type_outputs = { .kind = TYPE_MAP, .item = &type_output_type, .what = "a mapping of output names to types" };
+static const Type type_outputs = { .kind = TYPE_MAP,
+                                   .item = &type_output_type,
+                                   .what = "a mapping of output names to types" };
 
 /* --- the task ------------------------------------------------------------------------------------------------------ */
 
@@ -182,12 +205,15 @@ static const Type type_weight = { .kind = TYPE_INT, .min = 0, .max = 1000000 };
 
 static const Field task_fields[] = { TASK_ROWS, { NULL } };
 static const char *const task_work[] = { "run", "log", NULL };
-const Shape shape_task = { "task", "The smallest unit of work: names exactly one runner.", task_fields, task_work, NULL };
+const Shape shape_task = { "task", "The smallest unit of work: names exactly one runner.", task_fields, task_work,
+                           NULL };
 
 /* --- the step of a step tree ---------------------------------------------------------------------------------------- */
 
 static const Type type_step = { .kind = TYPE_OBJECT, .shape = &shape_step };
-const Type type_step_list = { .kind = TYPE_LIST, .item = &type_step, .lone = true, .what = "a step or a list of steps" };
+const Type type_step_list = {
+    .kind = TYPE_LIST, .item = &type_step, .lone = true, .what = "a step or a list of steps"
+};
 
 static const Field step_fields[] = {
     TASK_ROWS,
@@ -200,4 +226,5 @@ static const Field step_fields[] = {
     { NULL },
 };
 static const char *const step_work[] = { "run", "log", "sequence", "if", NULL };
-const Shape shape_step = { "step", "A step of a step tree: work, a message, a sequence of steps, or a choice.", step_fields, step_work, NULL };
+const Shape shape_step = { "step", "A step of a step tree: work, a message, a sequence of steps, or a choice.",
+                           step_fields, step_work, NULL };

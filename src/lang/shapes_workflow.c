@@ -13,7 +13,8 @@ static const Field auth_fields[] = {
     { NULL },
 };
 static const char *const auth_methods[] = { "hmac", "bearer", "api_key", "policy", NULL };
-static const Shape shape_auth = { "authentication", "How a trigger is authenticated: never not at all.", auth_fields, auth_methods, NULL };
+static const Shape shape_auth = { "authentication", "How a trigger is authenticated: never not at all.", auth_fields,
+                                  auth_methods, NULL };
 const Type type_auth = { .kind = TYPE_OBJECT, .shape = &shape_auth, .what = "an authentication method" };
 
 static const Type type_rate = { .kind = TYPE_RATE };
@@ -21,9 +22,14 @@ static const Type type_rate = { .kind = TYPE_RATE };
 /* What every kind of trigger has; left out, the compiler fills in what is safe. */
 #define TRIGGER_ROWS(default_auth) \
     { "auth", &type_auth, "How the sender is authenticated.", .otherwise = default_auth }, \
-    { "rate_limit", &type_rate, "How many requests are accepted in a time.", .otherwise = "{\"count\":60,\"per_ms\":60000}" }, \
-    { "replay_window", &type_duration, "A request older than this, or seen within it, is refused.", .otherwise = "300000" }, \
-    { "debounce", &type_duration, "Several events within this time start one run, with the last one's payload.", .otherwise = "0" }
+        { "rate_limit", &type_rate, "How many requests are accepted in a time.", \
+          .otherwise = "{\"count\":60,\"per_ms\":60000}" }, \
+        { "replay_window", &type_duration, "A request older than this, or seen within it, is refused.", \
+          .otherwise = "300000" }, \
+    { \
+        "debounce", &type_duration, "Several events within this time start one run, with the last one's payload.", \
+            .otherwise = "0" \
+    }
 
 #define HMAC_OF_DEFINITION "{\"hmac_of_definition\":true}"
 #define SENDER_CREDENTIALS "{\"api_key\":true}"
@@ -43,13 +49,15 @@ static const Field webhook_fields[] = {
     TRIGGER_ROWS(HMAC_OF_DEFINITION),
     { NULL },
 };
-static const Shape shape_webhook = { "webhook", "An HTTP request starts the workflow; its body is the payload.", webhook_fields, NULL, NULL };
+static const Shape shape_webhook = { "webhook", "An HTTP request starts the workflow; its body is the payload.",
+                                     webhook_fields, NULL, NULL };
 static const Type type_webhook = { .kind = TYPE_OBJECT, .shape = &shape_webhook };
 
 static const Field push_fields[] = {
     { "branch", &type_line, "Only pushes to this branch.", FIELD_REQUIRED },
     { "repository", &type_line, "Only pushes to this repository." },
-    { "signed_commits_only", &type_bool, "Only if every pushed commit carries a valid signature.", .otherwise = "false" },
+    { "signed_commits_only", &type_bool, "Only if every pushed commit carries a valid signature.",
+      .otherwise = "false" },
     TRIGGER_ROWS(HMAC_OF_DEFINITION),
     { NULL },
 };
@@ -71,14 +79,16 @@ static const Field message_fields[] = {
     TRIGGER_ROWS(SENDER_CREDENTIALS),
     { NULL },
 };
-static const Shape shape_message = { "message trigger", "A message on a topic starts the workflow.", message_fields, NULL, "topic" };
+static const Shape shape_message = { "message trigger", "A message on a topic starts the workflow.", message_fields,
+                                     NULL, "topic" };
 static const Type type_message_object = { .kind = TYPE_OBJECT, .shape = &shape_message };
 static const Type *const message_forms[] = { &type_ref, &type_message_object, NULL };
 static const Type type_message = { .kind = TYPE_EITHER, .either = message_forms, .what = "a topic or a mapping" };
 
 static const Type type_cron = { .kind = TYPE_CRON };
 static const Field schedule_fields[] = {
-    { "cron", &type_cron, "When: minute, hour, day of month, month, day of week. H spreads workflows over the range.", FIELD_REQUIRED },
+    { "cron", &type_cron, "When: minute, hour, day of month, month, day of week. H spreads workflows over the range.",
+      FIELD_REQUIRED },
     { "timezone", &type_ref, "The zone whose wall clock counts.", .otherwise = "\"UTC\"" },
     { "calendar", &type_refs, "Calendars whose days are included or excluded." },
     { "blackout", &type_refs, "Window sets in which nothing is started." },
@@ -92,7 +102,9 @@ static const Field schedule_fields[] = {
 static const Shape shape_schedule = { "schedule", "Time starts the workflow.", schedule_fields, NULL, "cron" };
 static const Type type_schedule_object = { .kind = TYPE_OBJECT, .shape = &shape_schedule };
 static const Type *const schedule_forms[] = { &type_cron, &type_schedule_object, NULL };
-static const Type type_schedule = { .kind = TYPE_EITHER, .either = schedule_forms, .what = "a cron expression or a mapping" };
+static const Type type_schedule = { .kind = TYPE_EITHER,
+                                    .either = schedule_forms,
+                                    .what = "a cron expression or a mapping" };
 
 static const Field trigger_fields[] = {
     { "manual", &type_manual, "A person starts the workflow." },
@@ -111,14 +123,21 @@ static const Type type_triggers = { .kind = TYPE_LIST, .item = &type_trigger, .w
 /* --- failure resolution -------------------------------------------------------------------------------------------- */
 
 static const EnumName resolution_strategies[] = {
-    { "AWAIT_DECISION", "await_decision" }, { "AUTO_RETRY", "auto_retry" }, { "AUTO_COMPENSATE", "auto_compensate" }, { NULL, NULL },
+    { "AWAIT_DECISION", "await_decision" },
+    { "AUTO_RETRY", "auto_retry" },
+    { "AUTO_COMPENSATE", "auto_compensate" },
+    { NULL, NULL },
 };
-static const Type type_resolution_strategy = { .kind = TYPE_ENUM, .names = resolution_strategies, .what = "a failure strategy" };
+static const Type type_resolution_strategy = { .kind = TYPE_ENUM,
+                                               .names = resolution_strategies,
+                                               .what = "a failure strategy" };
 static const EnumName fallbacks[] = { { "AWAIT_DECISION", "await_decision" }, { NULL, NULL } };
 static const Type type_fallback = { .kind = TYPE_ENUM, .names = fallbacks, .what = "a fallback" };
 static const EnumName scopes[] = { { "ALL", "all" }, { "FAILED_STEP_ONLY", "failed_step_only" }, { NULL, NULL } };
 static const Type type_scope = { .kind = TYPE_ENUM, .names = scopes, .what = "a compensation scope" };
-static const EnumName cancel_actions[] = { { "COMPENSATE", "compensate" }, { "NO_COMPENSATE", "no_compensate" }, { NULL, NULL } };
+static const EnumName cancel_actions[] = { { "COMPENSATE", "compensate" },
+                                           { "NO_COMPENSATE", "no_compensate" },
+                                           { NULL, NULL } };
 static const Type type_cancel_action = { .kind = TYPE_ENUM, .names = cancel_actions, .what = "an action" };
 static const EnumName timeout_actions[] = {
     { "COMPENSATE", "compensate" }, { "FAIL", "fail" }, { "AWAIT_DECISION", "await_decision" }, { NULL, NULL },
@@ -136,24 +155,31 @@ static const Field resolution_fields[] = {
     { "on_timeout", &type_timeout_action, "What happens when the run takes too long." },
     { NULL },
 };
-static const Shape shape_resolution = { "failure resolution", "What happens when the run fails.", resolution_fields, NULL, NULL };
+static const Shape shape_resolution = { "failure resolution", "What happens when the run fails.", resolution_fields,
+                                        NULL, NULL };
 static const Type type_resolution = { .kind = TYPE_OBJECT, .shape = &shape_resolution };
 
 static const EnumName compensate_all[] = { { "compensate_all", NULL }, { NULL, NULL } };
-static const Type type_compensate_all = { .kind = TYPE_ENUM, .names = compensate_all, .what = "a way to handle failure" };
+static const Type type_compensate_all = { .kind = TYPE_ENUM,
+                                          .names = compensate_all,
+                                          .what = "a way to handle failure" };
 static const Field on_failure_fields[] = {
     { "compensate", &type_refs, "The tasks that are undone, in reverse order of completion.", FIELD_REQUIRED },
     { NULL },
 };
-static const Shape shape_on_failure = { "failure handling", "Short for the strategy auto_compensate.", on_failure_fields, NULL, NULL };
+static const Shape shape_on_failure = { "failure handling", "Short for the strategy auto_compensate.",
+                                        on_failure_fields, NULL, NULL };
 static const Type type_on_failure_object = { .kind = TYPE_OBJECT, .shape = &shape_on_failure };
 static const Type *const on_failure_forms[] = { &type_compensate_all, &type_on_failure_object, NULL };
-static const Type type_on_failure = { .kind = TYPE_EITHER, .either = on_failure_forms, .what = "compensate_all, or a mapping" };
+static const Type type_on_failure = { .kind = TYPE_EITHER,
+                                      .either = on_failure_forms,
+                                      .what = "compensate_all, or a mapping" };
 
 /* --- signals ------------------------------------------------------------------------------------------------------- */
 
 static const EnumName signal_actions[] = {
-    { "pause_all", NULL }, { "policy_recheck", NULL }, { "resume", NULL }, { "cancel", NULL }, { "compensate_all", NULL }, { NULL, NULL },
+    { "pause_all", NULL }, { "policy_recheck", NULL }, { "resume", NULL },
+    { "cancel", NULL },    { "compensate_all", NULL }, { NULL, NULL },
 };
 static const Type type_signal_word = { .kind = TYPE_ENUM, .names = signal_actions, .what = "an action" };
 static const EnumName outcomes[] = { { "succeeded", NULL }, { "failed", NULL }, { "skipped", NULL }, { NULL, NULL } };
@@ -174,7 +200,8 @@ static const Field amplify_fields[] = {
     { "delay", &type_duration, "The delay they then begin with." },
     { NULL },
 };
-static const Shape shape_amplify = { "amplification", "Raises attempts or shortens the backoff of tasks.", amplify_fields, NULL, NULL };
+static const Shape shape_amplify = { "amplification", "Raises attempts or shortens the backoff of tasks.",
+                                     amplify_fields, NULL, NULL };
 static const Type type_amplify = { .kind = TYPE_OBJECT, .shape = &shape_amplify };
 static const Field signal_action_fields[] = {
     { "short_circuit", &type_circuit, "Ends work early with an outcome." },
@@ -182,12 +209,17 @@ static const Field signal_action_fields[] = {
     { NULL },
 };
 static const char *const signal_action_kinds[] = { "short_circuit", "amplify_retries", NULL };
-static const Shape shape_signal_action = { "signal action", "What a signal does.", signal_action_fields, signal_action_kinds, NULL };
+static const Shape shape_signal_action = { "signal action", "What a signal does.", signal_action_fields,
+                                           signal_action_kinds, NULL };
 static const Type type_signal_action_object = { .kind = TYPE_OBJECT, .shape = &shape_signal_action };
 static const Type *const signal_action_forms[] = { &type_signal_word, &type_signal_action_object, NULL };
 static const Type type_signal_action = { .kind = TYPE_EITHER, .either = signal_action_forms, .what = "an action" };
-static const Type type_signal_actions = { .kind = TYPE_LIST, .item = &type_signal_action, .lone = true, .what = "an action or a list of actions" };
-static const Type type_on_signal = { .kind = TYPE_MAP, .item = &type_signal_actions, .dotted = true, .what = "a mapping of signals to actions" };
+static const Type type_signal_actions = {
+    .kind = TYPE_LIST, .item = &type_signal_action, .lone = true, .what = "an action or a list of actions"
+};
+static const Type type_on_signal = {
+    .kind = TYPE_MAP, .item = &type_signal_actions, .dotted = true, .what = "a mapping of signals to actions"
+};
 
 /* --- placement, budgets --------------------------------------------------------------------------------------------- */
 
@@ -201,7 +233,8 @@ static const Field placement_fields[] = {
     { "data_sovereignty", &type_refs, "Where the data may be." },
     { NULL },
 };
-static const Shape shape_placement = { "placement", "Where the work may run: hard constraints.", placement_fields, NULL, NULL };
+static const Shape shape_placement = { "placement", "Where the work may run: hard constraints.", placement_fields, NULL,
+                                       NULL };
 static const Type type_placement = { .kind = TYPE_OBJECT, .shape = &shape_placement };
 
 static const Field slo_fields[] = {
@@ -209,7 +242,8 @@ static const Field slo_fields[] = {
     { "deadline", &type_duration, "From queued to ended." },
     { NULL },
 };
-static const Shape shape_slo = { "service level", "Objectives whose breach emits a signal and a metric.", slo_fields, NULL, NULL };
+static const Shape shape_slo = { "service level", "Objectives whose breach emits a signal and a metric.", slo_fields,
+                                 NULL, NULL };
 static const Type type_slo = { .kind = TYPE_OBJECT, .shape = &shape_slo };
 
 static const Field budget_fields[] = {
@@ -226,7 +260,8 @@ static const Field resources_fields[] = {
     { "runtime", &type_duration, "The longest time of one attempt's processes." },
     { NULL },
 };
-static const Shape shape_resources = { "resource envelope", "What the tasks of the job share.", resources_fields, NULL, NULL };
+static const Shape shape_resources = { "resource envelope", "What the tasks of the job share.", resources_fields, NULL,
+                                       NULL };
 static const Type type_resources = { .kind = TYPE_OBJECT, .shape = &shape_resources };
 
 /* --- jobs ----------------------------------------------------------------------------------------------------------- */
@@ -244,19 +279,26 @@ const Shape shape_guard = { "guard", "What makes a cycle legal: a condition and 
 static const Type type_guard = { .kind = TYPE_OBJECT, .shape = &shape_guard };
 static const Field need_fields[] = {
     { "job", &type_name, "The job that comes before.", FIELD_REQUIRED },
-    { "guard", &type_guard, "Makes this the edge that closes a cycle: the job begins again after that one while the guard holds." },
+    { "guard", &type_guard,
+      "Makes this the edge that closes a cycle: the job begins again after that one while the guard holds." },
     { NULL },
 };
 static const Shape shape_need = { "need", "A job that comes before.", need_fields, NULL, "job" };
 static const Type type_need_object = { .kind = TYPE_OBJECT, .shape = &shape_need };
 static const Type *const need_forms[] = { &type_name, &type_need_object, NULL };
 static const Type type_need = { .kind = TYPE_EITHER, .either = need_forms, .what = "a job's name, or a mapping" };
-static const Type type_needs = { .kind = TYPE_LIST, .item = &type_need, .lone = true, .what = "a job or a list of jobs" };
+static const Type type_needs = {
+    .kind = TYPE_LIST, .item = &type_need, .lone = true, .what = "a job or a list of jobs"
+};
 
 static const EnumName branch_types[] = { { "exclusive", NULL }, { "inclusive", NULL }, { NULL, NULL } };
 static const Type type_branch_type = { .kind = TYPE_ENUM, .names = branch_types, .what = "a branch type" };
-static const Type type_case_jobs = { .kind = TYPE_LIST, .item = &type_name, .lone = true, .what = "a job or a list of jobs" };
-static const Type type_cases = { .kind = TYPE_MAP, .item = &type_case_jobs, .min = 1, .dotted = true, .what = "a mapping of keys to jobs" };
+static const Type type_case_jobs = {
+    .kind = TYPE_LIST, .item = &type_name, .lone = true, .what = "a job or a list of jobs"
+};
+static const Type type_cases = {
+    .kind = TYPE_MAP, .item = &type_case_jobs, .min = 1, .dotted = true, .what = "a mapping of keys to jobs"
+};
 static const Field branch_fields[] = {
     { "type", &type_branch_type, "Whether exactly one case is taken, or one or more.", .otherwise = "\"exclusive\"" },
     { "select", &type_condition, "The key of the case to take (exclusive), or the keys (inclusive).", FIELD_REQUIRED },
@@ -315,7 +357,9 @@ static const Type type_jobs = { .kind = TYPE_MAP, .item = &type_job, .min = 1, .
 
 /* --- the workflow ---------------------------------------------------------------------------------------------------- */
 
-static const EnumName param_types[] = { { "string", NULL }, { "integer", NULL }, { "boolean", NULL }, { "number", NULL }, { NULL, NULL } };
+static const EnumName param_types[] = {
+    { "string", NULL }, { "integer", NULL }, { "boolean", NULL }, { "number", NULL }, { NULL, NULL }
+};
 static const Type type_param_type = { .kind = TYPE_ENUM, .names = param_types, .what = "a parameter type" };
 static const Field param_fields[] = {
     { "name", &type_name, "What it is called; unique.", FIELD_REQUIRED },
@@ -342,7 +386,8 @@ static const Field blast_fields[] = {
     { "budget", &type_count, "The most weight that may be started and not undone.", FIELD_REQUIRED },
     { NULL },
 };
-static const Shape shape_blast = { "blast radius", "How much may be affected before an approval is needed.", blast_fields, NULL, NULL };
+static const Shape shape_blast = { "blast radius", "How much may be affected before an approval is needed.",
+                                   blast_fields, NULL, NULL };
 static const Type type_blast = { .kind = TYPE_OBJECT, .shape = &shape_blast };
 
 static const Field lease_fields[] = {
@@ -358,7 +403,8 @@ static const Field runbooks_fields[] = {
     { "incident", &type_line, "Where the incident runbook is." },
     { NULL },
 };
-static const Shape shape_links = { "list of runbooks", "What people read when things go wrong.", runbooks_fields, NULL, NULL };
+static const Shape shape_links = { "list of runbooks", "What people read when things go wrong.", runbooks_fields, NULL,
+                                   NULL };
 static const Type type_links = { .kind = TYPE_OBJECT, .shape = &shape_links };
 
 static const Field evidence_fields[] = {
@@ -395,8 +441,10 @@ static const Field workflow_fields[] = {
     { "slo", &type_slo, "Objectives of the whole run." },
     { "lease", &type_lease, "When a silent executor counts as lost." },
     { "triggers", &type_triggers, "What starts the workflow." },
-    { "failure_mode", &type_failure_mode, "Whether a failed step stops everything that has not begun.", .otherwise = "\"fail-fast\"" },
-    { "on_fail_fast", &type_running_action, "What becomes of steps that run when another fails.", .otherwise = "\"finish\"" },
+    { "failure_mode", &type_failure_mode, "Whether a failed step stops everything that has not begun.",
+      .otherwise = "\"fail-fast\"" },
+    { "on_fail_fast", &type_running_action, "What becomes of steps that run when another fails.",
+      .otherwise = "\"finish\"" },
     { "failure_resolution", &type_resolution, "What happens when the run fails." },
     { "on_failure", &type_on_failure, "Short for the strategy auto_compensate." },
     { "on_signal", &type_on_signal, "What signals do to the run." },
@@ -408,5 +456,6 @@ static const Field workflow_fields[] = {
     { NULL },
 };
 static const char *const workflow_work[] = { "jobs", "steps", NULL };
-const Shape shape_workflow = { "workflow", "A workflow: a graph of jobs or a tree of steps.", workflow_fields, workflow_work, NULL };
+const Shape shape_workflow = { "workflow", "A workflow: a graph of jobs or a tree of steps.", workflow_fields,
+                               workflow_work, NULL };
 const Type type_workflow = { .kind = TYPE_OBJECT, .shape = &shape_workflow };

@@ -47,7 +47,7 @@ static Value any_of(Spec *spec, const Value *items, uint32_t count)
     return member_list_object(&members);
 }
 
-/* --- scalars ------------------------------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------------------------- */
 
 static Value text_schema(Spec *spec, const Type *type)
 {
@@ -80,16 +80,19 @@ static Value money_schema(Spec *spec)
 {
     Value schema;
     Error err;
-    Status status = json_parse(spec->arena, STR("{\"type\":\"number\",\"minimum\":0,\"multipleOf\":0.000001}"), &schema, &err);
+    Status status =
+        json_parse(spec->arena, STR("{\"type\":\"number\",\"minimum\":0,\"multipleOf\":0.000001}"), &schema, &err);
     CHECK(status == OK);
     return schema;
 }
 
 static Value duration_schema(Spec *spec, const Type *type)
 {
-    Value written = patterned(spec, "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$", "A duration: 500ms, 30s, 5m, 48h, 7d, 1h30m");
+    Value written = patterned(spec, "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$",
+                              "A duration: 500ms, 30s, 5m, 48h, 7d, 1h30m");
     MemberList members = object_begin(spec);
-    for (uint32_t i = 0; i < written.count; i++) put(&members, value_text(written.members[i].key).ptr, written.members[i].value);
+    for (uint32_t i = 0; i < written.count; i++)
+        put(&members, value_text(written.members[i].key).ptr, written.members[i].value);
     put(&members, "minLength", value_int(1));
     written = member_list_object(&members);
     if (!type->seconds) return written;
@@ -125,7 +128,7 @@ static Value condition_schema(Spec *spec)
     return member_list_object(&members);
 }
 
-/* --- containers ---------------------------------------------------------------------------------------------------- */
+/* --- containers ------------------------------------------------------------------------------------------------- */
 
 static Value list_schema(Spec *spec, const Type *type)
 {
@@ -198,7 +201,8 @@ static Value shape_schema(Spec *spec, const Shape *shape)
     }
     if (shape->exactly_one) {
         ValueList ways = { .arena = spec->arena };
-        for (const char *const *name = shape->exactly_one; *name; name++) value_list_add(&ways, demand(spec, shape, *name));
+        for (const char *const *name = shape->exactly_one; *name; name++)
+            value_list_add(&ways, demand(spec, shape, *name));
         MemberList one = object_begin(spec);
         put(&one, "oneOf", value_list_array(&ways));
         value_list_add(&demands, member_list_object(&one));
@@ -290,7 +294,7 @@ static Value type_schema_of(Spec *spec, const Type *type)
     return value_null();
 }
 
-/* --- documents ------------------------------------------------------------------------------------------------------ */
+/* --- documents -------------------------------------------------------------------------------------------------- */
 
 static Value document(Spec *spec, const char *title, const Shape *const *shapes)
 {

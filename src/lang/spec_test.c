@@ -52,7 +52,8 @@ static bool schema_accepts(const Schema *schema, Arena *arena, Str text, TextFor
 }
 
 static const char *const examples[] = {
-    "approval", "hello", "inventory", "log-analysis", "order-fulfillment", "order-routing", "revenue-backfill", "review-loop", "step-tree",
+    "approval",         "hello",       "inventory", "log-analysis", "order-fulfillment", "order-routing",
+    "revenue-backfill", "review-loop", "step-tree",
 };
 
 TEST(every_example_fits_the_schema, "proves: A-019 A-078 A-113 A-181 K-070 F-155")
@@ -90,31 +91,53 @@ TEST(every_example_fits_the_schema, "proves: A-019 A-078 A-113 A-181 K-070 F-155
 /* One change that breaks a shape must be seen by both; one that only the compiler can see is accepted by the schema. */
 TEST(schema_and_compiler_agree_on_shapes, "proves: F-121")
 {
-    static const struct { const char *name, *text; bool by_schema, by_compiler; } rows[] = {
+    static const struct {
+        const char *name, *text; bool by_schema, by_compiler;
+    } rows[] = {
         { "fine", "workflow: a\njobs: { x: { tasks: [{ run: noop }] } }", true, true },
         { "an unknown key", "workflow: a\njobs: { x: { tasks: [{ run: noop, colour: red }] } }", false, false },
         { "no jobs and no steps", "workflow: a", false, false },
-        { "jobs and steps", "workflow: a\njobs: { x: { tasks: [{ run: noop }] } }\nsteps: [{ run: noop }]", false, false },
+        { "jobs and steps", "workflow: a\njobs: { x: { tasks: [{ run: noop }] } }\nsteps: [{ run: noop }]", false,
+          false },
         { "no runner", "workflow: a\njobs: { x: { tasks: [{ timeout: 3s }] } }", false, false },
         { "two runners", "workflow: a\njobs: { x: { tasks: [{ run: noop, log: x }] } }", false, false },
         { "a wrong word", "workflow: a\npriority: urgent\njobs: { x: { tasks: [{ run: noop }] } }", false, false },
-        { "both spellings", "workflow: a\nfailure_resolution: { strategy: AUTO_RETRY }\njobs: { x: { tasks: [{ run: noop }] } }", true, true },
+        { "both spellings",
+          "workflow: a\nfailure_resolution: { strategy: AUTO_RETRY }\njobs: { x: { tasks: [{ run: noop }] } }", true,
+          true },
         { "a wrong duration", "workflow: a\njobs: { x: { tasks: [{ run: noop, timeout: soon }] } }", false, false },
-        { "a duration without unit", "workflow: a\njobs: { x: { tasks: [{ run: noop, timeout: 30 }] } }", false, false },
-        { "seconds where they are allowed", "workflow: a\nconfig: { timeout: 30 }\njobs: { x: { tasks: [{ run: noop }] } }", true, true },
-        { "too many decimals of money", "workflow: a\nconfig: { cost_limit: 0.0000001 }\njobs: { x: { tasks: [{ run: noop }] } }", false, false },
-        { "a number out of range", "workflow: a\njobs: { x: { tasks: [{ run: noop, retries: { attempts: 0 } }] } }", false, false },
-        { "a need without list", "workflow: a\njobs: { x: { tasks: [{ run: noop }] }, y: { needs: x, tasks: [{ log: hi }] } }", true, true },
-        { "a guard without bound", "workflow: a\njobs: { x: { needs: [{ job: x, guard: { when: 'true' } }], tasks: [{ run: noop }] } }", false, false },
+        { "a duration without unit", "workflow: a\njobs: { x: { tasks: [{ run: noop, timeout: 30 }] } }", false,
+          false },
+        { "seconds where they are allowed",
+          "workflow: a\nconfig: { timeout: 30 }\njobs: { x: { tasks: [{ run: noop }] } }", true, true },
+        { "too many decimals of money",
+          "workflow: a\nconfig: { cost_limit: 0.0000001 }\njobs: { x: { tasks: [{ run: noop }] } }", false, false },
+        { "a number out of range", "workflow: a\njobs: { x: { tasks: [{ run: noop, retries: { attempts: 0 } }] } }",
+          false, false },
+        { "a need without list",
+          "workflow: a\njobs: { x: { tasks: [{ run: noop }] }, y: { needs: x, tasks: [{ log: hi }] } }", true, true },
+        { "a guard without bound",
+          "workflow: a\njobs: { x: { needs: [{ job: x, guard: { when: 'true' } }], tasks: [{ run: noop }] } }", false,
+          false },
         { "an alias of a key", "workflowId: a\nnamespace: b\nparameters: []\nsteps: { log: hi }", true, true },
         { "a nested step tree", "workflow: a\nsteps: [{ if: true, then: { sequence: [{ run: noop }] } }]", true, true },
         { "an empty list of tasks", "workflow: a\njobs: { x: { tasks: [] } }", false, false },
-        { "a wrong cron", "workflow: a\ntriggers: [{ schedule: hourly }]\njobs: { x: { tasks: [{ run: noop }] } }", false, false },
-        { "a runbook", "name: a\ndescription: b\nartifacts: { x: { source: { type: filesystem_connector, properties: { path: y } } } }", true, true },
-        { "a runbook without description", "name: a\nartifacts: { x: { source: { type: filesystem_connector, properties: { path: y } } } }", false, false },
-        { "source and inputs", "name: a\ndescription: b\nartifacts: { x: { source: { type: filesystem_connector, properties: { path: y } }, inputs: x } }", false, false },
-        { "only the compiler knows: an unknown runner", "workflow: a\njobs: { x: { tasks: [{ run: nobody }] } }", true, false },
-        { "only the compiler knows: a cycle", "workflow: a\njobs: { x: { needs: y, tasks: [{ run: noop }] }, y: { needs: x, tasks: [{ run: noop }] } }", true, false },
+        { "a wrong cron", "workflow: a\ntriggers: [{ schedule: hourly }]\njobs: { x: { tasks: [{ run: noop }] } }",
+          false, false },
+        { "a runbook",
+          "name: a\ndescription: b\nartifacts: { x: { source: { type: filesystem_connector, properties: { path: y } } } }",
+          true, true },
+        { "a runbook without description",
+          "name: a\nartifacts: { x: { source: { type: filesystem_connector, properties: { path: y } } } }", false,
+          false },
+        { "source and inputs",
+          "name: a\ndescription: b\nartifacts: { x: { source: { type: filesystem_connector, properties: { path: y } }, inputs: x } }",
+          false, false },
+        { "only the compiler knows: an unknown runner", "workflow: a\njobs: { x: { tasks: [{ run: nobody }] } }", true,
+          false },
+        { "only the compiler knows: a cycle",
+          "workflow: a\njobs: { x: { needs: y, tasks: [{ run: noop }] }, y: { needs: x, tasks: [{ run: noop }] } }",
+          true, false },
     };
     Arena arena;
     Error err;
@@ -144,7 +167,8 @@ TEST(the_same_text_compiles_to_the_same_bytes, "proves: F-004")
         arena_init(&arenas[i], SIZE_MAX);
         catalog_init(&catalog, &arenas[i]);
         /* The second one is written in another order of keys and with comments: it says the same. */
-        Str text = i ? STR("# comment\njobs:\n  x: {tasks: [{timeout: 60s, run: noop}]}\nworkflow: a\n") : STR("workflow: a\njobs: { x: { tasks: [{ run: noop, timeout: 1m }] } }");
+        Str text = i ? STR("# comment\njobs:\n  x: {tasks: [{timeout: 60s, run: noop}]}\nworkflow: a\n")
+                     : STR("workflow: a\njobs: { x: { tasks: [{ run: noop, timeout: 1m }] } }");
         compile(&arenas[i], text, &(CompileOptions){ .file = STR("x"), .catalog = &catalog }, &compiled);
         REQUIRE(compiled.is_valid);
         plans[i] = compiled.plan;

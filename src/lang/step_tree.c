@@ -34,7 +34,7 @@ typedef struct Tree {
     size_t task_count, task_capacity;
 } Tree;
 
-/* --- collecting ------------------------------------------------------------------------------------------------------ */
+/* --- collecting ------------------------------------------------------------------------------------------------- */
 
 static StepKind step_kind(const Node *node)
 {
@@ -70,25 +70,30 @@ static void collect_step(Tree *tree, const Node *node, uint32_t parent, uint32_t
     uint32_t other;
     if (!map_add(&tree->names, step.name, index, &other)) {
         const Node *name = get_text(node, "name");
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, name ? name : node, "there is a step '%.*s' already, in line %u", STR_ARG(step.name),
-                 tree->steps[other].node->line);
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, name ? name : node,
+                 "there is a step '%.*s' already, in line %u", STR_ARG(step.name), tree->steps[other].node->line);
     }
     if (step.kind == STEP_TASK) {
-        tree->task_steps = arena_grow(compiler->scratch, tree->task_steps, sizeof *tree->task_steps, tree->task_count, &tree->task_capacity);
+        tree->task_steps = arena_grow(compiler->scratch, tree->task_steps, sizeof *tree->task_steps, tree->task_count,
+                                      &tree->task_capacity);
         tree->task_steps[tree->task_count++] = index;
-        references_task(&tree->references, (RefTask){ STR(""), step.name, 0, scope, node_get(node, "when") != NULL, false });
+        references_task(&tree->references,
+                        (RefTask){ STR(""), step.name, 0, scope, node_get(node, "when") != NULL, false });
         return;
     }
-    static const char *const work_only[] = { "input", "args", "timeout", "retries", "retry", "compensation", "poll", "pause_after", "wait_for_signal", NULL };
+    static const char *const work_only[] = { "input",        "args", "timeout",     "retries",         "retry",
+                                             "compensation", "poll", "pause_after", "wait_for_signal", NULL };
     for (const char *const *key = work_only; *key; key++)
         if (node_get(node, *key))
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, node_get(node, *key), "'%s' belongs to a step that does work; this one only holds others", *key);
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, node_get(node, *key),
+                     "'%s' belongs to a step that does work; this one only holds others", *key);
     if (step.kind == STEP_SEQUENCE) {
         collect_list(tree, node_get(node, "sequence"), index, scope);
         return;
     }
     const Node *then_arm = arm_of(node, "then", "thenSteps"), *else_arm = arm_of(node, "else", "elseSteps");
-    if (!then_arm && !else_arm) diagnose(compiler->diagnostics, SEVERITY_ERROR, node, "a choice needs 'then' or 'else'");
+    if (!then_arm && !else_arm)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, node, "a choice needs 'then' or 'else'");
     if (then_arm) collect_list(tree, then_arm, index, references_scope(&tree->references, scope));
     if (else_arm) collect_list(tree, else_arm, index, references_scope(&tree->references, scope));
 }
@@ -97,13 +102,14 @@ static void collect_list(Tree *tree, const Node *steps, uint32_t parent, uint32_
 {
     for (uint32_t i = 0; i < many_count(steps); i++) {
         const Node *node = many_at(steps, i);
-        if (node->kind == NODE_MAP && !node_get(node, "if") && (arm_of(node, "then", "thenSteps") || arm_of(node, "else", "elseSteps")))
+        if (node->kind == NODE_MAP && !node_get(node, "if")
+            && (arm_of(node, "then", "thenSteps") || arm_of(node, "else", "elseSteps")))
             diagnose(tree->compiler->diagnostics, SEVERITY_ERROR, node, "'then' and 'else' belong to a step with 'if'");
         collect_step(tree, node, parent, scope);
     }
 }
 
-/* --- checking -------------------------------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------------------------- */
 
 static void check_steps(Tree *tree)
 {
@@ -126,7 +132,8 @@ static void check_steps(Tree *tree)
     uint32_t ended_in = PLAN_NONE, ended_at = 0;
     for (uint32_t i = 0; i < tree->count; i++) {
         if (ended_at && tree->steps[i].parent == ended_in && tree->steps[i].scope == tree->steps[ended_at - 1].scope)
-            diagnose(tree->compiler->diagnostics, SEVERITY_ERROR, tree->steps[i].node, "this step is never reached: one before it always ends the run");
+            diagnose(tree->compiler->diagnostics, SEVERITY_ERROR, tree->steps[i].node,
+                     "this step is never reached: one before it always ends the run");
         if (!ended_at && tree->steps[i].kind == STEP_TASK && task_always_terminates(tree->steps[i].node)) {
             ended_in = tree->steps[i].parent;
             ended_at = i + 1;
@@ -134,7 +141,7 @@ static void check_steps(Tree *tree)
     }
 }
 
-/* --- lowering ---------------------------------------------------------------------------------------------------------- */
+/* --- lowering --------------------------------------------------------------------------------------------------- */
 
 typedef struct DataEdges {
     Tree *tree;
@@ -157,13 +164,15 @@ static void exits_add(Tree *tree, Exits *exits, Exit exit)
 static void connect(Tree *tree, const Exits *from, uint32_t to)
 {
     for (size_t i = 0; i < from->count; i++)
-        draft_edge(&tree->compiler->draft, from->items[i].step, to, from->items[i].key.len ? EDGE_BRANCH : EDGE_ORDER, from->items[i].key);
+        draft_edge(&tree->compiler->draft, from->items[i].step, to, from->items[i].key.len ? EDGE_BRANCH : EDGE_ORDER,
+                   from->items[i].key);
 }
 
 static void lower_members(Tree *tree, uint32_t index, const ValueList *policies)
 {
     static const char *const kept_out[] = {
-        "name", "run", "log", "intent", "idempotency", "idempotency_key", "retries", "poll", "policies", "sequence", "if", "then", "else", NULL,
+        "name",     "run", "log",  "intent", "idempotency", "idempotency_key", "retries", "poll", "policies",
+        "sequence", "if",  "then", "else",   NULL,
     };
     const TreeStep *step = &tree->steps[index];
     Compiler *compiler = tree->compiler;
@@ -179,7 +188,9 @@ static void lower_members(Tree *tree, uint32_t index, const ValueList *policies)
         if (step->kind == STEP_BRANCH) {
             const Node *condition = node_get(step->node, "if");
             member_list_add(&members, STR("type"), value_string(STR("exclusive")));
-            member_list_add(&members, STR("condition"), value_string(condition->kind == NODE_BOOL ? condition->truth ? STR("true") : STR("false") : str_trim(node_text(condition))));
+            member_list_add(&members, STR("condition"),
+                            value_string(condition->kind == NODE_BOOL ? condition->truth ? STR("true") : STR("false")
+                                                                      : str_trim(node_text(condition))));
         }
     }
     draft_step(&compiler->draft, &members);
@@ -222,7 +233,7 @@ static Exits lower_list(Tree *tree, const Node *steps, Exits before, uint32_t *n
     return before;
 }
 
-/* --- the story ------------------------------------------------------------------------------------------------------------ */
+/* --- the story -------------------------------------------------------------------------------------------------- */
 
 static bool find_task(void *context, Str name, const Node **out_task)
 {
@@ -242,7 +253,8 @@ void step_tree_compile(Compiler *compiler)
     map_init(&tree.names, compiler->scratch, 0);
     header_check(compiler, &tree.references);
     collect_list(&tree, steps, PLAN_NONE, SCOPE_TOP);
-    if (tree.count == 0 && steps->kind == NODE_LIST) diagnose(compiler->diagnostics, SEVERITY_ERROR, steps, "there are no steps");
+    if (tree.count == 0 && steps->kind == NODE_LIST)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, steps, "there are no steps");
     check_steps(&tree);
     uint32_t compensations = 0;
     for (size_t i = 0; i < tree.count; i++) compensations += node_get(tree.steps[i].node, "compensation") != NULL;

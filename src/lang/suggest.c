@@ -29,7 +29,8 @@ static unsigned distance(Str a, Str b)
         for (unsigned j = 1; j <= n; j++) {
             unsigned cost = x[i - 1] != y[j - 1];
             row[j] = least(least(above[j] + 1, row[j - 1] + 1), above[j - 1] + cost);
-            if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1]) row[j] = least(row[j], before[j - 2] + 1);
+            if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
         }
         unsigned *free_row = before;
         before = above;
@@ -48,7 +49,8 @@ Suggestion suggest_begin(Str wanted)
 void suggest_offer(Suggestion *suggestion, Str known)
 {
     if (suggestion->wanted.len > NAME_SIZE_MAX || known.len > NAME_SIZE_MAX) return;
-    size_t longer = known.len > suggestion->wanted.len ? known.len - suggestion->wanted.len : suggestion->wanted.len - known.len;
+    size_t longer =
+        known.len > suggestion->wanted.len ? known.len - suggestion->wanted.len : suggestion->wanted.len - known.len;
     if (longer > suggestion->distance + 4) return;
     unsigned found = distance(suggestion->wanted, known);
     if (found >= suggestion->distance) return;

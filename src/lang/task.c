@@ -6,7 +6,7 @@
 #include "lang/shapes.h"
 #include "value/number.h"
 
-/* --- checks -------------------------------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------------------------- */
 
 static const Node *get_any(const Node *map, const char *key)
 {
@@ -22,7 +22,8 @@ static const Node *lone_or_key(const Node *node, const char *key)
 
 static bool is_word(const Node *node, const char *name, const char *also)
 {
-    return node && node->kind == NODE_TEXT && (str_is_text(node_text(node), name) || str_is_text(node_text(node), also));
+    return node && node->kind == NODE_TEXT
+        && (str_is_text(node_text(node), name) || str_is_text(node_text(node), also));
 }
 
 static int64_t read_ms(const Node *node)
@@ -35,7 +36,9 @@ static int64_t read_ms(const Node *node)
 static int64_t read_int(const Node *node)
 {
     uint64_t number;
-    return node && node->kind == NODE_NUMBER && str_to_u64(node_text(node), &number) && number < INT64_MAX ? (int64_t)number : -1;
+    return node && node->kind == NODE_NUMBER && str_to_u64(node_text(node), &number) && number < INT64_MAX
+             ? (int64_t)number
+             : -1;
 }
 
 static void check_idempotency(Compiler *compiler, const Node *task)
@@ -43,13 +46,16 @@ static void check_idempotency(Compiler *compiler, const Node *task)
     const Node *idempotency = get_any(task, "idempotency");
     const Node *strategy = lone_or_key(idempotency, "strategy");
     if (is_word(strategy, "effect-recorded", "") && !get_any(task, "compensation")) {
-        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, strategy, "an effect-recorded task needs a compensating action");
+        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, strategy,
+                                          "an effect-recorded task needs a compensating action");
         diagnostic_help(compiler->diagnostics, diagnostic, "add what undoes it: compensation: <runner>");
     }
     if (get_any(task, "idempotency_key") && get_any(idempotency, "key"))
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(task, "idempotency_key"), "the key is given twice, here and in 'idempotency'");
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(task, "idempotency_key"),
+                 "the key is given twice, here and in 'idempotency'");
     if (get_any(task, "idempotency_key") && is_word(strategy, "replay-safe", ""))
-        diagnose(compiler->diagnostics, SEVERITY_WARNING, get_any(task, "idempotency_key"), "a replay-safe task is never looked up by a key");
+        diagnose(compiler->diagnostics, SEVERITY_WARNING, get_any(task, "idempotency_key"),
+                 "a replay-safe task is never looked up by a key");
 }
 
 static void check_retries(Compiler *compiler, const Node *task)
@@ -58,10 +64,12 @@ static void check_retries(Compiler *compiler, const Node *task)
     if (!retries) retries = get_map(task, "retry");
     int64_t attempts = read_int(get_any(retries, "attempts")), most = read_int(get_any(retries, "attempts_max"));
     if (most >= 0 && most < attempts)
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "attempts_max"), "attempts_max is below attempts (%" PRId64 ")", attempts);
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "attempts_max"),
+                 "attempts_max is below attempts (%" PRId64 ")", attempts);
     int64_t delay = read_ms(get_any(retries, "delay")), longest = read_ms(get_any(retries, "max_delay"));
     if (delay >= 0 && longest >= 0 && longest < delay)
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "max_delay"), "max_delay is shorter than delay");
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "max_delay"),
+                 "max_delay is shorter than delay");
 }
 
 static void check_poll(Compiler *compiler, const Node *task)
@@ -71,14 +79,19 @@ static void check_poll(Compiler *compiler, const Node *task)
     static const char *const keys[] = { "on_timeout", "on_abort" };
     for (unsigned i = 0; i < 2; i++) {
         const Node *action = get_any(poll, keys[i]);
-        if (!is_word(action, "ContinueWithDefault", "continue_with_default") || get_any(poll, "default_output")) continue;
-        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, action, "continue_with_default needs a default output");
+        if (!is_word(action, "ContinueWithDefault", "continue_with_default") || get_any(poll, "default_output"))
+            continue;
+        Diagnostic *diagnostic =
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, action, "continue_with_default needs a default output");
         diagnostic_help(compiler->diagnostics, diagnostic, "add default_output: { ... } to the poll");
     }
     int64_t interval = read_ms(get_any(poll, "interval")), duration = read_ms(get_any(poll, "max_duration"));
-    if (interval == 0) diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(poll, "interval"), "the interval must be longer than nothing");
+    if (interval == 0)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(poll, "interval"),
+                 "the interval must be longer than nothing");
     if (interval > 0 && duration >= 0 && duration < interval)
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(poll, "max_duration"), "max_duration is shorter than one interval");
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(poll, "max_duration"),
+                 "max_duration is shorter than one interval");
 }
 
 static bool schema_demands_payload(const Node *schema)
@@ -95,12 +108,15 @@ static void check_pause(Compiler *compiler, const Node *task)
     if (!pause) return;
     const Node *action = get_any(pause, "on_timeout"), *schema = get_any(pause, "payload_schema");
     check_schema_name(compiler, schema);
-    if (is_word(action, "AutoApprove", "auto_approve") && schema_demands_payload(schema) && !get_any(pause, "default_payload")) {
-        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, action, "auto_approve needs a default payload, since the schema demands one");
+    if (is_word(action, "AutoApprove", "auto_approve") && schema_demands_payload(schema)
+        && !get_any(pause, "default_payload")) {
+        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, action,
+                                          "auto_approve needs a default payload, since the schema demands one");
         diagnostic_help(compiler->diagnostics, diagnostic, "add default_payload: { ... } to the pause");
     }
     if (action && !get_any(pause, "timeout"))
-        diagnose(compiler->diagnostics, SEVERITY_WARNING, action, "without 'timeout' the trigger is awaited for ever, and this never happens");
+        diagnose(compiler->diagnostics, SEVERITY_WARNING, action,
+                 "without 'timeout' the trigger is awaited for ever, and this never happens");
 }
 
 void task_check(Compiler *compiler, const Node *task)
@@ -117,7 +133,8 @@ void task_check(Compiler *compiler, const Node *task)
     check_poll(compiler, task);
     check_pause(compiler, task);
     const Node *when = get_any(task, "when");
-    if (when && when->kind == NODE_BOOL && !when->truth) diagnose(compiler->diagnostics, SEVERITY_WARNING, when, "this task never runs");
+    if (when && when->kind == NODE_BOOL && !when->truth)
+        diagnose(compiler->diagnostics, SEVERITY_WARNING, when, "this task never runs");
 }
 
 bool task_always_terminates(const Node *task)
@@ -126,7 +143,7 @@ bool task_always_terminates(const Node *task)
     return condition && condition_is_always(condition);
 }
 
-/* --- references ------------------------------------------------------------------------------------------------------ */
+/* --- references ------------------------------------------------------------------------------------------------- */
 
 void task_references(References *references, const Place *place, const Node *task)
 {
@@ -157,11 +174,12 @@ void task_producers(References *references, const Node *task, ProducerVisit visi
 {
     static const char *const values[] = { "log", "idempotency_key", "idempotency", "input", "args", NULL };
     producers_of_condition(references, get_any(task, "when"), visit, context);
-    for (const char *const *key = values; *key; key++) producers_of_value(references, get_any(task, *key), visit, context);
+    for (const char *const *key = values; *key; key++)
+        producers_of_value(references, get_any(task, *key), visit, context);
     producers_of_condition(references, get_any(get_map(task, "terminate_when"), "condition"), visit, context);
 }
 
-/* --- lowering -------------------------------------------------------------------------------------------------------- */
+/* --- lowering --------------------------------------------------------------------------------------------------- */
 
 /* The strategy, and the key under which the effect is known: declared, or derived from tenant, workflow, run domain, job,
  * task and args when the run is there. */
@@ -199,14 +217,17 @@ static Value lower_poll(Compiler *compiler, const Shape *shape, const Node *task
     MemberList found = { .arena = compiler->arena }, poll = { .arena = compiler->arena };
     shape_add(compiler->arena, &found, shape, task, "poll");
     Value value = found.members[0].value;
-    for (uint32_t i = 0; i < value.count; i++) member_list_add(&poll, value_text(value.members[i].key), value.members[i].value);
+    for (uint32_t i = 0; i < value.count; i++)
+        member_list_add(&poll, value_text(value.members[i].key), value.members[i].value);
     int64_t interval = value_get_int(value, "interval_ms", 1), duration = value_get_int(value, "max_duration_ms", 0);
     bool is_fixed = str_is(value_get_string(value, "backoff", STR("")), STR("fixed"));
-    if (is_fixed && !value_get_text(value, "max_attempts")) member_list_add(&poll, STR("max_attempts"), value_int(duration / interval));
+    if (is_fixed && !value_get_text(value, "max_attempts"))
+        member_list_add(&poll, STR("max_attempts"), value_int(duration / interval));
     return member_list_object(&poll);
 }
 
-void task_lower(Compiler *compiler, const Shape *shape, const Node *task, const ValueList *inherited, MemberList *members)
+void task_lower(Compiler *compiler, const Shape *shape, const Node *task, const ValueList *inherited,
+                MemberList *members)
 {
     static const char *const without[] = {
         "name", "run", "log", "idempotency", "idempotency_key", "retries", "poll", "policies",

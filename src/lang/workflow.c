@@ -4,7 +4,7 @@
 #include "lang/suggest.h"
 #include "lang/task.h"
 
-/* --- names ------------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------------------------ */
 
 bool workflow_find(const Workflow *workflow, Str id, uint32_t *out_job)
 {
@@ -13,14 +13,16 @@ bool workflow_find(const Workflow *workflow, Str id, uint32_t *out_job)
 
 void workflow_edge(Workflow *workflow, uint32_t from, uint32_t to)
 {
-    workflow->edges = arena_grow(workflow->compiler->scratch, workflow->edges, sizeof *workflow->edges, workflow->edge_count, &workflow->edge_capacity);
+    workflow->edges = arena_grow(workflow->compiler->scratch, workflow->edges, sizeof *workflow->edges,
+                                 workflow->edge_count, &workflow->edge_capacity);
     workflow->edges[workflow->edge_count++] = (GraphEdge){ from, to };
 }
 
 Diagnostic *refuse_job(Workflow *workflow, const Node *name, const char *what)
 {
     Diagnostics *diagnostics = workflow->compiler->diagnostics;
-    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, name, "%s names the job '%.*s', which does not exist", what, STR_ARG(node_text(name)));
+    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, name,
+                                      "%s names the job '%.*s', which does not exist", what, STR_ARG(node_text(name)));
     if (!may_suggest(workflow->compiler)) return diagnostic;
     Suggestion suggestion = suggest_begin(node_text(name));
     for (uint32_t i = 0; i < workflow->job_count; i++) suggest_offer(&suggestion, workflow->jobs[i].id);
@@ -52,8 +54,9 @@ static void collect_tasks(Workflow *workflow, uint32_t index)
         uint32_t task_index = (uint32_t)references->task_count, twin;
         twin = references_task(references, (RefTask){ job->id, name, index, SCOPE_TOP, may_skip, job_may_skip });
         if (twin != task_index && references->tasks[twin].job_index == index)
-            diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, get_text(task, "name") ? get_text(task, "name") : task,
-                     "the job '%.*s' has two tasks '%.*s'", STR_ARG(job->id), STR_ARG(name));
+            diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR,
+                     get_text(task, "name") ? get_text(task, "name") : task, "the job '%.*s' has two tasks '%.*s'",
+                     STR_ARG(job->id), STR_ARG(name));
     }
 }
 
@@ -65,13 +68,17 @@ static void collect_jobs(Workflow *workflow, const Node *jobs)
     for (uint32_t i = 0; i < jobs->count; i++) {
         const Node *node = node_value(jobs, i);
         Job *job = &workflow->jobs[i];
-        *job = (Job){ .id = node_text(node_key(jobs, i)), .key = node_key(jobs, i), .node = node->kind == NODE_MAP ? node : &nothing,
-                      .branch_of = JOB_NONE, .converge = JOB_NONE };
+        *job = (Job){ .id = node_text(node_key(jobs, i)),
+                      .key = node_key(jobs, i),
+                      .node = node->kind == NODE_MAP ? node : &nothing,
+                      .branch_of = JOB_NONE,
+                      .converge = JOB_NONE };
         job->tasks = get_list(job->node, "tasks");
         job->branch = get_map(job->node, "branch");
         map_add(&workflow->references.jobs, job->id, i, NULL);
         if (node->kind == NODE_MAP && !node_get(node, "tasks") && !node_get(node, "branch")) {
-            Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key, "the job '%.*s' has nothing to do", STR_ARG(job->id));
+            Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
+                                              "the job '%.*s' has nothing to do", STR_ARG(job->id));
             diagnostic_help(workflow->compiler->diagnostics, diagnostic, "a job has 'tasks', or a 'branch', or both");
         }
         collect_tasks(workflow, i);
@@ -87,10 +94,12 @@ static void collect_need(Workflow *workflow, uint32_t index, const Node *need)
     if (!workflow_find(workflow, node_text(name), &from)) {
         refuse_job(workflow, name, "'needs'");
     } else if (guard) {
-        workflow->guards = arena_grow(workflow->compiler->scratch, workflow->guards, sizeof *workflow->guards, workflow->guard_count, &workflow->guard_capacity);
+        workflow->guards = arena_grow(workflow->compiler->scratch, workflow->guards, sizeof *workflow->guards,
+                                      workflow->guard_count, &workflow->guard_capacity);
         workflow->guards[workflow->guard_count++] = (Guard){ from, index, guard, name };
     } else if (from == index) {
-        diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, name, "the job '%.*s' needs itself", STR_ARG(node_text(name)));
+        diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, name, "the job '%.*s' needs itself",
+                 STR_ARG(node_text(name)));
     } else {
         workflow_edge(workflow, from, index);
     }
@@ -104,7 +113,7 @@ static void collect_needs(Workflow *workflow)
     }
 }
 
-/* --- the graph ---------------------------------------------------------------------------------------------------------- */
+/* --- the graph -------------------------------------------------------------------------------------------------- */
 
 static void refuse_cycle(void *context, const uint32_t *nodes, uint32_t count)
 {
@@ -120,9 +129,12 @@ static void refuse_cycle(void *context, const uint32_t *nodes, uint32_t count)
         buf_format(&path, "%.*s -> ", STR_ARG(workflow->jobs[nodes[i]].id));
     }
     buf_str(&path, workflow->jobs[nodes[0]].id);
-    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, workflow->jobs[nodes[0]].key, "the jobs form a cycle: %.*s", STR_ARG(buf_peek(&path)));
-    diagnostic_help(diagnostics, diagnostic, "a cycle needs a guard on the edge that closes it: needs: [{ job: %.*s, guard: { when: ..., max_iterations: 3 } }]",
-                    STR_ARG(workflow->jobs[nodes[count - 1]].id));
+    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, workflow->jobs[nodes[0]].key,
+                                      "the jobs form a cycle: %.*s", STR_ARG(buf_peek(&path)));
+    diagnostic_help(
+        diagnostics, diagnostic,
+        "a cycle needs a guard on the edge that closes it: needs: [{ job: %.*s, guard: { when: ..., max_iterations: 3 } }]",
+        STR_ARG(workflow->jobs[nodes[count - 1]].id));
     buf_deinit(&path);
 }
 
@@ -133,8 +145,10 @@ static void check_guards(Workflow *workflow)
         const Guard *guard = &workflow->guards[i];
         guards[i] = (GraphEdge){ guard->from, guard->to };
         if (guard->from == guard->to || graph_reaches(&workflow->graph, guard->to, guard->from)) continue;
-        Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, guard->at, "this guard closes no cycle: '%.*s' does not come after '%.*s'",
-                                          STR_ARG(workflow->jobs[guard->from].id), STR_ARG(workflow->jobs[guard->to].id));
+        Diagnostic *diagnostic =
+            diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, guard->at,
+                     "this guard closes no cycle: '%.*s' does not come after '%.*s'",
+                     STR_ARG(workflow->jobs[guard->from].id), STR_ARG(workflow->jobs[guard->to].id));
         diagnostic_help(workflow->compiler->diagnostics, diagnostic, "without a guard it is a plain need");
     }
     workflow->references.guards = guards;
@@ -147,7 +161,9 @@ static bool job_always_terminates(Workflow *workflow, const Job *job)
     bool ends = false;
     for (uint32_t i = 0; job->tasks && i < job->tasks->count; i++) {
         const Node *task = &job->tasks->items[i];
-        if (ends) diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, task, "this task is never reached: one before it always ends the run");
+        if (ends)
+            diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, task,
+                     "this task is never reached: one before it always ends the run");
         ends = ends || task_always_terminates(task);
     }
     return ends || task_always_terminates(job->node);
@@ -162,7 +178,8 @@ static void check_reachable(Workflow *workflow)
         uint32_t index = graph->order[i];
         const Job *job = &workflow->jobs[index];
         if (ended_by[index])
-            diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key, "the job '%.*s' is never reached: '%.*s' always ends the run", STR_ARG(job->id),
+            diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
+                     "the job '%.*s' is never reached: '%.*s' always ends the run", STR_ARG(job->id),
                      STR_ARG(workflow->jobs[ended_by[index] - 1].id));
         else if (!job_always_terminates(workflow, job))
             continue;
@@ -171,14 +188,18 @@ static void check_reachable(Workflow *workflow)
     }
 }
 
-/* --- checks of jobs ------------------------------------------------------------------------------------------------------ */
+/* --- checks of jobs --------------------------------------------------------------------------------------------- */
 
 static void check_job(Workflow *workflow, uint32_t index)
 {
     Job *job = &workflow->jobs[index];
     References *references = &workflow->references;
     const Node *optional = node_get(job->node, "optional_outputs");
-    Place place = { .job = index, .task_limit = job->task_first, .scope = job->scope, .optional = { NULL, optional }, .roots = ROOTS_BEFORE };
+    Place place = { .job = index,
+                    .task_limit = job->task_first,
+                    .scope = job->scope,
+                    .optional = { NULL, optional },
+                    .roots = ROOTS_BEFORE };
     check_policies(workflow->compiler, job->node);
     reference_condition(references, &place, node_get(job->node, "when"));
     for (uint32_t i = 0; i < job->task_count; i++) {
@@ -200,13 +221,17 @@ static void check_guard_conditions(Workflow *workflow)
     for (size_t i = 0; i < workflow->guard_count; i++) {
         const Guard *guard = &workflow->guards[i];
         const Job *tail = &workflow->jobs[guard->from];
-        Place place = { .job = guard->from, .task_limit = tail->task_first + tail->task_count, .scope = tail->scope, .after_guard = true,
-                        .roots = ROOTS_BEFORE, .optional = { NULL, node_get(workflow->jobs[guard->to].node, "optional_outputs") } };
+        Place place = { .job = guard->from,
+                        .task_limit = tail->task_first + tail->task_count,
+                        .scope = tail->scope,
+                        .after_guard = true,
+                        .roots = ROOTS_BEFORE,
+                        .optional = { NULL, node_get(workflow->jobs[guard->to].node, "optional_outputs") } };
         reference_condition(&workflow->references, &place, node_get(guard->node, "when"));
     }
 }
 
-/* --- lowering ------------------------------------------------------------------------------------------------------------- */
+/* --- lowering --------------------------------------------------------------------------------------------------- */
 
 typedef struct DataEdges {
     Workflow *workflow;
@@ -236,7 +261,8 @@ static void lower_task(Workflow *workflow, uint32_t job_index, uint32_t task_ind
     Compiler *compiler = workflow->compiler;
     Str name = workflow->references.tasks[job->task_first + task_index].task;
     MemberList members = { .arena = compiler->arena };
-    member_list_add(&members, STR("id"), value_string(arena_format(compiler->arena, "%.*s.%.*s", STR_ARG(job->id), STR_ARG(name))));
+    member_list_add(&members, STR("id"),
+                    value_string(arena_format(compiler->arena, "%.*s.%.*s", STR_ARG(job->id), STR_ARG(name))));
     member_list_add(&members, STR("name"), value_string(name));
     member_list_add(&members, STR("kind"), value_string(STR("task")));
     member_list_add(&members, STR("job"), value_int(job_index));
@@ -262,7 +288,8 @@ static void lower_branch(Workflow *workflow, uint32_t job_index)
     member_list_add(&members, STR("job"), value_int(job_index));
     shape_add_all(compiler->arena, &members, &shape_branch, job->branch, without);
     member_list_add(&members, STR("cases"), value_list_array(&keys));
-    if (job->converge != JOB_NONE) member_list_add(&members, STR("converge"), value_int(workflow->jobs[job->converge].step_first));
+    if (job->converge != JOB_NONE)
+        member_list_add(&members, STR("converge"), value_int(workflow->jobs[job->converge].step_first));
     uint32_t step = draft_step(&compiler->draft, &members);
     if (job->task_count) draft_edge(&compiler->draft, step - 1, step, EDGE_ORDER, STR(""));
     DataEdges edges = { workflow, job_index, step };
@@ -299,7 +326,8 @@ static void lower_needs(Workflow *workflow)
         const Job *from = &workflow->jobs[workflow->edges[i].from], *to = &workflow->jobs[workflow->edges[i].to];
         bool is_case = to->branch_of == workflow->edges[i].from || from->converge == workflow->edges[i].to;
         if (is_case && from->branch) continue;          /* branch_lower() has written it */
-        draft_edge(&workflow->compiler->draft, from->step_first + from->step_count - 1, to->step_first, EDGE_ORDER, STR(""));
+        draft_edge(&workflow->compiler->draft, from->step_first + from->step_count - 1, to->step_first, EDGE_ORDER,
+                   STR(""));
     }
 }
 
@@ -333,7 +361,7 @@ static void lower(Workflow *workflow)
     lower_loops(workflow);
 }
 
-/* --- the story --------------------------------------------------------------------------------------------------------------- */
+/* --- the story -------------------------------------------------------------------------------------------------- */
 
 static bool has_job(void *context, Str name)
 {

@@ -1,5 +1,7 @@
 #include "lang/yaml_write.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 #define SIMPLE_KEY_SIZE_MAX 128u        /* readers give up on longer ones (1024 characters, escapes counted) */
@@ -38,9 +40,7 @@ static bool is_plain(Str text)
         size_t size = utf8_decode(str_slice(text, at, text.len), &point);
         if (size == 0 || !is_printable(point)) return false;
         char c = text.ptr[at];
-        bool is_fine = size > 1 || ascii_is_alnum(c) || c == ' ' || c == '_' || c == '-' || c == '.' || c == '/' || c == '@' || c == ',' || c == '(' || c == ')'
-                    || c == '+';
-        if (!is_fine) return false;
+        if (size == 1 && !ascii_is_alnum(c) && !strchr(" _-./@,()+", c)) return false;
         at += size;
     }
     return true;

@@ -13,7 +13,9 @@
 
 static Status refuse(Error *err, int reason, const char *path)
 {
-    Status status = reason == ENOENT || reason == ENOTDIR ? ERR_NOT_FOUND : reason == EACCES || reason == EPERM ? ERR_DENIED : ERR_UNAVAILABLE;
+    Status status = reason == ENOENT || reason == ENOTDIR ? ERR_NOT_FOUND
+                  : reason == EACCES || reason == EPERM   ? ERR_DENIED
+                                                          : ERR_UNAVAILABLE;
     char text[128];
     return error_set(err, status, "%s: %s", path, strerror_r(reason, text, sizeof text));
 }
@@ -46,7 +48,8 @@ Status file_read(Arena *arena, const char *path, size_t size_max, Str *out_text,
     Buf buf;
     buf_init(&buf, size_max);
     Status status = OK;
-    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) status = error_set(err, ERR_INVALID, "%s: is a directory", path);
+    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
+        status = error_set(err, ERR_INVALID, "%s: is a directory", path);
     else if (S_ISREG(info.st_mode) && (uint64_t)info.st_size > size_max) status = too_large(err, path, size_max);
     if (!status) status = read_all(fd, path, size_max, &buf, err);
     if (!status) *out_text = arena_copy(arena, buf_peek(&buf));

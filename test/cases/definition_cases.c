@@ -21,7 +21,8 @@ static void load_catalog(Catalog *catalog, Arena *arena)
     Str text = arena_copy(arena, test_read_file(test_source_path("examples/runners.yaml")));
     catalog_init(catalog, arena);
     diagnostics_init(&diagnostics, arena, STR("runners.yaml"), text);
-    if (EXPECT_OK(node_read(arena, text, TEXT_YAML, &root, &err), &err)) catalog_add_config(catalog, &diagnostics, root);
+    if (EXPECT_OK(node_read(arena, text, TEXT_YAML, &root, &err), &err))
+        catalog_add_config(catalog, &diagnostics, root);
     EXPECT_INT(diagnostics.error_count, 0);
 }
 
@@ -60,8 +61,9 @@ static void check_diagnostics(const Diagnostics *diagnostics, Severity severity,
         bool matches = is_wanted && str_starts(wanted, str_of(place))
                     && (str_has(got->message, str_trim(str_slice(wanted, strlen(place), wanted.len)))
                         || str_has(got->help, str_trim(str_slice(wanted, strlen(place), wanted.len))));
-        test_expect(matches, DIRECTORY, (int)got->line, "got  %s %.*s [%.*s]\n    want %.*s", place, STR_ARG(got->message), STR_ARG(got->help),
-                    is_wanted ? (int)wanted.len : 7, is_wanted ? wanted.ptr : "nothing");
+        test_expect(matches, DIRECTORY, (int)got->line, "got  %s %.*s [%.*s]\n    want %.*s", place,
+                    STR_ARG(got->message), STR_ARG(got->help), is_wanted ? (int)wanted.len : 7,
+                    is_wanted ? wanted.ptr : "nothing");
         seen++;
     }
     while (next_line(diagnostics->text, mark, &at, &wanted))
@@ -91,13 +93,14 @@ static void check_plan(const Compiled *compiled, Arena *arena)
         const Value *found = compiled->is_valid ? follow(&compiled->plan.document, pointer) : NULL;
         buf_init(&got, 1u << 20);
         if (found) EXPECT_OK(json_print(&got, *found, JSON_COMPACT, &err), &err);
-        test_expect(found && value_equals(*found, want), DIRECTORY, 0, "%.*s\n    got  %.*s\n    want %.*s", STR_ARG(pointer), STR_ARG(buf_peek(&got)),
-                    STR_ARG(json));
+        test_expect(found && value_equals(*found, want), DIRECTORY, 0, "%.*s\n    got  %.*s\n    want %.*s",
+                    STR_ARG(pointer), STR_ARG(buf_peek(&got)), STR_ARG(json));
         buf_deinit(&got);
     }
     at = 0;
     while (next_line(compiled->diagnostics.text, "#-", &at, &line))
-        test_expect(compiled->is_valid && !follow(&compiled->plan.document, line), DIRECTORY, 0, "%.*s should not be there", STR_ARG(line));
+        test_expect(compiled->is_valid && !follow(&compiled->plan.document, line), DIRECTORY, 0,
+                    "%.*s should not be there", STR_ARG(line));
 }
 
 static void run_case(void)
@@ -110,7 +113,9 @@ static void run_case(void)
     arena_init(&arena, SIZE_MAX);
     load_catalog(&catalog, &arena);
     Str text = arena_copy(&arena, test_read_file(test_source_path(relative)));
-    CompileOptions options = { .file = str_of(relative), .format = text_format_of(str_of(relative)), .catalog = &catalog };
+    CompileOptions options = { .file = str_of(relative),
+                               .format = text_format_of(str_of(relative)),
+                               .catalog = &catalog };
     compile(&arena, text, &options, &first);
     check_diagnostics(&first.diagnostics, SEVERITY_ERROR, "#!");
     check_diagnostics(&first.diagnostics, SEVERITY_WARNING, "#?");

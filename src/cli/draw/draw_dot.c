@@ -26,8 +26,8 @@ static void dot_begin(Buf *out, Str title, Str summary)
     buf_text(out, "digraph \"");
     put_escaped(out, title);
     buf_text(out, "\" {\n"
-                  "    graph [rankdir=TB, nodesep=0.35, ranksep=0.45, fontname=\"Helvetica\", fontsize=12,\n"
-                  "           labelloc=t, label=\"");
+                  "    graph [rankdir=TB, newrank=true, nodesep=0.35, ranksep=0.45,\n"
+                  "           fontname=\"Helvetica\", fontsize=12, labelloc=t, label=\"");
     put_escaped(out, title);
     buf_text(out, "\\n");
     put_escaped(out, summary);
@@ -81,12 +81,15 @@ static void dot_node(Buf *out, const SyntaxNode *node)
 static const char *const dot_lines[LINE_COUNT] = {
     [LINE_FLOW] = "",
     [LINE_DATA] = "style=dotted, constraint=false",
-    [LINE_LOOP] = "style=dashed, color=\"#7a3fb0\", fontcolor=\"#7a3fb0\", constraint=false",
+    [LINE_LOOP] = "style=dashed, color=\"#7a3fb0\", fontcolor=\"#7a3fb0\", dir=back",
 };
 
+/* A loop is laid from its head to its tail, with its arrow turned round: Graphviz may fail on cycles through groups. */
 static void dot_edge(Buf *out, const SyntaxEdge *edge)
 {
-    buf_format(out, "    s%" PRIu32 " -> s%" PRIu32, edge->from, edge->to);
+    bool is_loop = edge->kind == LINE_LOOP;
+    uint32_t from = is_loop ? edge->to : edge->from, to = is_loop ? edge->from : edge->to;
+    buf_format(out, "    s%" PRIu32 " -> s%" PRIu32, from, to);
     if (edge->label.len || edge->kind != LINE_FLOW) {
         buf_text(out, " [label=\"");
         put_escaped(out, edge->label);

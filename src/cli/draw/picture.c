@@ -96,7 +96,8 @@ uint32_t picture_step_marks(const Plan *plan, const PlanStep *step)
     return mark_set(step->settings, step->job == PLAN_NONE ? plan->document : plan->jobs[step->job].settings);
 }
 
-bool picture_is_framed(const Plan *plan, const PlanJob *job)
+/* A job of one branch, or of one task that bears its name, needs no frame around it. */
+static bool is_framed(const Plan *plan, const PlanJob *job)
 {
     const PlanStep *first = &plan->steps[job->step_first];
     return job->step_count > 1 || (first->kind != STEP_BRANCH && !str_is(first->name, job->id));
@@ -109,7 +110,7 @@ static void make_job_node(PictureNode *node, const Plan *plan, const PlanJob *jo
         .kind = NODE_JOB, .title = job->id, .step_first = job->step_first, .step_count = job->step_count,
         .marks = mark_set(job->settings, plan->document),
     };
-    if (picture_is_framed(plan, job)) return;
+    if (is_framed(plan, job)) return;
     node->kind = first->kind == STEP_BRANCH ? NODE_BRANCH : NODE_STEP;
     node->marks |= picture_step_marks(plan, first);
 }

@@ -85,9 +85,6 @@ typedef struct PictureGraph {
 
 PictureGraph picture_graph(const Picture *picture, bool ascii, Arena *arena);
 
-/* A job that has a frame around its steps: all but those of one branch, or of one task that bears the job's name. */
-bool picture_is_framed(const Plan *plan, const PlanJob *job);
-
 /* The marks of a step, beyond those of the job or the plan that holds it. */
 uint32_t picture_step_marks(const Plan *plan, const PlanStep *step);
 /* Who does a task, what an artifact is made by, what a branch asks; clean, and empty where the name says it. */

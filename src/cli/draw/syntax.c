@@ -1,7 +1,6 @@
 #include "cli/draw/syntax.h"
 
 #include "cli/draw/label.h"
-#include "cli/draw/mark.h"
 #include "cli/draw/picture.h"
 #include "cli/draw/reduce.h"
 #include "cli/draw/tree.h"
@@ -37,41 +36,42 @@ static const SyntaxShape shapes[STEP_KIND_COUNT] = {
     [STEP_ARTIFACT] = SHAPE_ARTIFACT,
 };
 
-/* Writes one step, with further marks of what it alone stands for. */
-static uint32_t write_step(const Writer *writer, uint32_t index, uint32_t depth, uint32_t marks)
+static void write_step(const Writer *writer, uint32_t index, uint32_t depth, Str name, uint32_t marks)
 {
     const PlanStep *step = &writer->drawing->plan->steps[index];
     SyntaxNode node = {
         .step = index,
         .depth = depth,
-        .name = clean(writer, step->name),
+        .name = clean(writer, name),
         .detail = picture_detail(step, /* ascii= */ false, writer->drawing->arena),
-        .marks = marks | picture_step_marks(writer->drawing->plan, step),
+        .marks = marks,
         .shape = shapes[step->kind],
     };
     writer->syntax->node(writer->drawing->out, &node);
-    return node.marks;
 }
 
 /* --- jobs -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t write_jobs(const Writer *writer)
 {
-    const Plan *plan = writer->drawing->plan;
-    uint32_t marks = 0;
-    for (uint32_t i = 0; i < plan->step_count;) {
-        const PlanJob *job = plan->steps[i].job == PLAN_NONE ? NULL : &plan->jobs[plan->steps[i].job];
-        uint32_t end = job ? i + job->step_count : i + 1, job_marks = job ? mark_set(job->settings, plan->document) : 0;
-        bool is_framed = job && picture_is_framed(plan, job);
-        marks |= job_marks;
-        if (is_framed) {
-            SyntaxGroup group = { .index = plan->steps[i].job, .name = clean(writer, job->id), .marks = job_marks };
-            writer->syntax->open(writer->drawing->out, &group);
+    const Drawing *drawing = writer->drawing;
+    Picture picture;
+    picture_build(&picture, drawing->plan, drawing->arena);
+    for (uint32_t i = 0; i < picture.node_count; i++) {
+        const PictureNode *node = &picture.nodes[i];
+        if (node->kind != NODE_JOB) {
+            write_step(writer, node->step_first, 0, node->title, node->marks);
+            continue;
         }
-        for (; i < end; i++) marks |= write_step(writer, i, is_framed, is_framed ? 0 : job_marks);
-        if (is_framed) writer->syntax->close(writer->drawing->out, 0);
+        SyntaxGroup group = { .index = i, .name = clean(writer, node->title), .marks = node->marks };
+        writer->syntax->open(drawing->out, &group);
+        for (uint32_t step = node->step_first; step < node->step_first + node->step_count; step++) {
+            const PlanStep *task = &drawing->plan->steps[step];
+            write_step(writer, step, 1, task->name, picture_step_marks(drawing->plan, task));
+        }
+        writer->syntax->close(drawing->out, 0);
     }
-    return marks;
+    return picture.marks;
 }
 
 /* --- trees ------------------------------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static uint32_t write_tree(const Writer *writer)
         if (node->step == PLAN_NONE) continue;
         const PlanStep *step = &drawing->plan->steps[node->step];
         if (node->child_count == 0 || step->kind == STEP_BRANCH) {
-            write_step(writer, node->step, open_count, 0);
+            write_step(writer, node->step, open_count, step->name, picture_step_marks(drawing->plan, step));
             continue;
         }
         SyntaxGroup group = {

@@ -1,8 +1,9 @@
 /* syntax.h - a plan as statements of a language for graphs: the walk that Mermaid and Graphviz share.
  *
  * Those programs lay the picture out themselves, so they are told every step and every edge as the plan has them: jobs
- * and sequences are groups, steps are nodes, and nothing is merged or left out. What a statement looks like is the
- * language's own, as a table of functions; all text reaches it clean and unescaped.
+ * and sequences are groups, steps are nodes, and nothing is merged or left out. (Jobs that picture.h cannot show as
+ * boxes are no groups here either: Graphviz fails on groups that need each other by turns.) What a statement looks like
+ * is the language's own, as a table of functions; all text reaches it clean and unescaped.
  *
  * Owns:   nothing.     Fails: never; the caller looks at the buffer.
  * Bounds: linear in the plan, beside those of reduce.h.     Thread: pure, any.
@@ -26,7 +27,7 @@ typedef struct SyntaxNode {
 } SyntaxNode;
 
 typedef struct SyntaxGroup {
-    uint32_t index, depth;              /* index: of the job, or of the step that is a sequence */
+    uint32_t index, depth;              /* index: no two groups have the same */
     Str name;
     uint32_t marks;
 } SyntaxGroup;
