@@ -14,6 +14,17 @@ static void print_help(void (*print)(Buf *), FILE *file)
     buf_deinit(&out);
 }
 
+/* A command that has commands, without one of them. */
+static ExitCode lack_command(const Command *command)
+{
+    Buf out;
+    buf_init(&out, 1u << 20);
+    command_help(command, &out);
+    print_err(&out);
+    buf_deinit(&out);
+    return EXIT_CODE_USAGE;
+}
+
 static ExitCode run_command(const Command *command, int argc, char **argv)
 {
     static Args args;               /* large: operands of a whole shell pattern */
@@ -29,6 +40,8 @@ static ExitCode run_command(const Command *command, int argc, char **argv)
             print_out(&out);
             buf_deinit(&out);
             code = EXIT_CODE_OK;
+        } else if (!command->run) {
+            code = lack_command(command);
         } else {
             code = command->run(&args);
         }
@@ -57,10 +70,14 @@ int main(int argc, char **argv)
         return (int)finish_output(EXIT_CODE_OK);
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) verb = "version";
-    const Command *command = command_find(str_of(verb));
-    if (!command) {
-        char *as_help[] = { argv[1] };
-        return (int)run_command(&command_help_verb, 1, as_help);
+    int used = 2;
+    const Command *command = command_find(commands, str_of(verb));
+    const Command *const *inner = command ? command->commands : NULL;
+    if (inner && argc > 2 && argv[2][0] != '-') {
+        command = command_find(inner, str_of(argv[2]));
+        used = 3;
     }
-    return (int)finish_output(run_command(command, argc - 2, argv + 2));
+    /* What does not exist is refused by the command that lists what does. */
+    if (!command) return (int)run_command(&command_help_verb, used - 1, argv + 1);
+    return (int)finish_output(run_command(command, argc - used, argv + used));
 }

@@ -37,6 +37,6 @@ bool    civil_is_leap(int64_t year);
 
 /* Division that rounds down, and what is left, never negative. */
 static inline int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-static inline int64_t floor_rem(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+static inline int64_t floor_rem(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
 #endif

@@ -3,7 +3,13 @@
 
 TEST(days_and_dates_agree_with_known_ones, "")
 {
-    static const struct { const char *name; int64_t year; int32_t month, day; int64_t days; int32_t weekday, year_day; } cases[] = {
+    static const struct {
+        const char *name;
+        int64_t year;
+        int32_t month, day;
+        int64_t days;
+        int32_t weekday, year_day;
+    } cases[] = {
         { "the epoch",                    1970, 1, 1, 0, 4, 1 },
         { "the day before",               1969, 12, 31, -1, 3, 365 },
         { "a leap day",                   2020, 2, 29, 18321, 6, 60 },
@@ -32,8 +38,8 @@ TEST(every_day_of_a_thousand_years_comes_back, "")
         CivilDate date = civil_date(days);
         REQUIRE(civil_days(date.year, date.month, date.day) == days);
         REQUIRE(date.day >= 1 && date.day <= civil_month_days(date.year, date.month));
-        bool follows = date.day == before.day + 1 ? date.month == before.month
-                                                  : date.day == 1 && before.day == civil_month_days(before.year, before.month);
+        bool was_last = before.day == civil_month_days(before.year, before.month);
+        bool follows = was_last ? date.day == 1 : date.day == before.day + 1 && date.month == before.month;
         REQUIRE(follows);
         before = date;
     }

@@ -53,7 +53,13 @@
 #define REGO_REGISTER_COUNT_MAX (1u << 20)       /* values that one rule holds at a time */
 #define REGO_STEP_COUNT_DEFAULT (UINT64_C(1) << 28)     /* instructions of one evaluation: some seconds */
 #define REGO_EVAL_SIZE_DEFAULT  (256u << 20)     /* memory of one evaluation */
-#define REGO_CALL_DEPTH_MAX     4096u            /* rules and nested bodies inside one another: 2 MB of the thread's stack */
+#define REGO_HEIGHT_MAX         2048u            /* containers that rules put around one another: recursion over values */
+#define REGO_ARG_COUNT_MAX      32u              /* of a function */
+#define REGO_NOTE_SIZE_MAX      (64u * 1024)     /* one print(...) or trace(...) */
+#define REGO_MEMO_COUNT_MAX     (1u << 16)       /* calls of one function that an evaluation remembers */
+#define REGO_CALL_DEPTH_MAX     2048u            /* rules and nested bodies inside one another: 2 MB of the thread's stack */
+#define GLOB_DEPTH_MAX          64u              /* braces inside one another in a glob pattern */
+#define TEMPLATE_DEPTH_MAX      64u              /* actions inside one another, and templates that call templates */
 #define FORMAT_WIDTH_MAX        1000000          /* width or precision of a verb of sprintf */
 
 #define BUILTIN_CACHE_COUNT_MAX 1024u            /* compiled patterns and the like that one thread keeps ... */
@@ -75,6 +81,28 @@
 #define CRYPTO_CERTIFICATE_COUNT_MAX 256u        /* certificates or keys in one text */
 #define TOKEN_NESTING_MAX       8u               /* JSON Web Tokens inside one another */
 
+/* --- JSON Schema in policies -------------------------------------------------------------------------------------- */
+#define DRAFT_NODE_COUNT_MAX    (1u << 16)       /* subschemas of one document, references followed once each */
+#define DRAFT_DEPTH_MAX         512u             /* subschemas inside one another, written or applied */
+
+/* --- GraphQL in policies ------------------------------------------------------------------------------------------ */
+#define GRAPHQL_DEPTH_MAX       256u             /* selections, values and types inside one another in a text */
+#define GRAPHQL_WALK_DEPTH_MAX  2048u            /* the same while checking, fragments followed */
+#define GRAPHQL_NAME_SUGGEST_MAX 128u            /* longer names are not compared for "did you mean" */
+
+/* --- policies at the command line --------------------------------------------------------------------------------- */
+#define TAR_SIZE_MAX            (128u << 20)     /* a bundle, compressed and unfolded */
+#define TAR_FILE_COUNT_MAX      (1u << 16)       /* files of one */
+#define TAR_NAME_SIZE_MAX       4096u            /* the name of one, directories included */
+#define POLICY_FILE_COUNT_MAX   (1u << 16)       /* modules and data files that one command loads ... */
+#define POLICY_SIZE_MAX         (1u << 30)       /* ... and their bytes together */
+#define DIRECTORY_DEPTH_MAX     64u              /* directories inside one another: a link to a parent ends somewhere */
+#define ZONE_SIZE_MAX           (256u * 1024)    /* one file of the time zone database; the largest has 4 KB */
+#define ZONE_COUNT_MAX          1024u            /* zones that a process keeps; the database has about 600 names */
+#define DIFF_CELL_COUNT_MAX     (1u << 24)       /* pairs of lines compared to show what a formatter changes: 64 MB */
+#define BENCH_COUNT_MAX         (1u << 26)       /* evaluations whose times one benchmark keeps: 512 MB */
+#define BENCH_THREAD_COUNT_MAX  256u
+
 /* --- definitions ------------------------------------------------------------------------------------------------- */
 #define DEFINITION_SIZE_MAX     (64u << 20)      /* one file: a 100,000-step workflow is about 15 MB of YAML */
 #define DEFINITION_DEPTH_MAX    128u             /* nesting of one file; a step tree uses two levels a step */
@@ -89,6 +117,7 @@
 #define PLAN_SIZE_MAX           (512u << 20)     /* a plan in its stored form */
 #define ATTEMPT_COUNT_MAX       1000u            /* tries of one step run */
 #define ITERATION_COUNT_MAX     100000u          /* of one guarded cycle */
+#define GUARD_COUNT_MAX         64u              /* guarded cycles of one workflow: a bit each */
 #define DURATION_MS_MAX         (INT64_C(1000) * 60 * 60 * 24 * 3660)   /* ten years */
 
 /* --- dispatch ---------------------------------------------------------------------------------------------------- */

@@ -241,7 +241,8 @@ typedef struct Turn {
 static int64_t change_at(const ZoneRule *rule, bool to_daylight, int64_t year)
 {
     const ZoneChange *change = to_daylight ? &rule->begin : &rule->end;
-    return change_day(change, year) * CIVIL_DAY_S + change->time_s - (to_daylight ? rule->standard_s : rule->daylight_s);
+    int32_t offset_s = to_daylight ? rule->standard_s : rule->daylight_s;       /* of the wall before the change */
+    return change_day(change, year) * CIVIL_DAY_S + change->time_s - offset_s;
 }
 
 /* The changes of three years surround every instant of the middle one, in whatever order a hemisphere has them. */

@@ -17,8 +17,8 @@
 #include "base/status.h"
 #include "base/str.h"
 
-/* Where zones come from. `read` gives the bytes of "Europe/Berlin", valid as long as the source is; empty where it knows
- * no such zone. It is asked for names that timezone_name_is_valid() accepts. */
+/* Where zones come from. `read` gives the bytes of "Europe/Berlin", valid as long as the source is; empty where it
+ * knows no such zone. It is asked for names that timezone_name_is_valid() accepts. */
 typedef struct ZoneSource {
     Str (*read)(void *owner, Str name);
     void *owner;

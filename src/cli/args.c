@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,17 @@ static bool refuse_word(const Command *command, const Option *option, const char
     return usage_error(command, "there is no value", value, hint.ptr);
 }
 
+bool args_number(const Args *args, const char *option, uint64_t otherwise, uint64_t min, uint64_t max, uint64_t *out_number)
+{
+    const char *value = args_value(args, option);
+    char hint[128];
+    *out_number = otherwise;
+    if (!value) return true;
+    if (str_to_u64(str_of(value), out_number) && *out_number >= min && *out_number <= max) return true;
+    snprintf(hint, sizeof hint, "--%s takes a whole number from %" PRIu64 " to %" PRIu64, option, min, max);
+    return usage_error(args->command, "there is no such number:", value, hint);
+}
+
 /* --- parsing ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Words {
@@ -107,6 +119,8 @@ static bool set_option(Args *args, const Option *option, const char **place, con
     if (!value && words->at + 1 < words->count) value = words->items[++words->at];
     if (!value) return usage_error(args->command, "a value is missing behind the option", option->name, NULL);
     if (!is_word(option, value)) return refuse_word(args->command, option, value);
+    if (args->given_count == ARGS_GIVEN_COUNT_MAX) return usage_error(args->command, "there is one option too many:", option->name, NULL);
+    args->given[args->given_count++] = (ArgsGiven){ option, value };
     *place = value;
     return true;
 }

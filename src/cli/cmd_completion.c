@@ -15,14 +15,26 @@ static void words_of(Buf *out, const Command *command)
 /* Options with a fixed list of values, for every command that has one. */
 static void bash_values(Buf *out)
 {
-    for (const Command *const *command = commands; *command; command++)
-        for (const Option *option = (*command)->options; option && option->name; option++) {
+    const Command *command;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        for (const Option *option = command->options; option && option->name; option++) {
             if (!option->words) continue;
-            buf_format(out, "        %s:--%s) COMPREPLY=($(compgen -W '", (*command)->name, option->name);
+            buf_format(out, "        '%s:--%s') COMPREPLY=($(compgen -W '", command->name, option->name);
             for (const char *const *word = option->words; *word; word++) buf_format(out, "%s ", *word);
             buf_text(out, "' -- \"$current\")); return ;;\n");
         }
     buf_text(out, "        *:--color) COMPREPLY=($(compgen -W 'auto always never' -- \"$current\")); return ;;\n");
+}
+
+/* Behind a command that has commands comes one of them; both words together are the name that options belong to. */
+static void bash_inner(Buf *out)
+{
+    for (const Command *const *command = commands; *command; command++) {
+        if (!(*command)->commands) continue;
+        buf_format(out, "    if [ \"$verb\" = %s ]; then\n        if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W '", (*command)->name);
+        for (const Command *const *inner = (*command)->commands; *inner; inner++) buf_format(out, "%s ", command_word(*inner));
+        buf_text(out, "' -- \"$current\")); return; fi\n        verb=\"$verb ${COMP_WORDS[2]}\"\n    fi\n");
+    }
 }
 
 static void bash(Buf *out)
@@ -34,17 +46,29 @@ static void bash(Buf *out)
         "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" verb=\"${COMP_WORDS[1]}\"\n"
         "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W '");
     for (const Command *const *command = commands; *command; command++) buf_format(out, "%s ", (*command)->name);
-    buf_text(out, "' -- \"$current\")); return\n    fi\n    case \"$verb:$previous\" in\n");
+    buf_text(out, "' -- \"$current\")); return\n    fi\n");
+    bash_inner(out);
+    buf_text(out, "    case \"$verb:$previous\" in\n");
     bash_values(out);
     buf_text(out, "    esac\n    case \"$current\" in -*)\n        case \"$verb\" in\n");
-    for (const Command *const *command = commands; *command; command++) {
-        buf_format(out, "        %s) COMPREPLY=($(compgen -W '", (*command)->name);
-        words_of(out, *command);
+    const Command *command;
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        buf_format(out, "        '%s') COMPREPLY=($(compgen -W '", command->name);
+        words_of(out, command);
         buf_text(out, "' -- \"$current\")) ;;\n");
     }
     buf_text(
         out,
         "        esac; return ;;\n    esac\n    COMPREPLY=($(compgen -f -- \"$current\"))\n}\ncomplete -o filenames -F _maestro maestro\n");
+}
+
+static void zsh_inner(Buf *out, const Command *command)
+{
+    if (!command->commands) return;
+    buf_format(out, "    if [[ \"$verb\" == %s ]]; then\n        verbs=(\n", command->name);
+    for (const Command *const *inner = command->commands; *inner; inner++)
+        buf_format(out, "            '%s:%s'\n", command_word(*inner), (*inner)->summary);
+    buf_text(out, "        )\n        if (( CURRENT == 3 )); then _describe command verbs; return; fi\n        verb=\"$verb $words[3]\"\n    fi\n");
 }
 
 static void zsh(Buf *out)
@@ -55,19 +79,34 @@ static void zsh(Buf *out)
     for (const Command *const *command = commands; *command; command++)
         buf_format(out, "        '%s:%s'\n", (*command)->name, (*command)->summary);
     buf_text(out,
-             "    )\n    if (( CURRENT == 2 )); then _describe command verbs; return; fi\n    case \"$words[2]\" in\n");
-    for (const Command *const *command = commands; *command; command++) {
-        buf_format(out, "    %s) [[ \"$PREFIX\" == -* ]] && compadd -- ", (*command)->name);
-        words_of(out, *command);
+             "    )\n    if (( CURRENT == 2 )); then _describe command verbs; return; fi\n    local verb=\"$words[2]\"\n");
+    for (const Command *const *command = commands; *command; command++) zsh_inner(out, *command);
+    buf_text(out, "    case \"$verb\" in\n");
+    const Command *command;
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        buf_format(out, "    '%s') [[ \"$PREFIX\" == -* ]] && compadd -- ", command->name);
+        words_of(out, command);
         buf_text(out, "|| _files ;;\n");
     }
     buf_text(out, "    esac\n}\n_maestro \"$@\"\n");
 }
 
+/* Every word of the command's name was typed. */
+static void fish_condition(Buf *out, const Command *command)
+{
+    buf_text(out, " -n '");
+    for (const char *word = command->name; *word;) {
+        size_t size = strcspn(word, " ");
+        buf_format(out, "%s__fish_seen_subcommand_from %.*s", word == command->name ? "" : "; and ", (int)size, word);
+        word += size + (word[size] == ' ');
+    }
+    buf_char(out, '\'');
+}
+
 static void fish_option(Buf *out, const Command *command, const Option *option)
 {
     buf_text(out, "complete -c maestro");
-    if (command) buf_format(out, " -n '__fish_seen_subcommand_from %s'", command->name);
+    if (command) fish_condition(out, command);
     buf_format(out, " -l %s", option->name);
     if (option->letter) buf_format(out, " -s %c", option->letter);
     if (option->words) {
@@ -87,8 +126,14 @@ static void fish(Buf *out)
         buf_format(out, "complete -c maestro -n __fish_use_subcommand -f -a %s -d \"%s\"\n", (*command)->name,
                    (*command)->summary);
     for (const Command *const *command = commands; *command; command++)
-        for (const Option *option = (*command)->options; option && option->name; option++)
-            fish_option(out, *command, option);
+        for (const Command *const *inner = (*command)->commands; inner && *inner; inner++) {
+            buf_text(out, "complete -c maestro");
+            fish_condition(out, *command);
+            buf_format(out, " -f -a %s -d \"%s\"\n", command_word(*inner), (*inner)->summary);
+        }
+    const Command *command;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        for (const Option *option = command->options; option && option->name; option++) fish_option(out, command, option);
     for (const Option *option = common_options; option->name; option++) fish_option(out, NULL, option);
 }
 

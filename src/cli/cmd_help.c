@@ -62,7 +62,8 @@ static void manual(Buf *out)
              ".TH MAESTRO 1 \"\" \"maestro " MAESTRO_VERSION
              "\" \"User commands\"\n.SH NAME\nmaestro \\- runs workflows durably\n"
              ".SH SYNOPSIS\n\\fBmaestro\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n.SH COMMANDS\n");
-    for (const Command *const *command = commands; *command; command++) roff_command(out, *command);
+    const Command *command;
+    for (size_t i = 0; (command = command_at(i)); i++) roff_command(out, command);
     buf_text(out, ".SH OPTIONS OF EVERY COMMAND\n");
     roff_options(out, common_options);
     buf_text(
@@ -75,21 +76,27 @@ static void manual(Buf *out)
 
 /* --- help ------------------------------------------------------------------------------------------------------- */
 
-static ExitCode refuse_verb(const char *verb)
+/* `owner` is the command whose own command was asked for, or NULL. */
+static ExitCode refuse_verb(const Command *owner, const char *verb)
 {
     Suggestion suggestion = suggest_begin(str_of(verb));
-    for (const Command *const *command = commands; *command; command++)
-        suggest_offer(&suggestion, str_of((*command)->name));
-    fprintf(stderr, "maestro: there is no command '%s'", verb);
-    if (suggestion.best.len) fprintf(stderr, "; did you mean '%.*s'?", STR_ARG(suggestion.best));
-    fprintf(stderr, "\nTry 'maestro help'.\n");
+    for (const Command *const *command = owner ? owner->commands : commands; command && *command; command++)
+        suggest_offer(&suggestion, str_of(command_word(*command)));
+    const char *before = owner ? owner->name : "", *space = owner ? " " : "";
+    fprintf(stderr, "maestro: there is no command '%s%s%s'", before, space, verb);
+    if (suggestion.best.len) fprintf(stderr, "; did you mean '%s%s%.*s'?", before, space, STR_ARG(suggestion.best));
+    fprintf(stderr, "\nTry 'maestro help%s%s'.\n", space, before);
     return EXIT_CODE_USAGE;
 }
 
 static ExitCode run(const Args *args)
 {
-    const Command *command = args->operand_count ? command_find(str_of(args->operands[0])) : NULL;
-    if (args->operand_count && !command) return refuse_verb(args->operands[0]);
+    const Command *command = NULL;
+    for (unsigned i = 0; i < args->operand_count; i++) {
+        const Command *found = command_find(i ? command->commands : commands, str_of(args->operands[i]));
+        if (!found) return refuse_verb(command, args->operands[i]);
+        command = found;
+    }
     Buf out;
     buf_init(&out, 1u << 20);
     if (args_flag(args, "man")) manual(&out);
@@ -101,7 +108,7 @@ static ExitCode run(const Args *args)
 }
 
 const Command command_help_verb = {
-    .name = "help", .operands = "[COMMAND]", .operand_count_max = 1,
+    .name = "help", .operands = "[COMMAND]...", .operand_count_max = 2,
     .summary = "Tells about the commands, or about one of them.",
     .doc = "Without a command it lists all of them.",
     .options = options, .run = run,

@@ -1,6 +1,8 @@
 /* command.h - what a command is: a row of one table, from which usage, help, man page and completion come.
  *
- * Adding a command is a file cmd_<verb>.c, a declaration below, and a row in commands.c.
+ * Adding a command is a file cmd_<verb>.c, a declaration below, and a row in commands.c. A command may have commands of its
+ * own ("policy eval"): its row has a table of them instead of a function, and each is a row as any other, under its full
+ * name.
  *
  * Owns:   rows are constant process data; an Args borrows argv.
  * Fails:  args_parse() prints what is wrong and how it is right, and the program exits with EXIT_CODE_USAGE.
@@ -11,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -19,6 +22,7 @@
 
 #define ARGS_OPTION_COUNT_MAX 24u
 #define ARGS_OPERAND_COUNT_MAX 4096u
+#define ARGS_GIVEN_COUNT_MAX 1024u          /* options with a value, each time they are given */
 
 typedef struct Option {
     const char *name;           /* "format" for --format */
@@ -26,12 +30,15 @@ typedef struct Option {
     const char *value;          /* "FILE": what it takes; NULL for a flag */
     const char *const *words;   /* the values it accepts, ended by NULL; NULL where any is fine */
     const char *doc;
+    bool repeats;               /* may be given several times, see Args.given; otherwise the last one counts */
 } Option;
 
 typedef struct Args Args;
 
-typedef struct Command {
-    const char *name;
+typedef struct Command Command;
+
+struct Command {
+    const char *name;           /* "plan", or with the command it belongs to: "policy eval" */
     const char *alias;          /* another name, or NULL */
     const char *operands;       /* "FILE..." */
     unsigned operand_count_min, operand_count_max;
@@ -40,7 +47,13 @@ typedef struct Command {
     const char *examples;       /* lines, or NULL */
     const Option *options;      /* ended by a NULL name; those every command has come on top */
     ExitCode (*run)(const Args *args);
-} Command;
+    const Command *const *commands;     /* its own, ended by NULL; then it has no `run` */
+};
+
+typedef struct ArgsGiven {
+    const Option *option;
+    const char *value;
+} ArgsGiven;
 
 struct Args {
     const Command *command;
@@ -49,14 +62,21 @@ struct Args {
     const char *common[ARGS_OPTION_COUNT_MAX];      /* the same for the options every command has */
     const char *operands[ARGS_OPERAND_COUNT_MAX];
     unsigned operand_count;
+    ArgsGiven given[ARGS_GIVEN_COUNT_MAX];          /* options with a value, in the order of the command line */
+    unsigned given_count;
 };
 
 extern const Command *const commands[];         /* ended by NULL */
 extern const Option common_options[];
 
-const Command *command_find(Str name);
+const Command *command_find(const Command *const *table, Str word);     /* NULL where there is none */
+const char *command_word(const Command *command);                       /* the last word of its name */
+/* Every command, those of commands behind the one they belong to; NULL beyond the last. */
+const Command *command_at(size_t index);
 const char *args_value(const Args *args, const char *option);      /* NULL where it was not given */
 static inline bool args_flag(const Args *args, const char *option) { return args_value(args, option) != NULL; }
+/* A whole number; the default where the option was not given. False after printing what is wrong. */
+bool args_number(const Args *args, const char *option, uint64_t otherwise, uint64_t min, uint64_t max, uint64_t *out_number);
 /* False after printing what is wrong. */
 bool args_parse(const Command *command, int argc, char **argv, Args *out);
 void command_usage(const Command *command, Buf *out);       /* "maestro plan [--json] FILE" */
@@ -71,7 +91,8 @@ void print_err(const Buf *buf);
 /* "maestro: text" on standard error; returns the exit code of the status. */
 ExitCode fail(const Error *err);
 
-extern const Command command_check, command_completion, command_help_verb, command_migrate, command_plan, command_validate,
-    command_version, command_visualize;
+extern const Command command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy,
+    command_validate, command_version, command_visualize;
+extern const Command command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;
 
 #endif

@@ -4,15 +4,31 @@
 #include "cli/command.h"
 
 const Command *const commands[] = {
-    &command_validate, &command_plan, &command_visualize, &command_check, &command_migrate,
+    &command_validate, &command_plan, &command_visualize, &command_check, &command_migrate, &command_policy,
     &command_help_verb, &command_completion, &command_version, NULL,
 };
 
-const Command *command_find(Str name)
+const char *command_word(const Command *command)
 {
-    for (const Command *const *command = commands; *command; command++)
-        if (str_is_text(name, (*command)->name) || ((*command)->alias && str_is_text(name, (*command)->alias)))
+    const char *space = strrchr(command->name, ' ');
+    return space ? space + 1 : command->name;
+}
+
+const Command *command_find(const Command *const *table, Str word)
+{
+    for (const Command *const *command = table; command && *command; command++)
+        if (str_is_text(word, command_word(*command)) || ((*command)->alias && str_is_text(word, (*command)->alias)))
             return *command;
+    return NULL;
+}
+
+const Command *command_at(size_t index)
+{
+    for (const Command *const *command = commands; *command; command++) {
+        if (index-- == 0) return *command;
+        for (const Command *const *inner = (*command)->commands; inner && *inner; inner++)
+            if (index-- == 0) return *inner;
+    }
     return NULL;
 }
 
@@ -26,7 +42,7 @@ static void option_usage(const Option *option, Buf *out)
     } else if (option->value) {
         buf_format(out, " %s", option->value);
     }
-    buf_char(out, ']');
+    buf_text(out, option->repeats ? "]..." : "]");
 }
 
 void command_usage(const Command *command, Buf *out)
@@ -48,13 +64,22 @@ static void options_help(const Option *options, Buf *out)
     }
 }
 
+static void commands_help(const Command *const *table, Buf *out)
+{
+    if (table) buf_text(out, "\ncommands:\n");
+    for (const Command *const *command = table; command && *command; command++)
+        buf_format(out, "  %-12s %s\n", command_word(*command), (*command)->summary);
+}
+
 void command_help(const Command *command, Buf *out)
 {
     buf_format(out, "%s\n\nusage: ", command->summary);
     command_usage(command, out);
     buf_char(out, '\n');
     if (command->alias) buf_format(out, "       also as: maestro %s\n", command->alias);
-    buf_format(out, "\n%s\n\noptions:\n", command->doc);
+    buf_format(out, "\n%s\n", command->doc);
+    commands_help(command->commands, out);
+    buf_text(out, "\noptions:\n");
     options_help(command->options, out);
     options_help(common_options, out);
     if (command->examples) buf_format(out, "\nexamples:\n%s\n", command->examples);
@@ -64,9 +89,8 @@ void program_help(Buf *out)
 {
     buf_text(
         out,
-        "Maestro runs workflows durably: policy-aware, auditable, from one binary.\n\nusage: maestro COMMAND [OPTION]... [OPERAND]...\n\ncommands:\n");
-    for (const Command *const *command = commands; *command; command++)
-        buf_format(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
+        "Maestro runs workflows durably: policy-aware, auditable, from one binary.\n\nusage: maestro COMMAND [OPTION]... [OPERAND]...\n");
+    commands_help(commands, out);
     buf_text(
         out,
         "\n'maestro help COMMAND' tells more about one of them. Exit codes: 0 fine, 1 a run failed, 2 wrong usage,\n"

@@ -316,3 +316,16 @@ Status cron_parse(Str text, Str seed, Cron *out_cron, Error *err)
     *out_cron = cron;
     return OK;
 }
+
+/* Days of the month restrict alone only where the weekday does not: otherwise either may match. */
+bool cron_can_fire(const Cron *cron)
+{
+    static const unsigned char days[] = { 0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    bool by_day_alone = !cron->any_day && cron->any_weekday;
+    if (!by_day_alone || cron->last_day || cron->last_workday) return true;
+    for (unsigned month = 1; month <= 12; month++) {
+        uint32_t possible = (uint32_t)((UINT64_C(1) << (days[month] + 1)) - 2);
+        if ((cron->months >> month & 1) && ((cron->days | cron->near_workdays) & possible)) return true;
+    }
+    return false;
+}

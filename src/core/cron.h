@@ -32,5 +32,7 @@ typedef struct Cron {
 
 /* `seed` decides what H stands for. */
 MUST_USE Status cron_parse(Str text, Str seed, Cron *out_cron, Error *err);
+/* False for days that no calendar has, as the 30th of February. */
+bool cron_can_fire(const Cron *cron);
 
 #endif

@@ -39,6 +39,7 @@ typedef struct Reader {
     PlanStep *steps;
     PlanEdge *edges;
     PlanLoop *loops;
+    uint8_t priority;               /* of the definition: that of steps without a job */
     Error *err;
 } Reader;
 
@@ -47,8 +48,7 @@ static Status corrupt(Reader *reader, const char *what, uint32_t index)
     return error_set(reader->err, ERR_CORRUPT, "the plan is damaged: %s, at %" PRIu32, what, index);
 }
 
-/* The number of a member that names one of a list; false where it is missing or names none. An absent member stands for
- * `absent` where that is allowed. */
+/* The number of a member that names one of a list; false where it is missing or names none. */
 static bool read_name(Value object, const char *key, const char *const *names, uint8_t count, uint8_t *out)
 {
     const Value *member = value_get_text(object, key);
@@ -105,13 +105,16 @@ static Status read_step(Reader *reader, Value object, uint32_t index, uint32_t s
     if (step->id.len == 0) return corrupt(reader, "a step without id", index);
     if (!read_name(object, "kind", step_kind_names, STEP_KIND_COUNT, &step->kind))
         return corrupt(reader, "a step of no kind", index);
-    if (!read_name(object, "strategy", strategy_names, STRATEGY_COUNT, &step->strategy))
-        step->strategy = STRATEGY_DEDUPE_KEY;
+    step->strategy = STRATEGY_DEDUPE_KEY;
+    if (value_get_text(object, "strategy") && !read_name(object, "strategy", strategy_names, STRATEGY_COUNT, &step->strategy))
+        return corrupt(reader, "a step of no known strategy", index);
+    uint32_t converge;
+    if (!read_index(object, "converge", step_count, &converge)) return corrupt(reader, "a branch that meets nowhere", index);
     if (!read_index(object, "job", reader->plan->job_count, &step->job))
         return corrupt(reader, "a step of no job", index);
     if (!read_index(object, "parent", step_count, &step->parent)) return corrupt(reader, "a step of no parent", index);
     if (step->parent != PLAN_NONE && step->parent >= index) return corrupt(reader, "a step before its parent", index);
-    step->priority = PRIORITY_NORMAL;
+    step->priority = reader->priority;
     if (step->job == PLAN_NONE) return OK;
 
     PlanJob *job = &reader->jobs[step->job];
@@ -159,7 +162,9 @@ static Status read_edges(Reader *reader, Value list)
         if (row.count > 3 && row.items[3].kind == VALUE_STRING) edge->key = value_text(row.items[3]);
 
         PlanStep *from = &reader->steps[edge->from];
-        if (i > 0 && edge->from < reader->edges[i - 1].from) return corrupt(reader, "edges out of order", i);
+        const PlanEdge *last = i ? &reader->edges[i - 1] : NULL;
+        if (last && (edge->from < last->from || (edge->from == last->from && edge->to < last->to)))
+            return corrupt(reader, "edges out of order", i);
         if (from->edge_count == 0) from->edge_first = i;
         from->edge_count++;
         reader->steps[edge->to].need_count++;
@@ -190,7 +195,7 @@ static Status read_loops(Reader *reader, Value list)
 Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err)
 {
     Plan plan = { .document = document };
-    Reader reader = { .arena = arena, .plan = &plan, .err = err };
+    Reader reader = { .arena = arena, .plan = &plan, .priority = PRIORITY_NORMAL, .err = err };
     Value jobs, steps, edges, loops;
     uint8_t kind;
     if (value_get_int(document, "format", 0) != PLAN_FORMAT)
@@ -198,6 +203,8 @@ Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err)
                          value_get_int(document, "format", 0), PLAN_FORMAT);
     if (!read_name(document, "kind", plan_kind_names, PLAN_KIND_COUNT, &kind)) return corrupt(&reader, "no kind", 0);
     plan.kind = (PlanKind)kind;
+    if (value_get_text(document, "priority") && !read_name(document, "priority", priority_names, PRIORITY_COUNT, &reader.priority))
+        return corrupt(&reader, "no known priority", 0);
     plan.id = value_get_string(document, "id", STR(""));
     plan.tenant = value_get_string(document, "tenant", STR(""));
     if (!read_list(document, "jobs", PLAN_STEP_COUNT_MAX, &jobs)

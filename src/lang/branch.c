@@ -24,6 +24,18 @@ static void case_job(Workflow *workflow, uint32_t branch, Str key, const Node *n
     workflow_edge(workflow, branch, index);
 }
 
+/* A select that is one text in quotes says now already which case it takes. */
+static void check_literal(Workflow *workflow, const Job *job, const Node *cases)
+{
+    const Node *select = get_text(job->branch, "select");
+    Str text = select ? str_trim(node_text(select)) : STR("");
+    if (!cases || text.len < 2 || text.ptr[0] != '"' || str_find(text, '"', 1) != text.len - 1) return;
+    Str key = str_slice(text, 1, text.len - 1);
+    for (uint32_t i = 0; i < cases->count; i++)
+        if (str_is(node_text(node_key(cases, i)), key)) return;
+    diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, select, "there is no case '%.*s'", STR_ARG(key));
+}
+
 static void collect_cases(Workflow *workflow, uint32_t branch)
 {
     Job *job = &workflow->jobs[branch];
@@ -46,6 +58,7 @@ static void collect_cases(Workflow *workflow, uint32_t branch)
     const Node *converge = get_text(job->branch, "converge");
     if (converge && !workflow_find(workflow, node_text(converge), &job->converge))
         refuse_job(workflow, converge, "the convergence");
+    check_literal(workflow, job, cases);
     /* An empty case leads straight to the convergence. */
     for (uint32_t i = 0; cases && i < cases->count; i++) {
         const Node *jobs = node_value(cases, i);
@@ -56,10 +69,23 @@ static void collect_cases(Workflow *workflow, uint32_t branch)
     }
 }
 
+/* The job in which cases meet cannot be one of them: it would start by its case and after the others at once. */
+static void check_meeting(Workflow *workflow, uint32_t branch)
+{
+    const Job *job = &workflow->jobs[branch], *met = &workflow->jobs[job->converge];
+    if (met->branch_of != branch) return;
+    Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, get_text(job->branch, "converge"),
+                                      "'%.*s' cannot be a case and the job in which the cases meet", STR_ARG(met->id));
+    diagnostic_help(workflow->compiler->diagnostics, diagnostic, "a case that leads straight there is empty: %.*s: []",
+                    STR_ARG(met->case_key));
+}
+
 void branch_collect(Workflow *workflow)
 {
     for (uint32_t i = 0; i < workflow->job_count; i++)
         if (workflow->jobs[i].branch) collect_cases(workflow, i);
+    for (uint32_t i = 0; i < workflow->job_count; i++)
+        if (workflow->jobs[i].converge != JOB_NONE) check_meeting(workflow, i);
 }
 
 /* --- scopes ----------------------------------------------------------------------------------------------------- */
@@ -141,51 +167,35 @@ static void find_scope(Scopes *scopes, uint32_t index)
     for (uint32_t i = 0; i < job->task_count; i++) workflow->references.tasks[job->task_first + i].scope = scope;
 }
 
-/* --- convergence ------------------------------------------------------------------------------------------------ */
+/* --- convergence ------------------------------------------------------------------------------------------------- */
 
-static bool job_may_terminate(const Job *job)
+/* The job in which the ways out of a scope have to meet: that of its own branch, else of the nearest one around it that
+ * declares one; JOB_NONE where a way may simply end. */
+static uint32_t scope_meets_in(const Scopes *scopes, uint32_t scope)
 {
-    if (node_get(job->node, "terminate_when")) return true;
-    for (uint32_t i = 0; job->tasks && i < job->tasks->count; i++)
-        if (job->tasks->items[i].kind == NODE_MAP && node_get(&job->tasks->items[i], "terminate_when")) return true;
-    return false;
+    for (; scope != SCOPE_TOP; scope = scopes->workflow->references.scopes[scope].parent) {
+        uint32_t converge = scopes->workflow->jobs[scopes->arms[scope].branch].converge;
+        if (converge != JOB_NONE) return converge;
+    }
+    return JOB_NONE;
 }
 
-/* For each job, whether the run may end on a way that begins with it: against the order, from successors to the job. */
-static bool *ways_that_terminate(Workflow *workflow)
+/* Every way through an arm reaches the job in which the cases meet, or always ends the run. It is enough to look at the
+ * jobs where ways end; one that goes on is judged by what follows it. */
+static void check_convergence(const Scopes *scopes, uint32_t index)
 {
-    bool *ends = ARENA_ARRAY(workflow->compiler->scratch, bool, workflow->job_count);
+    Workflow *workflow = scopes->workflow;
     const Graph *graph = &workflow->graph;
-    for (uint32_t i = workflow->job_count; i-- > 0;) {
-        uint32_t job = graph->order[i];
-        ends[job] = job_may_terminate(&workflow->jobs[job]);
-        for (uint32_t e = graph->first[job]; e < graph->first[job + 1]; e++)
-            ends[job] = ends[job] || ends[graph->next[e]];
-    }
-    return ends;
-}
-
-static void check_convergence(Workflow *workflow, uint32_t index, const bool *terminates)
-{
-    Job *branch = &workflow->jobs[index];
-    const Node *cases = get_map(branch->branch, "cases");
-    for (uint32_t i = 0; cases && i < cases->count; i++) {
-        const Node *jobs = node_value(cases, i);
-        for (uint32_t j = 0; j < many_count(jobs); j++) {
-            uint32_t job;
-            const Node *name = many_at(jobs, j);
-            if (name->kind != NODE_TEXT || !workflow_find(workflow, node_text(name), &job)) continue;
-            if (job == branch->converge || graph_reaches(&workflow->graph, job, branch->converge) || terminates[job])
-                continue;
-            Diagnostic *diagnostic =
-                diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, name,
-                         "the case '%.*s' neither comes together in '%.*s' nor ends the run",
-                         STR_ARG(node_text(node_key(cases, i))), STR_ARG(workflow->jobs[branch->converge].id));
-            diagnostic_help(workflow->compiler->diagnostics, diagnostic,
-                            "add '%.*s' to the needs of '%.*s', or give it a terminate_when",
-                            STR_ARG(workflow->jobs[job].id), STR_ARG(workflow->jobs[branch->converge].id));
-        }
-    }
+    Job *job = &workflow->jobs[index];
+    uint32_t met = scope_meets_in(scopes, job->scope);
+    if (met == JOB_NONE || met == index || graph->first[index] != graph->first[index + 1]) return;
+    if (job_always_terminates(workflow, job, false)) return;
+    const Job *branch = &workflow->jobs[scopes->arms[job->scope].branch];
+    Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
+                                      "'%.*s' is on a branch of '%.*s', but neither reaches '%.*s' nor always ends the run",
+                                      STR_ARG(job->id), STR_ARG(branch->id), STR_ARG(workflow->jobs[met].id));
+    diagnostic_help(workflow->compiler->diagnostics, diagnostic, "add '%.*s' to the needs of '%.*s'", STR_ARG(job->id),
+                    STR_ARG(workflow->jobs[met].id));
 }
 
 void branch_scopes(Workflow *workflow)
@@ -195,10 +205,7 @@ void branch_scopes(Workflow *workflow)
     scopes.arms[scopes.count++] = (Arm){ JOB_NONE, STR("") };
     map_init(&scopes.by_case, workflow->compiler->scratch, 0);
     for (uint32_t i = 0; i < workflow->job_count; i++) find_scope(&scopes, workflow->graph.order[i]);
-    const bool *terminates = ways_that_terminate(workflow);
-    for (uint32_t i = 0; i < workflow->job_count; i++)
-        if (workflow->jobs[i].branch && workflow->jobs[i].converge != JOB_NONE)
-            check_convergence(workflow, i, terminates);
+    for (uint32_t i = 0; i < workflow->job_count; i++) check_convergence(&scopes, i);
 }
 
 /* --- lowering --------------------------------------------------------------------------------------------------- */

@@ -9,9 +9,12 @@ TextFormat text_format_of(Str file)
     return str_ends(file, STR(".json")) ? TEXT_JSON : TEXT_YAML;
 }
 
-/* A runbook has a name for people; its id is made of that: "Log Analysis" is log-analysis. */
+/* A runbook has a name for people; its id is made of that: "Log Analysis" is log-analysis. A name with other letters than
+ * ASCII has the beginning of its digest behind it, since what is left of it may be left of others too. */
 static Str slug(Arena *arena, Str name)
 {
+    bool is_ascii = true;
+    for (size_t i = 0; i < name.len; i++) is_ascii = is_ascii && (unsigned char)name.ptr[i] < 0x80;
     char *text = arena_alloc(arena, name.len + 1);
     size_t size = 0;
     for (size_t i = 0; i < name.len; i++) {
@@ -20,7 +23,10 @@ static Str slug(Arena *arena, Str name)
         else if (size && text[size - 1] != '-') text[size++] = '-';
     }
     while (size && text[size - 1] == '-') size--;
-    return size ? (Str){ text, size } : STR("runbook");
+    Str made = size ? (Str){ text, size } : STR("runbook");
+    if (is_ascii) return made;
+    Digest digest = digest_of(name);
+    return arena_format(arena, "%.*s-%02x%02x%02x%02x", STR_ARG(made), digest.bytes[0], digest.bytes[1], digest.bytes[2], digest.bytes[3]);
 }
 
 /* Checked against its table, and for what the table cannot say: schemas that are none. */
@@ -110,6 +116,7 @@ void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *ou
         .arena = arena, .scratch = &scratch, .diagnostics = &out->diagnostics, .catalog = options->catalog, .root = root
     };
     const Node *schemas = get_map(root, "schemas");
+    map_init(&compiler.pause_keys, &scratch, 0);
     map_init(&compiler.schemas, &scratch, schemas ? schemas->count : 0);
     for (uint32_t i = 0; schemas && i < schemas->count; i++)
         map_add(&compiler.schemas, node_text(node_key(schemas, i)), i, NULL);

@@ -21,6 +21,7 @@ typedef struct Compiler {
     const Catalog *catalog;
     const Node *root;
     Map schemas;                    /* names of the definition's own `schemas` */
+    Map pause_keys;                 /* trigger keys of its pauses */
     Draft draft;
 } Compiler;
 
@@ -52,10 +53,12 @@ void runbook_compile(Compiler *compiler);
 typedef struct TaskNames {
     bool (*find)(void *context, Str name, const Node **out_task);
     bool (*has_job)(void *context, Str name);       /* NULL where there are no jobs */
+    void (*offer)(void *context, Suggestion *suggestion);       /* all names, for "did you mean" */
     void *context;
 } TaskNames;
 void resolution_check(Compiler *compiler, const TaskNames *names, uint32_t compensation_count);
 void resolution_lower(Compiler *compiler);
+void check_slo(Compiler *compiler, const Node *slo);
 /* The members that workflows and step trees have in common. */
 void header_check(Compiler *compiler, References *references);
 void header_lower(Compiler *compiler);

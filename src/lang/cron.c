@@ -8,7 +8,10 @@ void cron_check(Diagnostics *diagnostics, const Node *node)
 {
     Cron cron;
     Error err;
-    if (cron_parse(node_text(node), STR(""), &cron, &err) == OK) return;
+    if (cron_parse(node_text(node), STR(""), &cron, &err) == OK) {
+        if (!cron_can_fire(&cron)) diagnose(diagnostics, SEVERITY_WARNING, node, "there is no such day: this schedule never starts anything");
+        return;
+    }
     Diagnostic *diagnostic = diagnose_inside(diagnostics, node, err.column - 1, 1, "no cron expression: %s", err.text);
     diagnostic_help(diagnostics, diagnostic,
                     "minute hour day-of-month month day-of-week, for example \"30 2 * * MON-FRI\"");
@@ -50,7 +53,12 @@ void freeze_check(Diagnostics *diagnostics, const Node *node)
     bool is_range = dots + 1 < text.len;
     Str first = str_trim(str_slice(text, 0, is_range ? dots : text.len)),
         last = str_trim(str_slice(text, dots + 2, text.len));
-    if (is_day(first) && (!is_range || (is_day(last) && (first.len == 10) == (last.len == 10)))) return;
+    bool are_days = is_day(first) && (!is_range || (is_day(last) && (first.len == 10) == (last.len == 10)));
+    if (are_days && is_range && first.len == 10 && str_compare(first, last) > 0) {
+        diagnose(diagnostics, SEVERITY_ERROR, node, "the range ends before it begins");
+        return;
+    }
+    if (are_days) return;
     Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is no day", STR_ARG(text));
     diagnostic_help(diagnostics, diagnostic,
                     "a day is \"Dec 25\" (every year) or \"2026-12-25\"; a range has two, \"Dec 24..Dec 26\"");

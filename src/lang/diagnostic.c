@@ -69,6 +69,11 @@ Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t o
     if (at->inner != NODE_SCATTERED) {
         diagnostic.column += at->inner + offset;
         diagnostic.width = width ? width : 1;
+    } else if (diagnostics->count < DIAGNOSTIC_COUNT_MAX) {
+        NodePlace place = node_place(at, diagnostics->text, offset);
+        if (place.line != at->line || place.column != at->column) diagnostic.width = width ? width : 1;
+        diagnostic.line = place.line;
+        diagnostic.column = place.column;
     }
     return add(diagnostics, diagnostic);
 }
@@ -147,12 +152,15 @@ static size_t chars_size(Str text, size_t count)
     return at;
 }
 
-/* Tabs and control characters would move the mark away from what it marks, or move the terminal's cursor. */
+/* Tabs and control characters (of C1 too, two bytes in UTF-8) would move the mark away from what it marks, or command the
+ * terminal. */
 static void print_clean(Buf *out, Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
-        buf_char(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+        bool is_c1 = c == 0xc2 && i + 1 < text.len && (unsigned char)text.ptr[i + 1] < 0xa0;
+        buf_char(out, c < 0x20 || c == 0x7f || is_c1 ? ' ' : (char)c);
+        i += is_c1;
     }
 }
 
@@ -197,7 +205,7 @@ static void print_one(const Diagnostics *diagnostics, const Diagnostic *diagnost
     }
     if (diagnostic->help.len) {
         buf_format(out, "%s       =%s help: ", colors->mark, colors->off);
-        buf_str(out, diagnostic->help);
+        print_clean(out, diagnostic->help);
         buf_char(out, '\n');
     }
 }

@@ -139,64 +139,141 @@ uint32_t graph_cycles(Graph *graph, CycleVisit visit, void *context)
 
 /* --- order and ancestry ----------------------------------------------------------------------------------------- */
 
-/* One walk in depth gives both: the order is the reverse of leaving, and whoever is entered and left inside another was
- * reached from it. */
-void graph_sort(Graph *graph)
+/* The successors of a node in the order of a walk: as they are, backwards, or from the middle on. */
+static uint32_t successor(const Graph *graph, uint32_t node, uint32_t edge, unsigned walk)
 {
-    Arena scratch;
-    arena_init(&scratch, SIZE_MAX);
-    uint32_t n = graph->count, clock = 0, left = n, depth = 0;
-    graph->order = ARENA_ARRAY(graph->arena, uint32_t, n);
-    graph->place = ARENA_ARRAY(graph->arena, uint32_t, n);
-    graph->enter = ARENA_ARRAY(graph->arena, uint32_t, n);
-    graph->leave = ARENA_ARRAY(graph->arena, uint32_t, n);
-    Frame *frames = ARENA_ARRAY(&scratch, Frame, n);
-    for (uint32_t root = 0; root < n; root++) {
-        if (graph->enter[root]) continue;
-        graph->enter[root] = ++clock;
+    uint32_t count = graph->first[node + 1] - graph->first[node];
+    uint32_t at = walk == 0 ? edge : walk == 1 ? count - 1 - edge : (edge + count / 2) % count;
+    return graph->next[graph->first[node] + at];
+}
+
+/* A walk in depth from every root; roots in order, or backwards. `left` (if not NULL) gets the nodes in the order in which
+ * they are left for good. */
+static void walk_label(const Graph *graph, unsigned walk, Frame *frames, GraphLabel *labels, uint32_t *left)
+{
+    uint32_t n = graph->count, clock = 0, depth = 0, left_count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t root = walk == 1 ? n - 1 - i : i;
+        if (labels[root].enter) continue;
+        labels[root].enter = ++clock;
         frames[depth++] = (Frame){ root, 0 };
         while (depth) {
             Frame *frame = &frames[depth - 1];
             uint32_t node = frame->node;
             if (graph->first[node] + frame->edge < graph->first[node + 1]) {
-                uint32_t next = graph->next[graph->first[node] + frame->edge++];
-                if (graph->enter[next]) continue;
-                graph->enter[next] = ++clock;
+                uint32_t next = successor(graph, node, frame->edge++, walk);
+                if (labels[next].enter) continue;
+                labels[next].enter = ++clock;
                 frames[depth++] = (Frame){ next, 0 };
                 continue;
             }
-            graph->leave[node] = ++clock;
-            graph->place[node] = --left;
-            graph->order[left] = node;
+            labels[node].leave = labels[node].low = ++clock;
+            for (uint32_t e = graph->first[node]; e < graph->first[node + 1]; e++)
+                if (labels[graph->next[e]].low && labels[graph->next[e]].low < labels[node].low)
+                    labels[node].low = labels[graph->next[e]].low;
+            if (left) left[left_count++] = node;
             depth--;
         }
+    }
+}
+
+void graph_sort(Graph *graph)
+{
+    Arena scratch;
+    arena_init(&scratch, SIZE_MAX);
+    uint32_t n = graph->count;
+    Frame *frames = ARENA_ARRAY(&scratch, Frame, n);
+    uint32_t *left = ARENA_ARRAY(&scratch, uint32_t, n);
+    graph->order = ARENA_ARRAY(graph->arena, uint32_t, n);
+    graph->place = ARENA_ARRAY(graph->arena, uint32_t, n);
+    for (unsigned walk = 0; walk < GRAPH_LABEL_COUNT; walk++) {
+        graph->labels[walk] = ARENA_ARRAY(graph->arena, GraphLabel, n);
+        walk_label(graph, walk, frames, graph->labels[walk], walk == 0 ? left : NULL);
+    }
+    for (uint32_t i = 0; i < n; i++) {              /* whoever is left last comes first */
+        graph->order[n - 1 - i] = left[i];
+        graph->place[left[i]] = n - 1 - i;
     }
     arena_deinit(&scratch);
 }
 
 static bool is_below(const Graph *graph, uint32_t from, uint32_t to)
 {
-    return graph->enter[from] < graph->enter[to] && graph->leave[to] < graph->leave[from];
+    for (unsigned walk = 0; walk < GRAPH_LABEL_COUNT; walk++) {
+        const GraphLabel *a = &graph->labels[walk][from], *b = &graph->labels[walk][to];
+        if (a->enter < b->enter && b->leave < a->leave) return true;
+    }
+    return false;
 }
 
-bool graph_reaches(Graph *graph, uint32_t from, uint32_t to)
+static bool is_ruled_out(const Graph *graph, uint32_t from, uint32_t to)
 {
-    if (from == to || graph->place[from] >= graph->place[to]) return false;
-    if (is_below(graph, from, to)) return true;
+    if (graph->place[from] >= graph->place[to]) return true;
+    for (unsigned walk = 0; walk < GRAPH_LABEL_COUNT; walk++) {
+        const GraphLabel *a = &graph->labels[walk][from], *b = &graph->labels[walk][to];
+        if (b->leave >= a->leave || b->low < a->low) return true;
+    }
+    return false;
+}
+
+typedef enum Answer { ANSWER_NO, ANSWER_YES, ANSWER_OPEN } Answer;
+
+#define SEARCH_STEPS_MAX 512u           /* beyond this, what was asked once is likely to be asked again */
+
+static Answer search_short(Graph *graph, uint32_t from, uint32_t to)
+{
     uint32_t *stack = graph->stack;
-    uint32_t depth = 0, now = ++graph->mark_now;
-    bool found = false;
+    uint32_t depth = 0, steps = 0, now = ++graph->mark_now;
     stack[depth++] = from;
     graph->mark[from] = now;
-    while (depth && !found) {
+    while (depth) {
         uint32_t node = stack[--depth];
-        for (uint32_t e = graph->first[node]; e < graph->first[node + 1] && !found; e++) {
+        for (uint32_t e = graph->first[node]; e < graph->first[node + 1]; e++) {
             uint32_t next = graph->next[e];
-            if (next == to || is_below(graph, next, to)) found = true;
-            if (graph->mark[next] == now || graph->place[next] >= graph->place[to]) continue;
+            if (next == to) return ANSWER_YES;
+            if (++steps > SEARCH_STEPS_MAX) return ANSWER_OPEN;
+            if (graph->mark[next] == now || is_ruled_out(graph, next, to)) continue;
+            if (is_below(graph, next, to)) return ANSWER_YES;
             graph->mark[next] = now;
             stack[depth++] = next;
         }
     }
-    return found;
+    return ANSWER_NO;
+}
+
+/* Everything that `from` reaches, in the slot whose turn it is. */
+static const GraphReach *reach_fill(Graph *graph, uint32_t from)
+{
+    GraphReach *reach = &graph->reaches[graph->reach_next++ % GRAPH_REACH_COUNT];
+    size_t words = (size_t)graph->count / 64 + 1;
+    if (!reach->bits) reach->bits = ARENA_ARRAY(graph->arena, uint64_t, words);
+    memset(reach->bits, 0, words * sizeof *reach->bits);
+    reach->from = from;
+    uint32_t depth = 0;
+    graph->stack[depth++] = from;
+    while (depth) {
+        uint32_t node = graph->stack[--depth];
+        for (uint32_t e = graph->first[node]; e < graph->first[node + 1]; e++) {
+            uint32_t next = graph->next[e];
+            if (reach->bits[next / 64] >> (next % 64) & 1) continue;
+            reach->bits[next / 64] |= UINT64_C(1) << (next % 64);
+            graph->stack[depth++] = next;
+        }
+    }
+    return reach;
+}
+
+bool graph_reaches(Graph *graph, uint32_t from, uint32_t to)
+{
+    if (from == to || is_ruled_out(graph, from, to)) return false;
+    if (is_below(graph, from, to)) return true;
+    const GraphReach *reach = NULL;
+    for (unsigned i = 0; i < GRAPH_REACH_COUNT; i++)
+        if (graph->reaches[i].bits && graph->reaches[i].from == from) reach = &graph->reaches[i];
+    if (!reach) {
+        Answer answer = search_short(graph, from, to);
+        if (answer != ANSWER_OPEN) return answer == ANSWER_YES;
+        reach = reach_fill(graph, from);
+    }
+    return reach->bits[to / 64] >> (to % 64) & 1;
 }

@@ -6,7 +6,7 @@
 const char *node_kind_name(const Node *node)
 {
     static const char *const names[] = {
-        [NODE_NULL] = "nothing", [NODE_BOOL] = "true or false", [NODE_NUMBER] = "a number",
+        [NODE_NULL] = "nothing", [NODE_BOOL] = "a boolean", [NODE_NUMBER] = "a number",
         [NODE_TEXT] = "a text",  [NODE_LIST] = "a list",        [NODE_MAP] = "a mapping",
     };
     return names[node->kind];

@@ -22,8 +22,8 @@
 
 typedef enum NodeKind { NODE_NULL, NODE_BOOL, NODE_NUMBER, NODE_TEXT, NODE_LIST, NODE_MAP } NodeKind;
 
-/* A scalar whose text is not the run of characters in the file: escapes, folded or indented lines. A place inside such
- * a text cannot be pointed at; the scalar as a whole can. */
+/* A scalar whose text is not the run of characters in the file: escapes, folded or indented lines. node_place() follows
+ * the two side by side. */
 #define NODE_SCATTERED 255u
 
 typedef struct Node Node;
@@ -57,6 +57,12 @@ const Node *node_get(const Node *map, const char *key);
 
 /* The node that a JSON pointer leads to; as far as it leads. */
 const Node *node_at_pointer(const Node *node, Str pointer);
+
+/* Where the character at `offset` of a scalar's text stands in the source it was read from. */
+typedef struct NodePlace {
+    uint32_t line, column;
+} NodePlace;
+NodePlace node_place(const Node *scalar, Str source, uint32_t offset);
 
 /* The tree as a plain value, places forgotten; of equal keys the last one counts. */
 Value node_to_value(Arena *arena, const Node *node);

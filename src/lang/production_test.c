@@ -251,7 +251,6 @@ TEST(placement_budget_and_quotas_are_looked_at, "proves: F-180 F-181")
     static const Row rows[] = {
         { "for the whole workflow", "placement-constraints", "orders", "orders", ANSWER_PASS, "line 9", 0 },
         { "nowhere", "placement-constraints", "placement: { regions: [eu-west] }\n", "", ANSWER_FAIL, "1 of 1 job without placement constraints: charge (line 16)", 16 },
-        { "an empty one is none", "placement-constraints", "placement: { regions: [eu-west] }", "placement: { regions: [] }", ANSWER_FAIL, "charge (line 17)", 17 },
         { "a budget", "blast-radius-budget", "orders", "orders", ANSWER_PASS, "a budget of 5 in line 8", 0 },
         { "none", "blast-radius-budget", "blast_radius: { budget: 5 }\n", "", ANSWER_FAIL, "no budget", 1 },
         { "quotas are the server's", "tenant-quotas", "workflow: orders", "workflow: orders\ntenant: acme", ANSWER_UNDECIDED, "the tenant 'acme', to compare with 10 steps", 0 },

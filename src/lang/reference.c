@@ -174,17 +174,26 @@ static bool resolve(References *references, const Node *node, const Path *path, 
     return false;
 }
 
-static bool is_declared_optional(const Place *place, const RefTask *task)
+/* The names of an optional_outputs list. References of one task come together, so the last list is kept as a map. */
+static const Map *optional_names(References *references, unsigned slot, const Node *list)
 {
-    for (unsigned k = 0; k < 2; k++) {
-        const Node *list = place->optional[k];
-        for (uint32_t i = 0; i < many_count(list); i++) {
-            Str name = node_text(many_at(list, i));
-            if (str_is(name, task->task) || str_is(name, task->job)) return true;
-            if (name.len == task->job.len + 1 + task->task.len && str_starts(name, task->job)
-                && str_ends(name, task->task))
-                return true;
-        }
+    if (references->optional_lists[slot] == list) return &references->optional_names[slot];
+    references->optional_lists[slot] = list;
+    map_init(&references->optional_names[slot], references->compiler->scratch, many_count(list));
+    for (uint32_t i = 0; i < many_count(list); i++)
+        if (many_at(list, i)->kind == NODE_TEXT)
+            map_add(&references->optional_names[slot], node_text(many_at(list, i)), 0, NULL);
+    return &references->optional_names[slot];
+}
+
+static bool is_declared_optional(References *references, const Place *place, const RefTask *task, Str id)
+{
+    uint32_t ignored;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        if (!place->optional[slot]) continue;
+        const Map *names = optional_names(references, slot, place->optional[slot]);
+        if (map_find(names, task->task, &ignored) || map_find(names, task->job, &ignored) || map_find(names, id, &ignored))
+            return true;
     }
     return false;
 }
@@ -230,7 +239,7 @@ static void check_output(References *references, const Place *place, const Node 
         if (references->graph && task->job_index != place->job)
             diagnostic_help(diagnostics, diagnostic, "add '%.*s' to the needs of this job, or of one that it needs",
                             STR_ARG(task->job));
-    } else if (known == KNOWN_SOMETIMES && !is_declared_optional(place, task)) {
+    } else if (known == KNOWN_SOMETIMES && !is_declared_optional(references, place, task, name)) {
         Diagnostic *diagnostic = refuse(
             references, node, path, "the output of '%.*s' can be missing here: it is not produced on every way", name);
         diagnostic_help(diagnostics, diagnostic, "if that is meant, declare it: optional_outputs: [%.*s]",
@@ -246,7 +255,7 @@ static void check_param(References *references, const Node *node, const Path *pa
     const Node *params = get_list(references->compiler->root, "params");
     if (!params) params = get_list(references->compiler->root, "parameters");
     Suggestion suggestion = suggest_begin(path->parts[1]);
-    for (uint32_t i = 0; params && i < params->count; i++) {
+    for (uint32_t i = 0; params && i < params->count && may_suggest(references->compiler); i++) {
         const Node *name = get_text(&params->items[i], "name");
         if (name) suggest_offer(&suggestion, node_text(name));
     }
@@ -325,10 +334,11 @@ static void check_bare(References *references, const Place *place, const Node *n
 
 static void check_text(References *references, const Place *place, const Node *node)
 {
-    TemplateScan scan = { node_text(node), 0 };
+    TemplateScan scan = { .text = node_text(node) };
     Path path;
     Error err;
-    while (template_next(&scan, &path, &err)) {
+    for (TemplateStep step; (step = template_next(&scan, &path, &err)) != TEMPLATE_END;) {
+        if (step == TEMPLATE_WRONG) continue;
         if (root_find(path.parts[0])) check_path(&(Check){ references, place }, node, &path);
         else check_bare(references, place, node, &path);
     }
@@ -374,11 +384,12 @@ void producers_of_value(References *references, const Node *value, ProducerVisit
 {
     if (!value) return;
     if (value->kind == NODE_TEXT) {
-        TemplateScan scan = { node_text(value), 0 };
+        TemplateScan scan = { .text = node_text(value) };
         Path path;
         Error err;
         Producers producers = { references, visit, context };
-        while (template_next(&scan, &path, &err)) produce(&producers, value, &path);
+        for (TemplateStep step; (step = template_next(&scan, &path, &err)) != TEMPLATE_END;)
+            if (step == TEMPLATE_PATH) produce(&producers, value, &path);
     }
     if (node_is_scalar(value)) return;
     uint32_t step = value->kind == NODE_MAP ? 2 : 1;

@@ -42,6 +42,8 @@ struct References {
     size_t scope_count, scope_capacity;
     Graph *graph;                   /* of jobs, sorted; NULL in a step tree, where the order written decides */
     bool is_cyclic;                 /* the jobs form a cycle: before and after have no meaning, names still do */
+    const Node *optional_lists[2];  /* of the task and job last looked at, with their names */
+    Map optional_names[2];
     const GraphEdge *guards;        /* guarded edges, tail to head: the head begins again after the tail */
     uint32_t guard_count;
 };

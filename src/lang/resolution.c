@@ -28,17 +28,35 @@ static void check_schedule(Compiler *compiler, const Node *schedule)
                  "a critical schedule has nobody to notify: add on_call");
 }
 
-/* Two webhooks of one key, or two equal signals, would start the same run twice. */
+/* What tells one trigger from another of its kind: two alike would start the same run twice. */
+static const Node *trigger_key(const Node *trigger, const char **out_kind)
+{
+    static const struct {
+        const char *kind, *key;
+    } kinds[] = { { "webhook", "key" }, { "signal", "name" }, { "message", "topic" }, { "manual", NULL } };
+    for (size_t i = 0; trigger->kind == NODE_MAP && i < sizeof kinds / sizeof *kinds; i++) {
+        const Node *settings = node_get(trigger, kinds[i].kind);
+        if (!settings) continue;
+        *out_kind = kinds[i].kind;
+        if (!kinds[i].key || settings->kind == NODE_TEXT) return settings;
+        return get_text(settings, kinds[i].key);
+    }
+    return NULL;
+}
+
 static void check_trigger_keys(Compiler *compiler, const Node *triggers)
 {
     Map keys;
     map_init(&keys, compiler->scratch, triggers->count);
     for (uint32_t i = 0; i < triggers->count; i++) {
-        const Node *webhook = get_map(&triggers->items[i], "webhook"), *key = webhook ? get_text(webhook, "key") : NULL;
+        const char *kind = "";
+        const Node *key = trigger_key(&triggers->items[i], &kind);
         uint32_t line;
-        if (key && !map_add(&keys, node_text(key), key->line, &line))
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, key, "there is a webhook '%.*s' already, in line %u",
-                     STR_ARG(node_text(key)), line);
+        if (!key) continue;
+        bool is_text = key->kind == NODE_TEXT;
+        Str name = arena_format(compiler->scratch, "%s %.*s", kind, is_text ? (int)key->count : 0, is_text ? key->text : "");
+        if (!map_add(&keys, name, key->line, &line))
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, key, "there is such a %s trigger already, in line %u", kind, line);
     }
 }
 
@@ -55,6 +73,15 @@ static void check_lease(Compiler *compiler, const Node *lease)
                  "a lease must last longer than the heartbeat interval");
 }
 
+void check_slo(Compiler *compiler, const Node *slo)
+{
+    int64_t latency, deadline;
+    const Node *start = slo ? get_text(slo, "latency") : NULL, *end = slo ? get_text(slo, "deadline") : NULL;
+    if (!start || !end || !duration_read(node_text(start), &latency) || !duration_read(node_text(end), &deadline)) return;
+    if (latency > deadline)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, start, "the latency is longer than the deadline");
+}
+
 void header_check(Compiler *compiler, References *references)
 {
     const Node *root = compiler->root, *triggers = get_list(root, "triggers");
@@ -63,6 +90,7 @@ void header_check(Compiler *compiler, References *references)
     for (uint32_t i = 0; triggers && i < triggers->count; i++)
         if (triggers->items[i].kind == NODE_MAP) check_schedule(compiler, node_get(&triggers->items[i], "schedule"));
     if (triggers) check_trigger_keys(compiler, triggers);
+    check_slo(compiler, get_map(root, "slo"));
 
     reference_value(references, &(Place){ .roots = ROOT_PARAMS | ROOT_PAYLOAD }, get_text(root, "idempotency_key"));
 }
@@ -109,14 +137,20 @@ typedef enum FailureStrategy { AWAIT_DECISION, AUTO_RETRY, AUTO_COMPENSATE } Fai
 static const char *const strategy_words[] = { "AWAIT_DECISION", "AUTO_RETRY", "AUTO_COMPENSATE" };
 static const char *const strategy_lower_words[] = { "await_decision", "auto_retry", "auto_compensate" };
 
-static FailureStrategy strategy_of(const Node *resolution)
+/* What is written, or what on_failure means; false for a word that is no strategy, about which nothing more is said. */
+static bool strategy_read(const Node *root, FailureStrategy *out)
 {
-    const Node *strategy = resolution ? get_text(resolution, "strategy") : NULL;
-    for (unsigned i = 0; strategy && i < 3; i++)
-        if (str_is_text(node_text(strategy), strategy_words[i])
-            || str_is_text(node_text(strategy), strategy_lower_words[i]))
-            return (FailureStrategy)i;
-    return AWAIT_DECISION;
+    const Node *resolution = get_map(root, "failure_resolution");
+    const Node *strategy = resolution ? node_get(resolution, "strategy") : NULL;
+    *out = node_get(root, "on_failure") ? AUTO_COMPENSATE : AWAIT_DECISION;
+    if (!strategy) return true;
+    for (unsigned i = 0; strategy->kind == NODE_TEXT && i < 3; i++) {
+        Str word = node_text(strategy);
+        if (!str_is_text(word, strategy_words[i]) && !str_is_text(word, strategy_lower_words[i])) continue;
+        *out = (FailureStrategy)i;
+        return true;
+    }
+    return false;
 }
 
 /* A setting that the strategy does not read would be believed to do something. */
@@ -139,20 +173,33 @@ static void check_settings(Compiler *compiler, const Node *resolution, FailureSt
     }
 }
 
+static void refuse_task(Compiler *compiler, const TaskNames *names, const Node *name, const char *what)
+{
+    Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no %s '%.*s'", what,
+                                      STR_ARG(node_text(name)));
+    Suggestion suggestion = suggest_begin(node_text(name));
+    if (may_suggest(compiler)) names->offer(names->context, &suggestion);
+    if (suggestion.best.len)
+        diagnostic_help(compiler->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
+    else
+        diagnostic_help(compiler->diagnostics, diagnostic, "name a task, or job.task where several jobs have one of that name");
+}
+
 static void check_compensated(Compiler *compiler, const TaskNames *names, const Node *list)
 {
     uint32_t with = 0, known = 0;
+    Map seen;
+    map_init(&seen, compiler->scratch, many_count(list));
     for (uint32_t i = 0; i < many_count(list); i++) {
         const Node *name = many_at(list, i), *task;
         if (name->kind != NODE_TEXT) continue;
         if (!names->find(names->context, node_text(name), &task)) {
-            Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, name,
-                                              "there is no single task '%.*s'", STR_ARG(node_text(name)));
-            diagnostic_help(compiler->diagnostics, diagnostic,
-                            "name a task, or job.task where several jobs have one of that name");
+            refuse_task(compiler, names, name, "single task");
             continue;
         }
         known++;
+        if (!map_add(&seen, node_text(name), 0, NULL))
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "the task '%.*s' is named twice", STR_ARG(node_text(name)));
         if (task->kind == NODE_MAP && node_get(task, "compensation")) with++;
         else
             diagnose(compiler->diagnostics, SEVERITY_WARNING, name,
@@ -162,19 +209,20 @@ static void check_compensated(Compiler *compiler, const TaskNames *names, const 
     if (known && !with) diagnose(compiler->diagnostics, SEVERITY_ERROR, list, "none of these tasks has a compensation");
 }
 
-static void check_on_failure(Compiler *compiler, const TaskNames *names, const Node *resolution,
-                             uint32_t compensation_count)
+static void check_on_failure(Compiler *compiler, const TaskNames *names, FailureStrategy strategy, uint32_t compensation_count)
 {
     const Node *on_failure = node_get(compiler->root, "on_failure");
-    FailureStrategy strategy = strategy_of(resolution);
+    const Node *resolution = get_map(compiler->root, "failure_resolution");
     const Node *stated = resolution ? get_text(resolution, "strategy") : NULL;
-    if (on_failure && stated && strategy != AUTO_COMPENSATE) {
-        Diagnostic *diagnostic =
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, on_failure,
-                     "'on_failure' means the strategy auto_compensate, but failure_resolution says %s",
-                     strategy_lower_words[strategy]);
+    const Node *scope = resolution ? node_get(resolution, "compensation_scope") : NULL;
+    if (on_failure && strategy != AUTO_COMPENSATE) {
+        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, on_failure,
+                                          "'on_failure' means the strategy auto_compensate, but failure_resolution says %s",
+                                          strategy_lower_words[strategy]);
         diagnostic_help(compiler->diagnostics, diagnostic, "keep one of the two");
     }
+    if (on_failure && scope)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, scope, "'on_failure' says already what is compensated");
     if (on_failure && on_failure->kind == NODE_MAP) {
         const Node *list = node_get(on_failure, "compensate");
         if (list) check_compensated(compiler, names, list);
@@ -192,15 +240,16 @@ static void check_amplify(Compiler *compiler, const TaskNames *names, const Node
     const Node *tasks = node_get(amplify, "tasks"), *attempts = node_get(amplify, "attempts");
     uint64_t wanted = 0, bound;
     bool has_attempts = attempts && attempts->kind == NODE_NUMBER && str_to_u64(node_text(attempts), &wanted);
+    if (!attempts && !node_get(amplify, "delay"))
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, amplify, "this changes nothing: give 'attempts' or 'delay'");
     for (uint32_t i = 0; i < many_count(tasks); i++) {
         const Node *name = many_at(tasks, i), *task;
         if (name->kind != NODE_TEXT) continue;
         if (!names->find(names->context, node_text(name), &task)) {
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no single task '%.*s'",
-                     STR_ARG(node_text(name)));
+            refuse_task(compiler, names, name, "single task");
             continue;
         }
-        const Node *retries = get_map(task, "retries"), *most = retries ? node_get(retries, "attempts_max") : NULL;
+        const Node *retries = task_retries(task), *most = retries ? node_get(retries, "attempts_max") : NULL;
         if (!has_attempts) continue;
         if (!most)
             diagnose(
@@ -218,8 +267,7 @@ static void check_target(Compiler *compiler, const TaskNames *names, const Node 
     const Node *task;
     if (!target || names->find(names->context, node_text(target), &task)) return;
     if (names->has_job && names->has_job(names->context, node_text(target))) return;
-    diagnose(compiler->diagnostics, SEVERITY_ERROR, target, "there is no job or task '%.*s'",
-             STR_ARG(node_text(target)));
+    refuse_task(compiler, names, target, "job or task");
 }
 
 static void check_on_signal(Compiler *compiler, const TaskNames *names, const Node *on_signal)
@@ -238,8 +286,11 @@ static void check_on_signal(Compiler *compiler, const TaskNames *names, const No
 void resolution_check(Compiler *compiler, const TaskNames *names, uint32_t compensation_count)
 {
     const Node *resolution = get_map(compiler->root, "failure_resolution");
-    if (resolution) check_settings(compiler, resolution, strategy_of(resolution));
-    check_on_failure(compiler, names, resolution, compensation_count);
+    FailureStrategy strategy;
+    if (strategy_read(compiler->root, &strategy)) {
+        if (resolution) check_settings(compiler, resolution, strategy);
+        check_on_failure(compiler, names, strategy, compensation_count);
+    }
     check_on_signal(compiler, names, get_map(compiler->root, "on_signal"));
     const Node *jobs = get_map(compiler->root, "jobs");
     for (uint32_t i = 0; jobs && i < jobs->count; i++)
@@ -258,12 +309,12 @@ static void add_default(MemberList *members, Value declared, const char *key, Va
 void resolution_lower(Compiler *compiler)
 {
     Arena *arena = compiler->arena;
-    const Node *resolution = get_map(compiler->root, "failure_resolution"),
-               *on_failure = node_get(compiler->root, "on_failure");
+    const Node *on_failure = node_get(compiler->root, "on_failure");
     MemberList found = { .arena = arena }, members = { .arena = arena };
     shape_add(arena, &found, &shape_workflow, compiler->root, "failure_resolution");
     Value declared = found.count ? found.members[0].value : value_object(arena, NULL, 0);
-    FailureStrategy strategy = on_failure ? AUTO_COMPENSATE : strategy_of(resolution);
+    FailureStrategy strategy;
+    strategy_read(compiler->root, &strategy);
     member_list_add(&members, STR("strategy"), value_string(str_of(strategy_words[strategy])));
     if (strategy == AUTO_RETRY) {
         add_default(&members, declared, "max_retries", value_int(3));

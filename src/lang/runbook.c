@@ -74,7 +74,15 @@ static void collect(Runbook *runbook, const Node *artifacts)
     }
     for (uint32_t i = 0; i < runbook->count; i++) {
         const Node *inputs = node_get(runbook->artifacts[i].node, "inputs");
-        for (uint32_t j = 0; j < many_count(inputs); j++) collect_input(runbook, i, many_at(inputs, j));
+        Map seen;
+        map_init(&seen, runbook->compiler->scratch, many_count(inputs));
+        for (uint32_t j = 0; j < many_count(inputs); j++) {
+            const Node *input = many_at(inputs, j);
+            collect_input(runbook, i, input);
+            if (input->kind == NODE_TEXT && !map_add(&seen, node_text(input), 0, NULL))
+                diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, input, "the artifact '%.*s' has the input '%.*s' twice",
+                         STR_ARG(runbook->artifacts[i].id), STR_ARG(node_text(input)));
+        }
     }
 }
 
@@ -351,15 +359,14 @@ void runbook_compile(Compiler *compiler)
     check_policies(compiler, compiler->root);
     collect(&runbook, artifacts);
     graph_build(&runbook.graph, compiler->scratch, runbook.count, runbook.edges, (uint32_t)runbook.edge_count);
-    bool has_cycle = graph_cycles(&runbook.graph, refuse_cycle, &runbook) > 0;
+    graph_cycles(&runbook.graph, refuse_cycle, &runbook);
     for (uint32_t i = 0; i < runbook.count; i++) {
         Artifact *artifact = &runbook.artifacts[i];
         artifact->connector = find_component(&runbook, artifact, CATALOG_CONNECTOR, "source");
         artifact->analyser = find_component(&runbook, artifact, CATALOG_ANALYSER, "transform");
         check_execute(&runbook, artifact);
     }
-    if (has_cycle) return;
-    graph_sort(&runbook.graph);             /* producers first, in whatever order the file has them */
+    graph_sort(&runbook.graph);             /* producers first, in whatever order the file has them; on a cycle, in some order */
     for (uint32_t i = 0; i < runbook.count; i++) resolve_schemas(&runbook, &runbook.artifacts[runbook.graph.order[i]]);
     if (compiler->diagnostics->error_count) return;
     lower(&runbook);

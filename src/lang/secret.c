@@ -141,12 +141,12 @@ static const char *key_names(Str key)
 /* Which roots the ${paths} of a text begin with; a bare name is looked up in the payload. */
 static unsigned text_roots(Str text)
 {
-    TemplateScan scan = { text, 0 };
+    TemplateScan scan = { .text = text };
     Path path;
-    Error err = { 0 };
+    Error err;
     unsigned roots = 0;
-    while (template_next(&scan, &path, &err)) {
-        Root root = path.part_count ? root_find(path.parts[0]) : 0;
+    for (TemplateStep step; (step = template_next(&scan, &path, &err)) != TEMPLATE_END;) {
+        Root root = step == TEMPLATE_PATH ? root_find(path.parts[0]) : (Root)0;
         roots |= root ? (unsigned)root : (unsigned)ROOT_PAYLOAD;
     }
     return roots;

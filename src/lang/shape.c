@@ -38,8 +38,11 @@ static void refuse_kind(Diagnostics *diagnostics, const Node *node, const Type *
             diagnose(diagnostics, SEVERITY_ERROR, node, "expected %s, found %s", type_what(type), node_kind_name(node));
     bool wants_text = type->kind == TYPE_TEXT || type->kind == TYPE_TEMPLATE || type->kind == TYPE_NAME;
     if (wants_text && (node->kind == NODE_NUMBER || node->kind == NODE_BOOL))
-        diagnostic_help(diagnostics, diagnostic, "put it in quotes if it is a text: \"%.*s\"",
-                        STR_ARG(node_text(node)));
+        diagnostic_help(diagnostics, diagnostic, "put it in quotes if it is a text");
+    static const char *const yes_words[] = { "yes", "no", "on", "off", "Yes", "No", "On", "Off", NULL };
+    for (const char *const *word = yes_words; type->kind == TYPE_BOOL && *word; word++)
+        if (node->kind == NODE_TEXT && str_is_text(node_text(node), *word))
+            diagnostic_help(diagnostics, diagnostic, "write true or false");
 }
 
 /* --- scalars ----------------------------------------------------------------------------------------------------- */
@@ -88,7 +91,7 @@ static void check_text(Diagnostics *diagnostics, const Node *node, const Type *t
     if (node->count > most)
         diagnose(diagnostics, SEVERITY_ERROR, node, "the text has %" PRIu32 " bytes, at most %" PRId64 " are allowed",
                  node->count, most);
-    else if (node->count < type->min)
+    else if (type->min && str_trim(node_text(node)).len == 0)
         diagnose(diagnostics, SEVERITY_ERROR, node, "the text must not be empty");
 }
 
@@ -112,7 +115,11 @@ static void check_number(Diagnostics *diagnostics, const Node *node, const Type 
                      "%.*s is no amount of money: zero or more, at most six decimals", STR_ARG(node_text(node)));
         return;
     }
-    if (type->kind == TYPE_NUMBER) return;
+    if (type->kind == TYPE_NUMBER) {
+        if (type->min && number_compare(number, value_int(0)) <= 0)
+            diagnose(diagnostics, SEVERITY_ERROR, node, "%.*s is not more than 0", STR_ARG(node_text(node)));
+        return;
+    }
     if (!number_to_int64(number, &integer)) {
         diagnose(diagnostics, SEVERITY_ERROR, node, "expected a whole number, found %.*s", STR_ARG(node_text(node)));
     } else if (integer < type->min || (type->max && integer > type->max)) {
@@ -127,9 +134,16 @@ static void check_duration(Diagnostics *diagnostics, const Node *node, const Typ
     int64_t ms;
     uint64_t seconds;
     if (node->kind == NODE_NUMBER) {
-        bool is_fine = type->seconds && str_to_u64(node_text(node), &seconds) && seconds <= DURATION_MS_MAX / 1000;
-        if (is_fine) return;
+        uint64_t most = type->seconds ? DURATION_MS_MAX / 1000 : DURATION_MS_MAX;
+        bool may_be_bare = type->seconds || type->milliseconds;
+        bool is_fine = may_be_bare && str_to_u64(node_text(node), &seconds) && seconds <= most;
+        if (is_fine && (int64_t)seconds >= type->min) return;
+        if (is_fine) {
+            diagnose(diagnostics, SEVERITY_ERROR, node, "the duration must be longer than nothing");
+            return;
+        }
     } else if (duration_read(node_text(node), &ms)) {
+        if (ms < type->min) diagnose(diagnostics, SEVERITY_ERROR, node, "the duration must be longer than nothing");
         return;
     }
     Diagnostic *diagnostic =
@@ -417,6 +431,8 @@ void shape_check(Diagnostics *diagnostics, const Node *node, const Type *type)
         shape_check(diagnostics, node, either_choose(node, type));
         break;
     case TYPE_BOOL:
+        if (type->only_true && !node->truth)
+            diagnose(diagnostics, SEVERITY_ERROR, node, "this can only be true; leave the key out, or choose another");
         break;
     }
 }

@@ -57,10 +57,13 @@ struct Type {
     const Type *item;               /* TYPE_LIST, TYPE_MAP */
     const Shape *shape;             /* TYPE_OBJECT */
     const Type *const *either;      /* TYPE_EITHER, ended by NULL */
-    int64_t min, max;               /* TYPE_INT: the range; TYPE_TEXT: bytes; TYPE_LIST, TYPE_MAP: at least min items */
+    int64_t min, max;               /* TYPE_INT: the range; TYPE_TEXT: bytes; TYPE_LIST, TYPE_MAP: at least min items;
+                                     * TYPE_DURATION, TYPE_NUMBER: 1 for more than nothing */
     bool dotted;                    /* TYPE_NAME */
     bool lone;                      /* TYPE_LIST: an item by itself stands for a list of one */
     bool seconds;                   /* TYPE_DURATION: a bare number is seconds */
+    bool milliseconds;              /* TYPE_DURATION: a bare number is milliseconds */
+    bool only_true;                 /* TYPE_BOOL: false has no meaning here */
 };
 
 enum { FIELD_REQUIRED = 1 };

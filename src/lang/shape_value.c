@@ -21,7 +21,7 @@ static Value constant(Arena *arena, const char *json)
     return value;
 }
 
-static Value duration_value(const Node *node)
+static Value duration_value(const Node *node, const Type *type)
 {
     int64_t ms = 0;
     uint64_t seconds = 0;
@@ -32,7 +32,7 @@ static Value duration_value(const Node *node)
     }
     bool is_read = str_to_u64(node_text(node), &seconds);
     CHECK(is_read);
-    return value_int((int64_t)seconds * 1000);
+    return value_int((int64_t)seconds * (type->seconds ? 1000 : 1));
 }
 
 static Value rate_value(Arena *arena, const Node *node)
@@ -173,7 +173,7 @@ Value shape_value(Arena *arena, const Node *node, const Type *type)
         return value_int(micro);
     }
     case TYPE_DURATION:
-        return duration_value(node);
+        return duration_value(node, type);
     case TYPE_RATE:
         return rate_value(arena, node);
     case TYPE_ENUM:

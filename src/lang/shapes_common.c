@@ -12,13 +12,18 @@ const Type type_template = { .kind = TYPE_TEMPLATE };
 const Type type_any = { .kind = TYPE_ANY };
 const Type type_schema = { .kind = TYPE_SCHEMA };
 const Type type_duration = { .kind = TYPE_DURATION };
-const Type type_duration_or_seconds = { .kind = TYPE_DURATION, .seconds = true };
+const Type type_timeout = { .kind = TYPE_DURATION, .min = 1 };
+const Type type_duration_or_seconds = { .kind = TYPE_DURATION, .seconds = true, .min = 1 };
+const Type type_true = { .kind = TYPE_BOOL, .only_true = true };
 const Type type_money = { .kind = TYPE_MONEY };
 const Type type_number = { .kind = TYPE_NUMBER };
 const Type type_positive = { .kind = TYPE_INT, .min = 1, .max = 1000000 };
 const Type type_count = { .kind = TYPE_INT, .min = 0, .max = 1000000 };
 const Type type_names = { .kind = TYPE_LIST, .item = &type_name, .lone = true, .what = "a name or a list of names" };
 const Type type_refs = { .kind = TYPE_LIST, .item = &type_ref, .lone = true, .what = "a name or a list of names" };
+const Type type_some_refs = {
+    .kind = TYPE_LIST, .item = &type_ref, .lone = true, .min = 1, .what = "a name or a list of names"
+};
 const Type type_texts = { .kind = TYPE_LIST, .item = &type_line, .lone = true, .what = "a text or a list of texts" };
 const Type type_labels = {
     .kind = TYPE_MAP, .item = &type_text, .dotted = true, .what = "a mapping of labels to texts"

@@ -19,6 +19,7 @@ static const Type type_retry_causes = {
     .kind = TYPE_LIST, .item = &type_retry_cause, .lone = true, .what = "a list of failure classes"
 };
 static const Type type_attempts = { .kind = TYPE_INT, .min = 1, .max = ATTEMPT_COUNT_MAX };
+static const Type type_bare_milliseconds = { .kind = TYPE_DURATION, .milliseconds = true };
 static const Type type_milliseconds = { .kind = TYPE_INT, .min = 0, .max = 86400000 };
 
 static const Field retries_fields[] = {
@@ -26,7 +27,7 @@ static const Field retries_fields[] = {
     { "strategy", &type_backoff, "How the delay grows from one try to the next.", .otherwise = "\"exponential\"" },
     { "backoff", &type_backoff, "The same as strategy.", .as = "strategy" },
     { "delay", &type_duration, "The delay before the first retry.", .otherwise = "1000" },
-    { "backoff_ms", &type_milliseconds, "The same as delay, in milliseconds.", .as = "delay_ms" },
+    { "backoff_ms", &type_bare_milliseconds, "The same as delay, in milliseconds.", .as = "delay" },
     { "max_delay", &type_duration, "The longest delay between two tries.", .otherwise = "60000" },
     { "jitter_ms", &type_milliseconds, "A random part of up to so many milliseconds is added to each delay.",
       .otherwise = "500" },
@@ -42,7 +43,7 @@ static const Field compensation_fields[] = {
     { "run", &type_ref, "The runner that undoes the task's effect.", FIELD_REQUIRED },
     { "input", &type_any, "Its input; without it, the output (or the recorded effect) of the task it undoes." },
     { "args", &type_template_list, "Arguments, passed in order and unchanged." },
-    { "timeout", &type_duration, "How long one attempt may take." },
+    { "timeout", &type_timeout, "How long one attempt may take." },
     { "retries", &type_retries, "How a failed attempt is tried again.",
       .otherwise =
           "{\"attempts\":3,\"delay_ms\":1000,\"jitter_ms\":500,\"max_delay_ms\":60000,\"on\":[\"transient\"],\"strategy\":\"exponential\"}" },
@@ -85,8 +86,8 @@ static const EnumName poll_actions[] = {
 };
 static const Type type_poll_action = { .kind = TYPE_ENUM, .names = poll_actions, .what = "an action" };
 static const Field poll_fields[] = {
-    { "interval", &type_duration, "The time between two polls.", FIELD_REQUIRED },
-    { "max_duration", &type_duration, "How long is polled at most.", FIELD_REQUIRED },
+    { "interval", &type_timeout, "The time between two polls.", FIELD_REQUIRED },
+    { "max_duration", &type_timeout, "How long is polled at most.", FIELD_REQUIRED },
     { "max_attempts", &type_positive, "How often is polled at most; with a fixed interval derived from max_duration." },
     { "backoff", &type_backoff, "Whether the interval doubles after each poll.", .otherwise = "\"fixed\"" },
     { "max_interval", &type_duration, "The longest interval with exponential backoff." },
@@ -105,12 +106,12 @@ static const EnumName pause_actions[] = {
 static const Type type_pause_action = { .kind = TYPE_ENUM, .names = pause_actions, .what = "an action" };
 static const Field pause_fields[] = {
     { "trigger", &type_name, "The key by which the resume trigger is called.", FIELD_REQUIRED },
-    { "timeout", &type_duration, "How long the trigger is awaited." },
+    { "timeout", &type_timeout, "How long the trigger is awaited." },
     { "on_timeout", &type_pause_action, "What happens when it does not come.", .otherwise = "\"FailWorkflow\"" },
     { "payload_schema", &type_schema, "What the trigger's payload must look like." },
     { "resume_when", &type_condition, "The run resumes only if this holds for the payload." },
     { "default_payload", &type_any, "The payload that auto_approve resumes with." },
-    { "auto_resume_after", &type_duration, "The run resumes by itself after this time." },
+    { "auto_resume_after", &type_timeout, "The run resumes by itself after this time." },
     { "auth", &type_auth, "How the trigger is authenticated.", .otherwise = "{\"hmac_of_definition\":true}" },
     { "notify", &type_texts, "Whom to notify when the run pauses." },
     { "reminders", &type_positive,
@@ -127,7 +128,7 @@ static const EnumName gate_times[] = { { "after", NULL }, { "before", NULL }, { 
 static const Type type_gate_time = { .kind = TYPE_ENUM, .names = gate_times, .what = "a time" };
 static const Field gate_fields[] = {
     { "signal", &type_ref, "The signal that is awaited.", FIELD_REQUIRED },
-    { "timeout", &type_duration, "How long it is awaited." },
+    { "timeout", &type_timeout, "How long it is awaited." },
     { "when", &type_gate_time, "Before the work, or after it and before its success counts.",
       .otherwise = "\"after\"" },
     { NULL },
@@ -184,7 +185,7 @@ static const Type type_weight = { .kind = TYPE_INT, .min = 0, .max = 1000000 };
     { "produces", &type_schema, "The same as output_schema.", .as = "output_schema" }, \
     { "idempotency", &type_idempotency, "What makes it safe to run the task again." }, \
     { "idempotency_key", &type_template, "The key under which the task's effect is known." }, \
-    { "timeout", &type_duration, "How long one attempt may take." }, \
+    { "timeout", &type_timeout, "How long one attempt may take." }, \
     { "retries", &type_retries, "How a failed attempt is tried again." }, \
     { "retry", &type_retries, "The same as retries.", .as = "retries" }, \
     { "compensation", &type_compensation, "What undoes the task." }, \

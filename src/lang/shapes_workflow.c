@@ -7,8 +7,8 @@
 
 static const Field auth_fields[] = {
     { "hmac", &type_ref, "HMAC over the body, with the secret of this name." },
-    { "bearer", &type_bool, "A bearer token, made for each run." },
-    { "api_key", &type_bool, "The API credentials of the sender." },
+    { "bearer", &type_true, "A bearer token, made for each run." },
+    { "api_key", &type_true, "The API credentials of the sender." },
     { "policy", &type_ref, "A policy of this name decides." },
     { NULL },
 };
@@ -24,7 +24,7 @@ static const Type type_rate = { .kind = TYPE_RATE };
     { "auth", &type_auth, "How the sender is authenticated.", .otherwise = default_auth }, \
         { "rate_limit", &type_rate, "How many requests are accepted in a time.", \
           .otherwise = "{\"count\":60,\"per_ms\":60000}" }, \
-        { "replay_window", &type_duration, "A request older than this, or seen within it, is refused.", \
+        { "replay_window", &type_timeout, "A request older than this, or seen within it, is refused.", \
           .otherwise = "300000" }, \
     { \
         "debounce", &type_duration, "Several events within this time start one run, with the last one's payload.", \
@@ -164,7 +164,7 @@ static const Type type_compensate_all = { .kind = TYPE_ENUM,
                                           .names = compensate_all,
                                           .what = "a way to handle failure" };
 static const Field on_failure_fields[] = {
-    { "compensate", &type_refs, "The tasks that are undone, in reverse order of completion.", FIELD_REQUIRED },
+    { "compensate", &type_some_refs, "The tasks that are undone, in reverse order of completion.", FIELD_REQUIRED },
     { NULL },
 };
 static const Shape shape_on_failure = { "failure handling", "Short for the strategy auto_compensate.",
@@ -195,7 +195,7 @@ static const Shape shape_circuit = { "short circuit", "Ends work early with an o
 static const Type type_circuit = { .kind = TYPE_OBJECT, .shape = &shape_circuit };
 static const Type type_attempts = { .kind = TYPE_INT, .min = 1, .max = ATTEMPT_COUNT_MAX };
 static const Field amplify_fields[] = {
-    { "tasks", &type_refs, "The tasks whose retries change.", FIELD_REQUIRED },
+    { "tasks", &type_some_refs, "The tasks whose retries change.", FIELD_REQUIRED },
     { "attempts", &type_attempts, "The attempts they then have, within their attempts_max." },
     { "delay", &type_duration, "The delay they then begin with." },
     { NULL },
@@ -215,7 +215,7 @@ static const Type type_signal_action_object = { .kind = TYPE_OBJECT, .shape = &s
 static const Type *const signal_action_forms[] = { &type_signal_word, &type_signal_action_object, NULL };
 static const Type type_signal_action = { .kind = TYPE_EITHER, .either = signal_action_forms, .what = "an action" };
 static const Type type_signal_actions = {
-    .kind = TYPE_LIST, .item = &type_signal_action, .lone = true, .what = "an action or a list of actions"
+    .kind = TYPE_LIST, .item = &type_signal_action, .lone = true, .min = 1, .what = "an action or a list of actions"
 };
 static const Type type_on_signal = {
     .kind = TYPE_MAP, .item = &type_signal_actions, .dotted = true, .what = "a mapping of signals to actions"
@@ -226,10 +226,10 @@ static const Type type_on_signal = {
 static const EnumName tenancies[] = { { "shared", NULL }, { "dedicated", NULL }, { NULL, NULL } };
 static const Type type_tenancy = { .kind = TYPE_ENUM, .names = tenancies, .what = "a tenancy" };
 static const Field placement_fields[] = {
-    { "regions", &type_refs, "Regions it may run in." },
-    { "clouds", &type_refs, "Clouds it may run in." },
+    { "regions", &type_some_refs, "Regions it may run in." },
+    { "clouds", &type_some_refs, "Clouds it may run in." },
     { "tenancy", &type_tenancy, "Whether the executor is shared with other tenants." },
-    { "requires", &type_refs, "Capabilities the executor must have." },
+    { "requires", &type_some_refs, "Capabilities the executor must have." },
     { "data_sovereignty", &type_refs, "Where the data may be." },
     { NULL },
 };
@@ -238,8 +238,8 @@ static const Shape shape_placement = { "placement", "Where the work may run: har
 static const Type type_placement = { .kind = TYPE_OBJECT, .shape = &shape_placement };
 
 static const Field slo_fields[] = {
-    { "latency", &type_duration, "From queued to started." },
-    { "deadline", &type_duration, "From queued to ended." },
+    { "latency", &type_timeout, "From queued to started." },
+    { "deadline", &type_timeout, "From queued to ended." },
     { NULL },
 };
 static const Shape shape_slo = { "service level", "Objectives whose breach emits a signal and a metric.", slo_fields,
@@ -248,16 +248,17 @@ static const Type type_slo = { .kind = TYPE_OBJECT, .shape = &shape_slo };
 
 static const Field budget_fields[] = {
     { "cost", &type_money, "The most it may cost." },
-    { "runtime", &type_duration, "The most time its attempts may take together." },
+    { "runtime", &type_timeout, "The most time its attempts may take together." },
     { NULL },
 };
 static const Shape shape_budget = { "budget", "Caps that stop further dispatch.", budget_fields, NULL, NULL };
 static const Type type_budget = { .kind = TYPE_OBJECT, .shape = &shape_budget };
 
+static const Type type_cores = { .kind = TYPE_NUMBER, .min = 1 };
 static const Field resources_fields[] = {
-    { "cpu", &type_number, "Cores." },
+    { "cpu", &type_cores, "Cores." },
     { "memory_mb", &type_positive, "Megabytes." },
-    { "runtime", &type_duration, "The longest time of one attempt's processes." },
+    { "runtime", &type_timeout, "The longest time of one attempt's processes." },
     { NULL },
 };
 static const Shape shape_resources = { "resource envelope", "What the tasks of the job share.", resources_fields, NULL,
@@ -314,7 +315,7 @@ static const Type type_percentage = { .kind = TYPE_INT, .min = 1, .max = 100 };
 static const Field canary_fields[] = {
     { "percentage", &type_percentage, "How much of the work goes through the new version." },
     { "segments", &type_refs, "Whose work goes through the new version." },
-    { "metrics", &type_refs, "What is watched; a breach rolls back.", FIELD_REQUIRED },
+    { "metrics", &type_some_refs, "What is watched; a breach rolls back.", FIELD_REQUIRED },
     { "duration", &type_duration, "How long it is watched." },
     { NULL },
 };

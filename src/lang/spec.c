@@ -22,13 +22,6 @@ static MemberList object_begin(Spec *spec) { return (MemberList){ .arena = spec-
 
 static void put(MemberList *members, const char *key, Value value) { member_list_add(members, str_of(key), value); }
 
-static Value typed(Spec *spec, const char *type)
-{
-    MemberList members = object_begin(spec);
-    put(&members, "type", text(type));
-    return member_list_object(&members);
-}
-
 static Value patterned(Spec *spec, const char *pattern, const char *doc)
 {
     MemberList members = object_begin(spec);
@@ -53,7 +46,7 @@ static Value text_schema(Spec *spec, const Type *type)
 {
     MemberList members = object_begin(spec);
     put(&members, "type", text("string"));
-    if (type->min) put(&members, "minLength", value_int(type->min));
+    if (type->min) put(&members, "pattern", text("[^ \\t]"));
     put(&members, "maxLength", value_int(type->max ? type->max : TEXT_SIZE_MAX));
     return member_list_object(&members);
 }
@@ -81,7 +74,7 @@ static Value money_schema(Spec *spec)
     Value schema;
     Error err;
     Status status =
-        json_parse(spec->arena, STR("{\"type\":\"number\",\"minimum\":0,\"multipleOf\":0.000001}"), &schema, &err);
+        json_parse(spec->arena, STR("{\"type\":\"number\",\"minimum\":0,\"exclusiveMaximum\":1e12,\"multipleOf\":0.000001}"), &schema, &err);
     CHECK(status == OK);
     return schema;
 }
@@ -95,11 +88,12 @@ static Value duration_schema(Spec *spec, const Type *type)
         put(&members, value_text(written.members[i].key).ptr, written.members[i].value);
     put(&members, "minLength", value_int(1));
     written = member_list_object(&members);
-    if (!type->seconds) return written;
+    if (!type->seconds && !type->milliseconds) return written;
     MemberList seconds = object_begin(spec);
     put(&seconds, "type", text("integer"));
-    put(&seconds, "minimum", value_int(0));
-    put(&seconds, "description", text("Seconds"));
+    put(&seconds, "minimum", value_int(type->min));
+    put(&seconds, "maximum", value_int(type->seconds ? DURATION_MS_MAX / 1000 : DURATION_MS_MAX));
+    put(&seconds, "description", text(type->seconds ? "Seconds" : "Milliseconds"));
     return any_of(spec, (Value[]){ written, member_list_object(&seconds) }, 2);
 }
 
@@ -253,12 +247,20 @@ static Value type_schema_of(Spec *spec, const Type *type)
         return text_schema(spec, type);
     case TYPE_NAME:
         return name_schema(spec, type->dotted);
-    case TYPE_BOOL:
-        return typed(spec, "boolean");
+    case TYPE_BOOL: {
+        MemberList members = object_begin(spec);
+        if (type->only_true) put(&members, "const", value_bool(true));
+        else put(&members, "type", text("boolean"));
+        return member_list_object(&members);
+    }
     case TYPE_INT:
         return integer_schema(spec, type);
-    case TYPE_NUMBER:
-        return typed(spec, "number");
+    case TYPE_NUMBER: {
+        MemberList members = object_begin(spec);
+        put(&members, "type", text("number"));
+        if (type->min) put(&members, "exclusiveMinimum", value_int(0));
+        return member_list_object(&members);
+    }
     case TYPE_MONEY:
         return money_schema(spec);
     case TYPE_DURATION:

@@ -56,7 +56,7 @@ static const char *const examples[] = {
     "revenue-backfill", "review-loop", "step-tree",
 };
 
-TEST(every_example_fits_the_schema, "proves: A-019 A-078 A-113 A-181 K-070 F-155")
+TEST(every_example_fits_the_schema, "")
 {
     Arena arena;
     Error err;
@@ -157,7 +157,7 @@ TEST(schema_and_compiler_agree_on_shapes, "proves: F-121")
     arena_deinit(&arena);
 }
 
-TEST(the_same_text_compiles_to_the_same_bytes, "proves: F-004")
+TEST(the_same_text_compiles_to_the_same_bytes, "")
 {
     Arena arenas[2];
     Plan plans[2];

@@ -10,6 +10,7 @@ typedef struct TreeStep {
     Str name;
     uint32_t parent;
     uint32_t scope;
+    uint32_t sibling;           /* the step written behind it in the same list, or PLAN_NONE */
     StepKind kind;
 } TreeStep;
 
@@ -27,7 +28,7 @@ typedef struct Exits {
 typedef struct Tree {
     Compiler *compiler;
     References references;
-    Map names;
+    Map names, written;         /* of all steps; of those that the author has named */
     TreeStep *steps;            /* in the order of the text, a parent before its children */
     size_t count, capacity;
     uint32_t *task_steps;       /* task of the references -> step */
@@ -47,7 +48,25 @@ static Str step_name(Tree *tree, const Node *node)
     const Node *name = get_text(node, "name");
     if (!name) name = get_text(node, "id");
     if (name) return node_text(name);
-    return arena_format(tree->compiler->arena, "step-%zu", tree->count + 1);
+    Arena *arena = tree->compiler->arena;
+    Str made = arena_format(arena, "step-%zu", tree->count + 1), base = made;
+    uint32_t ignored;
+    for (unsigned number = 2; map_find(&tree->written, made, &ignored); number++)
+        made = arena_format(arena, "%.*s-%u", STR_ARG(base), number);
+    return made;
+}
+
+/* All names that the author has written, before any is made up. */
+static void collect_names(Tree *tree, const Node *steps)
+{
+    for (uint32_t i = 0; i < many_count(steps); i++) {
+        const Node *node = many_at(steps, i);
+        if (node->kind != NODE_MAP) continue;
+        static const char *const lists[] = { "sequence", "then", "else", "thenSteps", "elseSteps" };
+        const Node *name = get_text(node, "name") ? get_text(node, "name") : get_text(node, "id");
+        if (name) map_add(&tree->written, node_text(name), 0, NULL);
+        for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) collect_names(tree, node_get(node, lists[k]));
+    }
 }
 
 static void collect_list(Tree *tree, const Node *steps, uint32_t parent, uint32_t scope);
@@ -62,7 +81,7 @@ static void collect_step(Tree *tree, const Node *node, uint32_t parent, uint32_t
 {
     if (node->kind != NODE_MAP) return;
     Compiler *compiler = tree->compiler;
-    TreeStep step = { node, step_name(tree, node), parent, scope, step_kind(node) };
+    TreeStep step = { node, step_name(tree, node), parent, scope, PLAN_NONE, step_kind(node) };
     tree->steps = arena_grow(compiler->scratch, tree->steps, sizeof step, tree->count, &tree->capacity);
     uint32_t index = (uint32_t)tree->count++;
     tree->steps[index] = step;
@@ -87,6 +106,8 @@ static void collect_step(Tree *tree, const Node *node, uint32_t parent, uint32_t
         if (node_get(node, *key))
             diagnose(compiler->diagnostics, SEVERITY_ERROR, node_get(node, *key),
                      "'%s' belongs to a step that does work; this one only holds others", *key);
+    /* What stands under a condition may be missing to whoever comes behind it. */
+    if (node_get(node, "when")) scope = references_scope(&tree->references, scope);
     if (step.kind == STEP_SEQUENCE) {
         collect_list(tree, node_get(node, "sequence"), index, scope);
         return;
@@ -100,13 +121,18 @@ static void collect_step(Tree *tree, const Node *node, uint32_t parent, uint32_t
 
 static void collect_list(Tree *tree, const Node *steps, uint32_t parent, uint32_t scope)
 {
+    uint32_t last = PLAN_NONE;
     for (uint32_t i = 0; i < many_count(steps); i++) {
         const Node *node = many_at(steps, i);
+        uint32_t index = (uint32_t)tree->count;
+        if (last != PLAN_NONE) tree->steps[last].sibling = index;
         if (node->kind == NODE_MAP && !node_get(node, "if")
             && (arm_of(node, "then", "thenSteps") || arm_of(node, "else", "elseSteps")))
             diagnose(tree->compiler->diagnostics, SEVERITY_ERROR, node, "'then' and 'else' belong to a step with 'if'");
         collect_step(tree, node, parent, scope);
+        last = tree->count > index ? index : PLAN_NONE;
     }
+    if (last != PLAN_NONE) tree->steps[last].sibling = PLAN_NONE;
 }
 
 /* --- checking --------------------------------------------------------------------------------------------------- */
@@ -168,6 +194,26 @@ static void connect(Tree *tree, const Exits *from, uint32_t to)
                    from->items[i].key);
 }
 
+/* The step that follows when this one and all below it are done, or PLAN_NONE at the end of the tree. */
+static uint32_t step_behind(const Tree *tree, uint32_t index)
+{
+    while (index != PLAN_NONE && tree->steps[index].sibling == PLAN_NONE) index = tree->steps[index].parent;
+    return index == PLAN_NONE ? PLAN_NONE : tree->steps[index].sibling;
+}
+
+static void lower_choice(Tree *tree, uint32_t index, MemberList *members)
+{
+    const Node *condition = node_get(tree->steps[index].node, "if");
+    Str text = condition->kind == NODE_TEXT ? str_trim(node_text(condition)) : condition->truth ? STR("true") : STR("false");
+    ValueList cases = { .arena = tree->compiler->arena };
+    value_list_add(&cases, value_string(STR("then")));
+    value_list_add(&cases, value_string(STR("else")));
+    member_list_add(members, STR("type"), value_string(STR("exclusive")));
+    member_list_add(members, STR("condition"), value_string(text));
+    member_list_add(members, STR("cases"), value_list_array(&cases));
+    if (step_behind(tree, index) != PLAN_NONE) member_list_add(members, STR("converge"), value_int(step_behind(tree, index)));
+}
+
 static void lower_members(Tree *tree, uint32_t index, const ValueList *policies)
 {
     static const char *const kept_out[] = {
@@ -185,18 +231,14 @@ static void lower_members(Tree *tree, uint32_t index, const ValueList *policies)
         task_lower(compiler, &shape_step, step->node, policies, &members);
     } else {
         shape_add_all(compiler->arena, &members, &shape_step, step->node, kept_out);
-        if (step->kind == STEP_BRANCH) {
-            const Node *condition = node_get(step->node, "if");
-            member_list_add(&members, STR("type"), value_string(STR("exclusive")));
-            member_list_add(&members, STR("condition"),
-                            value_string(condition->kind == NODE_BOOL ? condition->truth ? STR("true") : STR("false")
-                                                                      : str_trim(node_text(condition))));
-        }
+        if (step->kind == STEP_BRANCH) lower_choice(tree, index, &members);
     }
     draft_step(&compiler->draft, &members);
     DataEdges edges = { tree, index };
     if (step->kind == STEP_TASK) task_producers(&tree->references, step->node, data_edge, &edges);
-    else producers_of_condition(&tree->references, node_get(step->node, "if"), data_edge, &edges);
+    if (step->kind == STEP_TASK) return;
+    producers_of_condition(&tree->references, node_get(step->node, "if"), data_edge, &edges);
+    producers_of_condition(&tree->references, node_get(step->node, "when"), data_edge, &edges);
 }
 
 static Exits lower_list(Tree *tree, const Node *steps, Exits before, uint32_t *next, const ValueList *policies);
@@ -235,6 +277,12 @@ static Exits lower_list(Tree *tree, const Node *steps, Exits before, uint32_t *n
 
 /* --- the story -------------------------------------------------------------------------------------------------- */
 
+static void offer_names(void *context, Suggestion *suggestion)
+{
+    const Tree *tree = context;
+    for (size_t i = 0; i < tree->count; i++) suggest_offer(suggestion, tree->steps[i].name);
+}
+
 static bool find_task(void *context, Str name, const Node **out_task)
 {
     Tree *tree = context;
@@ -251,6 +299,8 @@ void step_tree_compile(Compiler *compiler)
     references_init(&tree.references, compiler);
     references_params(&tree.references);
     map_init(&tree.names, compiler->scratch, 0);
+    map_init(&tree.written, compiler->scratch, 0);
+    collect_names(&tree, steps);
     header_check(compiler, &tree.references);
     collect_list(&tree, steps, PLAN_NONE, SCOPE_TOP);
     if (tree.count == 0 && steps->kind == NODE_LIST)
@@ -258,7 +308,7 @@ void step_tree_compile(Compiler *compiler)
     check_steps(&tree);
     uint32_t compensations = 0;
     for (size_t i = 0; i < tree.count; i++) compensations += node_get(tree.steps[i].node, "compensation") != NULL;
-    resolution_check(compiler, &(TaskNames){ find_task, NULL, &tree }, compensations);
+    resolution_check(compiler, &(TaskNames){ find_task, NULL, offer_names, &tree }, compensations);
     if (compiler->diagnostics->error_count) return;
     header_lower(compiler);
     resolution_lower(compiler);

@@ -35,10 +35,19 @@ static int64_t read_ms(const Node *node)
 
 static int64_t read_int(const Node *node)
 {
-    uint64_t number;
-    return node && node->kind == NODE_NUMBER && str_to_u64(node_text(node), &number) && number < INT64_MAX
-             ? (int64_t)number
-             : -1;
+    if (!node || node->kind != NODE_NUMBER) return -1;
+    Arena scratch;
+    int64_t number = -1;
+    arena_init(&scratch, SIZE_MAX);
+    if (!number_to_int64(number_make(&scratch, node_text(node)), &number)) number = -1;
+    arena_deinit(&scratch);
+    return number;
+}
+
+const Node *task_retries(const Node *task)
+{
+    const Node *retries = get_map(task, "retries");
+    return retries ? retries : get_map(task, "retry");
 }
 
 static void check_idempotency(Compiler *compiler, const Node *task)
@@ -58,18 +67,15 @@ static void check_idempotency(Compiler *compiler, const Node *task)
                  "a replay-safe task is never looked up by a key");
 }
 
-static void check_retries(Compiler *compiler, const Node *task)
+static void check_retries(Compiler *compiler, const Node *retries)
 {
-    const Node *retries = get_map(task, "retries");
-    if (!retries) retries = get_map(task, "retry");
     int64_t attempts = read_int(get_any(retries, "attempts")), most = read_int(get_any(retries, "attempts_max"));
     if (most >= 0 && most < attempts)
         diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "attempts_max"),
                  "attempts_max is below attempts (%" PRId64 ")", attempts);
     int64_t delay = read_ms(get_any(retries, "delay")), longest = read_ms(get_any(retries, "max_delay"));
     if (delay >= 0 && longest >= 0 && longest < delay)
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "max_delay"),
-                 "max_delay is shorter than delay");
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "max_delay"), "max_delay is shorter than delay");
 }
 
 static void check_poll(Compiler *compiler, const Node *task)
@@ -86,9 +92,6 @@ static void check_poll(Compiler *compiler, const Node *task)
         diagnostic_help(compiler->diagnostics, diagnostic, "add default_output: { ... } to the poll");
     }
     int64_t interval = read_ms(get_any(poll, "interval")), duration = read_ms(get_any(poll, "max_duration"));
-    if (interval == 0)
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(poll, "interval"),
-                 "the interval must be longer than nothing");
     if (interval > 0 && duration >= 0 && duration < interval)
         diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(poll, "max_duration"),
                  "max_duration is shorter than one interval");
@@ -102,9 +105,19 @@ static bool schema_demands_payload(const Node *schema)
     return required && required->count;
 }
 
+/* The trigger's URL names the run and the key: two pauses of one key could not be told apart. */
+static void check_pause_key(Compiler *compiler, const Node *key)
+{
+    uint32_t line;
+    if (key && key->kind == NODE_TEXT && !map_add(&compiler->pause_keys, node_text(key), key->line, &line))
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, key, "there is a pause for '%.*s' already, in line %" PRIu32,
+                 STR_ARG(node_text(key)), line);
+}
+
 static void check_pause(Compiler *compiler, const Node *task)
 {
     const Node *pause = get_map(task, "pause_after");
+    check_pause_key(compiler, lone_or_key(get_any(task, "pause_after"), "trigger"));
     if (!pause) return;
     const Node *action = get_any(pause, "on_timeout"), *schema = get_any(pause, "payload_schema");
     check_schema_name(compiler, schema);
@@ -114,6 +127,10 @@ static void check_pause(Compiler *compiler, const Node *task)
                                           "auto_approve needs a default payload, since the schema demands one");
         diagnostic_help(compiler->diagnostics, diagnostic, "add default_payload: { ... } to the pause");
     }
+    int64_t timeout = read_ms(get_any(pause, "timeout")), resume = read_ms(get_any(pause, "auto_resume_after"));
+    if (timeout >= 0 && resume >= 0 && timeout <= resume)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(pause, "timeout"),
+                 "the trigger times out before the run resumes by itself");
     if (action && !get_any(pause, "timeout"))
         diagnose(compiler->diagnostics, SEVERITY_WARNING, action,
                  "without 'timeout' the trigger is awaited for ever, and this never happens");
@@ -129,7 +146,8 @@ void task_check(Compiler *compiler, const Node *task)
     check_schema_name(compiler, get_any(task, "output_schema"));
     check_schema_name(compiler, get_any(task, "produces"));
     check_idempotency(compiler, task);
-    check_retries(compiler, task);
+    check_retries(compiler, task_retries(task));
+    check_retries(compiler, get_any(get_map(task, "compensation"), "retries"));
     check_poll(compiler, task);
     check_pause(compiler, task);
     const Node *when = get_any(task, "when");
@@ -194,12 +212,24 @@ static void lower_idempotency(const Node *task, MemberList *members)
     if (domain) member_list_add(members, STR("key_domain"), value_string(node_text(domain)));
 }
 
+/* A first delay beyond the default of the longest one raises that; the other way round is a mistake already reported. */
+static Value lift_max_delay(Arena *arena, Value retries, const Node *declared)
+{
+    int64_t delay = value_get_int(retries, "delay_ms", 0);
+    if (declared || delay <= value_get_int(retries, "max_delay_ms", 0)) return retries;
+    MemberList members = { .arena = arena };
+    for (uint32_t i = 0; i < retries.count; i++)
+        member_list_add(&members, value_text(retries.members[i].key), retries.members[i].value);
+    member_list_add(&members, STR("max_delay_ms"), value_int(delay));       /* of equal keys the last one counts */
+    return member_list_object(&members);
+}
+
 /* A task that declares nothing is tried once; the rest of the policy has the defaults of the system. */
 static Value lower_retries(Compiler *compiler, const Shape *shape, const Node *task)
 {
     MemberList found = { .arena = compiler->arena };
     shape_add(compiler->arena, &found, shape, task, get_any(task, "retry") ? "retry" : "retries");
-    if (found.count) return found.members[0].value;
+    if (found.count) return lift_max_delay(compiler->arena, found.members[0].value, get_any(task_retries(task), "max_delay"));
     static const char *const names[] = { "attempts", "delay_ms", "jitter_ms", "max_delay_ms" };
     static const int64_t numbers[] = { 1, 1000, 500, 60000 };
     MemberList retries = { .arena = compiler->arena };

@@ -15,6 +15,8 @@ void task_check(Compiler *compiler, const Node *task);
 void task_references(References *references, const Place *place, const Node *task);
 /* The tasks whose outputs it reads. */
 void task_producers(References *references, const Node *task, ProducerVisit visit, void *context);
+/* Its retry policy, by either key, or NULL. */
+const Node *task_retries(const Node *task);
 /* Whether the task (or job) ends the run whatever happens: its terminate_when is the literal true. */
 bool task_always_terminates(const Node *task);
 

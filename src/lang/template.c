@@ -4,15 +4,18 @@
 
 #include "base/utf8.h"
 
-static uint32_t column_at(Str text, size_t at)
+/* Counts on from where the last count ended, so that a text of many paths is counted once. */
+static uint32_t column_at(TemplateScan *scan, size_t at)
 {
-    return (uint32_t)utf8_count(str_slice(text, 0, at)) + 1;
+    if (at < scan->counted) scan->counted = scan->chars = 0;
+    scan->chars += utf8_count(str_slice(scan->text, scan->counted, at));
+    scan->counted = at;
+    return (uint32_t)scan->chars + 1;
 }
 
 static bool refuse(TemplateScan *scan, size_t at, Error *err, const char *what)
 {
-    error_at(err, ERR_INVALID, 1, column_at(scan->text, at), "%s", what);
-    scan->at = scan->text.len;
+    error_at(err, ERR_INVALID, 1, column_at(scan, at), "%s", what);
     return false;
 }
 
@@ -55,7 +58,7 @@ static bool read_path(TemplateScan *scan, size_t begin, Path *path, Error *err)
 {
     Str text = scan->text;
     size_t at = begin + 2;
-    *path = (Path){ .offset = column_at(text, begin) - 1 };
+    *path = (Path){ .offset = column_at(scan, begin) - 1 };
     size_t from = at;
     while (at < text.len && is_name_char(text.ptr[at])) at++;
     if (from == at && at < text.len && text.ptr[at] == '}') return refuse(scan, begin, err, "'${}' names nothing");
@@ -78,22 +81,24 @@ static bool read_path(TemplateScan *scan, size_t begin, Path *path, Error *err)
     return true;
 }
 
-bool template_next(TemplateScan *scan, Path *out_path, Error *err)
+TemplateStep template_next(TemplateScan *scan, Path *out_path, Error *err)
 {
-    err->text[0] = '\0';
     for (;;) {
         size_t at = str_find(scan->text, '$', scan->at);
-        if (at + 1 >= scan->text.len) return false;
-        if (scan->text.ptr[at + 1] == '{') return read_path(scan, at, out_path, err);
+        if (at + 1 >= scan->text.len) return TEMPLATE_END;
+        if (scan->text.ptr[at + 1] == '{') {
+            scan->at = at + 2;
+            return read_path(scan, at, out_path, err) ? TEMPLATE_PATH : TEMPLATE_WRONG;
+        }
         scan->at = at + 1 + (scan->text.ptr[at + 1] == '$');
     }
 }
 
 void template_check(Diagnostics *diagnostics, const Node *node)
 {
-    TemplateScan scan = { node_text(node), 0 };
+    TemplateScan scan = { .text = node_text(node) };
     Path path;
     Error err;
-    while (template_next(&scan, &path, &err)) {}
-    if (err.text[0]) diagnose_inside(diagnostics, node, err.column - 1, 1, "%s", err.text);
+    for (TemplateStep step; (step = template_next(&scan, &path, &err)) != TEMPLATE_END;)
+        if (step == TEMPLATE_WRONG) diagnose_inside(diagnostics, node, err.column - 1, 1, "%s", err.text);
 }

@@ -4,7 +4,7 @@
  * ${outputs["validate-order"].total}, ${secrets.API_TOKEN}, ${run.id}. A first name that is none of the known roots is
  * looked up in the trigger's payload: ${commit}. It is a path, not a program. `$${` stands for the characters `${`.
  *
- * Owns: nothing; parts point into the text.     Fails: template_next() with the place of the mistake.
+ * Owns: nothing; parts point into the text.     Fails: by TEMPLATE_WRONG.
  * Bounds: PATH_PART_COUNT_MAX.     Thread: pure, any.
  */
 #ifndef LANG_TEMPLATE_H
@@ -29,11 +29,14 @@ typedef struct Path {
 typedef struct TemplateScan {
     Str text;
     size_t at;
+    size_t counted, chars;              /* bytes whose characters have been counted, and how many these are */
 } TemplateScan;
 
-/* The next path of the text: true and *out_path, or false with err->text empty at the end, or false with the reason and
- * its column (1-based, in characters of the text). */
-bool template_next(TemplateScan *scan, Path *out_path, Error *err);
+typedef enum TemplateStep { TEMPLATE_PATH, TEMPLATE_WRONG, TEMPLATE_END } TemplateStep;
+
+/* The next path of the text. One that is wrong is described by *err, with its column (1-based, in characters of the text);
+ * the scan goes on behind it. */
+TemplateStep template_next(TemplateScan *scan, Path *out_path, Error *err);
 
 /* Reports mistakes of syntax. */
 void template_check(Diagnostics *diagnostics, const Node *node);

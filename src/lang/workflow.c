@@ -1,5 +1,6 @@
 #include "lang/workflow.h"
 
+#include "base/limits.h"
 #include "lang/shapes.h"
 #include "lang/suggest.h"
 #include "lang/task.h"
@@ -30,14 +31,23 @@ Diagnostic *refuse_job(Workflow *workflow, const Node *name, const char *what)
     return diagnostic;
 }
 
-/* An unnamed task is named after its job; where there are several, with its number. */
-static Str task_name(Workflow *workflow, const Job *job, uint32_t index)
+static const Node *written_name(const Node *task)
 {
-    const Node *task = &job->tasks->items[index], *name = get_text(task, "name");
-    if (!name) name = get_text(task, "id");
+    const Node *name = get_text(task, "name");
+    return name ? name : get_text(task, "id");
+}
+
+/* An unnamed task is named after its job; where there are several, with its number. What is taken already gets another
+ * number behind it. */
+static Str task_name(Workflow *workflow, const Job *job, uint32_t index, Map *taken)
+{
+    const Node *name = written_name(&job->tasks->items[index]);
     if (name) return node_text(name);
-    if (job->tasks->count == 1) return job->id;
-    return arena_format(workflow->compiler->arena, "%.*s-%u", STR_ARG(job->id), index + 1);
+    Arena *arena = workflow->compiler->arena;
+    Str made = job->tasks->count == 1 ? job->id : arena_format(arena, "%.*s-%u", STR_ARG(job->id), index + 1);
+    Str base = made;
+    for (unsigned number = 2; !map_add(taken, made, 0, NULL); number++) made = arena_format(arena, "%.*s-%u", STR_ARG(base), number);
+    return made;
 }
 
 static void collect_tasks(Workflow *workflow, uint32_t index)
@@ -47,9 +57,13 @@ static void collect_tasks(Workflow *workflow, uint32_t index)
     job->task_first = (uint32_t)references->task_count;
     job->task_count = job->tasks ? job->tasks->count : 0;
     bool job_may_skip = node_get(job->node, "when") != NULL;
+    Map taken;
+    map_init(&taken, workflow->compiler->scratch, job->task_count);
+    for (uint32_t i = 0; i < job->task_count; i++)
+        if (written_name(&job->tasks->items[i])) map_add(&taken, node_text(written_name(&job->tasks->items[i])), 0, NULL);
     for (uint32_t i = 0; i < job->task_count; i++) {
         const Node *task = &job->tasks->items[i];
-        Str name = task_name(workflow, job, i);
+        Str name = task_name(workflow, job, i, &taken);
         bool may_skip = task->kind == NODE_MAP && node_get(task, "when");
         uint32_t task_index = (uint32_t)references->task_count, twin;
         twin = references_task(references, (RefTask){ job->id, name, index, SCOPE_TOP, may_skip, job_may_skip });
@@ -138,30 +152,78 @@ static void refuse_cycle(void *context, const uint32_t *nodes, uint32_t count)
     buf_deinit(&path);
 }
 
+static Diagnostic *refuse_guard(Workflow *workflow, const Guard *guard, const char *what)
+{
+    return diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, guard->at, "%s: '%.*s' and '%.*s'", what,
+                    STR_ARG(workflow->jobs[guard->to].id), STR_ARG(workflow->jobs[guard->from].id));
+}
+
+/* Marks the jobs that a cycle goes through: after its head and before its tail, both included. Returns how many. */
+static uint32_t mark_body(Workflow *workflow, const Guard *guard, uint64_t bit, uint64_t *masks)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < workflow->job_count; i++) {
+        bool after = i == guard->to || graph_reaches(&workflow->graph, guard->to, i);
+        bool before = i == guard->from || graph_reaches(&workflow->graph, i, guard->from);
+        if (!after || !before) continue;
+        masks[i] |= bit;
+        count++;
+    }
+    return count;
+}
+
+/* Cycles lie apart or inside one another: of two that cross, neither could be counted. */
+static void check_crossing(Workflow *workflow)
+{
+    uint64_t *masks = ARENA_ARRAY(workflow->compiler->scratch, uint64_t, workflow->job_count);
+    uint32_t sizes[GUARD_COUNT_MAX];
+    for (size_t i = 0; i < workflow->guard_count; i++)
+        sizes[i] = mark_body(workflow, &workflow->guards[i], UINT64_C(1) << i, masks);
+    for (size_t a = 0; a < workflow->guard_count; a++)
+        for (size_t b = 0; b < a; b++) {
+            uint64_t both = UINT64_C(1) << a | UINT64_C(1) << b;
+            uint32_t shared = 0;
+            for (uint32_t i = 0; i < workflow->job_count; i++) shared += (masks[i] & both) == both;
+            if (shared == 0 || shared == sizes[a] || shared == sizes[b]) continue;
+            Diagnostic *diagnostic = refuse_guard(workflow, &workflow->guards[a], "this cycle crosses another");
+            diagnostic_help(workflow->compiler->diagnostics, diagnostic, "the other one closes in line %u; one must lie inside the other, or apart",
+                            workflow->guards[b].at->line);
+        }
+}
+
 static void check_guards(Workflow *workflow)
 {
-    GraphEdge *guards = ARENA_ARRAY(workflow->compiler->scratch, GraphEdge, workflow->guard_count);
+    Compiler *compiler = workflow->compiler;
+    GraphEdge *guards = ARENA_ARRAY(compiler->scratch, GraphEdge, workflow->guard_count);
+    Map seen;
+    map_init(&seen, compiler->scratch, (uint32_t)workflow->guard_count);
     for (size_t i = 0; i < workflow->guard_count; i++) {
         const Guard *guard = &workflow->guards[i];
         guards[i] = (GraphEdge){ guard->from, guard->to };
-        if (guard->from == guard->to || graph_reaches(&workflow->graph, guard->to, guard->from)) continue;
-        Diagnostic *diagnostic =
-            diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, guard->at,
-                     "this guard closes no cycle: '%.*s' does not come after '%.*s'",
-                     STR_ARG(workflow->jobs[guard->from].id), STR_ARG(workflow->jobs[guard->to].id));
-        diagnostic_help(workflow->compiler->diagnostics, diagnostic, "without a guard it is a plain need");
+        if (guard->from != guard->to && !graph_reaches(&workflow->graph, guard->to, guard->from)) {
+            Diagnostic *diagnostic = refuse_guard(workflow, guard, "this guard closes no cycle between");
+            diagnostic_help(compiler->diagnostics, diagnostic, "without a guard it is a plain need");
+        } else if (workflow->jobs[guard->from].scope != workflow->jobs[guard->to].scope) {
+            refuse_guard(workflow, guard, "this cycle leads into or out of a branch, between");
+        } else if (!map_add(&seen, arena_format(compiler->scratch, "%u %u", guard->from, guard->to), 0, NULL)) {
+            refuse_guard(workflow, guard, "there is a guard already between");
+        }
     }
     workflow->references.guards = guards;
     workflow->references.guard_count = (uint32_t)workflow->guard_count;
+    if (workflow->guard_count > GUARD_COUNT_MAX)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, workflow->guards[GUARD_COUNT_MAX].at,
+                 "a workflow has at most GUARD_COUNT_MAX (%u) guarded cycles, here are %zu", GUARD_COUNT_MAX, workflow->guard_count);
+    else if (compiler->diagnostics->error_count == 0)
+        check_crossing(workflow);
 }
 
-/* Whether the job always ends the run; reports its own tasks behind the one that does. */
-static bool job_always_terminates(Workflow *workflow, const Job *job)
+bool job_always_terminates(Workflow *workflow, const Job *job, bool tell)
 {
     bool ends = false;
     for (uint32_t i = 0; job->tasks && i < job->tasks->count; i++) {
         const Node *task = &job->tasks->items[i];
-        if (ends)
+        if (ends && tell)
             diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, task,
                      "this task is never reached: one before it always ends the run");
         ends = ends || task_always_terminates(task);
@@ -181,7 +243,7 @@ static void check_reachable(Workflow *workflow)
             diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
                      "the job '%.*s' is never reached: '%.*s' always ends the run", STR_ARG(job->id),
                      STR_ARG(workflow->jobs[ended_by[index] - 1].id));
-        else if (!job_always_terminates(workflow, job))
+        else if (!job_always_terminates(workflow, job, true))
             continue;
         uint32_t by = ended_by[index] ? ended_by[index] : index + 1;
         for (uint32_t e = graph->first[index]; e < graph->first[index + 1]; e++) ended_by[graph->next[e]] = by;
@@ -201,6 +263,7 @@ static void check_job(Workflow *workflow, uint32_t index)
                     .optional = { NULL, optional },
                     .roots = ROOTS_BEFORE };
     check_policies(workflow->compiler, job->node);
+    check_slo(workflow->compiler, get_map(job->node, "slo"));
     reference_condition(references, &place, node_get(job->node, "when"));
     for (uint32_t i = 0; i < job->task_count; i++) {
         const Node *task = &job->tasks->items[i];
@@ -363,6 +426,13 @@ static void lower(Workflow *workflow)
 
 /* --- the story -------------------------------------------------------------------------------------------------- */
 
+static void offer_names(void *context, Suggestion *suggestion)
+{
+    const Workflow *workflow = context;
+    for (size_t i = 0; i < workflow->references.task_count; i++) suggest_offer(suggestion, workflow->references.tasks[i].task);
+    for (uint32_t i = 0; i < workflow->job_count; i++) suggest_offer(suggestion, workflow->jobs[i].id);
+}
+
 static bool has_job(void *context, Str name)
 {
     uint32_t job;
@@ -402,7 +472,7 @@ void workflow_compile(Compiler *compiler)
     collect_needs(&workflow);
     branch_collect(&workflow);
     graph_build(&workflow.graph, compiler->scratch, workflow.job_count, workflow.edges, (uint32_t)workflow.edge_count);
-    resolution_check(compiler, &(TaskNames){ find_task, has_job, &workflow }, count_compensations(&workflow));
+    resolution_check(compiler, &(TaskNames){ find_task, has_job, offer_names, &workflow }, count_compensations(&workflow));
     workflow.references.is_cyclic = graph_cycles(&workflow.graph, refuse_cycle, &workflow) > 0;
     if (!workflow.references.is_cyclic) {
         graph_sort(&workflow.graph);

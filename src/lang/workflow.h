@@ -47,6 +47,9 @@ void workflow_edge(Workflow *workflow, uint32_t from, uint32_t to);
 bool workflow_find(const Workflow *workflow, Str id, uint32_t *out_job);
 Diagnostic *refuse_job(Workflow *workflow, const Node *name, const char *what);     /* "there is no job 'x'" with a suggestion */
 
+/* Whether the job always ends the run; with `tell`, its own tasks behind the one that does are reported. */
+bool job_always_terminates(Workflow *workflow, const Job *job, bool tell);
+
 /* Cases, defaults and convergence: names and edges, before the graph is known to have no cycle. */
 void branch_collect(Workflow *workflow);
 /* Which arm each job stands in, and whether arms come together as declared; needs the sorted graph. */

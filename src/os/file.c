@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
 
 static Status refuse(Error *err, int reason, const char *path)
 {
@@ -95,6 +96,12 @@ bool file_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+bool file_is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return str_compare(*(const Str *)a, *(const Str *)b);
@@ -119,5 +126,64 @@ Status directory_list(Arena *arena, const char *path, Str suffix, Str **out_name
     if (count) qsort(names, count, sizeof *names, by_name);
     *out_names = names;
     *out_count = count;
+    return OK;
+}
+
+/* --- a whole tree ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Walk {
+    Arena *arena;
+    const char *root;
+    size_t count_max;
+    Str *names;
+    size_t count, capacity;
+} Walk;
+
+static Status walk_directory(Walk *walk, Str below, uint32_t depth, Error *err);
+
+/* What lies at that place: a file is noted, a directory entered, anything else passed over. */
+static Status walk_entry(Walk *walk, Str name, bool is_hidden, uint32_t depth, Error *err)
+{
+    char path[4096];
+    struct stat info;
+    int size = snprintf(path, sizeof path, "%s/%.*s", walk->root, STR_ARG(name));
+    if (size < 0 || (size_t)size >= sizeof path) return error_set(err, ERR_INVALID, "%s: a path in it is too long", walk->root);
+    if (stat(path, &info) != 0) return OK;                      /* a link that leads nowhere, or gone meanwhile */
+    if (S_ISDIR(info.st_mode)) return is_hidden ? OK : walk_directory(walk, name, depth + 1, err);
+    if (!S_ISREG(info.st_mode)) return OK;
+    if (walk->count == walk->count_max) return error_set(err, ERR_LIMIT, "%s: more than %zu files", walk->root, walk->count_max);
+    walk->names = arena_grow(walk->arena, walk->names, sizeof *walk->names, walk->count, &walk->capacity);
+    walk->names[walk->count++] = name;
+    return OK;
+}
+
+static Status walk_directory(Walk *walk, Str below, uint32_t depth, Error *err)
+{
+    char path[4096];
+    int size = snprintf(path, sizeof path, "%s%s%.*s", walk->root, below.len ? "/" : "", STR_ARG(below));
+    if (size < 0 || (size_t)size >= sizeof path) return error_set(err, ERR_INVALID, "%s: a path in it is too long", walk->root);
+    if (depth > DIRECTORY_DEPTH_MAX)
+        return error_set(err, ERR_LIMIT, "%s: deeper than DIRECTORY_DEPTH_MAX (%u)", path, DIRECTORY_DEPTH_MAX);
+    DIR *directory = opendir(path);
+    if (!directory) return refuse(err, errno, path);
+    Status status = OK;
+    for (const struct dirent *entry; !status && (entry = readdir(directory));) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+        Str full = arena_format(walk->arena, "%.*s%s%s", STR_ARG(below), below.len ? "/" : "", name);
+        status = walk_entry(walk, full, name[0] == '.', depth, err);
+    }
+    closedir(directory);
+    return status;
+}
+
+Status directory_walk(Arena *arena, const char *path, size_t count_max, Str **out_names, size_t *out_count, Error *err)
+{
+    Walk walk = { .arena = arena, .root = path, .count_max = count_max };
+    Status status = walk_directory(&walk, STR(""), 0, err);
+    if (status) return status;
+    if (walk.count) qsort(walk.names, walk.count, sizeof *walk.names, by_name);
+    *out_names = walk.names;
+    *out_count = walk.count;
     return OK;
 }

@@ -19,7 +19,12 @@ MUST_USE Status file_read(Arena *arena, const char *path, size_t size_max, Str *
 /* A new file beside it takes its place at once: a reader sees the old or the new text, never half of one. */
 MUST_USE Status file_write(const char *path, Str text, Error *err);
 bool file_exists(const char *path);
+bool file_is_directory(const char *path);
 /* The names in a directory that end so, in byte order; none where it does not exist. */
 MUST_USE Status directory_list(Arena *arena, const char *path, Str suffix, Str **out_names, size_t *out_count, Error *err);
+/* The files below a directory, as paths relative to it ("a/b.json"), in byte order. Directories whose name begins with a
+ * point are not entered. ERR_NOT_FOUND where the directory does not exist, ERR_LIMIT beyond count_max or
+ * DIRECTORY_DEPTH_MAX. */
+MUST_USE Status directory_walk(Arena *arena, const char *path, size_t count_max, Str **out_names, size_t *out_count, Error *err);
 
 #endif

@@ -78,3 +78,33 @@ TEST(a_directory_lists_its_files_in_order, "")
     rmdir(directory);
     arena_deinit(&arena);
 }
+
+TEST(a_tree_is_walked_with_its_folders_and_without_hidden_ones, "")
+{
+    REQUIRE(make_directory());
+    Arena arena;
+    Error err;
+    Str *names;
+    size_t count;
+    arena_init(&arena, SIZE_MAX);
+    static const char *const folders[] = { "b", "b/c", ".git" };
+    static const char *const files[] = { "b/c/data.json", "b/a.rego", ".manifest", "z", ".git/config" };
+    static const char *const want[] = { ".manifest", "b/a.rego", "b/c/data.json", "z" };
+    for (size_t i = 0; i < 3; i++) EXPECT(mkdir(path_of(folders[i]), 0700) == 0);
+    for (size_t i = 0; i < 5; i++) EXPECT_OK(file_write(path_of(files[i]), STR(""), &err), &err);
+    EXPECT_OK(directory_walk(&arena, directory, 4, &names, &count, &err), &err);
+    EXPECT_INT(count, 4);
+    for (size_t i = 0; i < count && i < 4; i++) EXPECT_STR(names[i], str_of(want[i]));
+    EXPECT_INT(directory_walk(&arena, directory, 3, &names, &count, &err), ERR_LIMIT);
+    EXPECT_INT(directory_walk(&arena, path_of("none"), 3, &names, &count, &err), ERR_NOT_FOUND);
+    EXPECT(file_is_directory(directory));
+    EXPECT(!file_is_directory(path_of("z")));
+    EXPECT(!file_is_directory(path_of("none")));
+    EXPECT(symlink("..", path_of("b/loop")) == 0);
+    EXPECT_INT(directory_walk(&arena, directory, 1000, &names, &count, &err), ERR_LIMIT);
+    unlink(path_of("b/loop"));
+    for (size_t i = 0; i < 5; i++) unlink(path_of(files[i]));
+    for (size_t i = 3; i > 0; i--) rmdir(path_of(folders[i - 1]));
+    rmdir(directory);
+    arena_deinit(&arena);
+}

@@ -29,7 +29,7 @@ void rego_errors_add_list(RegoErrors *errors, RegoErrorCode code, Str file, Rego
     size_t len = (size_t)size < sizeof text ? (size_t)size : sizeof text - 1;
     errors->items = arena_grow(errors->arena, errors->items, sizeof *errors->items, errors->count, &errors->capacity);
     errors->items[errors->count++] = (RegoError){
-        .code = code, .loc = loc, .file = file, .text = arena_copy(errors->arena, (Str){ text, len }),
+        .code = code, .loc = loc, .file = arena_copy(errors->arena, file), .text = arena_copy(errors->arena, (Str){ text, len }),
     };
 }
 

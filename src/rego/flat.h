@@ -36,6 +36,7 @@ struct FlatTerm {
     RegoLoc loc;
     uint8_t kind;           /* a FlatTermKind */
     uint8_t flavour;
+    bool is_part;           /* a comprehension made of a part of a template */
     uint32_t count;         /* items */
     union {
         Value value;
@@ -60,13 +61,16 @@ typedef enum FlatStmtKind {
     FLAT_BOTH,              /* block and other */
     FLAT_EITHER,            /* block or other */
     FLAT_EVERY,             /* key (NULL: none), value: vars; a: the domain; block */
-    FLAT_NOTE,              /* print: args */
+    FLAT_NOTE,              /* print: args, comprehensions; trace: a */
 } FlatStmtKind;
 
 struct FlatStmt {
     RegoLoc loc;
     uint8_t kind;           /* a FlatStmtKind */
     bool is_main;           /* the statement that the author's expression became; others were taken out of it */
+    bool is_assign;         /* FLAT_UNIFY: a is made from b, not the other way round */
+    bool needs_all;         /* FLAT_NOT: of one expression, which binds nothing, not even its own variables */
+    RegoLoc expr_loc;       /* of the author's expression */
     uint32_t with;          /* the FlatWith it is evaluated under; 0: none */
     uint32_t place;         /* of the author's expression, for traces and coverage */
     FlatTerm *a, *b;
@@ -137,6 +141,7 @@ typedef struct FlatBranch {
     FlatTerm **path;        /* what stands behind the group's own path */
     uint32_t path_count;
     FlatTerm *key, *value;  /* as in RegoHead */
+    uint32_t place;         /* of the head, counted where the branch has an answer; 0: not instrumented */
 } FlatBranch;
 
 #endif

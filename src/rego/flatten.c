@@ -50,6 +50,7 @@ FlatStmt *flat_add(Flattener *f, FlatStmtKind kind, RegoLoc loc)
     stmt->loc = loc;
     stmt->with = f->with;
     stmt->place = f->place;
+    stmt->expr_loc = f->expr_loc.row ? f->expr_loc : loc;
     FlatBlock *block = f->block;
     block->stmts = arena_grow(f->arena, block->stmts, sizeof *block->stmts, block->count, &block->capacity);
     block->stmts[block->count++] = stmt;
@@ -100,8 +101,8 @@ static const char *unused_word(const Flattener *f, const ScopeEntry *entry)
 {
     bool strict = f->names->policy->options.strict;
     switch (entry->kind) {
-    case SCOPE_SOME: return "declared";
-    case SCOPE_EVERY: return strict ? "declared" : NULL;
+    case SCOPE_SOME:
+    case SCOPE_EVERY: return "declared";
     case SCOPE_ASSIGNED: return strict ? "assigned" : NULL;
     case SCOPE_ARG: return strict ? "argument" : NULL;
     case SCOPE_SOME_IN:
@@ -131,6 +132,7 @@ uint32_t scope_declare(Flattener *f, Str name, ScopeKind kind, RegoLoc loc)
 {
     if (rego_var_is_wildcard(name)) return flat_implicit(f, name, loc);
     ScopeEntry *entry = scope_find(f->scope, name);
+    if (entry && kind == SCOPE_SOME_IN && entry->kind == kind && entry->pattern == f->pattern) return entry->var;
     if (entry) {
         const char *text = entry->kind == SCOPE_ARG ? "arg %.*s redeclared"
                          : entry->kind == SCOPE_SEEN ? "var %.*s referenced above"
@@ -140,19 +142,18 @@ uint32_t scope_declare(Flattener *f, Str name, ScopeKind kind, RegoLoc loc)
         return entry->kind == SCOPE_SEEN ? flat_implicit(f, name, loc) : entry->var;
     }
     uint32_t var = flat_var_add(f, name, loc, 0);
-    scope_add(f, f->scope, name, kind, var, loc);
+    scope_add(f, f->scope, name, kind, var, loc)->pattern = f->pattern;
     return var;
 }
 
 /* The variable that was declared under that name, in this scope or around it; false where there is none. */
-static bool scope_resolve(Flattener *f, Str name, RegoLoc loc, uint32_t *out_var)
+static bool scope_resolve(Flattener *f, Str name, const ScopeEntry **out_entry)
 {
     for (Scope *scope = f->scope; scope; scope = scope->parent) {
         ScopeEntry *entry = scope_find(scope, name);
         if (!entry || entry->kind == SCOPE_SEEN) continue;
         entry->used = true;
-        if (scope != f->scope && !scope_find(f->scope, name)) scope_add(f, f->scope, name, SCOPE_SEEN, 0, loc);
-        *out_var = entry->var;
+        *out_entry = entry;
         return true;
     }
     return false;
@@ -227,9 +228,9 @@ static void list_add_import(Flattener *f, TermList *list, const RegoImport *impo
 /* What a variable stands for, as the beginning of a reference. */
 static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
 {
-    uint32_t var;
-    if (scope_resolve(f, name, loc, &var)) {
-        list_add(f, list, flat_var(f, var, loc));
+    const ScopeEntry *entry;
+    if (scope_resolve(f, name, &entry)) {
+        list_add(f, list, entry->constant ? flat_const(f, *entry->constant, loc) : flat_var(f, entry->var, loc));
         return;
     }
     if (str_is(name, STR("input"))) {
@@ -255,6 +256,19 @@ static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
     list_add(f, list, flat_var(f, flat_implicit(f, name, loc), loc));
 }
 
+static void check_function(Flattener *f, const FlatTerm *ref)
+{
+    const TreeNode *node = f->names->policy->root;
+    for (uint32_t i = 1; node && i < ref->count && ref->items[i]->kind == FLAT_CONST; i++) {
+        node = tree_child(node, ref->items[i]->value);
+        if (!node || !node->group) continue;
+        if (node->group->kind == GROUP_FUNCTION)
+            flat_error(f, REGO_ERROR_TYPE, ref->loc, "function %.*s used as reference, not called",
+                       STR_ARG(tree_path_text(f->arena, node)));
+        return;
+    }
+}
+
 /* The term of a list that begins with a root or variable. */
 static FlatTerm *list_ref(Flattener *f, const TermList *list, RegoLoc loc)
 {
@@ -263,7 +277,10 @@ static FlatTerm *list_ref(Flattener *f, const TermList *list, RegoLoc loc)
     FlatTerm *ref = flat_new(f, FLAT_REF, loc);
     ref->items = list->items;
     ref->count = (uint32_t)list->count;
-    if (list->items[0]->kind == FLAT_DATA) flat_use(f, ref, NULL, loc);
+    if (list->items[0]->kind == FLAT_DATA) {
+        check_function(f, ref);
+        flat_use(f, ref, NULL, loc);
+    }
     return ref;
 }
 
@@ -347,6 +364,7 @@ static FlatTerm *flat_template(Flattener *f, const RegoTerm *term)
         }
         FlatTerm *set = flat_new(f, FLAT_COMPREHENSION, part->expr->loc);
         set->flavour = REGO_TERM_SET_COMPREHENSION;
+        set->is_part = true;
         set->block = ARENA_NEW(f->arena, FlatBlock);
         FlatBlock *outer = f->block;
         Scope scope;
@@ -374,6 +392,7 @@ FlatTerm *flat_extract(Flattener *f, FlatTerm *term)
     FlatStmt *stmt = flat_add(f, FLAT_UNIFY, term->loc);
     stmt->a = var;
     stmt->b = term;
+    stmt->is_assign = true;
     return var;
 }
 
@@ -470,11 +489,32 @@ static bool callee_check(Flattener *f, const Callee *callee, uint32_t arg_count,
     return false;
 }
 
+/* trace(text) is true and leaves a note. */
+static bool flat_is_trace(Flattener *f, const RegoTerm *term)
+{
+    return term->count == 2 && str_is(operator_name(f, term->items[0]), STR("trace")) && !flat_callee_node(f, term->items[0]);
+}
+
+static FlatStmt *flat_trace(Flattener *f, const RegoTerm *term)
+{
+    FlatStmt *note = flat_add(f, FLAT_NOTE, term->loc);
+    note->args = ARENA_ARRAY(f->arena, FlatTerm *, 1);
+    note->a = flat_operand(f, term->items[1]);
+    FlatStmt *stmt = flat_add(f, FLAT_CALL, term->loc);
+    stmt->builtin = builtin_find(STR("equal"));
+    CHECK(stmt->builtin);
+    stmt->args = ARENA_ARRAY(f->arena, FlatTerm *, 2);
+    stmt->args[0] = stmt->args[1] = note->a;
+    stmt->arg_count = 2;
+    return stmt;
+}
+
 /* Adds the call as a statement. `is_statement`: the last argument may be the output. */
 FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement)
 {
     Callee callee;
     uint32_t arg_count = term->count - 1;
+    if (flat_is_trace(f, term)) return flat_trace(f, term);
     bool is_known = flat_callee(f, term->items[0], &callee);
     if (!is_known) {
         flat_error(f, REGO_ERROR_TYPE, term->loc, "undefined function %.*s", STR_ARG(callee.name));

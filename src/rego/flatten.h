@@ -24,6 +24,8 @@ typedef struct ScopeEntry {
     bool used;
     RegoLoc loc;
     Str name;
+    uint32_t pattern;       /* in which it was declared */
+    const Value *constant;  /* what it was assigned, where that is one scalar constant; or NULL */
 } ScopeEntry;
 
 typedef struct Scope {
@@ -49,6 +51,9 @@ typedef struct Flattener {
     Map implicit;           /* variables that nobody declared */
     uint32_t with;          /* the present FlatWith; 0: none */
     uint32_t place;
+    RegoLoc expr_loc;       /* of the expression under way; row 0: none */
+    uint32_t pattern;       /* counts the left sides of `some ... in` */
+    bool in_query;          /* every variable is part of the answer */
 } Flattener;
 
 /* flatten.c */

@@ -108,11 +108,10 @@ static bool target_document(Flattener *f, const RegoWith *with, FlatTarget *targ
 }
 
 /* The values of all targets are evaluated outside; what follows is evaluated inside. */
-static uint32_t with_begin(Flattener *f, const RegoExpr *expr)
+static void with_begin(Flattener *f, const RegoExpr *expr)
 {
-    uint32_t outer = f->with;
-    if (!expr->with_count) return outer;
-    FlatWith with = { .parent = outer, .targets = ARENA_ARRAY(f->arena, FlatTarget, expr->with_count) };
+    if (!expr->with_count) return;
+    FlatWith with = { .parent = f->with, .targets = ARENA_ARRAY(f->arena, FlatTarget, expr->with_count) };
     for (uint32_t i = 0; i < expr->with_count; i++) {
         const RegoWith *source = &expr->withs[i];
         FlatTarget target = { 0 };
@@ -134,7 +133,6 @@ static uint32_t with_begin(Flattener *f, const RegoExpr *expr)
     }
     unit->withs[unit->with_count] = with;
     f->with = (uint32_t)unit->with_count++;
-    return outer;
 }
 
 /* --- expressions ------------------------------------------------------------------------------------------------- */
@@ -150,9 +148,15 @@ static void flat_assign(Flattener *f, const RegoTerm *left, const RegoTerm *righ
     }
     FlatTerm *value = constant ? constant : flat_top(f, right);
     FlatTerm *pattern = flat_pattern(f, left, SCOPE_ASSIGNED);
+    /* A name for a constant is that constant: references through it are known before the evaluation. */
+    if (left->kind == REGO_TERM_VAR && value->kind == FLAT_CONST && value->value.kind <= VALUE_STRING && !f->in_query) {
+        ScopeEntry *entry = scope_find(f->scope, left->name);
+        if (entry && entry->kind == SCOPE_ASSIGNED) entry->constant = &value->value;
+    }
     FlatStmt *stmt = flat_add(f, FLAT_UNIFY, loc);
     stmt->a = pattern;
     stmt->b = value;
+    stmt->is_assign = true;
 }
 
 static void flat_unify(Flattener *f, const RegoTerm *left, const RegoTerm *right, RegoLoc loc)
@@ -229,6 +233,7 @@ static void flat_some_in(Flattener *f, const RegoEach *each, RegoLoc loc)
     ref->items = ARENA_ARRAY(f->arena, FlatTerm *, 2);
     ref->count = 2;
     ref->items[0] = flat_operand(f, each->domain);
+    f->pattern++;
     ref->items[1] = each->key ? flat_pattern(f, each->key, SCOPE_SOME_IN) : flat_fresh(f, loc);
     FlatTerm *value = flat_pattern(f, each->value, SCOPE_SOME_IN);
     FlatStmt *stmt = flat_add(f, FLAT_UNIFY, loc);
@@ -303,32 +308,36 @@ static void flat_plain(Flattener *f, const RegoExpr *expr)
 static void negate_last(Flattener *f, RegoLoc loc)
 {
     FlatStmt *inner = f->block->stmts[--f->block->count];
-    FlatBlock *block = ARENA_NEW(f->arena, FlatBlock), *outer = f->block;
+    FlatBlock *block = ARENA_NEW(f->arena, FlatBlock);
     block->stmts = arena_grow(f->arena, NULL, sizeof *block->stmts, 0, &block->capacity);
     block->stmts[block->count++] = inner;
-    f->block = outer;
-    flat_add(f, FLAT_NOT, loc)->block = block;
+    FlatStmt *stmt = flat_add(f, FLAT_NOT, loc);
+    stmt->block = block;
+    stmt->needs_all = true;
 }
 
-static void place_begin(Flattener *f, const RegoExpr *expr)
+static void place_begin(Flattener *f, RegoLoc loc)
 {
     const Names *names = f->names;
-    if (!names->places || !expr->loc.row) return;
+    if (!names->places || !loc.row) return;
     *names->places = arena_grow(names->arena, *names->places, sizeof **names->places, *names->place_count,
                                 names->place_capacity);
-    (*names->places)[(*names->place_count)++] = (RegoPlace){ names->file, expr->loc };
+    (*names->places)[(*names->place_count)++] = (RegoPlace){ names->file, loc };
     f->place = (uint32_t)*names->place_count;
 }
 
 static void flat_expr(Flattener *f, const RegoExpr *expr)
 {
     uint32_t place = f->place, with = f->with;
-    place_begin(f, expr);
+    RegoLoc expr_loc = f->expr_loc;
+    f->expr_loc = expr->loc;
+    place_begin(f, expr->loc);
     with_begin(f, expr);
     size_t count = f->block->count;
     flat_plain(f, expr);
     if ((expr->flags & REGO_EXPR_NEGATED) && f->block->count > count) negate_last(f, expr->loc);
     if (f->block->count > count) f->block->stmts[f->block->count - 1]->is_main = true;
+    f->expr_loc = expr_loc;
     f->with = with;
     f->place = place;
 }
@@ -353,10 +362,13 @@ FlatTerm *flat_captured(Flattener *f, const RegoExpr *expr)
         return flat_const(f, value_bool(true), expr->loc);
     }
     uint32_t place = f->place, with = f->with;
-    place_begin(f, expr);
+    RegoLoc expr_loc = f->expr_loc;
+    f->expr_loc = expr->loc;
+    place_begin(f, expr->loc);
     with_begin(f, expr);
     FlatTerm *value = flat_operand(f, expr->term);
     if (f->block->count) f->block->stmts[f->block->count - 1]->is_main = true;
+    f->expr_loc = expr_loc;
     f->with = with;
     f->place = place;
     return value;
@@ -374,6 +386,9 @@ static void flat_begin(Flattener *f, const Names *names, FlatUnit *unit)
 static void flat_args(Flattener *f, const RegoHead *head, FlatRule *out_rule)
 {
     uint32_t count = head->arg_count;
+    if (count > REGO_ARG_COUNT_MAX)
+        flat_error(f, REGO_ERROR_COMPILE, head->loc, "a function has more than REGO_ARG_COUNT_MAX (%u) arguments",
+                   REGO_ARG_COUNT_MAX);
     out_rule->arg_count = count;
     out_rule->args = ARENA_ARRAY(f->arena, FlatTerm *, count + 1u);
     for (uint32_t i = 0; i < count; i++) {
@@ -396,7 +411,11 @@ static void flat_args(Flattener *f, const RegoHead *head, FlatRule *out_rule)
 static void flat_branch(Flattener *f, const RuleSource *source, const RegoRule *rule, FlatBranch *branch)
 {
     f->block = &branch->block;
-    flat_body(f, rule->body);
+    f->place = 0;
+    place_begin(f, rule->head.loc);
+    branch->place = f->place;
+    f->place = 0;
+    if (!(rule->flags & REGO_RULE_BODY_GENERATED) || !f->names->places) flat_body(f, rule->body);
     const RegoHead *head = &source->rule->head;
     branch->path_count = head->ref_count - source->path_from;
     branch->path = ARENA_ARRAY(f->arena, FlatTerm *, branch->path_count + 1u);
@@ -438,9 +457,11 @@ void flat_rule(const Names *names, const RuleSource *source, FlatRule *out_rule)
 void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bound_count, bool capture, FlatRule *out_rule,
                 FlatTerm ***out_captures)
 {
-    *out_rule = (FlatRule){ .branch_count = 1, .branches = ARENA_NEW(names->arena, FlatBranch) };
+    *out_rule = (FlatRule){ .branch_count = 1, .branches = ARENA_NEW(names->arena, FlatBranch), .arg_count = bound_count };
+    out_rule->args = ARENA_ARRAY(names->arena, FlatTerm *, bound_count + 1u);
     Flattener f;
     flat_begin(&f, names, &out_rule->unit);
+    f.in_query = true;
     FlatTerm **captures = ARENA_ARRAY(names->arena, FlatTerm *, body.count + 1u);
     Scope scope, args;
     scope_begin(&f, &args);
@@ -456,8 +477,13 @@ void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bo
             continue;
         }
         captures[i] = flat_captured(&f, body.exprs[i]);
-        /* Several expressions have to hold; a single one may be false. */
-        if (body.count > 1) flat_add(&f, FLAT_TEST, body.exprs[i]->loc)->a = captures[i];
+        if (body.exprs[i]->kind == REGO_EXPR_SOME) captures[i] = NULL;
+        if (!captures[i]) continue;
+        /* Expressions have to hold, but one that stands alone and has no variables may be false. */
+        bool has_vars = false;
+        for (size_t v = bound_count; v < out_rule->unit.var_count; v++)
+            has_vars |= !(out_rule->unit.vars[v].flags & FLAT_VAR_GENERATED);
+        if (body.count > 1 || has_vars) flat_add(&f, FLAT_TEST, body.exprs[i]->loc)->a = captures[i];
     }
     scope_end(&f);
     scope_end(&f);

@@ -242,15 +242,22 @@ static bool parse_if_body(RegoParser *p, RegoBody *out_body)
     return parse_braces(p, out_body);
 }
 
+/* Only where messages point: the text that belongs to the node stays its own. */
+static void move_place(RegoLoc *loc, const RegoLoc *to)
+{
+    loc->row = to->row;
+    loc->col = to->col;
+}
+
 static bool move_term(void *context, RegoTerm **place)
 {
-    (*place)->loc = *(const RegoLoc *)context;
+    move_place(&(*place)->loc, context);
     return true;
 }
 
 static bool move_expr(void *context, RegoExpr **place)
 {
-    (*place)->loc = *(const RegoLoc *)context;
+    move_place(&(*place)->loc, context);
     return true;
 }
 

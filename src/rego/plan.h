@@ -64,6 +64,8 @@ typedef struct WithTarget WithTarget;
 typedef struct Op {
     uint8_t code;               /* an OpCode */
     bool is_relation;           /* OP_BUILTIN: its answers are the items of an array */
+    bool is_text;               /* OP_NOTE: trace(text) rather than print(...) */
+    bool is_base;               /* OP_GET: a is base data, see plan_step_base() */
     uint16_t scope;             /* under which `with`; 0: that of the caller */
     uint32_t fail;              /* the choice point to go back to, or OP_NO_CHOICE */
     int32_t dst;
@@ -118,6 +120,7 @@ typedef struct PlanBranch {
 
 /* A test that a rule needs to hold, known before it is run: an input path equals a constant. */
 typedef struct PlanGuard {
+    bool is_present;
     const Value *keys;
     uint32_t key_count;
     Value value;
@@ -130,11 +133,26 @@ typedef struct PlanRule {
     uint32_t branch_count;
     uint32_t path_count;        /* operands of the path in a yield, before key or value */
     bool is_set;                /* yields a key: an item of the set at its path */
-    PlanGuard guard;            /* key_count 0: none */
-    /* The same branches for a lookup by the first operand of its path or key, which is register 0 then. NULL: not made. */
-    Unit *lookup_unit;
-    PlanBranch *lookup_branches;
+    PlanGuard guard;
+    Block lookup;               /* the one branch, where the first key is known; */
+    int32_t key_register;       /* where that key lies then. -1: there is no such block */
 } PlanRule;
+
+/* Rules of a large group by what they want an input path to be. */
+typedef struct IndexRow {
+    Value value;
+    uint32_t rule;
+} IndexRow;
+
+typedef struct RuleIndex {
+    PlanGuard guard;            /* its keys */
+    IndexRow *rows;             /* sorted by value, then by rule */
+    uint32_t row_count;
+    uint32_t *rest;             /* rules that do not test that path */
+    uint32_t rest_count;
+} RuleIndex;
+
+#define INDEX_RULE_COUNT_MIN 8u /* below this testing one guard after the other is as fast */
 
 typedef enum GroupKind {
     GROUP_COMPLETE,
@@ -152,8 +170,7 @@ typedef struct RuleSource {
 struct RuleGroup {
     uint8_t kind;               /* a GroupKind */
     bool exits_early;           /* every value it can have is the same constant */
-    bool has_guards;
-    bool is_visited;
+    bool has_lookup;            /* every rule has a block for lookups */
     uint32_t index;             /* of its memory in an evaluation */
     uint32_t arity;
     TreeNode *node;
@@ -162,9 +179,12 @@ struct RuleGroup {
     PlanRule *rules;            /* without the default */
     uint32_t rule_count;
     PlanRule *otherwise;        /* the default rule, or NULL */
+    RuleIndex *rule_index;      /* or NULL */
     const Value *path;          /* below data */
     uint32_t path_count;
     /* compiling only */
+    uint32_t height;            /* containers that its rules put around what they read */
+    const struct Type *type;    /* of its document; NULL: not known (yet) */
     RuleGroup **uses;           /* groups that its rules read */
     size_t use_count, use_capacity;
 };
@@ -190,6 +210,7 @@ struct RegoPolicy {
     TreeNode *root;
     RuleGroup **groups;
     size_t group_count, group_capacity;
+    uint32_t height_max;        /* of all groups */
     RegoPlace *places;
     size_t place_count, place_capacity;
     RegoRuleInfo *infos;
@@ -212,7 +233,8 @@ struct RegoQuery {
     QueryCapture *captures;
     uint32_t capture_count;
     uint32_t name_count;        /* registers that the caller fills */
-    RegoPlace *places;          /* instrumented: its own, numbered behind the policy's */
+    Str text;
+    RegoPlace *places;          /* instrumented: its own */
     uint32_t place_count;
 };
 
@@ -255,8 +277,6 @@ void flat_rule(const Names *names, const RuleSource *source, FlatRule *out_rule)
 /* The captures of a query are FLAT_VAR terms, one for each expression. */
 void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bound_count, bool capture, FlatRule *out_rule,
                 FlatTerm ***out_captures);
-/* The dotted call name, the group or builtin that it names; false with an error where there is none. */
-
 /* Orders the statements of a block, nested ones too, so that every variable is bound before it is needed. `bound` has a
  * flag for each variable. Variables that nothing can bind are errors. */
 bool safety_order(const Names *names, FlatUnit *unit, FlatBlock *block, uint8_t *bound, FlatTerm *const *heads,
@@ -265,10 +285,19 @@ bool safety_order(const Names *names, FlatUnit *unit, FlatBlock *block, uint8_t 
 void safety_outputs(const FlatStmt *stmt, uint8_t *bound);
 
 void plan_rule(const Names *names, RuleGroup *group, const FlatRule *flat, PlanRule *out_rule);
+/* Once all rules of a group are planned. */
+void plan_index(Arena *arena, RuleGroup *group);
 void plan_query(const Names *names, const FlatRule *flat, FlatTerm *const *yields, uint32_t yield_count, Unit *out_unit,
                 Block *out_block);
 
-/* Rules that need themselves are errors. */
-void recursion_check(RegoPolicy *policy, RegoErrors *errors);
+/* What lies in a container under a key: NULL where there is nothing, or no container. */
+const Value *plan_step(const Value *container, Value key);
+const Value *plan_step_base(const Value *container, Value key);
+
+/* Rules that need themselves are errors. Gives the groups in an order in which each comes behind all that it needs. */
+const uint32_t *recursion_check(RegoPolicy *policy, RegoErrors *errors);
+
+/* Calls, comparisons and references that can never hold are errors. The groups that the rule reads were checked before. */
+void type_check_rule(const Names *names, RuleGroup *group, const FlatRule *flat);
 
 #endif

@@ -43,6 +43,7 @@ typedef struct RegoCompileOptions {
     bool v0;                        /* the old syntax */
     bool strict;                    /* unused variables and imports, deprecated builtins, shadowed input and data are errors */
     bool keep_print;                /* print(...) writes to the notes of an evaluation; otherwise it does nothing */
+    bool check_data;                /* base data where a rule has its document is an error; otherwise the rule counts */
     bool allow_network;             /* builtins that need the network are not refused */
     bool instrument;                /* keep what tracing, coverage and profiles need; costs time in every evaluation */
     uint32_t keywords;              /* REGO_KEYWORD(...) that are on without an import, see parser.h */

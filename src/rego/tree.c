@@ -205,8 +205,8 @@ static void check_below(RegoPolicy *policy, TreeNode *node, RegoErrors *errors)
     Str path = tree_path_text(&policy->arena, node);
     if (node->is_package) {
         rego_errors_add(errors, REGO_ERROR_TYPE, source->module->file, source->rule->loc,
-                        "package %.*s conflicts with rule at %.*s:%u", STR_ARG(path), STR_ARG(source->module->file),
-                        source->rule->loc.row);
+                        "package %.*s conflicts with rule %.*s defined at %.*s:%u", STR_ARG(str_slice(path, 5, path.len)),
+                        STR_ARG(value_text(node->key)), STR_ARG(source->module->file), source->rule->loc.row);
     }
     if (!node->child_count) return;
     Buf buf;

@@ -121,7 +121,8 @@ class Test:
         return part not in text or self._fail(f"{what} has {part!r}:\n{indent(text)}")
 
     def matches(self, text, pattern, what="the text"):
-        return re.search(pattern, text, re.M) is not None or self._fail(f"{what} does not match {pattern!r}:\n{indent(text)}")
+        return (re.search(pattern, text, re.M) is not None
+                or self._fail(f"{what} does not match {pattern!r}:\n{indent(text)}"))
 
     def require(self, holds, what="a requirement of the case"):
         if not holds:

@@ -9,8 +9,9 @@
 
 BuiltinResult builtin_aggregate_count(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
-    static const OperandType countable = { KIND(VALUE_ARRAY) | KIND(VALUE_OBJECT) | KIND(VALUE_SET) | KIND(VALUE_STRING),
-                                           "one of {array, object, set, string}" };
+    static const OperandType countable = {
+        KIND(VALUE_ARRAY) | KIND(VALUE_OBJECT) | KIND(VALUE_SET) | KIND(VALUE_STRING), "one of {array, object, set, string}"
+    };
     if (!operand_is(args, 0, &countable, err)) return BUILTIN_TYPE_ERROR;
     if (args[0].kind != VALUE_STRING) {
         *out_result = value_int(args[0].count);
@@ -85,7 +86,8 @@ static BuiltinResult fold_numbers(BuiltinContext *context, const Fold *fold, con
         Value item = args[0].items[i];
         if (!value_is_number(item)) {
             const char *kind = value_kind_name(args[0]);
-            return operand_error(err, 0, "must be %s of numbers but got %s containing %s", kind, kind, value_kind_name(item));
+            return operand_error(err, 0, "must be %s of numbers but got %s containing %s", kind, kind,
+                                 value_kind_name(item));
         }
         are_integers = are_integers && number_is_integer(item);
     }

@@ -6,8 +6,8 @@
 #include "rego/builtins/sets.h"
 #include "value/number.h"
 
-/* One operator in its three forms: on machine integers (false where the result does not fit), on integers of any size, and
- * on floats, which are taken as soon as one operand is no integer. */
+/* One operator in its three forms: on machine integers (false where the result does not fit), on integers of any
+ * size, and on floats, which are taken as soon as one operand is no integer. */
 typedef struct Operator {
     bool (*small)(int64_t a, int64_t b, int64_t *out);
     void (*integer)(mpz_ptr result, mpz_srcptr a, mpz_srcptr b);
@@ -37,7 +37,8 @@ static BuiltinResult compute_integers(BuiltinContext *context, const Operator *o
     return result;
 }
 
-static BuiltinResult compute(BuiltinContext *context, const Operator *operator, const Value *args, Value *out, Error *err)
+static BuiltinResult compute(BuiltinContext *context, const Operator *operator, const Value *args, Value *out,
+                             Error *err)
 {
     int64_t small;
     if (args[0].kind == VALUE_INT && args[1].kind == VALUE_INT
@@ -45,7 +46,8 @@ static BuiltinResult compute(BuiltinContext *context, const Operator *operator, 
         *out = value_int(small);
         return BUILTIN_OK;
     }
-    if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err))
+        return BUILTIN_TYPE_ERROR;
     if (number_is_integer(args[0]) && number_is_integer(args[1]))
         return compute_integers(context, operator, args, out, err);
     Float result = operator->real(float_read(args[0], FLOAT_PRECISION), float_read(args[1], FLOAT_PRECISION));
@@ -71,11 +73,12 @@ BuiltinResult builtin_mul(BuiltinContext *context, const Value *args, Value *out
     return compute(context, &op_multiply, args, out_result, err);
 }
 
-/* Division has no integer form: 6 / 3 is the float 2, which prints as an integer. Small exact quotients take a short way
- * to the same result. */
+/* Division has no integer form: 6 / 3 is the float 2, which prints as an integer. Small exact quotients take a short
+ * way to the same result. */
 BuiltinResult builtin_div(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
-    if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err))
+        return BUILTIN_TYPE_ERROR;
     if (args[0].kind == VALUE_INT && args[1].kind == VALUE_INT && args[1].integer > 0 && args[0].integer > 0
         && args[0].integer % args[1].integer == 0) {
         *out_result = value_int(args[0].integer / args[1].integer);
@@ -89,7 +92,8 @@ BuiltinResult builtin_div(BuiltinContext *context, const Value *args, Value *out
 BuiltinResult builtin_rem(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
     static const Operator remainder = { .integer = mpz_tdiv_r };
-    if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err))
+        return BUILTIN_TYPE_ERROR;
     if (!number_is_integer(args[0]) || !number_is_integer(args[1]))
         return builtin_error(err, "modulo on floating-point number");
     int64_t divisor;
@@ -120,7 +124,8 @@ typedef void (*Rounding)(mpz_t result, Float number);
 /* A half is rounded away from zero. */
 static void round_nearest(mpz_t result, Float number)
 {
-    Float half = { .negative = number.negative, .precision = FLOAT_PRECISION, .mantissa = UINT64_C(1) << 63, .exponent = -64 };
+    Float half = { .negative = number.negative, .precision = FLOAT_PRECISION, .mantissa = UINT64_C(1) << 63,
+                   .exponent = -64 };
     float_truncate(result, float_add(number, half));
 }
 

@@ -10,7 +10,8 @@ static void copy_items(Value *to, const Value *from, size_t count)
 
 BuiltinResult builtin_array_concat(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
-    if (!operand_is(args, 0, &OPERAND_ARRAY, err) || !operand_is(args, 1, &OPERAND_ARRAY, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_is(args, 0, &OPERAND_ARRAY, err) || !operand_is(args, 1, &OPERAND_ARRAY, err))
+        return BUILTIN_TYPE_ERROR;
     uint64_t count = (uint64_t)args[0].count + args[1].count;
     if (!builtin_spend(context, count, err)) return BUILTIN_HALT;
     Value *items = BUILTIN_ARRAY(context, Value, count, err);
@@ -26,7 +27,8 @@ BuiltinResult builtin_array_flatten(BuiltinContext *context, const Value *args, 
 {
     if (!operand_is(args, 0, &OPERAND_ARRAY, err)) return BUILTIN_TYPE_ERROR;
     uint64_t count = 0;
-    for (uint32_t i = 0; i < args[0].count; i++) count += args[0].items[i].kind == VALUE_ARRAY ? args[0].items[i].count : 1;
+    for (uint32_t i = 0; i < args[0].count; i++)
+        count += args[0].items[i].kind == VALUE_ARRAY ? args[0].items[i].count : 1;
     if (!builtin_spend(context, args[0].count + count, err)) return BUILTIN_HALT;
     Value *items = BUILTIN_ARRAY(context, Value, count, err);
     if (!items) return BUILTIN_HALT;

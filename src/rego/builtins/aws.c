@@ -104,6 +104,24 @@ static BuiltinResult payload_hash(Signing *signing, Error *err)
     return BUILTIN_OK;
 }
 
+/* The path as it is written in a URL that has been found valid. */
+static Str path_written(Str url)
+{
+    url = str_slice(url, 0, str_find(url, '#', 0));
+    url = str_slice(url, 0, str_find(url, '?', 0));
+    size_t colon = str_find(url, ':', 0);
+    if (colon < url.len && colon < str_find(url, '/', 0)) url = str_slice(url, colon + 1, url.len);
+    return str_starts(url, STR("//")) ? str_slice(url, str_find(url, '/', 2), url.len) : url;
+}
+
+/* Whether every character may stand in a path as it is. */
+static bool path_is_encoded(Str path)
+{
+    for (size_t i = 0; i < path.len; i++)
+        if (!ascii_is_alnum(path.ptr[i]) && !(path.ptr[i] && strchr("-_.~!$&'()*+,;=:@[]%/", path.ptr[i]))) return false;
+    return true;
+}
+
 /* Host, path and query of the URL as they are signed. */
 static BuiltinResult url_split(Signing *signing, Error *err)
 {
@@ -116,12 +134,12 @@ static BuiltinResult url_split(Signing *signing, Error *err)
     signing->host = value_string(arena_format(arena, "%s%.*s%s%s%.*s", bracketed ? "[" : "", STR_ARG(name),
                                               bracketed ? "]" : "", port.len ? ":" : "", STR_ARG(port)));
     signing->query = value_string(value_get_string(parts, "raw_query", STR("")));
-    Str path = value_get_string(parts, "path", STR("")), raw = value_get_string(parts, "raw_path", STR(""));
-    signing->path = value_string(raw);
-    if (!str_is(path, raw)) return BUILTIN_OK;
+    Str written = path_written(value_text(*value_get_text(signing->request, "url")));
+    signing->path = value_string(written);
+    if (path_is_encoded(written)) return BUILTIN_OK;
     Buf buf;
     builtin_text_begin(signing->context, &buf);
-    url_escape(&buf, path, URL_PATH);
+    url_escape(&buf, value_get_string(parts, "path", STR("")), URL_PATH);
     return builtin_text_end(signing->context, &buf, &signing->path, err);
 }
 
@@ -269,12 +287,13 @@ static void moment_set(Signing *signing, int64_t time_ns)
 BuiltinResult builtin_providers_aws_sign_req(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
     Config config = { 0 };
-    if (!operand_is(args, 0, &OPERAND_OBJECT, err) || !operand_is(args, 1, &OPERAND_OBJECT, err))
+    /* OPA speaks of operand 1 for each of them. */
+    if (!operand_is(args, 0, &OPERAND_OBJECT, err) || !operand_is(args + 1, 0, &OPERAND_OBJECT, err))
         return BUILTIN_TYPE_ERROR;
     BuiltinResult result = config_read(args, &config, err);
     if (result != BUILTIN_OK) return result;
     int64_t time_ns;
-    if (!operand_is(args, 2, &OPERAND_NUMBER, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_is(args + 2, 0, &OPERAND_NUMBER, err)) return BUILTIN_TYPE_ERROR;
     if (!number_to_int64(args[2], &time_ns))
         return operand_error(err, 2, "could not convert time_ns value into a unix timestamp");
     if (!request_check(args, 0, err)) return BUILTIN_TYPE_ERROR;

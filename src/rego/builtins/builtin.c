@@ -100,7 +100,8 @@ bool builtin_list_add(BuiltinContext *context, ValueList *list, Value item, Erro
         return false;
     }
     if (!builtin_spend(context, 1, err)) return false;
-    if (list->count == list->capacity && !builtin_fits(context, list->capacity * 2 * sizeof(Value), err)) return false;
+    if (list->count == list->capacity && !builtin_fits(context, list->capacity * 2 * sizeof(Value), err))
+        return false;
     value_list_add(list, item);
     return true;
 }

@@ -1,15 +1,16 @@
 /* builtin.h - what a builtin function of the policy language is, and the one table of them all.
  *
- * A builtin takes values and gives a value. It sees nothing of the evaluator: its memory, clock, chance, zones and budget
- * come in through the context, so a policy gives the same answer on every machine and at every time it is replayed.
+ * A builtin takes values and gives a value. It sees nothing of the evaluator: its memory, clock, chance, zones and
+ * budget come in through the context, so a policy gives the same answer on every machine and at every time it is
+ * replayed.
  *
  * Owns:   nothing; results live in the context's arena, or are (parts of) the arguments.
- * Fails:  by returning BUILTIN_ERROR or BUILTIN_TYPE_ERROR with the text in `err` (the evaluator makes the call undefined,
- *         or ends the query in strict mode), BUILTIN_CONFLICT and, when a budget is spent, BUILTIN_HALT (both always end
- *         the query), and BUILTIN_UNDEFINED where the answer is undefined without being an error. A builtin writes its
- *         reason alone; builtin_call() puts the name before it.
- * Bounds: every loop over input counts down context->steps_left (builtin_spend). Memory whose size input decides is taken
- *         by builtin_alloc(), or after builtin_fits(); small change may be taken from the arena directly, since
+ * Fails:  by returning BUILTIN_ERROR or BUILTIN_TYPE_ERROR with the text in `err` (the evaluator makes the call
+ *         undefined, or ends the query in strict mode), BUILTIN_CONFLICT and, when a budget is spent, BUILTIN_HALT
+ *         (both always end the query), and BUILTIN_UNDEFINED where the answer is undefined without being an error. A
+ *         builtin writes its reason alone; builtin_call() puts the name before it.
+ * Bounds: every loop over input counts down context->steps_left (builtin_spend). Memory whose size input decides is
+ *         taken by builtin_alloc(), or after builtin_fits(); small change may be taken from the arena directly, since
  *         builtin_spend() and builtin_call() look at its size as well.
  * Thread: any; a context belongs to one evaluation.
  */
@@ -35,7 +36,7 @@ typedef enum BuiltinResult {
 } BuiltinResult;
 
 typedef struct BuiltinContext {
-    Arena *arena;               /* of this evaluation; has no limit of its own, so that no allocation can stop the process */
+    Arena *arena;               /* of this evaluation; without a limit of its own: no allocation stops the process */
     size_t arena_size_max;      /* what it may grow to */
     int64_t now_ns;             /* what time.now_ns() answers, the same throughout one evaluation */
     uint64_t seed;              /* chance for rand.intn and uuid.rfc4122 */
@@ -82,8 +83,8 @@ BuiltinResult builtin_call(const Builtin *builtin, BuiltinContext *context, cons
 
 /* Takes `count` steps from the budget; false when it is spent (return BUILTIN_HALT then). */
 bool builtin_spend(BuiltinContext *context, uint64_t count, Error *err);
-/* Counts the values inside a value, taking a step for each. Walks over values whose cost is not plain from a count (sorting,
- * comparing) weigh them first. */
+/* Counts the values inside a value, taking a step for each. Walks over values whose cost is not plain from a count
+ * (sorting, comparing) weigh them first. */
 bool builtin_weigh(BuiltinContext *context, Value value, uint64_t *out_weight, Error *err);
 /* True where `size` more bytes fit the memory budget; else false with the reason (return BUILTIN_HALT then). */
 bool builtin_fits(BuiltinContext *context, size_t size, Error *err);
@@ -96,8 +97,9 @@ bool builtin_list_add(BuiltinContext *context, ValueList *list, Value item, Erro
 /* The set of a list's items, weighed before it is sorted; takes the list. */
 BuiltinResult builtin_list_set(BuiltinContext *context, ValueList *list, Value *out_set, Error *err);
 
-/* A text written piece by piece: begin, write to the Buf, end. Ending copies it to the arena and frees the Buf, whatever
- * the answer; BUILTIN_HALT where it has outgrown the budget. builtin_text_drop() frees it on the way out of a failure. */
+/* A text written piece by piece: begin, write to the Buf, end. Ending copies it to the arena and frees the Buf,
+ * whatever the answer; BUILTIN_HALT where it has outgrown the budget. builtin_text_drop() frees it on the way out of
+ * a failure. */
 void          builtin_text_begin(BuiltinContext *context, Buf *out_buf);
 BuiltinResult builtin_text_end(BuiltinContext *context, Buf *buf, Value *out_text, Error *err);
 void          builtin_text_drop(Buf *buf);

@@ -36,7 +36,8 @@ typedef struct BuiltinCache {
 void builtin_cache_init(BuiltinCache *cache);
 void builtin_cache_deinit(BuiltinCache *cache);
 
-/* The item added under that key, or NULL. It is valid until builtin_cache_arena() is called again. */
+/* The item added under that key, or NULL. It is valid until builtin_cache_arena() is called again: a builtin that holds one
+ * must not call another builtin that could add one. */
 void *builtin_cache_find(const BuiltinCache *cache, CacheKind kind, Str key);
 /* Where a new item is to be made. Forgets everything first where there is no room for one more. */
 Arena *builtin_cache_arena(BuiltinCache *cache);

@@ -65,8 +65,8 @@ static size_t skip_breaks(Str text, size_t at)
     return at;
 }
 
-/* Writes the decoded bytes; returns the place of the first wrong one, or text.len + 1 where all is well. Line breaks are
- * skipped. Bits of the last letter that no byte needs are not looked at. */
+/* Writes the decoded bytes; returns the place of the first wrong one, or text.len + 1 where all is well. Line breaks
+ * are skipped. Bits of the last letter that no byte needs are not looked at. */
 static size_t decode(Str text, const char *letters, Buf *buf)
 {
     const size_t fine = text.len + 1;
@@ -174,7 +174,8 @@ BuiltinResult builtin_hex_decode(BuiltinContext *context, const Value *args, Val
     if (text.len % 2) return builtin_error(err, "encoding/hex: odd length hex string");
     char *bytes = builtin_alloc(context, text.len / 2, err);
     if (!bytes) return BUILTIN_HALT;
-    for (size_t i = 0; i < text.len; i += 2) bytes[i / 2] = (char)(hex_value(text.ptr[i]) << 4 | hex_value(text.ptr[i + 1]));
+    for (size_t i = 0; i < text.len; i += 2)
+        bytes[i / 2] = (char)(hex_value(text.ptr[i]) << 4 | hex_value(text.ptr[i + 1]));
     *out_result = value_string((Str){ bytes, text.len / 2 });
     return BUILTIN_OK;
 }

@@ -198,8 +198,8 @@ static int compare_magnitudes(Float a, Float b)
     return (a.mantissa > b.mantissa) - (a.mantissa < b.mantissa);
 }
 
-/* |a| +- |b| for |a| >= |b| > 0. The smaller one is shifted down by the difference of the exponents; what falls off its end
- * only says that the sum is a little more, or the difference a little less. */
+/* |a| +- |b| for |a| >= |b| > 0. The smaller one is shifted down by the difference of the exponents; what falls off
+ * its end only says that the sum is a little more, or the difference a little less. */
 static Float combine(Float a, Float b, bool subtract)
 {
     uint32_t distance = (uint32_t)(a.exponent - b.exponent);
@@ -289,9 +289,10 @@ bool double_read(Value value, Float *out_double)
             number = float_read(value, (uint32_t)precision);
         } else {
             /* Less than the smallest: that, or zero, whichever is nearer. */
-            bool is_half = precision == 0 && number.mantissa > UINT64_C(1) << 63;
-            number.mantissa = is_half ? UINT64_C(1) << 63 : 0;
-            number.exponent = is_half ? -1074 - 63 : 0;
+            Float near = float_read(value, FLOAT_PRECISION);
+            bool is_above_half = near.exponent == -1075 - 63 && near.mantissa > UINT64_C(1) << 63;
+            number.mantissa = is_above_half ? UINT64_C(1) << 63 : 0;
+            number.exponent = is_above_half ? -1074 - 63 : 0;
             number.precision = 1;
         }
     }

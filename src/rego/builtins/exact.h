@@ -1,9 +1,9 @@
 /* exact.h - the two ways in which the policy language computes: integers of any size, and floats of a wide mantissa.
  *
- * Arithmetic on integers (1.0 and 1e3 are integers too) is exact, in GMP. Everything else is computed as OPA does it, so
- * that a policy gives the same number here and there: binary floats of 64 bits of mantissa (53 in one place), rounded to
- * nearest-even after each operation, and printed by the fewest digits that give the same float again. The C type double
- * is not used: its 53 bits are too few, and its text depends on the library.
+ * Arithmetic on integers (1.0 and 1e3 are integers too) is exact, in GMP. Everything else is computed as OPA does it,
+ * so that a policy gives the same number here and there: binary floats of 64 bits of mantissa (53 in one place),
+ * rounded to nearest-even after each operation, and printed by the fewest digits that give the same float again. The
+ * C type double is not used: its 53 bits are too few, and its text depends on the library.
  *
  * Owns:   an Integer owns memory of GMP between integer_init() and integer_clear(); a Float is a plain value.
  * Fails:  integer_value() with BUILTIN_ERROR beyond NUMBER_EXPONENT_MAX.

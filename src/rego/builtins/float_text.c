@@ -30,7 +30,7 @@ void decimal_free(Decimal *decimal)
     *decimal = (Decimal){ 0 };
 }
 
-Decimal decimal_exact(Float number)
+static Decimal decimal_exact(Float number)
 {
     mpz_t mantissa;
     mpz_init_set_ui(mantissa, number.mantissa);
@@ -65,7 +65,8 @@ static void decimal_cut(Decimal *decimal, size_t count, bool raise)
     if (decimal->count == 0) decimal->point = 0;
 }
 
-void decimal_round(Decimal *decimal, int64_t count)
+/* To nearest, a half to the even digit; `count` digits from the first one on, none where it is negative. */
+static void decimal_round(Decimal *decimal, int64_t count)
 {
     if (count >= (int64_t)decimal->count) return;
     if (count < 0) decimal_cut(decimal, 0, false);
@@ -79,8 +80,8 @@ static char digit_at(const Decimal *decimal, int64_t index)
     return index >= 0 && index < (int64_t)decimal->count ? decimal->digits[index] : '0';
 }
 
-/* Whether the digits so far, the last one raised, stay below a bound: known once a digit differs by two, or differs by one
- * and is not followed by 9s against 0s. */
+/* Whether the digits so far, the last one raised, stay below a bound: known once a digit differs by two, or differs
+ * by one and is not followed by 9s against 0s. */
 typedef enum Distance { DISTANCE_NONE, DISTANCE_ONE, DISTANCE_MORE } Distance;
 
 static Distance distance_next(Distance distance, char digit, char bound)
@@ -91,8 +92,8 @@ static Distance distance_next(Distance distance, char digit, char bound)
     return distance;
 }
 
-/* Between the halfway points to its neighbours every decimal is read back as the number; the points themselves too where
- * the mantissa is even. The digits are walked until cutting, or cutting and raising, stays between them. */
+/* Between the halfway points to its neighbours every decimal is read back as the number; the points themselves too
+ * where the mantissa is even. The digits are walked until cutting, or cutting and raising, stays between them. */
 static void shorten(Decimal *number, const Decimal *lower, const Decimal *upper, bool inclusive, ShortestStyle style)
 {
     Distance distance = DISTANCE_NONE;
@@ -252,7 +253,8 @@ void float_format(Buf *buf, Float number, char verb, int64_t precision)
     bool is_shortest = precision < 0;
     Decimal decimal = is_shortest ? decimal_shortest(number, SHORTEST_DOUBLE) : decimal_exact(number);
     if (!is_shortest) decimal_round(&decimal, digits_needed(verb, precision, decimal.point));
-    if (verb == 'e' || verb == 'E') print_scientific(buf, &decimal, is_shortest ? (int64_t)decimal.count - 1 : precision, verb);
+    if (verb == 'e' || verb == 'E')
+        print_scientific(buf, &decimal, is_shortest ? (int64_t)decimal.count - 1 : precision, verb);
     else if (verb == 'f') print_plain(buf, &decimal, is_shortest ? fraction_count(&decimal) : precision);
     else print_general(buf, &decimal, precision, verb == 'G' ? 'E' : 'e');
     decimal_free(&decimal);

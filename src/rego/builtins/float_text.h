@@ -24,14 +24,12 @@ typedef enum ShortestStyle {
     SHORTEST_DOUBLE,        /* as for doubles */
 } ShortestStyle;
 
-Decimal decimal_exact(Float number);
+/* The fewest digits that are read back as the same float. */
 Decimal decimal_shortest(Float number, ShortestStyle style);
-/* To nearest, a half to the even digit; `count` digits from the first one on, none where it is negative. */
-void    decimal_round(Decimal *decimal, int64_t count);
 void    decimal_free(Decimal *decimal);
 
-/* The number in the notation of a verb of Go's fmt, with its sign in front ('+' or '-'): e E f g G b x X. A precision below
- * 0 asks for the fewest digits. */
+/* The number in the notation of a verb of Go's fmt, with its sign in front ('+' or '-'): e E f g G b x X. A precision
+ * below 0 asks for the fewest digits. */
 void float_format(Buf *buf, Float number, char verb, int64_t precision);
 
 /* The number that arithmetic has made, as a value. */

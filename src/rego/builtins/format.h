@@ -1,8 +1,8 @@
 /* format.h - sprintf: the verbs of Go's fmt package, for the values of the policy language.
  *
- * A number written as an integer is printed as one (%d %x ...), any other number as a double (%f %e %g ...), a string as
- * itself, and every other value as the text of its term. A verb that does not fit its argument is no error: it prints
- * "%!d(string=x)", and so do arguments that are missing or too many.
+ * A number written as an integer is printed as one (%d %x ...), any other number as a double (%f %e %g ...), a string
+ * as itself, and every other value as the text of its term. A verb that does not fit its argument is no error: it
+ * prints "%!d(string=x)", and so do arguments that are missing or too many.
  *
  * Fails: never; the Buf remembers an overflow.     Bounds: widths and precisions of at most FORMAT_WIDTH_MAX.
  * Thread: pure, any.

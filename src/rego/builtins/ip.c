@@ -13,7 +13,8 @@ bool ip_read_v4(Str text, Ip *out_ip)
         if (i && (at >= text.len || text.ptr[at++] != '.')) return false;
         size_t from = at;
         uint32_t number = 0;
-        while (at < text.len && ascii_is_digit(text.ptr[at]) && at - from < 4) number = number * 10 + (uint32_t)(text.ptr[at++] - '0');
+        while (at < text.len && ascii_is_digit(text.ptr[at]) && at - from < 4)
+            number = number * 10 + (uint32_t)(text.ptr[at++] - '0');
         bool has_zero = at - from > 1 && text.ptr[from] == '0';
         if (at == from || number > 255 || has_zero) return false;
         ip.bytes[i] = (uint8_t)number;
@@ -43,11 +44,13 @@ bool ip_read_v6(Str text, Ip *out_ip)
         if (filled == 16) return false;
         size_t from = at;
         uint32_t group = 0;
-        while (at < text.len && hex_digit(text.ptr[at]) >= 0 && at - from < 5) group = group << 4 | (uint32_t)hex_digit(text.ptr[at++]);
+        while (at < text.len && hex_digit(text.ptr[at]) >= 0 && at - from < 5)
+            group = group << 4 | (uint32_t)hex_digit(text.ptr[at++]);
         if (at == from || at - from > 4) return false;
         if (at < text.len && text.ptr[at] == '.') {
             Ip tail;
-            if (filled > 12 || (gap == 17 && filled != 12) || !ip_read_v4(str_slice(text, from, text.len), &tail)) return false;
+            if (filled > 12 || (gap == 17 && filled != 12) || !ip_read_v4(str_slice(text, from, text.len), &tail))
+                return false;
             memcpy(bytes + filled, tail.bytes, 4);
             filled += 4;
             at = text.len;
@@ -148,7 +151,7 @@ bool ip_next(Ip *ip)
 static uint8_t mask_byte(uint32_t prefix, uint32_t index)
 {
     if (prefix >= 8 * (index + 1)) return 0xff;
-    return prefix <= 8 * index ? 0 : (uint8_t)(0xff00u >> (prefix - 8 * index));
+    return (uint8_t)(prefix <= 8 * index ? 0u : 0xff00u >> (prefix - 8 * index));
 }
 
 bool cidr_read(Str text, Cidr *out_cidr, Ip *out_ip)

@@ -93,10 +93,12 @@ static bool read_number(Explainer *explainer)
 static bool read_word(Explainer *explainer)
 {
     static const struct { const char *word, *why[4]; } words[] = {
-        { "true", { "in literal true (expecting 'r')", "in literal true (expecting 'u')", "in literal true (expecting 'e')" } },
-        { "null", { "in literal null (expecting 'u')", "in literal null (expecting 'l')", "in literal null (expecting 'l')" } },
-        { "false", { "in literal false (expecting 'a')", "in literal false (expecting 'l')", "in literal false (expecting 's')",
-                     "in literal false (expecting 'e')" } },
+        { "true", { "in literal true (expecting 'r')", "in literal true (expecting 'u')",
+                    "in literal true (expecting 'e')" } },
+        { "null", { "in literal null (expecting 'u')", "in literal null (expecting 'l')",
+                    "in literal null (expecting 'l')" } },
+        { "false", { "in literal false (expecting 'a')", "in literal false (expecting 'l')",
+                     "in literal false (expecting 's')", "in literal false (expecting 'e')" } },
     };
     for (size_t i = 0; i < 3; i++) {
         if (peek(explainer) != words[i].word[0]) continue;
@@ -130,7 +132,8 @@ static bool read_container(Explainer *explainer, bool is_object, uint32_t depth)
         if (!read_value(explainer, depth + 1)) return false;
         skip_space(explainer);
         char c = peek(explainer);
-        if (c != ',' && c != close) return fail(explainer, is_object ? "after object key:value pair" : "after array element");
+        if (c != ',' && c != close)
+            return fail(explainer, is_object ? "after object key:value pair" : "after array element");
         explainer->at++;
         if (c == close) return true;
     }

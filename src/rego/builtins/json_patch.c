@@ -34,8 +34,9 @@ static Shown show(Value value)
 static const char *go_type(Value value)
 {
     static const char *const names[] = {
-        [VALUE_NULL] = "ast.Null",     [VALUE_BOOL] = "ast.Boolean", [VALUE_INT] = "ast.Number", [VALUE_DECIMAL] = "ast.Number",
-        [VALUE_STRING] = "ast.String", [VALUE_ARRAY] = "*ast.Array", [VALUE_OBJECT] = "ast.Object", [VALUE_SET] = "ast.Set",
+        [VALUE_NULL] = "ast.Null",      [VALUE_BOOL] = "ast.Boolean",  [VALUE_INT] = "ast.Number",
+        [VALUE_DECIMAL] = "ast.Number", [VALUE_STRING] = "ast.String", [VALUE_ARRAY] = "*ast.Array",
+        [VALUE_OBJECT] = "ast.Object",  [VALUE_SET] = "ast.Set",
     };
     return names[value.kind];
 }
@@ -69,7 +70,8 @@ static BuiltinResult array_index(Patch *patch, Value array, Value key, int64_t *
         *out = array.count;
         return BUILTIN_OK;
     }
-    if (text.len > 1 && text.ptr[0] == '0') return builtin_error(patch->err, "leading zeros are not allowed in JSON paths");
+    if (text.len > 1 && text.ptr[0] == '0')
+        return builtin_error(patch->err, "leading zeros are not allowed in JSON paths");
     bool has_sign = text.len && (text.ptr[0] == '-' || text.ptr[0] == '+');
     uint64_t magnitude;
     if (!str_to_u64(str_slice(text, has_sign, text.len), &magnitude) || magnitude > INT64_MAX)
@@ -152,7 +154,8 @@ typedef enum Change { CHANGE_INSERT, CHANGE_REMOVE, CHANGE_PUT } Change;
 static BuiltinResult array_with(Patch *patch, Value array, int64_t index, Change change, const Value *value, Value *out)
 {
     if (index < 0 || index > array.count || (change != CHANGE_INSERT && index == array.count))
-        return builtin_error(patch->err, "index for array %s out of bounds", change == CHANGE_INSERT ? "insertion" : "delete");
+        return builtin_error(patch->err, "index for array %s out of bounds",
+                             change == CHANGE_INSERT ? "insertion" : "delete");
     if (!builtin_spend(patch->context, array.count, patch->err)) return BUILTIN_HALT;
     Value *items = BUILTIN_ARRAY(patch->context, Value, array.count + 1, patch->err);
     if (!items) return BUILTIN_HALT;
@@ -228,6 +231,12 @@ static uint32_t depth_of(Value value)
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
 
+static BuiltinResult refuse_removed(Patch *patch, Value path, const char *what)
+{
+    if (path.count > 1) return builtin_error(patch->err, "nil value encountered where composite value was expected");
+    return builtin_error(patch->err, "deleted node encountered during %s operation", what);
+}
+
 static BuiltinResult insert(Patch *patch, Value path, Value value)
 {
     uint64_t weight;
@@ -239,13 +248,13 @@ static BuiltinResult insert(Patch *patch, Value path, Value value)
         patch->is_removed = false;
         return BUILTIN_OK;
     }
-    if (patch->is_removed) return builtin_error(patch->err, "deleted node encountered during insert operation");
+    if (patch->is_removed) return refuse_removed(patch, path, "insert");
     return change(patch, patch->document, path, 0, &value, &patch->document);
 }
 
 static BuiltinResult delete(Patch *patch, Value path)
 {
-    if (patch->is_removed) return builtin_error(patch->err, "deleted node encountered during delete operation");
+    if (patch->is_removed) return refuse_removed(patch, path, "delete");
     if (path.count == 0) {
         patch->is_removed = true;
         return BUILTIN_OK;
@@ -254,12 +263,18 @@ static BuiltinResult delete(Patch *patch, Value path)
 }
 
 typedef struct Operation {
-    Value path, from, value;            /* both paths as arrays of keys */
+    Value path, from;                   /* as arrays of keys */
+    const Value *value;                 /* NULL where it is not given */
 } Operation;
+
+static BuiltinResult refuse_attribute(Patch *patch, const char *name)
+{
+    return builtin_error(patch->err, "missing required attribute '%s'", name);
+}
 
 static BuiltinResult run_add(Patch *patch, const Operation *operation)
 {
-    return insert(patch, operation->path, operation->value);
+    return insert(patch, operation->path, *operation->value);
 }
 
 static BuiltinResult run_remove(Patch *patch, const Operation *operation)
@@ -270,7 +285,7 @@ static BuiltinResult run_remove(Patch *patch, const Operation *operation)
 static BuiltinResult run_replace(Patch *patch, const Operation *operation)
 {
     BuiltinResult result = delete(patch, operation->path);
-    return result ? result : insert(patch, operation->path, operation->value);
+    return result ? result : insert(patch, operation->path, *operation->value);
 }
 
 static BuiltinResult run_copy(Patch *patch, const Operation *operation)
@@ -292,9 +307,11 @@ static BuiltinResult run_test(Patch *patch, const Operation *operation)
 {
     Value value;
     BuiltinResult result = find(patch, operation->path, &value);
-    if (result || value_equals(value, operation->value)) return result;
+    if (result) return result;
+    if (!operation->value) return refuse_attribute(patch, "value");
+    if (value_equals(value, *operation->value)) return BUILTIN_OK;
     return builtin_error(patch->err, "value from EditTree != patch value.\n\nExpected: %s\n\nFound: %s",
-                         show(operation->value).text, show(value).text);
+                         show(*operation->value).text, show(value).text);
 }
 
 static const struct {
@@ -304,31 +321,30 @@ static const struct {
 } operations[] = {
     { "add", false, true, run_add },          { "remove", false, false, run_remove },
     { "replace", false, true, run_replace },  { "copy", true, false, run_copy },
-    { "move", true, false, run_move },        { "test", false, true, run_test },
+    { "move", true, false, run_move },        { "test", false, false, run_test },
 };
 
 static BuiltinResult read_path(Patch *patch, Value entry, const char *name, Value *out)
 {
     const Value *path = value_get_text(entry, name);
-    if (!path) return builtin_error(patch->err, "missing required attribute '%s'", name);
+    if (!path) return refuse_attribute(patch, name);
     return json_path_read(patch->context, *path, out, patch->err);
 }
 
 static BuiltinResult run_entry(Patch *patch, Value entry)
 {
-    Operation operation;
+    Operation operation = { .value = value_get_text(entry, "value") };
     BuiltinResult result = read_path(patch, entry, "path", &operation.path);
     if (result) return result;
-    const Value *op = value_get_text(entry, "op"), *value = value_get_text(entry, "value");
-    if (!op) return builtin_error(patch->err, "missing required attribute 'op'");
+    const Value *op = value_get_text(entry, "op");
+    if (!op) return refuse_attribute(patch, "op");
     if (op->kind != VALUE_STRING)
         return builtin_error(patch->err, "attribute 'op' must be a string but found: %s", value_kind_name(*op));
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
         if (!str_is_text(value_text(*op), operations[i].name)) continue;
-        if (operations[i].needs_value && !value) return builtin_error(patch->err, "missing required attribute 'value'");
+        if (operations[i].needs_value && !operation.value) return refuse_attribute(patch, "value");
         if (operations[i].needs_from) result = read_path(patch, entry, "from", &operation.from);
         if (result) return result;
-        if (value) operation.value = *value;
         return operations[i].run(patch, &operation);
     }
     return builtin_error(patch->err, "unrecognized op: '%.*s'", (int)op->count, op->text);
@@ -341,7 +357,8 @@ BuiltinResult builtin_json_patch(BuiltinContext *context, const Value *args, Val
     for (uint32_t i = 0; i < args[1].count; i++) {
         if (!builtin_spend(context, 1, err)) return BUILTIN_HALT;
         if (args[1].items[i].kind != VALUE_OBJECT)
-            return builtin_error(err, "must be an array of JSON-Patch objects, but at least one element is not an object");
+            return builtin_error(err,
+                                 "must be an array of JSON-Patch objects, but at least one element is not an object");
         BuiltinResult result = run_entry(&patch, args[1].items[i]);
         if (result) return result;
     }

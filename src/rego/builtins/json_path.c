@@ -51,8 +51,8 @@ BuiltinResult json_path_read(BuiltinContext *context, Value path, Value *out_key
 
 /* --- many paths -------------------------------------------------------------------------------------------------- */
 
-/* Paths sorted, a prefix before what it begins: those that share their first keys lie side by side, so a part of the list
- * stands for a subtree, and a path that ends here stands first in it. */
+/* Paths sorted, a prefix before what it begins: those that share their first keys lie side by side, so a part of the
+ * list stands for a subtree, and a path that ends here stands first in it. */
 typedef struct Paths {
     const Value *items;
     uint32_t from, to;              /* those that lead through the present value */
@@ -122,7 +122,8 @@ static BuiltinResult choose_child(BuiltinContext *context, bool wanted, bool is_
     return is_whole ? BUILTIN_OK : choose(context, wanted, child, paths, out, err);
 }
 
-static BuiltinResult choose_members(BuiltinContext *context, bool wanted, Value object, Paths paths, Value *out, Error *err)
+static BuiltinResult choose_members(BuiltinContext *context, bool wanted, Value object, Paths paths, Value *out,
+                                    Error *err)
 {
     Member *members = BUILTIN_ARRAY(context, Member, object.count, err);
     if (!members) return BUILTIN_HALT;

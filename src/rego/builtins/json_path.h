@@ -1,7 +1,7 @@
 /* json_path.h - the paths that json.filter, json.remove and json.patch take.
  *
- * A path is an array of keys, or a string "a/b/0" in the notation of JSON pointers (RFC 6901, where the slash in front may
- * be left out). The form used inside is the array.
+ * A path is an array of keys, or a string "a/b/0" in the notation of JSON pointers (RFC 6901, where the slash in
+ * front may be left out). The form used inside is the array.
  *
  * Owns: nothing.     Fails: with BUILTIN_TYPE_ERROR for what is no path.     Thread: any.
  */

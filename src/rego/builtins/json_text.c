@@ -38,7 +38,8 @@ static void print_string(Buf *buf, Str text)
         } else if (rune < 0x20 && letters[rune]) {
             buf_char(buf, '\\');
             buf_char(buf, letters[rune]);
-        } else if (rune < 0x20 || rune == '<' || rune == '>' || rune == '&' || rune == 0x2028 || rune == 0x2029 || is_broken) {
+        } else if (rune < 0x20 || rune == '<' || rune == '>' || rune == '&' || rune == 0x2028 || rune == 0x2029
+                   || is_broken) {
             print_escape(buf, rune);
         } else {
             buf_bytes(buf, text.ptr + at, size);
@@ -160,7 +161,8 @@ static BuiltinResult read_option(const Member *option, Str *out, Error *err)
 }
 
 /* A prefix or an indent asks for line breaks, unless "pretty" says otherwise. */
-BuiltinResult builtin_json_marshal_with_options(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
+BuiltinResult builtin_json_marshal_with_options(BuiltinContext *context, const Value *args, Value *out_result,
+                                                Error *err)
 {
     if (!operand_is(args, 1, &OPERAND_OBJECT, err)) return BUILTIN_TYPE_ERROR;
     Writer writer = { .context = context, .indent = STR("\t") };
@@ -169,7 +171,8 @@ BuiltinResult builtin_json_marshal_with_options(BuiltinContext *context, const V
         const Member *option = &args[1].members[i];
         BuiltinResult result = BUILTIN_OK;
         if (option->key.kind != VALUE_STRING)
-            return operand_error(err, 1, "failed to stringify key %s at index %u: operand 0 must be string but got %s", "", i,
+            return operand_error(err, 1,
+                                 "failed to stringify key %s at index %u: operand 0 must be string but got %s", "", i,
                                  value_kind_name(option->key));
         Str name = value_text(option->key);
         if (str_is(name, STR("pretty"))) {
@@ -200,8 +203,8 @@ static bool is_surrogate_escape(Str text, size_t at, char low, char high)
     return ascii_to_lower(text.ptr[at + 2]) == 'd' && third >= low && third <= high;
 }
 
-/* The reader of JSON refuses what no UTF-8 text can hold. The policy language reads it as U+FFFD: broken bytes, and escaped
- * halves of surrogate pairs. */
+/* The reader of JSON refuses what no UTF-8 text can hold. The policy language reads it as U+FFFD: broken bytes, and
+ * escaped halves of surrogate pairs. */
 static void mend(Buf *buf, Str text)
 {
     for (size_t at = 0, size; at < text.len; at += size) {

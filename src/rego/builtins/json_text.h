@@ -1,7 +1,7 @@
 /* json_text.h - JSON as the policy language writes and reads it.
  *
- * Sets are written as arrays, keys that are no strings by their own JSON text. Reading is strict in grammar but lenient in
- * encoding, and a refusal is worded as Go words it, since policies' tests look at it.
+ * Sets are written as arrays, keys that are no strings by their own JSON text. Reading is strict in grammar but
+ * lenient in encoding, and a refusal is worded as Go words it, since policies' tests look at it.
  *
  * Owns: nothing.     Fails: json_text_parse() with BUILTIN_ERROR.     Thread: any.
  */

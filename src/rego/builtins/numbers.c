@@ -167,7 +167,8 @@ BuiltinResult builtin_rand_intn(BuiltinContext *context, const Value *args, Valu
 {
     Str key;
     int64_t bound;
-    if (!operand_string(args, 0, &key, err) || !operand_int(args, 1, "number", &bound, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_string(args, 0, &key, err) || !operand_int(args, 1, "number", &bound, err))
+        return BUILTIN_TYPE_ERROR;
     uint64_t range_size = bound < 0 ? 0 - (uint64_t)bound : (uint64_t)bound;
     uint64_t hash = mix(context->seed ^ range_size);
     for (size_t i = 0; i < key.len; i++) hash = mix(hash + UINT64_C(0x9e3779b97f4a7c15) + (unsigned char)key.ptr[i]);
@@ -189,9 +190,11 @@ static void integer_part(mpz_t integer, Value number)
 
 BuiltinResult builtin_format_int(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
-    if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err))
+        return BUILTIN_TYPE_ERROR;
     int64_t base = args[1].kind == VALUE_INT ? args[1].integer : 0;
-    if (base != 2 && base != 8 && base != 10 && base != 16) return operand_error(err, 1, "must be one of {2, 8, 10, 16}");
+    if (base != 2 && base != 8 && base != 10 && base != 16)
+        return operand_error(err, 1, "must be one of {2, 8, 10, 16}");
     mpz_t integer;
     mpz_init(integer);
     integer_part(integer, args[0]);
@@ -233,8 +236,8 @@ static size_t copy_digits(Str text, size_t *at, Buf *buf)
     return count;
 }
 
-/* A decimal number in the freer notation of to_number(): a sign of either kind, ".5", "5.", "007", "1_000". What is written
- * to the buffer is JSON. */
+/* A decimal number in the freer notation of to_number(): a sign of either kind, ".5", "5.", "007", "1_000". What is
+ * written to the buffer is JSON. */
 static bool decimal_read(Str text, Buf *buf)
 {
     size_t at = 0;
@@ -275,8 +278,8 @@ static BuiltinResult parse_error(Str text, const char *why, Error *err)
 
 static BuiltinResult number_of_text(BuiltinContext *context, Str text, Value *out, Error *err)
 {
-    static const char *const no_numbers[] = { "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan", "+nan",
-                                              "-nan", NULL };
+    static const char *const no_numbers[] = { "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan",
+                                              "+nan", "-nan", NULL };
     if (text_is_any(text, no_numbers)) return operand_refuse(err, 0, "valid number string", "string");
     if (!builtin_spend(context, text.len, err)) return BUILTIN_HALT;
     Buf buf;

@@ -64,7 +64,8 @@ static BuiltinResult choose(BuiltinContext *context, const Value *args, bool wan
 {
     static const OperandType collection = { KIND(VALUE_ARRAY) | KIND(VALUE_OBJECT) | KIND(VALUE_SET),
                                             "one of {object, set, array}" };
-    if (!operand_is(args, 0, &OPERAND_OBJECT, err) || !operand_is(args, 1, &collection, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_is(args, 0, &OPERAND_OBJECT, err) || !operand_is(args, 1, &collection, err))
+        return BUILTIN_TYPE_ERROR;
     Value keys;
     BuiltinResult result = key_set(context, args[1], &keys, err);
     if (result) return result;
@@ -105,7 +106,8 @@ static int by_key_then_index(const void *a, const void *b)
 
 static BuiltinResult unite(BuiltinContext *context, const Value *objects, uint32_t count, Value *out, Error *err);
 
-/* What stands under a key that several objects have: the last value, or the union of the objects at the end of the row. */
+/* What stands under a key that several objects have: the last value, or the union of the objects at the end of the
+ * row. */
 static BuiltinResult unite_group(BuiltinContext *context, const Ranked *group, uint32_t count, Value *out, Error *err)
 {
     uint32_t first = count;
@@ -120,7 +122,8 @@ static BuiltinResult unite_group(BuiltinContext *context, const Ranked *group, u
     return unite(context, objects, count - first, out, err);
 }
 
-/* All members are sorted by key and, for each key, by object: so each is looked at once, however many objects there are. */
+/* All members are sorted by key and, for each key, by object: so each is looked at once, however many objects there
+ * are. */
 static BuiltinResult unite(BuiltinContext *context, const Value *objects, uint32_t count, Value *out, Error *err)
 {
     uint64_t total = 0, filled = 0;
@@ -147,7 +150,8 @@ static BuiltinResult unite(BuiltinContext *context, const Value *objects, uint32
 
 BuiltinResult builtin_object_union(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
-    if (!operand_is(args, 0, &OPERAND_OBJECT, err) || !operand_is(args, 1, &OPERAND_OBJECT, err)) return BUILTIN_TYPE_ERROR;
+    if (!operand_is(args, 0, &OPERAND_OBJECT, err) || !operand_is(args, 1, &OPERAND_OBJECT, err))
+        return BUILTIN_TYPE_ERROR;
     return unite(context, args, 2, out_result, err);
 }
 
@@ -198,8 +202,10 @@ static bool array_holds(Search *search, Value array, Value part)
     return false;
 }
 
+/* Nothing is a part of an empty array here, not even an empty set: so OPA answers. */
 static bool array_has_all(Search *search, Value array, Value set)
 {
+    if (array.count == 0) return false;
     for (uint32_t i = 0; i < set.count; i++) {
         if (!search_goes_on(search, array.count)) return false;
         bool is_found = false;

@@ -4,9 +4,9 @@
  *   {"f":"plus","a":[1,"x"],"c":"eval_type_error","e":"plus: operand 2 must be number but got string"}
  *   {"f":"max","a":[[]],"c":"undefined"}
  *
- * JSON is stretched by tags where it cannot hold a value: {"$set":[...]}, {"$obj":[[key,value],...]} for keys that are no
- * strings, and {"$hex":"ff00"} for a string that is no UTF-8. Numbers are compared as they are written. "e" may be absent:
- * then the text of the error is free.
+ * JSON is stretched by tags where it cannot hold a value: {"$set":[...]}, {"$obj":[[key,value],...]} for keys that
+ * are no strings, and {"$hex":"ff00"} for a string that is no UTF-8. Numbers are compared as they are written. "e"
+ * may be absent: then the text of the error is free.
  *
  * Thread: one at a time.
  */
@@ -20,7 +20,7 @@
 /* Runs every row of test/cases/rego-builtins/NAME.jsonl; each that fails is a failed expectation. */
 void rows_run(const char *name);
 
-/* A context with a large budget, a fixed clock and the zones of test/cases/rego-builtins/zones. */
+/* A context with a large budget, the clock at 0 and a few zones. */
 void rows_context(BuiltinContext *context, Arena *arena, uint64_t *steps);
 
 bool  tagged_read(Arena *arena, Str json, Value *out_value, Error *err);

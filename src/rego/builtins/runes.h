@@ -1,7 +1,7 @@
 /* runes.h - texts that may hold bytes which are no UTF-8, read the way the policy language reads them.
  *
- * base64.decode() and hex.decode() give bytes of any kind as a string. Wherever a builtin looks at characters, each byte
- * that is not part of valid UTF-8 counts as one character, U+FFFD.
+ * base64.decode() and hex.decode() give bytes of any kind as a string. Wherever a builtin looks at characters, each
+ * byte that is not part of valid UTF-8 counts as one character, U+FFFD.
  *
  * Owns: nothing.     Fails: never.     Thread: pure, any.
  */

@@ -24,12 +24,12 @@ static BuiltinResult merge(BuiltinContext *context, Choice choice, Value a, Valu
     return BUILTIN_OK;
 }
 
-BuiltinResult set_union(BuiltinContext *context, Value a, Value b, Value *out_set, Error *err)
+static BuiltinResult set_union(BuiltinContext *context, Value a, Value b, Value *out_set, Error *err)
 {
     return merge(context, (Choice){ true, true, true }, a, b, out_set, err);
 }
 
-BuiltinResult set_intersection(BuiltinContext *context, Value a, Value b, Value *out_set, Error *err)
+static BuiltinResult set_intersection(BuiltinContext *context, Value a, Value b, Value *out_set, Error *err)
 {
     return merge(context, (Choice){ false, true, false }, a, b, out_set, err);
 }

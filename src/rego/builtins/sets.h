@@ -1,6 +1,6 @@
-/* sets.h - the operations on sets that operators and builtins share.
+/* sets.h - the operation on sets that an operator shares with numbers.
  *
- * Sets are sorted, so each is one walk through both.
+ * Sets are sorted, so it is one walk through both.
  *
  * Owns: nothing; results live in the context's arena.     Fails: with BUILTIN_HALT alone.     Thread: any.
  */
@@ -9,8 +9,7 @@
 
 #include "rego/builtins/builtin.h"
 
-BuiltinResult set_union(BuiltinContext *context, Value a, Value b, Value *out_set, Error *err);
-BuiltinResult set_intersection(BuiltinContext *context, Value a, Value b, Value *out_set, Error *err);
+/* The items of `a` that are not in `b`. */
 BuiltinResult set_difference(BuiltinContext *context, Value a, Value b, Value *out_set, Error *err);
 
 #endif

@@ -184,7 +184,8 @@ static BuiltinResult trim(BuiltinContext *context, Trimming trimming, const Valu
     Str texts[2];
     BuiltinResult result = read_texts(context, args, 2, texts, err);
     if (result) return result;
-    if (!builtin_spend(context, (uint64_t)texts[0].len * texts[1].len / REGO_BYTES_PER_STEP, err)) return BUILTIN_HALT;
+    if (!builtin_spend(context, (uint64_t)texts[0].len * texts[1].len / REGO_BYTES_PER_STEP, err))
+        return BUILTIN_HALT;
     *out = value_string(trimming(texts[0], texts[1]));
     return BUILTIN_OK;
 }
@@ -365,7 +366,8 @@ BuiltinResult builtin_strings_replace_n(BuiltinContext *context, const Value *ar
 {
     if (!operand_is(args, 0, &OPERAND_OBJECT, err)) return BUILTIN_TYPE_ERROR;
     for (uint32_t i = 0; i < args[0].count; i++) {
-        if (args[0].members[i].key.kind != VALUE_STRING) return operand_error(err, 0, "non-string key found in pattern object");
+        if (args[0].members[i].key.kind != VALUE_STRING)
+            return operand_error(err, 0, "non-string key found in pattern object");
         if (args[0].members[i].value.kind != VALUE_STRING)
             return operand_error(err, 0, "non-string value found in pattern object");
     }
@@ -399,7 +401,8 @@ BuiltinResult builtin_strings_replace_n(BuiltinContext *context, const Value *ar
 static BuiltinResult sorted_texts(BuiltinContext *context, const Value *args, uint32_t index, bool mirrored, Value *out,
                                   Error *err)
 {
-    static const OperandType texts = { KIND(VALUE_STRING) | KIND(VALUE_SET) | KIND(VALUE_ARRAY), "one of {string, set, array}" };
+    static const OperandType texts = { KIND(VALUE_STRING) | KIND(VALUE_SET) | KIND(VALUE_ARRAY),
+                                       "one of {string, set, array}" };
     if (!operand_is(args, index, &texts, err)) return BUILTIN_TYPE_ERROR;
     bool is_one = args[index].kind == VALUE_STRING;
     if (!is_one && !operand_of_strings(args, index, err)) return BUILTIN_TYPE_ERROR;
@@ -420,8 +423,8 @@ static BuiltinResult sorted_texts(BuiltinContext *context, const Value *args, ui
     return builtin_list_set(context, &list, out, err);
 }
 
-/* Both lists are walked once. Of prefixes that begin one another only the shortest matters; among those left, the one that
- * a text begins with is the last that is not above it. */
+/* Both lists are walked once. Of prefixes that begin one another only the shortest matters; among those left, the one
+ * that a text begins with is the last that is not above it. */
 static bool any_prefix(Value texts, Value prefixes)
 {
     uint32_t next = 0;
@@ -449,12 +452,14 @@ static BuiltinResult any_match(BuiltinContext *context, bool mirrored, const Val
     return result;
 }
 
-BuiltinResult builtin_strings_any_prefix_match(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
+BuiltinResult builtin_strings_any_prefix_match(BuiltinContext *context, const Value *args, Value *out_result,
+                                               Error *err)
 {
     return any_match(context, false, args, out_result, err);
 }
 
-BuiltinResult builtin_strings_any_suffix_match(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
+BuiltinResult builtin_strings_any_suffix_match(BuiltinContext *context, const Value *args, Value *out_result,
+                                               Error *err)
 {
     return any_match(context, true, args, out_result, err);
 }

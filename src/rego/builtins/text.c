@@ -55,6 +55,18 @@ void text_quote_ascii(Buf *buf, Str text)
     quote(buf, text, true);
 }
 
+void text_quote_bytes(Buf *buf, Str text)
+{
+    buf_char(buf, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c == '"' || c == '\\') buf_char(buf, '\\');
+        if (c >= 0x20 && c < 0x80) buf_char(buf, (char)c);
+        else escape_hex(buf, 'x', c, 2);
+    }
+    buf_char(buf, '"');
+}
+
 void rune_quote(Buf *buf, uint32_t rune, bool ascii_only)
 {
     buf_char(buf, '\'');

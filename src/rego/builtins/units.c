@@ -25,10 +25,13 @@ static const Unit units[] = {
 };
 
 static const Unit byte_units[] = {
-    { "", 0, 0 },    { "k", 3, 0 },   { "kb", 3, 0 },  { "ki", 0, 10 }, { "kib", 0, 10 }, { "m", 6, 0 },   { "mb", 6, 0 },
-    { "mi", 0, 20 }, { "mib", 0, 20 }, { "g", 9, 0 },   { "gb", 9, 0 },  { "gi", 0, 30 },  { "gib", 0, 30 }, { "t", 12, 0 },
-    { "tb", 12, 0 }, { "ti", 0, 40 },  { "tib", 0, 40 }, { "p", 15, 0 },  { "pb", 15, 0 },  { "pi", 0, 50 },  { "pib", 0, 50 },
-    { "e", 18, 0 },  { "eb", 18, 0 },  { "ei", 0, 60 },  { "eib", 0, 60 },
+    { "", 0, 0 },
+    { "k", 3, 0 },   { "kb", 3, 0 },   { "ki", 0, 10 }, { "kib", 0, 10 },
+    { "m", 6, 0 },   { "mb", 6, 0 },   { "mi", 0, 20 }, { "mib", 0, 20 },
+    { "g", 9, 0 },   { "gb", 9, 0 },   { "gi", 0, 30 }, { "gib", 0, 30 },
+    { "t", 12, 0 },  { "tb", 12, 0 },  { "ti", 0, 40 }, { "tib", 0, 40 },
+    { "p", 15, 0 },  { "pb", 15, 0 },  { "pi", 0, 50 }, { "pib", 0, 50 },
+    { "e", 18, 0 },  { "eb", 18, 0 },  { "ei", 0, 60 }, { "eib", 0, 60 },
 };
 
 /* What the two builtins call things, and what they know. */
@@ -54,7 +57,8 @@ static size_t amount_size(Str text)
 {
     size_t at = 0;
     while (at < text.len) {
-        bool is_exponent = ascii_to_lower(text.ptr[at]) == 'e' && at + 1 < text.len && is_digit_or_sign(text.ptr[at + 1]);
+        bool is_exponent = ascii_to_lower(text.ptr[at]) == 'e' && at + 1 < text.len
+                        && is_digit_or_sign(text.ptr[at + 1]);
         if (!is_exponent && !is_digit_or_sign(text.ptr[at]) && text.ptr[at] != '.') break;
         at++;
     }
@@ -141,7 +145,8 @@ static BuiltinResult measure_read(BuiltinContext *context, const Measure *measur
     Str name = str_slice(text, amount, text.len);
     if (amount == 0) return builtin_error(err, "%s: no %s provided", measure->name, measure->amount);
     *out_unit = unit_find(measure, name);
-    if (!*out_unit) return builtin_error(err, "%s: %s %.*s not recognized", measure->name, measure->unit, STR_ARG(name));
+    if (!*out_unit)
+        return builtin_error(err, "%s: %s %.*s not recognized", measure->name, measure->unit, STR_ARG(name));
     return amount_read(context, measure, str_slice(text, 0, amount), out_amount, err);
 }
 

@@ -63,7 +63,8 @@ static BuiltinResult read_literal(UriReader *reader, Str host)
     if (ip_read_v4(address, &ip)) return builtin_error(reader->err, "invalid IP-literal");
     if (!ip_read_v6(address, &ip))
         return builtin_error(reader->err, "invalid host: ParseAddr(\"%.*s\"): unable to parse IP", STR_ARG(address));
-    reader->uri.host = arena_format(reader->context->arena, "[%.*s%.*s%.*s", STR_ARG(address), STR_ARG(inside), STR_ARG(port));
+    reader->uri.host = arena_format(reader->context->arena, "[%.*s%.*s%.*s", STR_ARG(address), STR_ARG(inside),
+                                    STR_ARG(port));
     return BUILTIN_OK;
 }
 

@@ -53,8 +53,8 @@ static BuiltinResult refuse(Str text, const char *format, Error *err)
     return builtin_error(err, format, storage);
 }
 
-/* In a host only bytes beyond ASCII may be escaped, and the % before a zone; in a zone also what could stand there as it
- * is, and the space. */
+/* In a host only bytes beyond ASCII may be escaped, and the % before a zone; in a zone also what could stand there as
+ * it is, and the space. */
 static bool is_allowed_escape(char byte, Str escape, UrlPart part)
 {
     if (part == URL_HOST) return (unsigned char)byte >= 0x80 || str_is(escape, STR("%25"));

@@ -296,7 +296,7 @@ BuiltinResult builtin_crypto_x509_parse_keypair(BuiltinContext *context, const V
 {
     Str texts[2];
     for (uint32_t i = 0; i < 2; i++) {
-        if (!operand_string(args, i, &texts[i], err)) return BUILTIN_TYPE_ERROR;
+        if (!operand_string(args + i, 0, &texts[i], err)) return BUILTIN_TYPE_ERROR;       /* OPA calls both operand 1 */
         if (pem_begins(texts[i])) continue;
         BuiltinResult result = base64_read(context, texts[i], &texts[i], err);
         if (result != BUILTIN_OK) return result;

@@ -29,7 +29,8 @@ static bool is_break(uint32_t rune)
 
 static bool is_printable(uint32_t rune)
 {
-    return rune == '\n' || (rune >= 0x20 && rune <= 0x7e) || rune == 0x85 || (rune >= 0xa0 && rune < 0x10000 && rune != 0xfeff);
+    return rune == '\n' || (rune >= 0x20 && rune <= 0x7e) || rune == 0x85
+        || (rune >= 0xa0 && rune < 0x10000 && rune != 0xfeff);
 }
 
 static bool is_one_of(uint32_t rune, const char *set)
@@ -53,7 +54,8 @@ static Looks analyze(Str text)
 {
     Looks looks = { true, true, true, false };
     bool is_special = false, has_tab = false, edge_space = false, edge_break = false, trailing_space = false;
-    bool space_before_break = false, space_after_break = false, after_space = true, was_space = false, was_break = false;
+    bool space_before_break = false, space_after_break = false;
+    bool after_space = true, was_space = false, was_break = false;
     if (str_starts(text, STR("---")) || str_starts(text, STR("..."))) looks.may_be_plain = false;
     for (size_t at = 0, size; at < text.len; at += size) {
         uint32_t rune = rune_first(str_slice(text, at, text.len), &size), next = ' ';
@@ -186,7 +188,8 @@ static bool is_block(Value value)
 static bool is_letter(uint32_t rune)
 {
     if (rune < 0x80) return ascii_is_alpha((char)rune);
-    bool is_symbol = (rune >= 0x2000 && rune < 0x2c00) || (rune >= 0x3000 && rune < 0x3040) || (rune >= 0x1f000 && rune < 0x20000)
+    bool is_symbol = (rune >= 0x2000 && rune < 0x2c00) || (rune >= 0x3000 && rune < 0x3040)
+                  || (rune >= 0x1f000 && rune < 0x20000)
                   || rune >= 0xe0000 || rune == 0xd7 || rune == 0xf7 || rune < 0xaa;
     return !is_symbol && rune_is_printable(rune);
 }
@@ -204,7 +207,8 @@ static uint64_t number_at(Str text, size_t at, uint64_t start, size_t *out_end)
     return number;
 }
 
-/* Where two names differ first: letters come after all else (but before, behind a digit), and numbers by their value. */
+/* Where two names differ first: letters come after all else (but before, behind a digit), and numbers by their
+ * value. */
 static int compare_difference(Str a, Str b, size_t at, bool after_digit)
 {
     size_t size;

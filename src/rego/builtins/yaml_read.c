@@ -2,6 +2,7 @@
 #include <yaml.h>
 
 #include "base/limits.h"
+#include "rego/builtins/float_text.h"
 #include "rego/builtins/operand.h"
 #include "rego/builtins/text.h"
 #include "rego/builtins/yaml_scalar.h"
@@ -20,7 +21,8 @@ static BuiltinResult read_node(YamlReader *reader, uint32_t depth, Value *out);
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
-/* The place is given as Go's reader gives it: by the line where the context began, and not at all for the first line. */
+/* The place is given as Go's reader gives it: by the line where the context began, and not at all for the first
+ * line. */
 static BuiltinResult refuse_syntax(YamlReader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;
@@ -44,6 +46,18 @@ static BuiltinResult next_event(YamlReader *reader)
 static Str text_of(const yaml_char_t *text)
 {
     return str_of((const char *)text);
+}
+
+static Str scalar_text(const yaml_event_t *event)
+{
+    return (Str){ (const char *)event->data.scalar.value, event->data.scalar.length };
+}
+
+/* Neither quoted nor tagged: what it means is up to its text. */
+static bool is_plain_scalar(const yaml_event_t *event)
+{
+    return event->type == YAML_SCALAR_EVENT && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE
+        && !event->data.scalar.tag;
 }
 
 /* --- anchors ----------------------------------------------------------------------------------------------------- */
@@ -96,7 +110,8 @@ static BuiltinResult scalar_value(YamlReader *reader, Str text, const YamlScalar
         return BUILTIN_OK;
     case YAML_NO_NUMBER:
         return builtin_error(reader->err, "json: unsupported value: %s",
-                             ascii_to_lower(text.ptr[text.len - 1]) == 'n' ? "NaN" : text.ptr[0] == '-' ? "-Inf" : "+Inf");
+                             ascii_to_lower(text.ptr[text.len - 1]) == 'n' ? "NaN"
+                             : text.ptr[0] == '-'                          ? "-Inf" : "+Inf");
     case YAML_TEXT:
     case YAML_TIME:
         break;
@@ -127,12 +142,12 @@ static BuiltinResult tagged_value(YamlReader *reader, Str text, Str type, Value 
 
 static BuiltinResult read_scalar(YamlReader *reader, Value *out)
 {
-    Str text = { (const char *)reader->event.data.scalar.value, reader->event.data.scalar.length };
+    Str text = scalar_text(&reader->event);
     Str tag = text_of(reader->event.data.scalar.tag), core = STR("tag:yaml.org,2002:");
     if (!builtin_spend(reader->context, text.len / REGO_BYTES_PER_STEP, reader->err)) return BUILTIN_HALT;
     if (str_starts(tag, core)) return tagged_value(reader, text, str_slice(tag, core.len, tag.len), out);
-    bool is_plain = reader->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE && tag.len == 0;
-    YamlScalar scalar = is_plain ? yaml_resolve(text) : (YamlScalar){ .kind = YAML_TEXT };
+    YamlScalar scalar = { .kind = YAML_TEXT };
+    if (is_plain_scalar(&reader->event)) scalar = yaml_resolve(text);
     return scalar_value(reader, text, &scalar, out);
 }
 
@@ -154,35 +169,44 @@ static BuiltinResult read_sequence(YamlReader *reader, uint32_t depth, Value *ou
     return BUILTIN_OK;
 }
 
-/* Keys of JSON are strings: numbers and booleans are written out, nothing else is a key. */
-static BuiltinResult key_text(YamlReader *reader, Value key, Str *out)
+/* Keys of JSON are strings: numbers and booleans are written out, floats in a notation of their own (1e+08); nothing
+ * else is a key. */
+static BuiltinResult read_key(YamlReader *reader, uint32_t depth, Str *out)
 {
-    if (key.kind == VALUE_STRING) {
-        *out = value_text(key);
-        return BUILTIN_OK;
-    }
-    if (key.kind == VALUE_NULL) return builtin_error(reader->err, "unsupported map key of type: %%!s(<nil>), key: <nil>");
-    if (key.kind != VALUE_BOOL && !value_is_number(key))
-        return builtin_error(reader->err, "yaml: invalid map key: %s", value_kind_name(key));
     Buf text;
     buf_init(&text, REGO_VALUE_SIZE_MAX);
-    Float real;
-    bool is_integer = key.kind != VALUE_DECIMAL || str_find(value_text(key), '.', 0) == key.count;
-    if (is_integer || !double_read(key, &real)) value_print(&text, key);
-    else yaml_print_double(&text, real);
-    *out = arena_copy(reader->context->arena, buf_peek(&text));
+    YamlScalar scalar = { .kind = YAML_TEXT };
+    if (is_plain_scalar(&reader->event)) scalar = yaml_resolve(scalar_text(&reader->event));
+    Value key = value_null();
+    BuiltinResult result = BUILTIN_OK;
+    if (scalar.kind == YAML_FLOAT) {
+        float_format(&text, scalar.real, 'g', -1);
+        *out = arena_copy(reader->context->arena, str_slice(buf_peek(&text), !scalar.real.negative, text.len));
+    } else {
+        result = read_node(reader, depth, &key);
+        bool is_scalar = key.kind == VALUE_STRING || key.kind == VALUE_BOOL || value_is_number(key);
+        if (!result && key.kind == VALUE_NULL)
+            result = builtin_error(reader->err, "unsupported map key of type: %%!s(<nil>), key: <nil>");
+        else if (!result && !is_scalar)
+            result = builtin_error(reader->err, "yaml: invalid map key: %s", value_kind_name(key));
+        if (!result && key.kind != VALUE_STRING) value_print(&text, key);
+        if (!result)
+            *out = key.kind == VALUE_STRING ? value_text(key) : arena_copy(reader->context->arena, buf_peek(&text));
+    }
     buf_deinit(&text);
-    return BUILTIN_OK;
+    return result;
 }
 
-/* What "<<" brings in stands before the mapping's own members, so that those win; of several mappings the first wins. */
+/* What "<<" brings in stands before the mapping's own members, so that those win; of several mappings the first
+ * wins. */
 static BuiltinResult merge_into(YamlReader *reader, Value value, MemberList *merged)
 {
     if (value.kind == VALUE_ARRAY) {
         for (uint32_t i = value.count; i--;) {
             BuiltinResult result = value.items[i].kind == VALUE_OBJECT
                                  ? merge_into(reader, value.items[i], merged)
-                                 : builtin_error(reader->err, "yaml: map merge requires map or sequence of maps as the value");
+                                 : builtin_error(reader->err,
+                                                 "yaml: map merge requires map or sequence of maps as the value");
             if (result) return result;
         }
         return BUILTIN_OK;
@@ -195,13 +219,6 @@ static BuiltinResult merge_into(YamlReader *reader, Value value, MemberList *mer
     return BUILTIN_OK;
 }
 
-static bool is_merge_key(const YamlReader *reader)
-{
-    const yaml_event_t *event = &reader->event;
-    return event->type == YAML_SCALAR_EVENT && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE
-        && !event->data.scalar.tag && str_is(text_of(event->data.scalar.value), STR("<<"));
-}
-
 static BuiltinResult read_mapping(YamlReader *reader, uint32_t depth, Value *out)
 {
     Arena *arena = reader->context->arena;
@@ -210,18 +227,18 @@ static BuiltinResult read_mapping(YamlReader *reader, uint32_t depth, Value *out
         BuiltinResult result = next_event(reader);
         if (result) return result;
         if (reader->event.type == YAML_MAPPING_END_EVENT) break;
-        bool is_merge = is_merge_key(reader);
-        Value key, value;
-        Str name = STR("");
-        result = read_node(reader, depth, &key);
-        if (!result && !is_merge) result = key_text(reader, key, &name);
+        bool is_merge = is_plain_scalar(&reader->event) && str_is(scalar_text(&reader->event), STR("<<"));
+        Value value;
+        Str name;
+        result = read_key(reader, depth, &name);
         if (!result) result = next_event(reader);
         if (!result) result = read_node(reader, depth, &value);
         if (!result && is_merge) result = merge_into(reader, value, &merged);
         if (result) return result;
         if (!is_merge) member_list_add(&own, name, value);
     }
-    for (size_t i = 0; i < own.count; i++) member_list_add(&merged, value_text(own.members[i].key), own.members[i].value);
+    for (size_t i = 0; i < own.count; i++)
+        member_list_add(&merged, value_text(own.members[i].key), own.members[i].value);
     *out = member_list_object(&merged);
     return BUILTIN_OK;
 }
@@ -239,11 +256,26 @@ static BuiltinResult read_node(YamlReader *reader, uint32_t depth, Value *out)
         return result;
     }
     bool is_sequence = type == YAML_SEQUENCE_START_EVENT;
-    const yaml_char_t *name = is_sequence ? reader->event.data.sequence_start.anchor : reader->event.data.mapping_start.anchor;
+    const yaml_char_t *name = is_sequence ? reader->event.data.sequence_start.anchor
+                                          : reader->event.data.mapping_start.anchor;
     Str anchor = name ? arena_copy(reader->context->arena, text_of(name)) : STR("");
     BuiltinResult result = (is_sequence ? read_sequence : read_mapping)(reader, depth + 1, out);
     if (!result) remember(reader, anchor, *out);
     return result;
+}
+
+/* What follows the first document is not kept, but has to be YAML; another document has to say that it begins. */
+static BuiltinResult check_rest(YamlReader *reader)
+{
+    while (reader->event.type != YAML_STREAM_END_EVENT) {
+        BuiltinResult result = next_event(reader);
+        if (result) return result;
+        const yaml_event_t *event = &reader->event;
+        if (event->type != YAML_DOCUMENT_START_EVENT || !event->data.document_start.implicit) continue;
+        if (event->start_mark.line == 0) return builtin_error(reader->err, "yaml: did not find expected <document start>");
+        return builtin_error(reader->err, "yaml: line %zu: did not find expected <document start>", event->start_mark.line);
+    }
+    return BUILTIN_OK;
 }
 
 /* The stream's and the document's beginning, then its node; an empty stream is null. */
@@ -259,8 +291,7 @@ static BuiltinResult read_document(YamlReader *reader, Value *out)
         }
         if (type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_START_EVENT) continue;
         result = read_node(reader, 0, out);
-        if (!result) result = next_event(reader);           /* the document's end, and what follows it: */
-        return result ? result : next_event(reader);        /* another one, or nothing, but no stray text */
+        return result ? result : check_rest(reader);
     }
 }
 

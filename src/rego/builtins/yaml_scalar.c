@@ -13,8 +13,8 @@ static bool is_word(Str text, const char *const *words)
 static const char *const null_words[] = { "", "~", "null", "Null", "NULL", NULL };
 static const char *const true_words[] = { "true", "True", "TRUE", NULL };
 static const char *const false_words[] = { "false", "False", "FALSE", NULL };
-static const char *const no_numbers[] = { ".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf",
-                                          "-.Inf", "-.INF", NULL };
+static const char *const no_numbers[] = { ".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF",
+                                          "-.inf", "-.Inf", "-.INF", NULL };
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
@@ -148,7 +148,8 @@ YamlScalar yaml_resolve(Str text)
     if (is_word(text, false_words)) return (YamlScalar){ .kind = YAML_BOOL };
     if (is_word(text, no_numbers)) return (YamlScalar){ .kind = YAML_NO_NUMBER };
     char first = text.ptr[0];
-    if (!ascii_is_digit(first) && first != '+' && first != '-' && first != '.') return (YamlScalar){ .kind = YAML_TEXT };
+    if (!ascii_is_digit(first) && first != '+' && first != '-' && first != '.')
+        return (YamlScalar){ .kind = YAML_TEXT };
     if (is_time(text)) return (YamlScalar){ .kind = YAML_TIME };
     return resolve_number(text);
 }

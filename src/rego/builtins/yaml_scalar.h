@@ -1,7 +1,7 @@
 /* yaml_scalar.h - what a plain word of YAML means: null, a boolean, a number, or just itself.
  *
- * These are the rules of the core schema with the liberties of Go's reader: 0x1f, 0b11, 0o17 and 017 are integers, 1_000 is
- * 1000, yes and no are words.
+ * These are the rules of the core schema with the liberties of Go's reader: 0x1f, 0b11, 0o17 and 017 are integers,
+ * 1_000 is 1000, yes and no are words.
  *
  * Owns: nothing.     Fails: never.     Thread: pure, any.
  */

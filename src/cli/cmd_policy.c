@@ -1,0 +1,13 @@
+#include "cli/command.h"
+
+static const Command *const policy_commands[] = {
+    &command_policy_fmt, NULL,
+};
+
+const Command command_policy = {
+    .name = "policy", .operands = "COMMAND",
+    .summary = "Evaluates, tests, checks and formats policies.",
+    .doc = "Policies are written in Rego. These commands read them from files, directories and bundles; nothing has to run.",
+    .examples = "  maestro policy eval -d policies -i input.json data.deploy.allow\n  maestro policy test policies",
+    .commands = policy_commands,
+};

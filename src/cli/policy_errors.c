@@ -1,0 +1,130 @@
+#include "cli/policy_errors.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "lang/diagnostic.h"
+#include "rego/ast.h"
+#include "value/json.h"
+
+#define REPORT_SIZE_MAX (512u << 20)
+
+/* --- mistakes as JSON ------------------------------------------------------------------------------------------------------ */
+
+Value policy_location_value(Arena *arena, Str file, RegoLoc loc)
+{
+    MemberList members = { .arena = arena };
+    member_list_add(&members, STR("file"), value_string(file));
+    member_list_add(&members, STR("row"), value_int(loc.row));
+    member_list_add(&members, STR("col"), value_int(loc.col));
+    return member_list_object(&members);
+}
+
+Value policy_error_at(Arena *arena, Str text, const char *code, Str file, RegoLoc loc)
+{
+    MemberList members = { .arena = arena };
+    member_list_add(&members, STR("message"), value_string(text));
+    member_list_add(&members, STR("code"), value_string(str_of(code)));
+    member_list_add(&members, STR("location"), policy_location_value(arena, file, loc));
+    return member_list_object(&members);
+}
+
+Value policy_errors_value(Arena *arena, const RegoErrors *errors)
+{
+    ValueList list = { .arena = arena };
+    for (size_t i = 0; i < errors->count; i++) {
+        const RegoError *error = &errors->items[i];
+        value_list_add(&list, policy_error_at(arena, error->text, rego_error_code_name(error->code), error->file, error->loc));
+    }
+    return value_list_array(&list);
+}
+
+Value policy_error_value(Arena *arena, const char *message)
+{
+    ValueList list = { .arena = arena };
+    MemberList members = { .arena = arena };
+    member_list_add(&members, STR("message"), value_string(arena_copy(arena, str_of(message))));
+    value_list_add(&list, member_list_object(&members));
+    return value_list_array(&list);
+}
+
+Value policy_errors_document(Arena *arena, Value errors)
+{
+    MemberList members = { .arena = arena };
+    member_list_add(&members, STR("errors"), errors);
+    return member_list_object(&members);
+}
+
+/* --- mistakes for people ------------------------------------------------------------------------------------------------------ */
+
+/* Characters to underline: those of the text up to the end of its line. */
+static uint32_t mark_width(Str text, RegoLoc loc)
+{
+    Str marked = rego_loc_text(text, loc);
+    marked.len = str_find(marked, '\n', 0);
+    size_t width = utf8_count(marked);
+    return width ? (uint32_t)width : 1;
+}
+
+static void print_file_errors(const Args *args, const RegoErrors *errors, Str file, Str text)
+{
+    Diagnostics diagnostics;
+    diagnostics_init(&diagnostics, args->arena, file.len ? file : STR("query"), text);
+    for (size_t i = 0; i < errors->count; i++) {
+        const RegoError *error = &errors->items[i];
+        if (!str_is(error->file, file)) continue;
+        Node at = { .line = error->loc.row, .column = error->loc.col ? error->loc.col : 1, .width = mark_width(text, error->loc) };
+        diagnose(&diagnostics, SEVERITY_ERROR, &at, "%s: %.*s", rego_error_code_name(error->code), STR_ARG(error->text));
+    }
+    if (!diagnostics.error_count) return;
+    diagnostics_sort(&diagnostics);
+    Buf buf;
+    buf_init(&buf, REPORT_SIZE_MAX);
+    diagnostics_print(&diagnostics, args_color(args, STDERR_FILENO), &buf);
+    print_err(&buf);
+    buf_deinit(&buf);
+}
+
+void policy_errors_print(const Args *args, const PolicySet *set, Str query, const RegoErrors *errors)
+{
+    for (size_t i = 0; i < set->module_count; i++) print_file_errors(args, errors, set->modules[i].file, set->modules[i].text);
+    print_file_errors(args, errors, STR(""), query);
+    size_t total = errors->count + errors->dropped;
+    fprintf(stderr, "maestro: %zu mistake%s\n", total, total == 1 ? "" : "s");
+}
+
+bool policy_wants_json(const Args *args)
+{
+    const char *format = args_value(args, "format");
+    const Option *option = args->command->options;
+    while (strcmp(option->name, "format") != 0) option++;
+    return strcmp(format ? format : option->words[0], "json") == 0;
+}
+
+ExitCode policy_refuse(const Args *args, const PolicySet *set, Str query, const RegoErrors *errors)
+{
+    if (policy_wants_json(args)) policy_print_json(policy_errors_document(args->arena, policy_errors_value(args->arena, errors)));
+    else policy_errors_print(args, set, query, errors);
+    return EXIT_CODE_DATA;
+}
+
+ExitCode policy_refuse_load(const Args *args, const Error *err)
+{
+    if (!policy_wants_json(args)) return fail(err);
+    policy_print_json(policy_errors_document(args->arena, policy_error_value(args->arena, err->text)));
+    return exit_code_of(err->status);
+}
+
+ExitCode policy_print_json(Value value)
+{
+    Buf buf;
+    Error err;
+    buf_init(&buf, REPORT_SIZE_MAX);
+    Status status = json_print(&buf, value, JSON_PRETTY, &err);
+    buf_char(&buf, '\n');
+    if (!status) print_out(&buf);
+    buf_deinit(&buf);
+    return status ? fail(&err) : EXIT_CODE_OK;
+}

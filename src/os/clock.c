@@ -1,0 +1,21 @@
+#include "os/clock.h"
+
+#include <time.h>
+
+#include "base/check.h"
+
+#define NS_PER_S 1000000000
+
+int64_t clock_realtime_ns(void)
+{
+    struct timespec now;
+    CHECK(clock_gettime(CLOCK_REALTIME, &now) == 0);
+    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+    struct timespec now;
+    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}

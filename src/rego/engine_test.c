@@ -1,0 +1,509 @@
+#include "rego/engine_test.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "harness/test.h"
+#include "value/json.h"
+
+/* --- what the tests share ---------------------------------------------------------------------------------------- */
+
+static Value json_of(Arena *arena, const char *text)
+{
+    Value value = rego_undefined();
+    Error err;
+    if (text) EXPECT_OK(json_parse(arena, str_of(text), &value, &err), &err);
+    return value;
+}
+
+static Str errors_text(Arena *arena, const RegoErrors *errors)
+{
+    Buf buf;
+    buf_init(&buf, 1 << 20);
+    for (size_t i = 0; i < errors->count; i++) {
+        if (i) buf_text(&buf, "; ");
+        buf_format(&buf, "%u:%u %s: ", errors->items[i].loc.row, errors->items[i].loc.col,
+                   rego_error_code_name(errors->items[i].code));
+        buf_str(&buf, errors->items[i].text);
+    }
+    Str text = arena_copy(arena, buf_peek(&buf));
+    buf_deinit(&buf);
+    return text;
+}
+
+static Str result_text(Arena *arena, const RegoResult *result)
+{
+    Value value = rego_result_value(result);
+    if (!rego_is_defined(value)) return STR("undefined");
+    Buf buf;
+    Error err;
+    buf_init(&buf, 1 << 20);
+    EXPECT_OK(json_print(&buf, rego_value_to_json(arena, value), JSON_COMPACT, &err), &err);
+    Str text = arena_copy(arena, buf_peek(&buf));
+    buf_deinit(&buf);
+    return text;
+}
+
+static Str query_answer(Arena *arena, const RegoPolicy *policy, const EngineCase *c, const EngineOptions *options,
+                        RegoErrors *errors)
+{
+    const RegoQueryOptions query_options = { .capture = true };
+    RegoQuery *query;
+    if (rego_query_prepare(policy, str_of(c->query), &query_options, &query, errors)) return errors_text(arena, errors);
+    RegoEvalContext context = { .arena = arena, .budget = options->budget, .strict = options->strict,
+                                .now_ns = INT64_C(1700000000000000000), .tracer = options->tracer };
+    RegoResult result;
+    RegoEvalError error;
+    Str text;
+    if (rego_eval(query, json_of(arena, c->input), &context, &result, &error)) {
+        char storage[1024];
+        Buf buf = buf_on(storage, sizeof storage);
+        rego_eval_error_print(&buf, &error);
+        text = arena_copy(arena, buf_peek(&buf));
+    } else {
+        text = result_text(arena, &result);
+    }
+    rego_query_free(query);
+    return text;
+}
+
+Str engine_answer(Arena *arena, const EngineCase *c, const EngineOptions *options)
+{
+    RegoModuleText module = { STR("t.rego"), { 0 } };
+    if (c->module) module.text = arena_format(arena, "package t\n%s\n", c->module);
+    RegoErrors errors;
+    rego_errors_init(&errors, arena);
+    RegoPolicy *policy;
+    Value data = c->data ? json_of(arena, c->data) : value_null();
+    if (rego_compile(&module, c->module ? 1 : 0, data, &options->compile, &policy, &errors)) {
+        EXPECT(errors.count > 0);
+        return errors_text(arena, &errors);
+    }
+    Str text = query_answer(arena, policy, c, options, &errors);
+    rego_policy_free(policy);
+    return text;
+}
+
+void engine_expect(const EngineCase *cases, size_t count, const EngineOptions *options)
+{
+    for (size_t i = 0; i < count; i++) {
+        ROW(cases[i].name);
+        Arena arena;
+        arena_init(&arena, SIZE_MAX);
+        EXPECT_STR(engine_answer(&arena, &cases[i], options), str_of(cases[i].want));
+        arena_deinit(&arena);
+    }
+}
+
+#define EXPECT_CASES(cases, options) engine_expect(cases, sizeof cases / sizeof *cases, options)
+
+/* --- rules ------------------------------------------------------------------------------------------------------- */
+
+TEST(rules_define_documents, "")
+{
+    static const EngineCase cases[] = {
+        { "a complete rule", "p := 1", "data.t.p", NULL, NULL, "1" },
+        { "a rule that does not hold", "p := 1 if false", "data.t.p", NULL, NULL, "undefined" },
+        { "its default", "default p := 2\np := 1 if false", "data.t.p", NULL, NULL, "2" },
+        { "the first branch that holds", "p := 1 if false\nelse := 2 if true\nelse := 3", "data.t.p", NULL, NULL, "2" },
+        { "a set", "p contains x if some x in [3, 1, 3]", "data.t.p", NULL, NULL, "[1,3]" },
+        { "an empty set is defined", "p contains 1 if false", "data.t.p", NULL, NULL, "[]" },
+        { "an object", "p[x] := y if some x, y in {\"a\": 1, \"b\": 2}", "data.t.p", NULL, NULL, "{\"a\":1,\"b\":2}" },
+        { "rules below one another", "p.a.b := 1\np.c contains 2", "data.t.p", NULL, NULL, "{\"a\":{\"b\":1},\"c\":[2]}" },
+        { "computed and static keys", "p[x].v := 1 if some x in [\"a\"]\np.b := 2", "data.t.p", NULL, NULL,
+          "{\"a\":{\"v\":1},\"b\":2}" },
+        { "a lookup by a known key", "p[x] := y if some x, y in {\"a\": 1, \"b\": 2}", "data.t.p.b", NULL, NULL, "2" },
+        { "a lookup that misses", "p[x] := y if some x, y in {\"a\": 1}", "data.t.p.c", NULL, NULL, "undefined" },
+        { "an item of a set", "p contains x if some x in [1, 2]", "data.t.p[2]", NULL, NULL, "2" },
+        { "no item of a set", "p contains x if some x in [1, 2]", "data.t.p[3]", NULL, NULL, "undefined" },
+        { "a function", "f(x) := x * 2", "data.t.f(4)", NULL, NULL, "8" },
+        { "a function of a pattern", "f([x, {\"a\": y}]) := x + y", "data.t.f([1, {\"a\": 2}])", NULL, NULL, "3" },
+        { "its default for other arguments", "default f(_) := 0\nf(1) := 5", "[data.t.f(1), data.t.f(2)]", NULL, NULL,
+          "[5,0]" },
+        { "the package as a document", "p := 1\nq contains 2\nf(x) := x", "data.t", NULL, NULL, "{\"p\":1,\"q\":[2]}" },
+        { "base data beside rules", "p := 1", "data.t", NULL, "{\"t\": {\"b\": 2}}", "{\"b\":2,\"p\":1}" },
+        { "base data by a computed key", "p contains k if data.a[k].v", "data.t.p", NULL,
+          "{\"a\": {\"x\": {\"v\": 1}, \"y\": {\"v\": false}, \"z\": {}}}", "[\"x\"]" },
+    };
+    EXPECT_CASES(cases, &(EngineOptions){ 0 });
+}
+
+TEST(conflicts_end_the_evaluation, "")
+{
+    static const EngineCase cases[] = {
+        { "two values of a rule", "p := 1\np := 2", "data.t.p", NULL, NULL,
+          "t.rego:3: eval_conflict_error: complete rules must not produce multiple outputs" },
+        { "two values of one rule", "p := x if some x in [1, 2]", "data.t.p", NULL, NULL,
+          "t.rego:2: eval_conflict_error: complete rules must not produce multiple outputs" },
+        { "equal values are none", "p := 1\np := 1.0", "data.t.p", NULL, NULL, "1" },
+        { "two values of a function", "f(x) := 1\nf(x) := 2 if x > 1", "data.t.f(2)", NULL, NULL,
+          "t.rego:3: eval_conflict_error: functions must not produce multiple outputs for same inputs" },
+        { "two values of a key", "p[\"a\"] := x if some x in [1, 2]\np[y] := 3 if y := \"b\"", "data.t.p", NULL, NULL,
+          "t.rego:2: eval_conflict_error: object keys must be unique" },
+        { "in a comprehension", "p := {\"a\": x | some x in [1, 2]}", "data.t.p", NULL, NULL,
+          "t.rego:2: eval_conflict_error: object keys must be unique" },
+    };
+    EXPECT_CASES(cases, &(EngineOptions){ 0 });
+}
+
+/* --- expressions ------------------------------------------------------------------------------------------------- */
+
+TEST(bodies_are_searched_for_all_answers, "")
+{
+    static const EngineCase cases[] = {
+        { "nested loops", "p := [[x, y] | some x in [1, 2]; some y in [\"a\", \"b\"]]", "data.t.p", NULL, NULL,
+          "[[1,\"a\"],[1,\"b\"],[2,\"a\"],[2,\"b\"]]" },
+        { "a join by a shared variable", "p contains i if input.a[i] == input.b[i]", "data.t.p",
+          "{\"a\": [1, 2, 3], \"b\": [1, 5, 3]}", NULL, "[0,2]" },
+        { "expressions out of order", "p := y if { y = x + 1; x = 3 }", "data.t.p", NULL, NULL, "4" },
+        { "unifying containers from both sides", "p := [x, y, z] if [x, [y, 3]] = [1, [2, z]]", "data.t.p", NULL, NULL,
+          "[1,2,3]" },
+        { "a pattern with a repeated variable", "p contains x if { some y in [[1, 1], [1, 2]]; [x, x] = y }", "data.t.p", NULL,
+          NULL, "[1]" },
+        { "the same in a declaration", "p contains x if some [x, x] in [[1, 1], [1, 2]]", "data.t.p", NULL, NULL, "[1]" },
+        { "a set inside a loop", "p := [x | x := {3, 1}[_]]", "data.t.p", NULL, NULL, "[1,3]" },
+        { "negation", "p if not input.x", "data.t.p", "{\"x\": false}", NULL, "true" },
+        { "what is taken out of a negation has to be defined", "p if not count(input.x) == 1", "data.t.p", "{}", NULL,
+          "undefined" },
+        { "every", "p if every x in input { x > 0 }", "data.t.p", "[1, 2]", NULL, "true" },
+        { "every of nothing", "p if every x in input { x > 9 }", "data.t.p", "[]", NULL, "true" },
+        { "every of what is no collection", "p if every x in input.a { x > 0 }", "data.t.p", "{\"a\": 1}", NULL,
+          "undefined" },
+        { "a closure sees the variables around", "p := [[y | y := x + z] | some x in [1, 2]] if z := 10", "data.t.p", NULL,
+          NULL, "[[11],[12]]" },
+        { "a name shadows a rule", "x := 1\np := x if x := 2\nq := [x | true]", "[data.t.p, data.t.q]", NULL, NULL,
+          "[2,[1]]" },
+        { "a relation", "p contains v if walk({\"a\": [7]}, [[\"a\", _], v])", "data.t.p", NULL, NULL, "[7]" },
+        { "a template with a hole", "p := $\"{1 + 1} {input.x}\"", "data.t.p", "{}", NULL, "\"2 <undefined>\"" },
+        { "a failing builtin is undefined", "p := to_number(\"x\")\nq := \"fine\"", "data.t", NULL, NULL,
+          "{\"q\":\"fine\"}" },
+        { "a number addresses a member of base data", NULL, "data.a[2]", NULL, "{\"a\": {\"2\": \"two\"}}", "\"two\"" },
+        { "a query of one constant may be false", NULL, "1 == 2", NULL, NULL, "false" },
+        { "a query of several expressions may not", NULL, "x := 1; x == 2", NULL, NULL, "undefined" },
+    };
+    EXPECT_CASES(cases, &(EngineOptions){ 0 });
+}
+
+TEST(with_replaces_documents_and_functions, "")
+{
+    static const EngineCase cases[] = {
+        { "the input", "q := input.x\np := y if y := q with input as {\"x\": 1}", "[data.t.p, data.t.q]", "{\"x\": 9}", NULL, "[1,9]" },
+        { "a part of the input", "q := input\np := y if y := q with input.a.b as 1", "data.t.p", "{\"a\": {\"c\": 2}}", NULL,
+          "{\"a\":{\"b\":1,\"c\":2}}" },
+        { "base data", "p := z if z := data.x with data.x.y as 1", "data.t.p", NULL, "{\"x\": {\"z\": 2}}", "{\"y\":1,\"z\":2}" },
+        { "a rule", "q := 1\nr := q\np := y if y := r with data.t.q as 5", "data.t.p", NULL, NULL, "5" },
+        { "a builtin by a value", "p := y if y := count([1]) with count as 7", "data.t.p", NULL, NULL, "7" },
+        { "a builtin by a function, which sees the builtin", "f(x) := count(x) + 100\ng(x) := count(x)\n"
+          "p := y if y := g([1]) with count as f", "data.t.p", NULL, NULL, "101" },
+        { "a function by a value", "f(x) := x\np := [y | some x in [1, 2]; y := f(x) with f as 3]", "data.t.p", NULL, NULL,
+          "[3,3]" },
+        { "a rule, by a document of another type", "q := {\"a\": 1}\np := y if y := q.b with data.t.q as {\"b\": 2}",
+          "data.t.p", NULL, NULL, "2" },
+        { "each value of a loop", "q := input * 10\np := [y | some x in [1, 2]; y := q with input as x]", "data.t.p", NULL,
+          NULL, "[10,20]" },
+        { "not a part of a rule's document", "q := {\"a\": 1}\np if q with data.t.q.a as 1", "data.t.p", NULL, NULL,
+          "3:13 rego_compile_error: with keyword cannot partially replace virtual document(s)" },
+        { "nothing else", "p if true with foo as 1", "data.t.p", NULL, NULL,
+          "2:16 rego_type_error: with keyword target must reference existing input, data, or a function" },
+    };
+    EXPECT_CASES(cases, &(EngineOptions){ 0 });
+}
+
+/* --- refusals of the compiler ------------------------------------------------------------------------------------ */
+
+TEST(mistakes_are_found_before_an_evaluation, "")
+{
+    static const EngineCase cases[] = {
+        { "a variable that nothing binds", "p if x == 1", "1", NULL, NULL, "2:6 rego_unsafe_var_error: var x is unsafe" },
+        { "the cause, not what follows from it", "p if {\n\ta := b\n\tc := a\n\tc > 1\n}", "1", NULL, NULL,
+          "3:2 rego_unsafe_var_error: var b is unsafe" },
+        { "in a head", "p := x if true", "1", NULL, NULL, "2:6 rego_unsafe_var_error: var x is unsafe" },
+        { "under a negation", "p if not input.x[_] == 1", "1", NULL, NULL, "2:6 rego_unsafe_var_error: var _ is unsafe" },
+        { "in a query", NULL, "x > 1", NULL, NULL, "1:1 rego_unsafe_var_error: var x is unsafe" },
+        { "a name declared twice", "p if { x := 1; x := 2 }", "1", NULL, NULL,
+          "2:16 rego_compile_error: var x assigned above" },
+        { "a name used before", "p if { x = 1; x := 2 }", "1", NULL, NULL,
+          "2:15 rego_compile_error: var x referenced above" },
+        { "an argument declared again", "f(x) if { x := 1 }", "1", NULL, NULL, "2:11 rego_compile_error: arg x redeclared" },
+        { "a declaration without a use", "p if { some x; true }", "1", NULL, NULL,
+          "2:13 rego_compile_error: declared var x unused" },
+        { "no place to assign to", "p if { 1 := 2 }", "1", NULL, NULL, "2:8 rego_compile_error: cannot assign to number" },
+        { "an unknown function", "p if nosuch.f(1)", "1", NULL, NULL, "2:6 rego_type_error: undefined function nosuch.f" },
+        { "a wrong number of arguments", "f(x) := x\np := f(1, 2)", "1", NULL, NULL,
+          "3:6 rego_type_error: function data.t.f has arity 1, got 2 arguments" },
+        { "a function as a value", "f(x) := x\np := f", "1", NULL, NULL,
+          "3:6 rego_type_error: function data.t.f used as reference, not called" },
+        { "recursion", "p := q\nq := p", "1", NULL, NULL,
+          "2:1 rego_recursion_error: rule data.t.p is recursive: data.t.p -> data.t.q -> data.t.p; "
+          "3:1 rego_recursion_error: rule data.t.q is recursive: data.t.q -> data.t.p -> data.t.q" },
+        { "different kinds of one rule", "p := 1\np contains 2", "1", NULL, NULL,
+          "2:1 rego_type_error: conflicting rules data.t.p found" },
+        { "a rule below a whole value", "p := 1\np.q := 2", "1", NULL, NULL,
+          "2:1 rego_type_error: rule data.t.p conflicts with:\n  rule data.t.p.q at t.rego:3" },
+        { "two defaults", "default p := 1\ndefault p := 2", "1", NULL, NULL,
+          "1:1 rego_type_error: multiple default rules data.t.p found at t.rego:2, t.rego:3" },
+        { "an argument of a wrong type", "p := upper(1)", "1", NULL, NULL,
+          "2:6 rego_type_error: upper: invalid argument(s)\n\thave: (number)\n\twant: (string) -> string" },
+        { "in an expression of several steps", "p := upper(x) if x := count([1])", "1", NULL, NULL,
+          "2:6 rego_type_error: upper: invalid argument(s)\n\thave: (number)\n\twant: (string) -> string" },
+        { "values that never match", "p if 1 = \"a\"", "1", NULL, NULL,
+          "2:6 rego_type_error: match error\n\tleft  : number\n\tright : string" },
+        { "a member that no rule gives", "a := {\"x\": 1}\np := a.y", "1", NULL, NULL,
+          "3:6 rego_type_error: undefined ref: a.y\n\thave: object<x: number>" },
+        { "the network", "p := http.send({})", "1", NULL, NULL,
+          "2:6 rego_compile_error: http.send needs the network, which this policy may not use" },
+    };
+    EXPECT_CASES(cases, &(EngineOptions){ 0 });
+}
+
+TEST(strict_mode_refuses_what_is_of_no_use, "")
+{
+    static const EngineCase cases[] = {
+        { "an unused assignment", "p if { x := 1 }", "1", NULL, NULL, "2:8 rego_compile_error: assigned var x unused" },
+        { "an unused import", "import data.foo", "1", NULL, NULL, "2:1 rego_compile_error: import data.foo unused" },
+    };
+    EXPECT_CASES(cases, &(EngineOptions){ .compile = { .strict = true } });
+    static const EngineCase lax[] = {
+        { "which are fine otherwise", "import data.foo\np if { x := 1 }", "data.t.p", NULL, NULL, "true" },
+    };
+    EXPECT_CASES(lax, &(EngineOptions){ 0 });
+}
+
+TEST(base_data_under_a_rule_is_refused_on_request, "")
+{
+    static const EngineCase cases[] = {
+        { "refused", "p.q := 1", "1", NULL, "{\"t\": {\"p\": {\"q\": 2}}}",
+          "2:1 rego_compile_error: conflicting rule for data path t/p/q found" },
+    };
+    EXPECT_CASES(cases, &(EngineOptions){ .compile = { .check_data = true } });
+}
+
+/* --- errors, budgets, traces of an evaluation -------------------------------------------------------------------- */
+
+TEST(strict_evaluation_reports_failing_builtins, "")
+{
+    static const EngineCase cases[] = {
+        { "a value it cannot take", "p := 1 / 0", "data.t.p", NULL, NULL,
+          "t.rego:2: eval_builtin_error: div: divide by zero" },
+        { "an operand of a wrong type", "p := count(input.x)", "data.t.p", "{\"x\": 1}", NULL,
+          "t.rego:2: eval_type_error: count: operand 1 must be one of {array, object, set, string} but got number" },
+    };
+    EXPECT_CASES(cases, &(EngineOptions){ .strict = true });
+}
+
+TEST(budgets_end_hostile_policies, "")
+{
+    static const EngineCase loops[] = {
+        { "an exponential comprehension",
+          "xs := numbers.range(1, 100)\n"
+          "p := [1 | some a in xs; some b in xs; some c in xs; some d in xs; some e in xs; [a, b, c, d, e]]",
+          "data.t.p", NULL, NULL, "eval_cancel_error: the evaluation has used up its steps" },
+    };
+    EXPECT_CASES(loops, &(EngineOptions){ .budget = { .step_count_max = 1000000 } });
+    static const EngineCase ranges[] = {
+        { "a huge range", "p := numbers.range(1, 10000000)", "data.t.p", NULL, NULL,
+          "eval_cancel_error: the evaluation has used up its memory (1048576 bytes)" },
+        { "a set that grows", "xs := numbers.range(1, 1000)\np contains [a, b] if { some a in xs; some b in xs }",
+          "data.t.p", NULL, NULL, "eval_cancel_error: the evaluation has used up its memory (1048576 bytes)" },
+    };
+    EXPECT_CASES(ranges, &(EngineOptions){ .budget = { .size_max = 1 << 20 } });
+}
+
+TEST(values_that_share_parts_are_charged_for_their_size, "")
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Buf module;
+    buf_init(&module, 1 << 20);
+    buf_text(&module, "p := x60 if {\n\tx0 := input\n");
+    for (int i = 0; i < 60; i++) buf_format(&module, "\tx%d := [x%d, x%d]\n", i + 1, i, i);
+    buf_text(&module, "}\nq if p == data.t.p\n");
+    buf_char(&module, 0);
+    const EngineOptions options = { .budget = { .step_count_max = 1000000 } };
+    const EngineCase printed = { "", module.ptr, "data.t.p", "1", NULL, "" };
+    EXPECT_STR(engine_answer(&arena, &printed, &options), STR("eval_cancel_error: the evaluation has used up its steps"));
+    const EngineCase compared = { "", module.ptr, "data.t.q", "1", NULL, "" };
+    EXPECT_STR(engine_answer(&arena, &compared, &options), STR("eval_cancel_error: the evaluation has used up its steps"));
+    buf_clear(&module);
+    buf_text(&module, "p := x3000 if {\n\tx0 := input\n");
+    for (int i = 0; i < 3000; i++) buf_format(&module, "\tx%d := [x%d]\n", i + 1, i);
+    buf_text(&module, "}\n");
+    buf_char(&module, 0);
+    const EngineCase high = { "", module.ptr, "data.t.p", "1", NULL, "" };
+    Str refused = engine_answer(&arena, &high, &options);
+    EXPECT(str_ends(refused, STR("this value may have more than REGO_HEIGHT_MAX (2048) containers inside one another")));
+    buf_deinit(&module);
+    arena_deinit(&arena);
+}
+
+TEST(depth_is_bounded, "")
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Buf module;
+    buf_init(&module, 1 << 20);
+    for (int i = 0; i < 3000; i++) buf_format(&module, "f%d(x) := y if { y := f%d(x) }\n", i, i + 1);
+    buf_text(&module, "f3000(x) := x\n");
+    buf_char(&module, 0);
+    const EngineCase deep = { "", module.ptr, "data.t.f0(1)", NULL, NULL, "" };
+    EXPECT_STR(engine_answer(&arena, &deep, &(EngineOptions){ 0 }),
+               STR("eval_cancel_error: the evaluation has used up its depth (2048)"));
+    const EngineCase shallow = { "", module.ptr, "data.t.f2000(1)", NULL, NULL, "" };
+    EXPECT_STR(engine_answer(&arena, &shallow, &(EngineOptions){ 0 }), STR("1"));
+    const EngineCase narrow = { "", module.ptr, "data.t.f2990(1)", NULL, NULL, "" };
+    EXPECT_STR(engine_answer(&arena, &narrow, &(EngineOptions){ .budget = { .depth_max = 5 } }),
+               STR("eval_cancel_error: the evaluation has used up its depth (5)"));
+    buf_deinit(&module);
+    arena_deinit(&arena);
+}
+
+TEST(a_raised_stop_flag_ends_the_evaluation, "")
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    RegoErrors errors;
+    rego_errors_init(&errors, &arena);
+    RegoPolicy *policy;
+    RegoQuery *query;
+    REQUIRE(rego_compile(NULL, 0, value_null(), NULL, &policy, &errors) == OK);
+    Str text = STR("xs := numbers.range(1, 10000); count([1 | some a in xs; some b in xs; a > b])");
+    REQUIRE(rego_query_prepare(policy, text, NULL, &query, &errors) == OK);
+    volatile bool stop = true;
+    RegoResult result = { .count = 77 };
+    RegoEvalError error;
+    Status status = rego_eval(query, rego_undefined(), &(RegoEvalContext){ .arena = &arena, .stop = &stop }, &result, &error);
+    EXPECT_INT(status, ERR_LIMIT);
+    EXPECT_INT(error.code, REGO_EVAL_CANCEL);
+    EXPECT_INT(result.count, 77);               /* nothing of a failed evaluation leaks */
+    rego_query_free(query);
+    rego_policy_free(policy);
+    arena_deinit(&arena);
+}
+
+static void count_event(void *context, const RegoTraceEvent *event)
+{
+    uint32_t *counts = context;
+    counts[event->kind]++;
+    if (event->kind == REGO_TRACE_NOTE) EXPECT_STR(event->note, STR("x is 1 <undefined>"));
+}
+
+TEST(an_instrumented_policy_tells_what_it_does, "")
+{
+    uint32_t counts[REGO_TRACE_COUNT] = { 0 };
+    const RegoTracer tracer = { count_event, counts };
+    static const EngineCase cases[] = {
+        { "two tries, one note", "p if { some x in [0, 1]; x > 0; print(\"x is\", x, input.y) }", "data.t.p", NULL, NULL,
+          "true" },
+    };
+    EXPECT_CASES(cases, (&(EngineOptions){ .compile = { .instrument = true, .keep_print = true }, .tracer = &tracer }));
+    EXPECT_INT(counts[REGO_TRACE_ENTER], 1);
+    EXPECT_INT(counts[REGO_TRACE_EXIT], 1);
+    EXPECT_INT(counts[REGO_TRACE_FAIL], 2);         /* x > 0 for the first item, and input.y */
+    EXPECT_INT(counts[REGO_TRACE_REDO], 1);
+    EXPECT_INT(counts[REGO_TRACE_NOTE], 1);
+}
+
+TEST(a_profile_counts_each_expression, "")
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    RegoErrors errors;
+    rego_errors_init(&errors, &arena);
+    RegoModuleText module = { STR("t.rego"), STR("package t\n\np if {\n\tsome x in [1, 2, 3]\n\tx > 2\n}\n\nq if false\n") };
+    RegoPolicy *policy;
+    RegoQuery *query;
+    const RegoCompileOptions options = { .instrument = true };
+    REQUIRE(rego_compile(&module, 1, value_null(), &options, &policy, &errors) == OK);
+    REQUIRE(rego_query_prepare(policy, STR("data.t"), NULL, &query, &errors) == OK);
+    EXPECT_INT(rego_place_count(policy), 5);        /* two heads, three expressions */
+    uint64_t counts[5] = { 0 };
+    const RegoProfile profile = { .eval_counts = counts };
+    RegoResult result;
+    RegoEvalError error;
+    RegoEvalContext context = { .arena = &arena, .profile = &profile };
+    REQUIRE(rego_eval(query, rego_undefined(), &context, &result, &error) == OK);
+    for (uint32_t i = 0; i < 5; i++) {
+        uint32_t row = rego_place(policy, i).loc.row;
+        uint64_t want = row == 3 ? 1 : row == 4 ? 1 : row == 5 ? 3 : 0;
+        bool is_body_of_q = row == 8 && rego_place(policy, i).loc.col > 1;
+        EXPECT_INT(counts[i], is_body_of_q ? 1 : want);
+    }
+    rego_query_free(query);
+    rego_policy_free(policy);
+    arena_deinit(&arena);
+}
+
+/* --- results ----------------------------------------------------------------------------------------------------- */
+
+TEST(a_result_has_the_known_shape, "")
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    RegoErrors errors;
+    rego_errors_init(&errors, &arena);
+    RegoPolicy *policy;
+    RegoQuery *query;
+    const RegoQueryOptions options = { .capture = true };
+    REQUIRE(rego_compile(NULL, 0, value_null(), NULL, &policy, &errors) == OK);
+    REQUIRE(rego_query_prepare(policy, STR("x := [1, 2][_]; x > 1"), &options, &query, &errors) == OK);
+    RegoResult result;
+    RegoEvalError error;
+    REQUIRE(rego_eval(query, rego_undefined(), &(RegoEvalContext){ .arena = &arena }, &result, &error) == OK);
+    Buf buf;
+    Error err;
+    buf_init(&buf, 4096);
+    EXPECT_OK(json_print(&buf, rego_result_document(&arena, &result), JSON_COMPACT, &err), &err);
+    EXPECT_STR(buf_peek(&buf),
+               STR("{\"result\":[{\"bindings\":{\"x\":2},\"expressions\":[{\"location\":{\"col\":1,\"row\":1},\"text\":"
+                   "\"x := [1, 2][_]\",\"value\":true},{\"location\":{\"col\":17,\"row\":1},\"text\":\"x > 1\",\"value\":true}"
+                   "]}]}"));
+    buf_deinit(&buf);
+    rego_query_free(query);
+    rego_policy_free(policy);
+    arena_deinit(&arena);
+}
+
+TEST(names_of_the_caller_are_variables_of_a_query, "")
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    RegoErrors errors;
+    rego_errors_init(&errors, &arena);
+    RegoPolicy *policy;
+    RegoQuery *query;
+    const Str names[] = { STR("params"), STR("run") };
+    const RegoQueryOptions options = { .names = names, .name_count = 2, .capture = true };
+    REQUIRE(rego_compile(NULL, 0, value_null(), NULL, &policy, &errors) == OK);
+    REQUIRE(rego_query_prepare(policy, STR("params.count > run.limit"), &options, &query, &errors) == OK);
+    const Value values[] = { json_of(&arena, "{\"count\": 3}"), json_of(&arena, "{\"limit\": 2}") };
+    RegoResult result;
+    RegoEvalError error;
+    RegoEvalContext context = { .arena = &arena, .values = values };
+    REQUIRE(rego_eval(query, rego_undefined(), &context, &result, &error) == OK);
+    EXPECT(value_is_true(rego_result_value(&result)));
+    rego_query_free(query);
+    rego_policy_free(policy);
+    arena_deinit(&arena);
+}
+
+TEST(large_groups_are_indexed_by_what_they_want_of_the_input, "")
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Buf module;
+    buf_init(&module, 1 << 20);
+    for (int i = 0; i < 500; i++) buf_format(&module, "p contains %d if input.k == \"k%d\"\n", i, i % 250);
+    buf_text(&module, "p contains \"any\" if input.k\n");
+    buf_char(&module, 0);
+    const EngineCase one = { "", module.ptr, "data.t.p", "{\"k\": \"k7\"}", NULL, "" };
+    const EngineOptions tight = { .budget = { .step_count_max = 200 } };       /* far fewer than there are rules */
+    EXPECT_STR(engine_answer(&arena, &one, &tight), STR("[7,257,\"any\"]"));
+    const EngineCase none = { "", module.ptr, "data.t.p", "{\"k\": 1}", NULL, "" };
+    EXPECT_STR(engine_answer(&arena, &none, &tight), STR("[\"any\"]"));
+    const EngineCase absent = { "", module.ptr, "data.t.p", "{}", NULL, "" };
+    EXPECT_STR(engine_answer(&arena, &absent, &tight), STR("[]"));
+    const EngineCase without = { "", module.ptr, "data.t.p", NULL, NULL, "" };
+    EXPECT_STR(engine_answer(&arena, &without, &tight), STR("[]"));
+    buf_deinit(&module);
+    arena_deinit(&arena);
+}

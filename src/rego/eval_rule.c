@@ -1,0 +1,435 @@
+#include "rego/eval.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+/* --- rules that may hold ----------------------------------------------------------------------------------------- */
+
+/* Goes over the rules of a group whose guards hold. */
+typedef struct RuleCursor {
+    const RuleGroup *group;
+    const EvalScope *scope;
+    uint32_t at, row;           /* the next rule (or place in `rest`), the next row */
+    Value wanted;               /* what the rows have to be equal to */
+    bool in_rows;
+} RuleCursor;
+
+static const Value *guard_value(const EvalScope *scope, const PlanGuard *guard)
+{
+    const Value *at = rego_is_defined(scope->input) ? &scope->input : NULL;
+    for (uint32_t i = 0; at && i < guard->key_count; i++) at = plan_step(at, guard->keys[i]);
+    return at;
+}
+
+static RuleCursor cursor_begin(const RuleGroup *group, const EvalScope *scope)
+{
+    return (RuleCursor){ .group = group, .scope = scope };
+}
+
+static const PlanRule *cursor_next_row(RuleCursor *cursor)
+{
+    const RuleIndex *index = cursor->group->rule_index;
+    if (!cursor->in_rows) {
+        const Value *value = guard_value(cursor->scope, &index->guard);
+        if (!value) return NULL;
+        cursor->in_rows = true;
+        cursor->wanted = *value;
+        uint32_t low = 0, high = index->row_count;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (value_compare(index->rows[middle].value, *value) < 0) low = middle + 1;
+            else high = middle;
+        }
+        cursor->row = low;
+    }
+    if (cursor->row >= index->row_count || !value_equals(index->rows[cursor->row].value, cursor->wanted)) return NULL;
+    return &cursor->group->rules[index->rows[cursor->row++].rule];
+}
+
+static const PlanRule *cursor_next(RuleCursor *cursor)
+{
+    const RuleGroup *group = cursor->group;
+    const RuleIndex *index = group->rule_index;
+    uint32_t count = index ? index->rest_count : group->rule_count;
+    while (cursor->at < count) {
+        const PlanRule *rule = &group->rules[index ? index->rest[cursor->at] : cursor->at];
+        cursor->at++;
+        if (!rule->guard.is_present) return rule;
+        const Value *value = guard_value(cursor->scope, &rule->guard);
+        if (value && value_equals(*value, rule->guard.value)) return rule;
+    }
+    return index ? cursor_next_row(cursor) : NULL;
+}
+
+/* --- complete rules and functions -------------------------------------------------------------------------------- */
+
+typedef struct Single {
+    Yield yield;
+    const RuleGroup *group;
+    Value value;                /* undefined until there is one */
+} Single;
+
+static Run single_conflict(Eval *e, const Frame *frame, const RuleGroup *group)
+{
+    return eval_fail(e, REGO_EVAL_CONFLICT, frame->unit->file, frame->rule->source->loc, "%s",
+                     group->kind == GROUP_FUNCTION ? "functions must not produce multiple outputs for same inputs"
+                                                   : "complete rules must not produce multiple outputs");
+}
+
+static Run single_take(Eval *e, Frame *frame, const Op *op, Yield *yield)
+{
+    Single *single = (Single *)yield;
+    Value value = operand_value(frame, op->operands[0]);
+    if (!rego_is_defined(single->value)) {
+        single->value = value;
+        return RUN_END;
+    }
+    Run same = eval_equals(e, single->value, value);
+    return same == RUN_ANSWER ? RUN_END : same == RUN_ERROR ? RUN_ERROR : single_conflict(e, frame, single->group);
+}
+
+/* What this rule gives has to be what rules before it gave. */
+static Run single_agree(Eval *e, const Frame *frame, const Single *single, Value before)
+{
+    if (!rego_is_defined(before)) return RUN_END;
+    Run same = eval_equals(e, before, single->value);
+    return same == RUN_ANSWER ? RUN_END : same == RUN_ERROR ? RUN_ERROR : single_conflict(e, frame, single->group);
+}
+
+/* The first branch that has an answer decides; all its answers have to agree. */
+static Run rule_single(Eval *e, Frame *frame, const PlanRule *rule, Single *single)
+{
+    for (uint32_t b = 0; b < rule->branch_count; b++) {
+        const PlanBranch *branch = &rule->branches[b];
+        Value before = single->value;
+        if (branch->is_constant) {
+            Run run = run_block(e, frame, &branch->block, NULL);
+            if (run == RUN_ERROR) return RUN_ERROR;
+            if (run == RUN_END) continue;
+            single->value = branch->constant;
+            return single_agree(e, frame, single, before);
+        }
+        single->value = rego_undefined();
+        Run run = run_block(e, frame, &branch->block, &single->yield);
+        if (run == RUN_ERROR) return RUN_ERROR;
+        if (!rego_is_defined(single->value)) {
+            single->value = before;
+            continue;
+        }
+        return single_agree(e, frame, single, before);
+    }
+    return RUN_END;
+}
+
+static Run group_single(Eval *e, EvalScope *scope, const RuleGroup *group, const Value *args, Value *out_value)
+{
+    Single single = { .yield = { single_take }, .group = group, .value = rego_undefined() };
+    RuleCursor cursor = cursor_begin(group, scope);
+    for (bool is_last = false; !is_last;) {
+        const PlanRule *rule = cursor_next(&cursor);
+        is_last = !rule;
+        if (is_last) rule = rego_is_defined(single.value) ? NULL : group->otherwise;
+        if (!rule) break;
+        Frame frame;
+        if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
+        frame.rule = rule;
+        trace_rule(e, rule, REGO_TRACE_ENTER);
+        if (group->arity) memcpy(frame.registers, args, group->arity * sizeof *args);
+        Run run = rule_single(e, &frame, rule, &single);
+        frame_pop(e, &frame);
+        if (run == RUN_ERROR) return RUN_ERROR;
+        trace_rule(e, rule, rego_is_defined(single.value) ? REGO_TRACE_EXIT : REGO_TRACE_FAIL);
+        if (rego_is_defined(single.value) && group->exits_early) break;
+    }
+    *out_value = single.value;
+    return rego_is_defined(single.value) ? RUN_ANSWER : RUN_END;
+}
+
+/* --- sets and objects -------------------------------------------------------------------------------------------- */
+
+bool entry_add(Eval *e, EntryList *list, Entry entry)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 8;
+        Entry *items = eval_alloc(e, capacity * sizeof *items);
+        if (!items) return false;
+        if (list->count) memcpy(items, list->items, list->count * sizeof *items);
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = entry;
+    return true;
+}
+
+/* Stable, so that of two rules the later one is named in a conflict. */
+static bool entries_sort(Eval *e, EntryList *list)
+{
+    size_t count = list->count;
+    bool is_sorted = true;
+    for (size_t i = 1; is_sorted && i < count; i++)
+        is_sorted = value_compare(list->items[i - 1].path, list->items[i].path) <= 0;
+    if (is_sorted) return eval_spend(e, count);
+    Entry *items = list->items, *spare = eval_alloc(e, count * sizeof *spare);
+    if (!spare) return false;
+    for (size_t width = 1; width < count; width *= 2) {
+        if (!eval_spend(e, count)) return false;
+        for (size_t low = 0; low < count; low += 2 * width) {
+            size_t middle = low + width < count ? low + width : count;
+            size_t high = low + 2 * width < count ? low + 2 * width : count;
+            size_t left = low, right = middle;
+            for (size_t to = low; to < high; to++) {
+                bool take_left = left < middle
+                              && (right >= high || value_compare(items[left].path, items[right].path) <= 0);
+                spare[to] = items[take_left ? left++ : right++];
+            }
+        }
+        Entry *other = items;
+        items = spare;
+        spare = other;
+    }
+    list->items = items;
+    return true;
+}
+
+Run entries_object(Eval *e, EntryList *list, Str file, RegoLoc loc, Value *out_object)
+{
+    if (!entries_sort(e, list)) return RUN_ERROR;
+    Member *members = eval_alloc(e, (list->count + 1) * sizeof *members);
+    if (!members) return RUN_ERROR;
+    uint32_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const Entry *entry = &list->items[i];
+        if (count && value_equals(members[count - 1].key, entry->path)) {
+            Run same = eval_equals(e, members[count - 1].value, entry->leaf);
+            if (same == RUN_ERROR) return RUN_ERROR;
+            if (same == RUN_ANSWER) continue;
+            return eval_fail(e, REGO_EVAL_CONFLICT, file, loc, "object keys must be unique");
+        }
+        members[count++] = (Member){ entry->path, entry->leaf };
+    }
+    *out_object = (Value){ .kind = VALUE_OBJECT, .count = count, .members = members };
+    return RUN_ANSWER;
+}
+
+static Run entries_conflict(Eval *e, const Entry *entry)
+{
+    return eval_fail(e, REGO_EVAL_CONFLICT, entry->rule->unit.file, entry->rule->source->loc, "object keys must be unique");
+}
+
+static Run entries_leaf(Eval *e, const Entry *entries, size_t count, uint32_t depth, Value *out_value)
+{
+    for (size_t i = 1; i < count; i++) {
+        bool is_same = entries[i].path.count == depth && entries[i].is_set == entries[0].is_set;
+        Run same = !is_same ? RUN_END : entries[0].is_set ? RUN_ANSWER : eval_equals(e, entries[0].leaf, entries[i].leaf);
+        if (same != RUN_ANSWER) return same == RUN_ERROR ? RUN_ERROR : entries_conflict(e, &entries[i]);
+    }
+    *out_value = entries[0].leaf;
+    if (!entries[0].is_set) return RUN_ANSWER;
+    Value *items = eval_alloc(e, count * sizeof *items);
+    if (!items) return RUN_ERROR;
+    for (size_t i = 0; i < count; i++) {
+        items[i] = entries[i].leaf;
+        if (!eval_weigh(e, items[i])) return RUN_ERROR;
+    }
+    *out_value = value_set(e->arena, items, (uint32_t)count);
+    return RUN_ANSWER;
+}
+
+/* The document of sorted entries that agree in their first `depth` keys. */
+static Run entries_build(Eval *e, const Entry *entries, size_t count, uint32_t depth, Value *out_value)
+{
+    if (entries[0].path.count == depth) return entries_leaf(e, entries, count, depth, out_value);
+    if (!eval_spend(e, count)) return RUN_ERROR;
+    size_t group_count = 1;
+    for (size_t i = 1; i < count; i++)
+        if (!value_equals(entries[i - 1].path.items[depth], entries[i].path.items[depth])) group_count++;
+    Member *members = eval_alloc(e, group_count * sizeof *members);
+    if (!members) return RUN_ERROR;
+    size_t from = 0, made = 0;
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && value_equals(entries[i].path.items[depth], entries[from].path.items[depth])) continue;
+        members[made].key = entries[from].path.items[depth];
+        if (entries_build(e, entries + from, i - from, depth + 1, &members[made].value) == RUN_ERROR) return RUN_ERROR;
+        made++;
+        from = i;
+    }
+    *out_value = (Value){ .kind = VALUE_OBJECT, .count = (uint32_t)made, .members = members };
+    return RUN_ANSWER;
+}
+
+typedef struct Partial {
+    Yield yield;
+    EntryList entries;
+    ValueList list;
+    bool any;
+} Partial;
+
+static __attribute__((noinline)) Run partial_take_item(Eval *e, Frame *frame, const Op *op, Yield *yield)
+{
+    Partial *partial = (Partial *)yield;
+    Error err;
+    partial->any = true;
+    if (builtin_list_add(&e->builtins, &partial->list, operand_value(frame, op->operands[0]), &err)) return RUN_END;
+    return eval_fail(e, REGO_EVAL_CANCEL, (Str){ 0 }, (RegoLoc){ 0 }, "%s", err.text);
+}
+
+static Run partial_take_entry(Eval *e, Frame *frame, const Op *op, Yield *yield)
+{
+    Partial *partial = (Partial *)yield;
+    const PlanRule *rule = frame->rule;
+    Value *path = eval_alloc(e, (rule->path_count + 1u) * sizeof *path);
+    if (!path) return RUN_ERROR;
+    for (uint32_t i = 0; i < rule->path_count; i++) {
+        path[i] = operand_value(frame, op->operands[i]);
+        if (!eval_weigh(e, path[i])) return RUN_ERROR;
+    }
+    partial->any = true;
+    Entry entry = { .path = value_array(path, rule->path_count), .leaf = operand_value(frame, op->operands[rule->path_count]),
+                    .is_set = rule->is_set, .rule = rule };
+    return entry_add(e, &partial->entries, entry) ? RUN_END : RUN_ERROR;
+}
+
+static Run group_partial(Eval *e, EvalScope *scope, const RuleGroup *group, Value *out_value)
+{
+    bool is_set = group->kind == GROUP_SET;
+    Partial partial = { .yield = { is_set ? partial_take_item : partial_take_entry }, .list = { .arena = e->arena } };
+    RuleCursor cursor = cursor_begin(group, scope);
+    for (const PlanRule *rule; (rule = cursor_next(&cursor));) {
+        Frame frame;
+        if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
+        frame.rule = rule;
+        trace_rule(e, rule, REGO_TRACE_ENTER);
+        Run run = RUN_END;
+        partial.any = false;
+        for (uint32_t b = 0; b < rule->branch_count && !partial.any && run != RUN_ERROR; b++)
+            run = run_block(e, &frame, &rule->branches[b].block, &partial.yield);
+        frame_pop(e, &frame);
+        if (run == RUN_ERROR) return RUN_ERROR;
+        trace_rule(e, rule, partial.any ? REGO_TRACE_EXIT : REGO_TRACE_FAIL);
+    }
+    if (is_set) return list_set(e, &partial.list, out_value);
+    *out_value = (Value){ .kind = VALUE_OBJECT };
+    if (!partial.entries.count) return RUN_ANSWER;
+    if (!entries_sort(e, &partial.entries)) return RUN_ERROR;
+    return entries_build(e, partial.entries.items, partial.entries.count, 0, out_value);
+}
+
+/* --- with memory ------------------------------------------------------------------------------------------------- */
+
+static Memo *scope_memo(Eval *e, EvalScope *scope, const RuleGroup *group)
+{
+    if (!scope->memos) {
+        scope->memos = eval_alloc(e, e->policy->group_count * sizeof *scope->memos);
+        if (!scope->memos) return NULL;
+    }
+    return &scope->memos[group->index];
+}
+
+static Run group_compute(Eval *e, EvalScope *scope, RuleGroup *group, Value *out_value)
+{
+    if (!depth_enter(e)) return RUN_ERROR;
+    Run run = group->kind == GROUP_COMPLETE ? group_single(e, scope, group, NULL, out_value)
+                                            : group_partial(e, scope, group, out_value);
+    e->depth--;
+    return run;
+}
+
+Run group_value(Eval *e, EvalScope *scope, RuleGroup *group, Value *out_value)
+{
+    if (scope->shadow_count && scope_is_shadowed(scope, group->node)) {
+        *out_value = scope_base(scope, group->path, group->path_count);
+        return rego_is_defined(*out_value) ? RUN_ANSWER : RUN_END;
+    }
+    Memo *memo = scope_memo(e, scope, group);
+    if (!memo) return RUN_ERROR;
+    if (memo->state == MEMO_KNOWN) {
+        *out_value = memo->value;
+        return rego_is_defined(memo->value) ? RUN_ANSWER : RUN_END;
+    }
+    Value value = rego_undefined();
+    Run run = group_compute(e, scope, group, &value);
+    if (run == RUN_ERROR) return RUN_ERROR;
+    memo->state = MEMO_KNOWN;
+    memo->value = run == RUN_ANSWER ? value : rego_undefined();
+    *out_value = value;
+    return run;
+}
+
+/* A set's item, or what an object has under the key, from the rules that can make it alone. */
+static Run lookup_compute(Eval *e, EvalScope *scope, const RuleGroup *group, Value key, Value *out_value)
+{
+    bool is_set = group->kind == GROUP_SET;
+    Partial partial = { .yield = { partial_take_entry } };
+    RuleCursor cursor = cursor_begin(group, scope);
+    for (const PlanRule *rule; (rule = cursor_next(&cursor));) {
+        Frame frame;
+        if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
+        frame.rule = rule;
+        frame.registers[rule->key_register] = key;
+        trace_rule(e, rule, REGO_TRACE_ENTER);
+        Run run = run_block(e, &frame, &rule->lookup, is_set ? NULL : &partial.yield);
+        frame_pop(e, &frame);
+        if (run == RUN_ERROR) return RUN_ERROR;
+        if (run == RUN_ANSWER) {
+            *out_value = key;
+            return RUN_ANSWER;
+        }
+    }
+    if (!partial.entries.count) return RUN_END;
+    if (!entries_sort(e, &partial.entries)) return RUN_ERROR;
+    return entries_build(e, partial.entries.items, partial.entries.count, 1, out_value);
+}
+
+Run group_lookup(Eval *e, EvalScope *scope, RuleGroup *group, Value key, Value *out_value)
+{
+    bool is_shadowed = scope->shadow_count && scope_is_shadowed(scope, group->node);
+    Memo *memo = is_shadowed ? NULL : scope_memo(e, scope, group);
+    if (!memo && !is_shadowed) return RUN_ERROR;
+    if (is_shadowed || memo->state == MEMO_KNOWN || !group->has_lookup) {
+        Value whole;
+        Run run = group_value(e, scope, group, &whole);
+        if (run != RUN_ANSWER) return run;
+        const Value *found = plan_step(&whole, key);
+        if (!found) return RUN_END;
+        *out_value = *found;
+        return RUN_ANSWER;
+    }
+    uint64_t hash = memo_hash(&key, 1);
+    const Value *known = memo_find(memo->table, &key, 1, hash);
+    if (known) {
+        *out_value = *known;
+        return rego_is_defined(*known) ? RUN_ANSWER : RUN_END;
+    }
+    if (!depth_enter(e)) return RUN_ERROR;
+    Value value = rego_undefined();
+    Run run = lookup_compute(e, scope, group, key, &value);
+    e->depth--;
+    if (run == RUN_ERROR || !memo_add(e, &memo->table, &key, 1, hash, value)) return RUN_ERROR;
+    *out_value = value;
+    return run;
+}
+
+Run group_call(Eval *e, EvalScope *scope, RuleGroup *group, const Value *args, Value *out_value)
+{
+    Memo *memo = scope_memo(e, scope, group);
+    if (!memo) return RUN_ERROR;
+    uint64_t hash = 0;
+    bool is_kept = group->arity && memo_is_useful(memo->table);
+    if (is_kept) {
+        hash = memo_hash(args, group->arity);
+        const Value *known = memo_find(memo->table, args, group->arity, hash);
+        if (known) {
+            *out_value = *known;
+            return rego_is_defined(*known) ? RUN_ANSWER : RUN_END;
+        }
+    }
+    if (!depth_enter(e)) return RUN_ERROR;
+    Value value = rego_undefined();
+    Run run = group_single(e, scope, group, args, &value);
+    e->depth--;
+    if (run == RUN_ERROR) return RUN_ERROR;
+    if (is_kept && !memo_add(e, &memo->table, args, group->arity, hash, value)) return RUN_ERROR;
+    *out_value = value;
+    return run;
+}

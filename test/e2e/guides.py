@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""The guides for authors: every complete example in them is valid, and nothing of the program is left out of them."""
+import json
+import re
+from pathlib import PurePosixPath
+
+from maestro_test import ROOT, case, main
+
+COMPLETE = ("workflow:", "name:", "executors:")
+DOCS = ROOT / "docs"
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def sections(page):
+    """The page cut at its headings of the second level; a fence hides what looks like one."""
+    parts, fenced = [[]], False
+    for line in page.split("\n"):
+        fenced ^= line.startswith("```")
+        if line.startswith("## ") and not fenced:
+            parts.append([])
+        parts[-1].append(line)
+    return ["\n".join(part) for part in parts]
+
+
+def blocks(part, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", part, re.M | re.S)
+
+
+def named_path(block):
+    """The file that a first comment names, as `# components/waivern.connectors/mail.yaml`."""
+    found = re.match(r"# ([\w.-]+(?:/[\w.-]+)*\.(?:yaml|json))\n", block)
+    return PurePosixPath(found.group(1)) if found else None
+
+
+def first_key(block):
+    return next((line for line in block.split("\n") if line and not line.startswith("#")), "")
+
+
+def lay_out(t, folder, part):
+    """Writes the examples of one section where they belong; gives those to validate, and the runners they find.
+
+    A definition finds the runners of its own section, where that has an `executors:` example, else those of examples/. A
+    file of components/ is no definition: the runbook beside it shows that it works."""
+    files, runners = [], ROOT / "examples" / "runners.yaml"
+    for number, block in enumerate(blocks(part, "yaml")):
+        path = named_path(block)
+        if path and path.parts[0] == "components":
+            t.write(f"{folder}/{path}", block)
+        elif first_key(block).startswith(COMPLETE):
+            file = t.write(f"{folder}/{path or f'example-{number}.yaml'}", block)
+            files.append(file)
+            if first_key(block).startswith("executors:"):
+                runners = file
+    return files, runners
+
+
+@case("proves: R-111 R-115")
+def the_documents_that_the_requirements_name_are_there(t):
+    for name in ("developer-guide.md", "specs/001-workflow-management.md", "specs/002-workflow-execution.md"):
+        with t.row(name):
+            t.true((DOCS / name).is_file() and len(text(f"docs/{name}")) > 2000, "it is missing, or has nothing in it")
+            t.contains(text("docs/README.md"), f"]({name})" if "/" not in name else "](specs/README.md)", "the index")
+
+
+@case()
+def every_complete_definition_in_the_documents_is_valid(t):
+    counts = {}
+    for page in sorted(DOCS.glob("*.md")):
+        for number, part in enumerate(sections(text(f"docs/{page.name}"))):
+            files, runners = lay_out(t, f"{page.stem}-{number}", part)
+            counts[page.name] = counts.get(page.name, 0) + len(files)
+            for file in files:
+                result = t.maestro("validate", "--strict", "--runners", runners, file)
+                with t.row(f"{page.name}, {part.split(chr(10))[0]}"):
+                    t.true(result.code == 0, f"exit status {result.code}:\n{result.out}{result.err}")
+    t.true(counts.get("definitions.md", 0) >= 24, f"definitions.md has only {counts.get('definitions.md')} examples")
+    t.true(counts.get("developer-guide.md", 0) >= 3, f"developer-guide.md has only {counts.get('developer-guide.md')}")
+
+
+@case()
+def what_the_guide_calls_ready_for_production_fails_no_check(t):
+    part = next(p for p in sections(text("docs/developer-guide.md")) if p.startswith("## Ready for production"))
+    files, runners = lay_out(t, "ready", part)
+    result = t.maestro("check", "--production", "--runners", runners, next(f for f in files if f != runners))
+    t.true(result.code == 0, f"exit status {result.code}:\n{result.out}{result.err}")
+
+
+@case()
+def every_key_of_definitions_is_in_the_reference(t):
+    page = text("docs/definitions.md")
+    documented = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
+    keys = 0
+    for name in ("spec/definition.schema.json", "spec/runners.schema.json"):
+        schema = json.loads(text(name))
+        for shape, part in {**schema["$defs"], name: schema}.items():
+            required = {key for rule in part.get("allOf", []) for key in rule.get("required", [])}
+            for key in part.get("properties", {}):
+                keys += 1
+                with t.row(f"{shape}.{key}"):
+                    t.true(key in documented, "no table of definitions.md has it")
+                    if key in required:
+                        t.matches(page, rf"^\| `{key}` \|[^|]*\| \*\*required\*\* \|", "definitions.md")
+    t.true(keys > 200, f"the schemas have only {keys} keys")
+
+
+@case()
+def every_word_that_a_key_accepts_is_in_the_reference(t):
+    page = text("docs/definitions.md")
+    words = set()
+    for name in ("spec/definition.schema.json", "spec/runners.schema.json"):
+        for values in re.findall(r'"enum": \[([^\]]*)\]', text(name)):
+            words |= set(json.loads(f"[{values}]"))
+    written = {word for word in words if isinstance(word, str) and word.islower()}
+    t.true(len(written) > 40, f"the schemas have only {len(written)} words")
+    for word in sorted(written):
+        with t.row(word):
+            t.contains(page, f"`{word}`", "definitions.md")
+
+
+@case()
+def every_limit_of_definitions_is_in_the_reference(t):
+    limits = text("src/base/limits.h")
+    part = re.search(r"/\* --- definitions -+ \*/(.*?)/\* ---", limits, re.S).group(1)
+    names = re.findall(r"^#define (\w+)", part, re.M)
+    t.true(len(names) > 10, f"limits.h has only {names}")
+    for name in names:
+        with t.row(name):
+            if name != "PRODUCTION_NAMED_COUNT_MAX":            # of a report, not of what authors write
+                t.contains(text("docs/definitions.md"), f"`{name}`", "definitions.md")
+
+
+@case()
+def the_plan_in_the_data_model_is_what_the_program_makes(t):
+    page = text("docs/data-model.md")
+    shown = [json.loads(block) for block in blocks(page, "json") if '"digest"' in block]
+    t.require(len(shown) == 1, f"data-model.md shows {len(shown)} plans")
+    file = t.write("example.yaml", next(b for b in blocks(page, "yaml") if first_key(b).startswith("workflow:")))
+    result = t.maestro("plan", "--json", "--runners", "examples/runners.yaml", file)
+    t.equal(result.code, 0, "the exit status")
+    t.equal(result.json(), shown[0], "the plan")
+    documented = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
+    for member in result.json()["plan"]:
+        with t.row(member):
+            t.true(member in documented, "no table of data-model.md has it")
+
+
+SAME = [
+    ("a comment and the order of keys", "# c\njobs: { a: { tasks: [{ log: x }] } }\npriority: normal\nworkflow: w\n"),
+    ("an alias", "workflowId: w\njobs: { a: { tasks: [{ log: x }] } }\n"),
+    ("a default written out", "workflow: w\ntenant: default\nconfig: { max_concurrency: 10 }\n"
+                              "jobs: { a: { priority: normal, tasks: [{ log: x, intent: normal }] } }\n"),
+    ("other spelling", 'workflow: "w"\njobs:\n  a:\n    tasks:\n    - log: "x"\n'),
+]
+DIFFERENT = [
+    ("the order of jobs", "workflow: w\njobs: { a: { tasks: [{ log: x }] }, b: { tasks: [{ log: y }] } }\n",
+     "workflow: w\njobs: { b: { tasks: [{ log: y }] }, a: { tasks: [{ log: x }] } }\n"),
+    ("the order of steps", "workflow: w\nsteps: [{ name: a, log: x }, { name: b, log: y }]\n",
+     "workflow: w\nsteps: [{ name: b, log: y }, { name: a, log: x }]\n"),
+    ("the order of cases",
+     "workflow: w\njobs: { r: { branch: { select: '\"x\"', cases: { x: [a], y: [b] } } }, a: { tasks: [{ log: x }] }, "
+     "b: { tasks: [{ log: y }] } }\n",
+     "workflow: w\njobs: { r: { branch: { select: '\"x\"', cases: { y: [b], x: [a] } } }, a: { tasks: [{ log: x }] }, "
+     "b: { tasks: [{ log: y }] } }\n"),
+    ("a text", "workflow: w\njobs: { a: { tasks: [{ log: x }] } }\n",
+     "workflow: w\njobs: { a: { tasks: [{ log: y }] } }\n"),
+]
+
+
+def digest(t, definition):
+    result = t.maestro("plan", "--json", "--runners", "examples/runners.yaml", t.write("w.yaml", definition))
+    t.require(result.code == 0, result.err)
+    return result.json()["digest"]
+
+
+@case()
+def plans_are_equal_where_the_reference_says_so(t):
+    plain = digest(t, "workflow: w\njobs: { a: { tasks: [{ log: x }] } }\n")
+    for name, definition in SAME:
+        with t.row(name):
+            t.equal(digest(t, definition), plain, "the digest")
+    for name, one, other in DIFFERENT:
+        with t.row(name):
+            t.true(digest(t, one) != digest(t, other), "the digests are equal")
+
+
+@case()
+def the_page_of_errors_has_every_status_and_exit_code(t):
+    page = text("docs/error-handling.md")
+    statuses = re.findall(r"^    ((?:OK|ERR_\w+))", text("src/base/status.h"), re.M)
+    t.true(len(statuses) > 6, f"status.h has only {statuses}")
+    for name in statuses + re.findall(r"EXIT_CODE_\w+ = (\d+)", text("src/cli/exit.h")):
+        with t.row(name):
+            t.matches(page, rf"^\|.*\b{name}\b", "error-handling.md")
+
+
+main()
