@@ -19,7 +19,7 @@ def report(case, result, proves=""):
 """
 
 
-def run(t, programs, *args):
+def run(t, programs, *args, env=None):
     """Runs test/run over a build folder of small programs, and gives the result and the report of the unit suites."""
     build, tests = t.folder / "build", []
     for name, body in programs.items():
@@ -27,7 +27,7 @@ def run(t, programs, *args):
         path.chmod(0o755)
         tests.append({"name": name, "cmd": [str(path)], "env": {}})
     t.write("build/meson-info/intro-tests.json", json.dumps(tests))
-    result = t.run(sys.executable, ROOT / "test" / "run", "--build", build, *(args or ["--suite", "unit/"]))
+    result = t.run(sys.executable, ROOT / "test" / "run", "--build", build, *(args or ["--suite", "unit/"]), env=env)
     report = build / "report-part.jsonl"
     return result, [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
 
@@ -51,10 +51,15 @@ def a_failed_case_shows_its_output_and_fails_the_run(t):
 
 
 @case()
-def what_was_not_run_counts_as_failed(t):
-    result, _ = run(t, {"a": "report('peer', 'not-run'); sys.exit(1)"})
+def what_was_not_run_counts_as_failed_in_ci_alone(t):
+    programs = {"a": "report('here', 'pass'); report('peer', 'not-run'); sys.exit(1)"}
+    result, _ = run(t, programs, env={"CI": "true"})
     t.equal(result.code, 1)
-    t.equal(result.out.splitlines()[-1], "0 passed, 1 failed")
+    t.equal(result.out.splitlines()[-1], "1 passed, 1 failed")
+    t.contains(result.out, "1 case(s) not run, counted as failed")
+    result, _ = run(t, programs, env={"CI": ""})
+    t.equal(result.code, 0)
+    t.equal(result.out.splitlines()[-1], "1 passed, 0 failed")
     t.contains(result.out, "1 case(s) not run")
 
 

@@ -43,8 +43,13 @@ static bool format_text(Formatting *formatting, Str name, Str text, Buf *out)
         return false;
     }
     rego_format_module(args->arena, module, out);
-    if (!buf_overflowed(out)) return true;
-    fprintf(stderr, "maestro: %.*s: larger than %u bytes when formatted\n", STR_ARG(name), FORMATTED_SIZE_MAX);
+    if (buf_overflowed(out)) {
+        fprintf(stderr, "maestro: %.*s: larger than %u bytes when formatted\n", STR_ARG(name), FORMATTED_SIZE_MAX);
+        return false;
+    }
+    /* A file that is about to be replaced is worth a second look. */
+    if (rego_parse_module(args->arena, buf_peek(out), &parse, &module, &errors) == OK) return true;
+    fprintf(stderr, "maestro: %.*s: left as it is: what would be written does not parse; please report this\n", STR_ARG(name));
     return false;
 }
 

@@ -104,6 +104,7 @@ static void find_tests(Testing *testing)
     for (uint32_t i = 0; i < rego_rule_count(testing->policy); i++) {
         RegoRuleInfo rule = rego_rule_info(testing->policy, i);
         if (!str_starts(rule.name, STR("test_")) && !str_starts(rule.name, STR("todo_test_"))) continue;
+        rule.name = str_slice(rule.name, 0, str_find(rule.name, '[', 0));
         Str path = arena_format(testing->args->arena, "%.*s.%.*s", STR_ARG(rule.package), STR_ARG(rule.name));
         if (!is_chosen(testing, path) || !map_add(&seen, path, i, NULL)) continue;
         testing->tests = arena_grow(testing->args->arena, testing->tests, sizeof *testing->tests, testing->count, &testing->capacity);

@@ -60,7 +60,17 @@ static ExitCode print_json(Value value)
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
-static ExitCode run(const Args *args)
+/* For `validate-runbook`: whatever else a file may be, a runbook it must be. */
+static ExitCode require_runbook(const Loaded *loaded)
+{
+    const Compiled *compiled = &loaded->compiled;
+    if (!compiled->is_valid || (!compiled->is_config && compiled->plan.kind == PLAN_RUNBOOK)) return EXIT_CODE_OK;
+    fprintf(stderr, "maestro: %s is no runbook but a %s\n", loaded->path,
+            compiled->is_config ? "configuration" : plan_kind_name(compiled->plan.kind));
+    return EXIT_CODE_DATA;
+}
+
+static ExitCode validate(const Args *args, bool only_runbooks)
 {
     ExitCode worst = EXIT_CODE_OK;
     ValueList results = { .arena = args->arena };
@@ -69,6 +79,7 @@ static ExitCode run(const Args *args)
         Loaded loaded;
         ExitCode code = load_current(args, args->operands[i], &loaded);
         if (!code && !is_good(args, &loaded.compiled)) code = EXIT_CODE_DATA;
+        if (!code && only_runbooks) code = require_runbook(&loaded);
         if (code) {
             bad++;
             if (!worst) worst = code;
@@ -86,9 +97,18 @@ static ExitCode run(const Args *args)
     return worst;
 }
 
+static ExitCode run(const Args *args)
+{
+    return validate(args, false);
+}
+
+static ExitCode run_runbooks(const Args *args)
+{
+    return validate(args, true);
+}
+
 const Command command_validate = {
     .name = "validate",
-    .alias = "validate-runbook",
     .operands = "FILE...",
     .operand_count_min = 1,
     .operand_count_max = ARGS_OPERAND_COUNT_MAX,
@@ -101,4 +121,16 @@ const Command command_validate = {
     .examples = "  maestro validate order.yaml\n  maestro validate --strict --json workflows/*.yaml",
     .options = options,
     .run = run,
+};
+
+const Command command_validate_runbook = {
+    .name = "validate-runbook",
+    .operands = "FILE...",
+    .operand_count_min = 1,
+    .operand_count_max = ARGS_OPERAND_COUNT_MAX,
+    .summary = "Checks runbooks without running anything.",
+    .doc = "The same as validate, but what is no runbook is refused.",
+    .examples = "  maestro validate-runbook log-analysis.yaml",
+    .options = options,
+    .run = run_runbooks,
 };

@@ -39,7 +39,6 @@ typedef struct Command Command;
 
 struct Command {
     const char *name;           /* "plan", or with the command it belongs to: "policy eval" */
-    const char *alias;          /* another name, or NULL */
     const char *operands;       /* "FILE..." */
     unsigned operand_count_min, operand_count_max;
     const char *summary;        /* one line */
@@ -92,7 +91,7 @@ void print_err(const Buf *buf);
 ExitCode fail(const Error *err);
 
 extern const Command command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy,
-    command_validate, command_version, command_visualize;
+    command_validate, command_validate_runbook, command_version, command_visualize;
 extern const Command command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;
 
 #endif

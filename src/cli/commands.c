@@ -4,8 +4,8 @@
 #include "cli/command.h"
 
 const Command *const commands[] = {
-    &command_validate, &command_plan, &command_visualize, &command_check, &command_migrate, &command_policy,
-    &command_help_verb, &command_completion, &command_version, NULL,
+    &command_validate, &command_validate_runbook, &command_plan, &command_visualize, &command_check, &command_migrate,
+    &command_policy, &command_help_verb, &command_completion, &command_version, NULL,
 };
 
 const char *command_word(const Command *command)
@@ -17,8 +17,7 @@ const char *command_word(const Command *command)
 const Command *command_find(const Command *const *table, Str word)
 {
     for (const Command *const *command = table; command && *command; command++)
-        if (str_is_text(word, command_word(*command)) || ((*command)->alias && str_is_text(word, (*command)->alias)))
-            return *command;
+        if (str_is_text(word, command_word(*command))) return *command;
     return NULL;
 }
 
@@ -76,7 +75,6 @@ void command_help(const Command *command, Buf *out)
     buf_format(out, "%s\n\nusage: ", command->summary);
     command_usage(command, out);
     buf_char(out, '\n');
-    if (command->alias) buf_format(out, "       also as: maestro %s\n", command->alias);
     buf_format(out, "\n%s\n", command->doc);
     commands_help(command->commands, out);
     buf_text(out, "\noptions:\n");

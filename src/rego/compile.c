@@ -314,9 +314,13 @@ Status rego_compile(const RegoModuleText *modules, uint32_t count, Value data, c
     arena_init(&policy->arena, SIZE_MAX);
     policy->options = options ? *options : options_default;
     policy->data = data.kind == VALUE_OBJECT ? value_copy(&policy->arena, data) : (Value){ .kind = VALUE_OBJECT };
+    size_t error_count = errors->count;
     Status status = modules_read(policy, modules, count, errors);
     if (!status) status = policy_compile(policy, errors);
     if (status) {
+        /* Names of files lie in the policy, which ends here. */
+        for (size_t i = error_count; i < errors->count; i++)
+            errors->items[i].file = arena_copy(errors->arena, errors->items[i].file);
         rego_policy_free(policy);
         return status;
     }

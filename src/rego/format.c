@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "rego/format_term.h"
+#include "rego/lexer.h"
 #include "rego/print.h"
 
 /* What a module permits, which decides how heads and bodies are spelled. */
@@ -28,10 +29,24 @@ static int by_offset(const void *a, const void *b)
     return x->loc.offset < y->loc.offset ? -1 : x->loc.offset > y->loc.offset;
 }
 
+/* `p contains x`, where it was written so or may be: a keyword is a name before a dot or bracket alone. */
+static bool key_by_word(const Formatter *formatter, const RegoHead *head)
+{
+    if (head->flags & REGO_HEAD_CONTAINS) return true;
+    bool is_keyword = head->ref_count == 1 && rego_keyword_find(head->ref[0]->name) != REGO_TOKEN_KEYWORD_COUNT;
+    return formatter->has_contains && !is_keyword;
+}
+
+/* p[x] with a body is a set in v0, and with `if` before that body it is none: the word may not be added. */
+static bool rule_has_if(const Formatter *formatter, const RegoRule *rule)
+{
+    return formatter->has_if && (!rule->head.key || key_by_word(formatter, &rule->head));
+}
+
 static bool rule_is_plain(const Formatter *formatter, const Statement *statement)
 {
     const RegoRule *rule = statement->rule;
-    return formatter->has_if && rule && !(rule->flags & REGO_RULE_DEFAULT) && !rule->otherwise && rule->body.count <= 1;
+    return rule && rule_has_if(formatter, rule) && !(rule->flags & REGO_RULE_DEFAULT) && !rule->otherwise && rule->body.count <= 1;
 }
 
 /* Short rules on neighbouring lines stay neighbours; everything else has a blank line around it. */
@@ -39,6 +54,7 @@ static bool are_neighbours(const Formatter *formatter, const Statement *before, 
 {
     return rule_is_plain(formatter, before) && rule_is_plain(formatter, after)
         && format_row_begin(&formatter->lines, after->loc) == format_row_begin(&formatter->lines, before->loc) + 1
+        && before->end_row < format_row_begin(&formatter->lines, after->loc)
         && !format_has_comment(&formatter->lines, 0, after->loc.offset);
 }
 
@@ -147,7 +163,7 @@ static void format_head(Formatter *formatter, const RegoRule *rule)
         format_operands(lines, head->args, head->arg_count, begin, end);
     }
     if (head->key) {
-        bool by_word = head->flags & REGO_HEAD_CONTAINS || formatter->has_contains;
+        bool by_word = key_by_word(formatter, head);
         buf_text(lines->out, by_word ? " contains " : "[");
         format_term(lines, head->key);
         if (!by_word) buf_char(lines->out, ']');
@@ -178,14 +194,15 @@ static bool format_rule_body(Formatter *formatter, const RegoRule *rule, uint32_
     uint32_t end = format_brace_after(lines, format_end(rule->body.exprs[rule->body.count - 1]->loc));
     *out_row = format_row(lines, end);
     if (body_is_empty(formatter, rule)) return false;
-    bool is_short = formatter->has_if && rule->body.count == 1 && format_row_begin(lines, first) == head_row
+    bool has_if = rule_has_if(formatter, rule);
+    bool is_short = has_if && rule->body.count == 1 && format_row_begin(lines, first) == head_row
                  && !format_has_comment(lines, rule->loc.offset, first.offset);
     if (is_short) {
         buf_text(lines->out, " if ");
         format_expr(lines, rule->body.exprs[0]);
         return false;
     }
-    buf_text(lines->out, formatter->has_if ? " if {" : " {");
+    buf_text(lines->out, has_if ? " if {" : " {");
     format_body_lines(lines, &rule->body, head_row, end);
     buf_char(lines->out, '}');
     return true;

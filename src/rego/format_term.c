@@ -286,6 +286,14 @@ static OperatorClass operator_class(const RegoTerm *term)
     return term->kind == REGO_TERM_CALL && term->flags & REGO_TERM_INFIX ? operators[operator_row(term)].class : OPERATOR_NONE;
 }
 
+/* Whether a term begins with a name that is a keyword, which is a name at the beginning of an expression alone. */
+static bool begins_with_keyword(const RegoTerm *term)
+{
+    while (term->kind == REGO_TERM_REF || term->kind == REGO_TERM_CALL)
+        term = term->kind == REGO_TERM_CALL && term->flags & REGO_TERM_INFIX ? term->items[1] : term->items[0];
+    return term->kind == REGO_TERM_VAR && rego_keyword_find(term->name) != REGO_TOKEN_KEYWORD_COUNT;
+}
+
 /* Whether an operand stands in parentheses. A union, and a membership with a key, may be read otherwise without those that
  * its author wrote: `[a | b]`, `[(a, b in c)]`. */
 static bool needs_parens(const RegoTerm *term, OperatorClass outer, bool leads)
@@ -297,6 +305,7 @@ static bool needs_parens(const RegoTerm *term, OperatorClass outer, bool leads)
     if (written && operator_row(term) == OPERATOR_UNION && (outer == OPERATOR_NONE || leads)) return true;
     if (outer == OPERATOR_NONE) return inner == OPERATOR_ASSIGN && written;
     if (outer == OPERATOR_ASSIGN) return inner == OPERATOR_ASSIGN;
+    if (leads && !written && begins_with_keyword(term)) return false;
     return outer != OPERATOR_RELATION || inner != OPERATOR_VALUE;
 }
 

@@ -10,11 +10,20 @@ static const Type type_null = { TYPE_NULL }, type_number = { TYPE_NUMBER }, type
 
 /* Longer constants are not looked into: a table of ten thousand rows is an array of anything. */
 #define STATIC_COUNT_MAX 64u
+#define TYPE_WEIGHT_MAX 512u
 
 /* --- making ------------------------------------------------------------------------------------------------------ */
 
 static const Type *type_new(Arena *arena, Type type)
 {
+    uint64_t weight = 1 + (type.rest ? type.rest->weight : 0);
+    for (uint32_t i = 0; i < type.count; i++) weight += 1 + type.items[i]->weight;
+    if (weight > TYPE_WEIGHT_MAX) {
+        if (type.kind == TYPE_CHOICE) return &type_any;
+        type = (Type){ .kind = type.kind, .rest = &type_any };
+        weight = 1;
+    }
+    type.weight = (uint32_t)weight;
     return arena_copy_items(arena, &type, sizeof type);
 }
 

@@ -4,7 +4,7 @@
  * TYPE_ANY; the checks only ever ask whether two types can have a value in common, so not knowing never refuses anything.
  *
  * Owns:   nothing; types live in the arena given.
- * Fails:  never.     Bounds: the height of the value, term or declaration it is made from.     Thread: pure, any.
+ * Fails:  never.     Bounds: TYPE_WEIGHT_MAX; a heavier type is one whose items are anything.     Thread: pure, any.
  */
 #ifndef REGO_TYPES_H
 #define REGO_TYPES_H
@@ -31,6 +31,7 @@ struct Type {
     const Value *keys;      /* of an object, sorted */
     const Type **items;
     const Type *rest;       /* NULL: nothing beyond the items */
+    uint32_t weight;        /* types inside it, shared ones counted each time: bounds what looking through it costs */
 };
 
 extern const Type type_any, type_boolean;

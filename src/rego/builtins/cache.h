@@ -20,7 +20,6 @@
 
 typedef enum CacheKind {
     CACHE_REGEX,            /* by pattern */
-    CACHE_GLOB,             /* by delimiters and pattern */
     CACHE_SCHEMA,           /* json.match_schema: by the schema's text */
     CACHE_GRAPHQL,          /* graphql.*: by the schema's text */
     CACHE_KIND_COUNT

@@ -34,7 +34,7 @@ Value text_value(Arena *arena, Str text)
     return value_string(buf_peek(&buf));
 }
 
-Value time_value(Arena *arena, int64_t seconds)
+static Value time_value(Arena *arena, int64_t seconds)
 {
     CivilTime time = civil_time(seconds);
     return value_string(arena_format(arena, "%04d-%02d-%02dT%02d:%02d:%02dZ", (int)time.date.year, time.date.month,

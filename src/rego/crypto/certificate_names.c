@@ -97,6 +97,8 @@ static Status dns_add(NameSource *source, Str text, Error *err)
     return OK;
 }
 
+static bool uri_value(Arena *arena, Str text, Value *out_value);
+
 static Status uri_add(NameSource *source, Str text, Error *err)
 {
     if (!is_ia5(text)) return error_set(err, ERR_INVALID, "x509: SAN uniformResourceIdentifier is malformed");
@@ -288,7 +290,8 @@ static bool uri_split(Arena *arena, Str text, UriParts *parts)
     return true;
 }
 
-bool uri_value(Arena *arena, Str text, Value *out_value)
+/* The URI as Go's encoding of url.URL shows it; false where it cannot be read. */
+static bool uri_value(Arena *arena, Str text, Value *out_value)
 {
     UriParts parts = { 0 };
     if (!uri_split(arena, text, &parts)) return false;

@@ -14,7 +14,6 @@
 Value bytes_value(Arena *arena, Str bytes);
 /* Text whose bytes nobody has checked; what is no UTF-8 becomes U+FFFD, byte by byte. */
 Value text_value(Arena *arena, Str text);
-Value time_value(Arena *arena, int64_t seconds);
 
 /* A Name in DER as {CommonName, Country, ..., Names}. */
 MUST_USE Status name_read(Arena *arena, Str der, Value *out_value, Error *err);
@@ -40,8 +39,6 @@ typedef struct AltNames {
     bool any;
 } AltNames;
 MUST_USE Status alt_names_read(Arena *arena, Str der, AltNames *out_names, Error *err);
-/* The URI as Go's encoding of url.URL shows it; false where it cannot be read. */
-bool uri_value(Arena *arena, Str text, Value *out_value);
 bool domain_is_valid(Str name, bool is_constraint);
 
 /* Adds what the extensions of a certificate say, and the defaults of what they do not say. */

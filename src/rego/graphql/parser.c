@@ -148,7 +148,8 @@ GqlComment *gql_some(GqlParser *parser, GqlTokenKind open, GqlTokenKind close, G
     return comment;
 }
 
-void gql_many(GqlParser *parser, GqlTokenKind open, GqlTokenKind close, GqlItem item, void *owner)
+/* As gql_some(), but may be empty. */
+static void read_many(GqlParser *parser, GqlTokenKind open, GqlTokenKind close, GqlItem item, void *owner)
 {
     if (!gql_skip(parser, open)) return;
     while (!gql_peek_is(parser, close) && !parser->status) item(parser, owner);
@@ -224,8 +225,8 @@ static void read_container(GqlParser *parser, GqlValue *value, bool is_constant)
     ValueOwner owner = { value, is_constant };
     value->comment = gql_comment(parser);
     if (!gql_enter(parser)) return;
-    if (value->kind == GQL_LIST) gql_many(parser, GQL_TOKEN_BRACKET_OPEN, GQL_TOKEN_BRACKET_CLOSE, read_item, &owner);
-    else gql_many(parser, GQL_TOKEN_BRACE_OPEN, GQL_TOKEN_BRACE_CLOSE, read_member, &owner);
+    if (value->kind == GQL_LIST) read_many(parser, GQL_TOKEN_BRACKET_OPEN, GQL_TOKEN_BRACKET_CLOSE, read_item, &owner);
+    else read_many(parser, GQL_TOKEN_BRACE_OPEN, GQL_TOKEN_BRACE_CLOSE, read_member, &owner);
     gql_leave(parser);
 }
 

@@ -35,8 +35,6 @@ GqlComment *gql_comment(GqlParser *parser);                     /* before the to
  * closing one. */
 typedef void (*GqlItem)(GqlParser *parser, void *owner);
 GqlComment *gql_some(GqlParser *parser, GqlTokenKind open, GqlTokenKind close, GqlItem item, void *owner);
-/* The same, but may be empty. */
-void        gql_many(GqlParser *parser, GqlTokenKind open, GqlTokenKind close, GqlItem item, void *owner);
 
 /* Both are to be balanced; entering fails beyond GRAPHQL_DEPTH_MAX. */
 bool gql_enter(GqlParser *parser);

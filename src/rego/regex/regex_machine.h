@@ -35,9 +35,6 @@ struct RegexMachine {
     bool dfa_refused, ready;
 };
 
-/* Charges for `size` bytes; false when the budget is spent or the caller has asked to stop. */
-bool regex_spend(const Regex *regex, const RegexBudget *budget, size_t size);
-
 /* What a byte that is no part of valid UTF-8 is read as, by itself. */
 #define REGEX_BROKEN 0xfffdu
 /* The character at `at` and its size, or REGEX_EDGE and 0 at the end. */

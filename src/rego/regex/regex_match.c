@@ -45,7 +45,8 @@ static bool machine_prepare(RegexMachine *machine)
     return machine->ready;
 }
 
-bool regex_spend(const Regex *regex, const RegexBudget *budget, size_t size)
+/* Charges for `size` bytes; false when the budget is spent or the caller has asked to stop. */
+static bool spend(const Regex *regex, const RegexBudget *budget, size_t size)
 {
     if (budget->stop && *budget->stop) return false;
     uint64_t cost = ((uint64_t)size + 1) * regex->cost;
@@ -190,7 +191,7 @@ static RegexResult machine_run(RegexMachine *machine, Str text, size_t from, con
             at = first;
         }
         if (at - charged >= CHARGE_SIZE) {
-            if (!regex_spend(regex, budget, at - charged)) return REGEX_HALT;
+            if (!spend(regex, budget, at - charged)) return REGEX_HALT;
             charged = at;
         }
         size_t size, next_size;
@@ -204,7 +205,7 @@ static RegexResult machine_run(RegexMachine *machine, Str text, size_t from, con
         before = point;
         at += size;
     }
-    if (!regex_spend(regex, budget, at - charged)) return REGEX_HALT;
+    if (!spend(regex, budget, at - charged)) return REGEX_HALT;
     return found ? REGEX_FOUND : REGEX_NONE;
 }
 
@@ -228,7 +229,7 @@ RegexResult regex_find(RegexMachine *machine, Str text, size_t from, const Regex
 RegexResult regex_matches(RegexMachine *machine, Str text, const RegexBudget *budget)
 {
     /* Charged for the whole text at once, wherever the answer is known: what is cached must not show in the budget. */
-    if (!regex_spend(machine->regex, budget, text.len)) return REGEX_HALT;
+    if (!spend(machine->regex, budget, text.len)) return REGEX_HALT;
     if (!machine->dfa && !machine->dfa_refused) {
         machine->dfa = dfa_new(machine->arena, machine->regex);
         machine->dfa_refused = machine->dfa == NULL;

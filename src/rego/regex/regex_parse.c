@@ -25,7 +25,7 @@ bool parser_fail(Parser *parser, const char *reason, Str expression)
     return false;
 }
 
-bool parser_full(Parser *parser)
+static bool refuse_memory(Parser *parser)
 {
     if (!parser->status)
         parser->status = error_set(parser->err, ERR_LIMIT, "no memory is left for a regular expression of %zu bytes",
@@ -48,7 +48,7 @@ static bool array_reserve(Parser *parser, void *array, size_t item_size, size_t 
     if (count < *capacity) return true;
     size_t wanted = *capacity ? 2 * *capacity : 16;
     void *items = arena_try(parser->arena, wanted * item_size);
-    if (!items) return parser_full(parser);
+    if (!items) return refuse_memory(parser);
     void **slot = array;
     if (count) memcpy(items, *slot, count * item_size);
     *slot = items;
@@ -62,7 +62,7 @@ static bool node_push(Parser *parser, Node node)
     if (!array_reserve(parser, &parser->stack, sizeof *parser->stack, parser->stack_count, &parser->stack_capacity))
         return false;
     Node *made = arena_try(parser->arena, sizeof *made);
-    if (!made) return parser_full(parser);
+    if (!made) return refuse_memory(parser);
     *made = node;
     parser->stack[parser->stack_count++] = made;
     return true;
@@ -70,7 +70,7 @@ static bool node_push(Parser *parser, Node node)
 
 static bool class_push(Parser *parser, const Charset *set)
 {
-    if (set->failed) return parser_full(parser);
+    if (set->failed) return refuse_memory(parser);
     Pattern *pattern = &parser->pattern;
     Node node = { .kind = NODE_CLASS, .height = 1, .times = 1, .index = (uint32_t)pattern->class_count };
     size_t near = pattern->class_count > 32 ? pattern->class_count - 32 : 0;
@@ -130,7 +130,7 @@ static bool stack_fold(Parser *parser, size_t base, NodeKind kind)
         return node_push(parser, node);
     }
     node.children = arena_try(parser->arena, count * sizeof *node.children);
-    if (!node.children) return parser_full(parser);
+    if (!node.children) return refuse_memory(parser);
     memcpy(node.children, parser->stack + base, count * sizeof *node.children);
     node.nullable = kind == NODE_CONCAT;
     bool only_chars = kind == NODE_CONCAT;      /* a word counts as high as its letters */
@@ -191,7 +191,7 @@ static bool group_close(Parser *parser)
     Node node = { .kind = NODE_GROUP, .index = frame.group, .height = (uint16_t)(child->height + 1), .child_count = 1,
                   .times = child->times, .nullable = child->nullable };
     node.children = arena_try(parser->arena, sizeof *node.children);
-    if (!node.children) return parser_full(parser);
+    if (!node.children) return refuse_memory(parser);
     node.children[0] = child;
     return node_push(parser, node);
 }
@@ -213,7 +213,7 @@ static bool named_group_open(Parser *parser, size_t prefix)
     if (!name_is_valid(name)) return parser_fail(parser, "invalid named capture", str_slice(rest, 0, close + 1));
     parser->at += close + 1;
     char *copy = arena_try(parser->arena, name.len);        /* the pattern need not outlive what is made of it */
-    if (!copy) return parser_full(parser);
+    if (!copy) return refuse_memory(parser);
     memcpy(copy, name.ptr, name.len);
     return group_open(parser, (Str){ copy, name.len });
 }
@@ -327,7 +327,7 @@ static bool repeat_push(Parser *parser, const Repeat *repeat, size_t last)
                   .lazy = swapped != ((parser->flags & FLAG_LAZY) != 0), .nullable = child->nullable || repeat->min == 0,
                   .height = (uint16_t)(child->height + 1), .times = (uint16_t)(repeat->max == 0 ? 1 : times) };
     node.children = arena_try(parser->arena, sizeof *node.children);
-    if (!node.children) return parser_full(parser);
+    if (!node.children) return refuse_memory(parser);
     node.children[0] = child;
     parser->stack_count--;
     return node_push(parser, node);

@@ -39,9 +39,8 @@ typedef struct Parser {
     Error *err;
 } Parser;
 
-/* Both refuse by setting parser->status, and return false so that refusing is one line. */
+/* Refuses by setting parser->status, and returns false so that refusing is one line. */
 bool parser_fail(Parser *parser, const char *reason, Str expression);
-bool parser_full(Parser *parser);
 
 static inline bool parser_done(const Parser *parser) { return parser->at >= parser->text.len; }
 static inline Str  parser_rest(const Parser *parser) { return str_slice(parser->text, parser->at, parser->text.len); }

@@ -1,7 +1,8 @@
 /* unicode.h - classes of characters by name, and which characters differ only by case.
  *
  * The facts of the Unicode character database that regular expressions need: general categories (L, Lu, Letter), their
- * unions, scripts (Greek), Any, ASCII and Assigned, and simple case folding. The tables are generated; tools/unicode-tables says from what.
+ * unions, scripts (Greek), Any, ASCII and Assigned, and simple case folding. The tables are
+ * generated; tools/unicode-tables says from what.
  *
  * Owns:   nothing; the tables are immutable process data.
  * Fails:  unicode_class_find() by returning false.     Thread: pure, any.
