@@ -5,7 +5,7 @@
 #include "lang/production.h"
 #include "value/json.h"
 
-#define REPORT_SIZE_MAX (16u << 20)         /* each piece of evidence names a few things; a message may repeat a long text */
+#define REPORT_SIZE_MAX (16u << 20) /* each piece of evidence names a few things; a message may repeat a long text */
 
 static const Option options[] = {
     { "production", 0, NULL, NULL, "Runs the production readiness checklist." },
@@ -50,12 +50,17 @@ static ExitCode run(const Args *args)
 }
 
 const Command command_check = {
-    .name = "check", .operands = "FILE", .operand_count_min = 1, .operand_count_max = 1,
+    .name = "check",
+    .operands = "FILE",
+    .operand_count_min = 1,
+    .operand_count_max = 1,
     .summary = "Says whether a definition is ready for production.",
-    .doc = "Runs the checks of the production readiness checklist that the definition and the configuration decide. Each\n"
-           "passes, fails with the places that lack something, or does not apply; those that only a store or a running server\n"
-           "can decide say what they need. The exit code is 0 if none fails and 65 if one does.",
+    .doc =
+        "Runs the checks of the production readiness checklist that the definition and the configuration decide. Each\n"
+        "passes, fails with the places that lack something, or does not apply; those that only a store or a running server\n"
+        "can decide say what they need. The exit code is 0 if none fails and 65 if one does.",
     .examples = "  maestro check --production order.yaml\n"
                 "  maestro check --production --json order.yaml | jq -r '.[] | select(.answer == \"fail\") | .name'",
-    .options = options, .run = run,
+    .options = options,
+    .run = run,
 };

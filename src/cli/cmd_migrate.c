@@ -34,12 +34,16 @@ static ExitCode write_result(const Args *args, const Buf *yaml)
 static ExitCode check_result(const Args *args, const Loaded *loaded, const Diagnostics *diagnostics, const Buf *yaml)
 {
     if (diagnostics->error_count) {
-        fputs("maestro: the result is not finished: decide what its comments marked DECIDE ask, then 'maestro validate' it\n", stderr);
+        fputs(
+            "maestro: the result is not finished: decide what its comments marked DECIDE ask, then 'maestro validate' it\n",
+            stderr);
         return EXIT_CODE_DATA;
     }
     const char *path = output_path(args);
     Compiled compiled;
-    CompileOptions compile_options = { .file = path ? str_of(path) : STR("(result)"), .format = TEXT_YAML, .catalog = loaded->catalog };
+    CompileOptions compile_options = { .file = path ? str_of(path) : STR("(result)"),
+                                       .format = TEXT_YAML,
+                                       .catalog = loaded->catalog };
     compile(args->arena, buf_peek(yaml), &compile_options, &compiled);
     if (compiled.is_valid) return EXIT_CODE_OK;
     print_diagnostics(args, &compiled.diagnostics);
@@ -83,11 +87,17 @@ static ExitCode run(const Args *args)
 }
 
 const Command command_migrate = {
-    .name = "migrate", .operands = "FILE", .operand_count_min = 1, .operand_count_max = 1,
+    .name = "migrate",
+    .operands = "FILE",
+    .operand_count_min = 1,
+    .operand_count_max = 1,
     .summary = "Converts a runbook of the old format to the new one.",
-    .doc = "Reads a runbook with the keys connectors, analysers and execution and writes one of artifacts, as YAML. What a\n"
-           "person must decide is a comment that begins with DECIDE in the result, and a warning that points at the place in\n"
-           "the old file. The exit code is 65 where the result does not validate before something is decided.",
-    .examples = "  maestro migrate old.yaml > new.yaml\n  maestro migrate old.yaml -o new.yaml && maestro validate new.yaml",
-    .options = options, .run = run,
+    .doc =
+        "Reads a runbook with the keys connectors, analysers and execution and writes one of artifacts, as YAML. What a\n"
+        "person must decide is a comment that begins with DECIDE in the result, and a warning that points at the place in\n"
+        "the old file. The exit code is 65 where the result does not validate before something is decided.",
+    .examples =
+        "  maestro migrate old.yaml > new.yaml\n  maestro migrate old.yaml -o new.yaml && maestro validate new.yaml",
+    .options = options,
+    .run = run,
 };

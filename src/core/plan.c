@@ -106,10 +106,12 @@ static Status read_step(Reader *reader, Value object, uint32_t index, uint32_t s
     if (!read_name(object, "kind", step_kind_names, STEP_KIND_COUNT, &step->kind))
         return corrupt(reader, "a step of no kind", index);
     step->strategy = STRATEGY_DEDUPE_KEY;
-    if (value_get_text(object, "strategy") && !read_name(object, "strategy", strategy_names, STRATEGY_COUNT, &step->strategy))
+    if (value_get_text(object, "strategy")
+        && !read_name(object, "strategy", strategy_names, STRATEGY_COUNT, &step->strategy))
         return corrupt(reader, "a step of no known strategy", index);
     uint32_t converge;
-    if (!read_index(object, "converge", step_count, &converge)) return corrupt(reader, "a branch that meets nowhere", index);
+    if (!read_index(object, "converge", step_count, &converge))
+        return corrupt(reader, "a branch that meets nowhere", index);
     if (!read_index(object, "job", reader->plan->job_count, &step->job))
         return corrupt(reader, "a step of no job", index);
     if (!read_index(object, "parent", step_count, &step->parent)) return corrupt(reader, "a step of no parent", index);
@@ -203,7 +205,8 @@ Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err)
                          value_get_int(document, "format", 0), PLAN_FORMAT);
     if (!read_name(document, "kind", plan_kind_names, PLAN_KIND_COUNT, &kind)) return corrupt(&reader, "no kind", 0);
     plan.kind = (PlanKind)kind;
-    if (value_get_text(document, "priority") && !read_name(document, "priority", priority_names, PRIORITY_COUNT, &reader.priority))
+    if (value_get_text(document, "priority")
+        && !read_name(document, "priority", priority_names, PRIORITY_COUNT, &reader.priority))
         return corrupt(&reader, "no known priority", 0);
     plan.id = value_get_string(document, "id", STR(""));
     plan.tenant = value_get_string(document, "tenant", STR(""));

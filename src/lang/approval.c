@@ -36,7 +36,8 @@ typedef struct Finder {
 static uint32_t scope_add(Finder *finder, uint32_t parent, uint32_t branch)
 {
     uint32_t depth = parent == SCOPE_NONE ? 0 : finder->scopes[parent].depth + 1;
-    finder->scopes = arena_grow(finder->arena, finder->scopes, sizeof *finder->scopes, finder->scope_count, &finder->scope_capacity);
+    finder->scopes =
+        arena_grow(finder->arena, finder->scopes, sizeof *finder->scopes, finder->scope_count, &finder->scope_capacity);
     finder->scopes[finder->scope_count] = (Scope){ parent, depth, branch };
     return (uint32_t)finder->scope_count++;
 }
@@ -61,12 +62,14 @@ static void tree_scope(Finder *finder, uint32_t index)
     if (step->parent != PLAN_NONE) {
         const PlanStep *parent = &finder->plan->steps[step->parent];
         StepGates *holder = &finder->steps[step->parent];
-        for (uint32_t e = parent->edge_first; parent->kind == STEP_BRANCH && e < parent->edge_first + parent->edge_count; e++)
+        for (uint32_t e = parent->edge_first;
+             parent->kind == STEP_BRANCH && e < parent->edge_first + parent->edge_count; e++)
             if (finder->plan->edges[e].to == index && finder->plan->edges[e].kind == EDGE_BRANCH)
                 holder->arm = scope_add(finder, holder->inner, step->parent);
         gates->scope = parent->kind == STEP_BRANCH ? holder->arm : holder->inner;
     }
-    gates->inner = step->kind != STEP_TASK && may_skip(step->settings) ? scope_add(finder, gates->scope, PLAN_NONE) : gates->scope;
+    gates->inner =
+        step->kind != STEP_TASK && may_skip(step->settings) ? scope_add(finder, gates->scope, PLAN_NONE) : gates->scope;
     gates->arm = gates->inner;
 }
 
@@ -75,10 +78,12 @@ static uint32_t scope_left(const Finder *finder, uint32_t from, uint32_t to)
 {
     const Plan *plan = finder->plan;
     uint32_t scope = finder->steps[from].scope;
-    if (plan->steps[from].job != PLAN_NONE && may_skip(plan->jobs[plan->steps[from].job].settings)) scope = finder->scopes[scope].parent;
+    if (plan->steps[from].job != PLAN_NONE && may_skip(plan->jobs[plan->steps[from].job].settings))
+        scope = finder->scopes[scope].parent;
     for (;;) {
         uint32_t branch = finder->scopes[scope].branch;
-        if (branch == PLAN_NONE || value_get_int(plan->steps[branch].settings, "converge", -1) != (int64_t)to) return scope;
+        if (branch == PLAN_NONE || value_get_int(plan->steps[branch].settings, "converge", -1) != (int64_t)to)
+            return scope;
         scope = finder->scopes[scope].parent;
     }
 }
@@ -95,7 +100,8 @@ static void job_scope(Finder *finder, uint32_t index)
     uint32_t scope = SCOPE_TOP;
     for (uint32_t i = finder->edge_first[index]; i < finder->edge_first[index + 1]; i++) {
         const PlanEdge *edge = &plan->edges[finder->edges_in[i]];
-        bool is_case = edge->kind == EDGE_BRANCH && value_get_int(plan->steps[edge->from].settings, "converge", -1) != (int64_t)index;
+        bool is_case = edge->kind == EDGE_BRANCH
+                    && value_get_int(plan->steps[edge->from].settings, "converge", -1) != (int64_t)index;
         uint32_t other = is_case ? finder->edge_scopes[finder->edges_in[i]] : scope_left(finder, edge->from, index);
         if (finder->scopes[other].depth > finder->scopes[scope].depth) scope = other;
     }
@@ -144,7 +150,8 @@ static const PlanJob *job_of(const Plan *plan, uint32_t index)
 static bool gate_before(const Plan *plan, uint32_t index)
 {
     const PlanJob *job = job_of(plan, index);
-    return waits_for_signal(plan->steps[index].settings, "before") || (job && waits_for_signal(job->settings, "before"));
+    return waits_for_signal(plan->steps[index].settings, "before")
+        || (job && waits_for_signal(job->settings, "before"));
 }
 
 static bool gate_after(const Plan *plan, uint32_t index)
@@ -152,7 +159,8 @@ static bool gate_after(const Plan *plan, uint32_t index)
     const PlanJob *job = job_of(plan, index);
     Value settings = plan->steps[index].settings;
     bool ends_job = job && index + 1 == job->step_first + job->step_count;
-    return waits_for_signal(settings, "after") || pauses(settings) || (ends_job && waits_for_signal(job->settings, "after"));
+    return waits_for_signal(settings, "after") || pauses(settings)
+        || (ends_job && waits_for_signal(job->settings, "after"));
 }
 
 static uint32_t outermost(const Finder *finder, uint32_t a, uint32_t b)
@@ -210,7 +218,8 @@ void approvals_find(Arena *arena, const Plan *plan, Approvals *out)
     scope_add(&finder, SCOPE_NONE, PLAN_NONE);
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, plan->step_count);
     plan_order(plan, arena, order);
-    bool *is_covered = ARENA_ARRAY(arena, bool, plan->step_count), *has_gate = ARENA_ARRAY(arena, bool, plan->step_count);
+    bool *is_covered = ARENA_ARRAY(arena, bool, plan->step_count),
+         *has_gate = ARENA_ARRAY(arena, bool, plan->step_count);
     for (uint32_t i = 0; plan->kind == PLAN_STEP_TREE && i < plan->step_count; i++) tree_scope(&finder, i);
     for (uint32_t i = 0; i < plan->step_count; i++) {
         uint32_t index = order[i];

@@ -74,8 +74,9 @@ static void check_meeting(Workflow *workflow, uint32_t branch)
 {
     const Job *job = &workflow->jobs[branch], *met = &workflow->jobs[job->converge];
     if (met->branch_of != branch) return;
-    Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, get_text(job->branch, "converge"),
-                                      "'%.*s' cannot be a case and the job in which the cases meet", STR_ARG(met->id));
+    Diagnostic *diagnostic =
+        diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, get_text(job->branch, "converge"),
+                 "'%.*s' cannot be a case and the job in which the cases meet", STR_ARG(met->id));
     diagnostic_help(workflow->compiler->diagnostics, diagnostic, "a case that leads straight there is empty: %.*s: []",
                     STR_ARG(met->case_key));
 }
@@ -191,9 +192,10 @@ static void check_convergence(const Scopes *scopes, uint32_t index)
     if (met == JOB_NONE || met == index || graph->first[index] != graph->first[index + 1]) return;
     if (job_always_terminates(workflow, job, false)) return;
     const Job *branch = &workflow->jobs[scopes->arms[job->scope].branch];
-    Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
-                                      "'%.*s' is on a branch of '%.*s', but neither reaches '%.*s' nor always ends the run",
-                                      STR_ARG(job->id), STR_ARG(branch->id), STR_ARG(workflow->jobs[met].id));
+    Diagnostic *diagnostic =
+        diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
+                 "'%.*s' is on a branch of '%.*s', but neither reaches '%.*s' nor always ends the run",
+                 STR_ARG(job->id), STR_ARG(branch->id), STR_ARG(workflow->jobs[met].id));
     diagnostic_help(workflow->compiler->diagnostics, diagnostic, "add '%.*s' to the needs of '%.*s'", STR_ARG(job->id),
                     STR_ARG(workflow->jobs[met].id));
 }

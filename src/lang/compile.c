@@ -26,7 +26,8 @@ static Str slug(Arena *arena, Str name)
     Str made = size ? (Str){ text, size } : STR("runbook");
     if (is_ascii) return made;
     Digest digest = digest_of(name);
-    return arena_format(arena, "%.*s-%02x%02x%02x%02x", STR_ARG(made), digest.bytes[0], digest.bytes[1], digest.bytes[2], digest.bytes[3]);
+    return arena_format(arena, "%.*s-%02x%02x%02x%02x", STR_ARG(made), digest.bytes[0], digest.bytes[1],
+                        digest.bytes[2], digest.bytes[3]);
 }
 
 /* Checked against its table, and for what the table cannot say: schemas that are none. */

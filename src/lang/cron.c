@@ -9,7 +9,8 @@ void cron_check(Diagnostics *diagnostics, const Node *node)
     Cron cron;
     Error err;
     if (cron_parse(node_text(node), STR(""), &cron, &err) == OK) {
-        if (!cron_can_fire(&cron)) diagnose(diagnostics, SEVERITY_WARNING, node, "there is no such day: this schedule never starts anything");
+        if (!cron_can_fire(&cron))
+            diagnose(diagnostics, SEVERITY_WARNING, node, "there is no such day: this schedule never starts anything");
         return;
     }
     Diagnostic *diagnostic = diagnose_inside(diagnostics, node, err.column - 1, 1, "no cron expression: %s", err.text);

@@ -66,15 +66,19 @@ static Str shown(Str name)
 }
 
 /* One matter for a person: a diagnostic at its place in the old file, a comment at its place in the new one. */
-static Diagnostic *decide(Migration *migration, Severity severity, const Node *at, unsigned indent, const char *format, ...) PRINTF_LIKE(5, 6);
+static Diagnostic *decide(Migration *migration, Severity severity, const Node *at, unsigned indent, const char *format,
+                          ...) PRINTF_LIKE(5, 6);
 
-static Diagnostic *decide(Migration *migration, Severity severity, const Node *at, unsigned indent, const char *format, ...)
+static Diagnostic *decide(Migration *migration, Severity severity, const Node *at, unsigned indent, const char *format,
+                          ...)
 {
     va_list args;
     va_start(args, format);
     Str text = arena_format_args(migration->arena, format, args);
     va_end(args);
-    yaml_write_comment(migration->out, indent, arena_format(migration->arena, "DECIDE: %.*s (line %u of the old file).", STR_ARG(text), at->line));
+    yaml_write_comment(
+        migration->out, indent,
+        arena_format(migration->arena, "DECIDE: %.*s (line %u of the old file).", STR_ARG(text), at->line));
     return diagnose(migration->diagnostics, severity, at, "%.*s", STR_ARG(text));
 }
 
@@ -89,7 +93,8 @@ static void write_left_out(Migration *migration, unsigned indent, Str key, const
     buf_deinit(&yaml);
 }
 
-static void decide_pair(Migration *migration, Severity severity, unsigned indent, const Node *key, const Node *value, Str why)
+static void decide_pair(Migration *migration, Severity severity, unsigned indent, const Node *key, const Node *value,
+                        Str why)
 {
     decide(migration, severity, key, indent, "'%.*s' %.*s", STR_ARG(shown(node_text(key))), STR_ARG(why));
     write_left_out(migration, indent, node_text(key), value);
@@ -126,7 +131,8 @@ static const Node *read_list(Migration *migration, const char *key)
 {
     const Node *list = get(migration->root, key);
     if (!list || list->kind == NODE_LIST) return list;
-    diagnose(migration->diagnostics, SEVERITY_ERROR, list, "expected a list of mappings under '%s', found %s", key, node_kind_name(list));
+    diagnose(migration->diagnostics, SEVERITY_ERROR, list, "expected a list of mappings under '%s', found %s", key,
+             node_kind_name(list));
     return NULL;
 }
 
@@ -140,8 +146,9 @@ static void read_parts(Migration *migration, Parts *parts, const char *key, cons
         const Node *node = &list->items[i];
         Str name = node->kind == NODE_MAP ? name_text(get(node, "name")) : STR("");
         if (name.len == 0) {
-            diagnose(migration->diagnostics, SEVERITY_ERROR, node, "expected the mapping of %s %s with a 'name', found %s",
-                     one[0] == 'a' ? "an" : "a", one, node->kind == NODE_MAP ? "none" : node_kind_name(node));
+            diagnose(migration->diagnostics, SEVERITY_ERROR, node,
+                     "expected the mapping of %s %s with a 'name', found %s", one[0] == 'a' ? "an" : "a", one,
+                     node->kind == NODE_MAP ? "none" : node_kind_name(node));
             continue;
         }
         bool is_new = map_add(&parts->names, name, parts->count, NULL);
@@ -164,10 +171,13 @@ static void read_steps(Migration *migration, const Node *list)
     for (uint32_t i = 0; i < list->count; i++) {
         const Node *node = &list->items[i];
         if (node->kind != NODE_MAP) {
-            diagnose(migration->diagnostics, SEVERITY_ERROR, node, "expected the mapping of a step, found %s", node_kind_name(node));
+            diagnose(migration->diagnostics, SEVERITY_ERROR, node, "expected the mapping of a step, found %s",
+                     node_kind_name(node));
             continue;
         }
-        OldStep step = { .node = node, .name = name_text(get(node, "id")), .connector = NONE, .analyser = NONE, .input = NONE };
+        OldStep step = {
+            .node = node, .name = name_text(get(node, "id")), .connector = NONE, .analyser = NONE, .input = NONE
+        };
         if (step.name.len) map_add(&migration->step_names, step.name, migration->step_count, NULL);
         migration->steps[migration->step_count++] = step;
     }
@@ -180,7 +190,8 @@ static void resolve_steps(Migration *migration)
         OldStep *step = &migration->steps[i];
         step->analyser = find_name(&migration->analysers.names, get(step->node, "analyser"));
         step->input = find_name(&migration->step_names, get(step->node, "input_from"));
-        if (!get(step->node, "input_from")) step->connector = find_name(&migration->connectors.names, get(step->node, "connector"));
+        if (!get(step->node, "input_from"))
+            step->connector = find_name(&migration->connectors.names, get(step->node, "connector"));
         if (step->analyser != NONE) migration->analysers.items[step->analyser].user_count++;
         if (step->connector != NONE) migration->connectors.items[step->connector].user_count++;
     }
@@ -240,7 +251,8 @@ static Str id_claim(Migration *migration, Str name, const char *otherwise, const
 static void claim_ids(Migration *migration)
 {
     map_init(&migration->ids, migration->arena, migration->step_count + migration->connectors.count);
-    for (uint32_t i = 0; i < migration->step_count; i++) {      /* those that keep theirs, before one is made up that is theirs */
+    for (uint32_t i = 0; i < migration->step_count;
+         i++) { /* those that keep theirs, before one is made up that is theirs */
         OldStep *step = &migration->steps[i];
         if (name_is_valid(step->name, false) && map_add(&migration->ids, step->name, 0, NULL)) step->id = step->name;
     }
@@ -274,7 +286,8 @@ static const char *word_find(const char *const *words, Str word)
 
 /* The value of a key that goes into the new file as it is: the new format has the key and permits the value. Else NULL, and
  * the reason where the value is to blame. */
-static const Node *carried(const Migration *migration, const Shape *shape, const Node *map, const char *name, Str *out_why)
+static const Node *carried(const Migration *migration, const Shape *shape, const Node *map, const char *name,
+                           Str *out_why)
 {
     const Field *field = field_find(shape, str_of(name));
     const Node *value = get(map, name);
@@ -290,7 +303,8 @@ static const Node *carried(const Migration *migration, const Shape *shape, const
 }
 
 /* Reports the pairs of a mapping that are neither used nor carried over. */
-static void decide_rest(Migration *migration, unsigned indent, const Shape *shape, const Node *map, const char *const *used, const char *const *kept)
+static void decide_rest(Migration *migration, unsigned indent, const Shape *shape, const Node *map,
+                        const char *const *used, const char *const *kept)
 {
     Map seen;
     map_init(&seen, migration->arena, map->count);
@@ -311,7 +325,8 @@ static void decide_rest(Migration *migration, unsigned indent, const Shape *shap
     }
 }
 
-static void write_carried(Migration *migration, unsigned indent, const Shape *shape, const Node *map, const char *const *kept)
+static void write_carried(Migration *migration, unsigned indent, const Shape *shape, const Node *map,
+                          const char *const *kept)
 {
     for (; *kept; kept++) {
         Str why;
@@ -334,19 +349,23 @@ static const char *const step_kept[] = {
 static const char *const step_kept_first[] = { "name", "description", "contact", "owner", NULL };
 static const char *const step_kept_last[] = { "input_schema", "output_schema", "output", "optional", NULL };
 
-static void decide_part(Migration *migration, const Parts *parts, const Part *part, unsigned indent, const char *const *kept)
+static void decide_part(Migration *migration, const Parts *parts, const Part *part, unsigned indent,
+                        const char *const *kept)
 {
     const Node *type = get(part->node, "type"), *properties = get(part->node, "properties");
     Diagnostics trial;
     diagnostics_init(&trial, migration->arena, migration->diagnostics->file, migration->diagnostics->text);
     if (properties) shape_check(&trial, properties, &type_any);
     if (!type)
-        decide(migration, SEVERITY_ERROR, part->node, indent, "the %s '%.*s' has no type", parts->one, STR_ARG(shown(part->name)));
+        decide(migration, SEVERITY_ERROR, part->node, indent, "the %s '%.*s' has no type", parts->one,
+               STR_ARG(shown(part->name)));
     else if (type->kind != NODE_TEXT || !name_is_valid(node_text(type), true))
-        decide(migration, SEVERITY_ERROR, type, indent, "the type of the %s '%.*s' is no name", parts->one, STR_ARG(shown(part->name)));
+        decide(migration, SEVERITY_ERROR, type, indent, "the type of the %s '%.*s' is no name", parts->one,
+               STR_ARG(shown(part->name)));
     if (trial.error_count)
-        decide(migration, SEVERITY_ERROR, properties, indent, "the properties of the %s '%.*s' are not permitted here: %.*s",
-               parts->one, STR_ARG(shown(part->name)), STR_ARG(trial.items[0].message));
+        decide(migration, SEVERITY_ERROR, properties, indent,
+               "the properties of the %s '%.*s' are not permitted here: %.*s", parts->one, STR_ARG(shown(part->name)),
+               STR_ARG(trial.items[0].message));
     decide_rest(migration, indent, &shape_artifact, part->node, part_used, kept);
 }
 
@@ -367,8 +386,9 @@ static void write_source(Migration *migration, const Part *connector)
 {
     decide_part(migration, &migration->connectors, connector, INDENT_ID, connector_kept);
     if (!str_is(connector->id, connector->name))
-        decide(migration, SEVERITY_WARNING, get(connector->node, "name"), INDENT_ID, "the connector '%.*s' is the artifact '%.*s' here: %s",
-               STR_ARG(shown(connector->name)), STR_ARG(connector->id),
+        decide(migration, SEVERITY_WARNING, get(connector->node, "name"), INDENT_ID,
+               "the connector '%.*s' is the artifact '%.*s' here: %s", STR_ARG(shown(connector->name)),
+               STR_ARG(connector->id),
                name_is_valid(connector->name, false) ? "a step has that id" : "its name cannot be an id");
     yaml_write_key(migration->out, INDENT_ID, connector->id);
     write_carried(migration, INDENT_KEY, &shape_artifact, connector->node, connector_kept);
@@ -380,32 +400,37 @@ static void decide_unknown(Migration *migration, const Node *reference, const ch
 {
     Str name = name_text(reference);
     if (name.len == 0) {
-        decide(migration, SEVERITY_ERROR, reference, INDENT_ID, "expected the name of a %s, found %s", what, node_kind_name(reference));
+        decide(migration, SEVERITY_ERROR, reference, INDENT_ID, "expected the name of a %s, found %s", what,
+               node_kind_name(reference));
         return;
     }
-    Diagnostic *diagnostic = decide(migration, SEVERITY_ERROR, reference, INDENT_ID, "there is no %s '%.*s'", what, STR_ARG(shown(name)));
+    Diagnostic *diagnostic =
+        decide(migration, SEVERITY_ERROR, reference, INDENT_ID, "there is no %s '%.*s'", what, STR_ARG(shown(name)));
     if (migration->diagnostics->error_count > DIAGNOSTIC_COUNT_MAX) return;
     Suggestion suggestion = suggest_begin(name);
     for (uint32_t i = 0; parts && i < parts->count; i++) suggest_offer(&suggestion, parts->items[i].name);
     for (uint32_t i = 0; !parts && i < migration->step_count; i++) suggest_offer(&suggestion, migration->steps[i].name);
-    if (suggestion.best.len) diagnostic_help(migration->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
+    if (suggestion.best.len)
+        diagnostic_help(migration->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
 }
 
 static void decide_input(Migration *migration, const OldStep *step)
 {
     const Node *connector = get(step->node, "connector"), *input = get(step->node, "input_from");
     if (step->closes_circle)
-        decide(migration, SEVERITY_ERROR, input, INDENT_ID, "the step '%.*s' reads what is made of itself", STR_ARG(shown(step->name)));
+        decide(migration, SEVERITY_ERROR, input, INDENT_ID, "the step '%.*s' reads what is made of itself",
+               STR_ARG(shown(step->name)));
     else if (input && step->input == NONE)
         decide_unknown(migration, input, "step", NULL);
     if (input && connector)
-        decide(migration, SEVERITY_WARNING, connector, INDENT_ID, "the connector '%.*s' is left out: 'input_from' beside it is used",
+        decide(migration, SEVERITY_WARNING, connector, INDENT_ID,
+               "the connector '%.*s' is left out: 'input_from' beside it is used",
                STR_ARG(shown(name_text(connector))));
     else if (connector && step->connector == NONE)
         decide_unknown(migration, connector, "connector", &migration->connectors);
     if (!input && !connector)
-        decide(migration, SEVERITY_ERROR, step->node, INDENT_ID, "the step '%.*s' has neither 'connector' nor 'input_from': name its inputs",
-               STR_ARG(step->id));
+        decide(migration, SEVERITY_ERROR, step->node, INDENT_ID,
+               "the step '%.*s' has neither 'connector' nor 'input_from': name its inputs", STR_ARG(step->id));
 }
 
 static void decide_step(Migration *migration, const OldStep *step)
@@ -413,13 +438,15 @@ static void decide_step(Migration *migration, const OldStep *step)
     const Node *analyser = get(step->node, "analyser"), *id = get(step->node, "id");
     uint32_t first;
     if (!step->name.len)
-        decide(migration, SEVERITY_WARNING, id ? id : step->node, INDENT_ID, "the step has no id; here it is '%.*s'", STR_ARG(step->id));
-    else if (map_find(&migration->step_names, step->name, &first) && &migration->steps[first] != step)
-        decide(migration, SEVERITY_WARNING, id, INDENT_ID, "there is a step '%.*s' already, in line %u; this one is '%.*s' here",
-               STR_ARG(shown(step->name)), migration->steps[first].node->line, STR_ARG(step->id));
-    else if (!str_is(step->id, step->name))
-        decide(migration, SEVERITY_WARNING, id, INDENT_ID, "the step '%.*s' is the artifact '%.*s' here", STR_ARG(shown(step->name)),
+        decide(migration, SEVERITY_WARNING, id ? id : step->node, INDENT_ID, "the step has no id; here it is '%.*s'",
                STR_ARG(step->id));
+    else if (map_find(&migration->step_names, step->name, &first) && &migration->steps[first] != step)
+        decide(migration, SEVERITY_WARNING, id, INDENT_ID,
+               "there is a step '%.*s' already, in line %u; this one is '%.*s' here", STR_ARG(shown(step->name)),
+               migration->steps[first].node->line, STR_ARG(step->id));
+    else if (!str_is(step->id, step->name))
+        decide(migration, SEVERITY_WARNING, id, INDENT_ID, "the step '%.*s' is the artifact '%.*s' here",
+               STR_ARG(shown(step->name)), STR_ARG(step->id));
     decide_input(migration, step);
     if (analyser && step->analyser == NONE) decide_unknown(migration, analyser, "analyser", &migration->analysers);
     decide_rest(migration, INDENT_ID, &shape_artifact, step->node, step_used, step_kept);
@@ -432,8 +459,10 @@ static void write_step(Migration *migration, const OldStep *step, bool is_first_
     if (analyser && is_first_use) decide_part(migration, &migration->analysers, analyser, INDENT_ID, analyser_kept);
     yaml_write_key(migration->out, INDENT_ID, step->id);
     write_carried(migration, INDENT_KEY, &shape_artifact, step->node, step_kept_first);
-    if (step->input != NONE) yaml_write_text_pair(migration->out, INDENT_KEY, "inputs", migration->steps[step->input].id);
-    else if (step->connector != NONE) yaml_write_text_pair(migration->out, INDENT_KEY, "inputs", migration->connectors.items[step->connector].id);
+    if (step->input != NONE)
+        yaml_write_text_pair(migration->out, INDENT_KEY, "inputs", migration->steps[step->input].id);
+    else if (step->connector != NONE)
+        yaml_write_text_pair(migration->out, INDENT_KEY, "inputs", migration->connectors.items[step->connector].id);
     else buf_text(migration->out, "    inputs: []\n");
     if (get(step->node, "analyser")) write_part(migration, "transform", analyser);
     write_carried(migration, INDENT_KEY, &shape_artifact, step->node, step_kept_last);
@@ -467,8 +496,8 @@ static void write_unused(Migration *migration, const Parts *parts)
         if (part->user_count) continue;
         buf_char(migration->out, '\n');
         decide(migration, SEVERITY_WARNING, part->node, 0,
-               part->is_repeated ? "there is a second %s '%.*s'; the first one counts" : "no step uses the %s '%.*s'", parts->one,
-               STR_ARG(shown(part->name)));
+               part->is_repeated ? "there is a second %s '%.*s'; the first one counts" : "no step uses the %s '%.*s'",
+               parts->one, STR_ARG(shown(part->name)));
         write_left_out(migration, 0, part->name, part->node);
     }
 }
@@ -477,7 +506,8 @@ static void write_unused(Migration *migration, const Parts *parts)
 
 static const char *const root_used[] = { "connectors", "analysers", "execution", NULL };
 static const char *const root_kept[] = {
-    "name", "description", "contact", "owner", "tenant", "namespace", "labels", "policies", "policy", "config", "failure_mode", NULL,
+    "name",   "description", "contact", "owner",  "tenant",       "namespace",
+    "labels", "policies",    "policy",  "config", "failure_mode", NULL,
 };
 static const char *const root_kept_last[] = {
     "contact", "owner", "tenant", "namespace", "labels", "policies", "policy", "config", "failure_mode", NULL,
@@ -518,18 +548,24 @@ static void write_head(Migration *migration)
     const Node *own_name = carried(migration, &shape_runbook, migration->root, "name", &why);
     const Node *own_description = carried(migration, &shape_runbook, migration->root, "description", &why);
     Str description = arena_format(migration->arena, "%.*s, migrated from the old format", STR_ARG(title));
-    yaml_write_comment(migration->out, 0, arena_format(migration->arena, "Migrated by maestro from %.*s.", STR_ARG(file_base(file))));
+    yaml_write_comment(migration->out, 0,
+                       arena_format(migration->arena, "Migrated by maestro from %.*s.", STR_ARG(file_base(file))));
     decide_rest(migration, 0, &shape_runbook, migration->root, root_used, root_kept);
-    const char *derived = own_name ? "The description is" : own_description ? "The name is" : "Name and description are";
+    const char *derived = own_name        ? "The description is"
+                        : own_description ? "The name is"
+                                          : "Name and description are";
     if (!own_name || !own_description)
-        yaml_write_comment(migration->out, 0, arena_format(migration->arena, "%s derived from the file's name: the old one has none.", derived));
+        yaml_write_comment(
+            migration->out, 0,
+            arena_format(migration->arena, "%s derived from the file's name: the old one has none.", derived));
     if (own_name) yaml_write_pair(migration->out, 0, STR("name"), own_name);
     else yaml_write_text_pair(migration->out, 0, "name", title);
     if (own_description) yaml_write_pair(migration->out, 0, STR("description"), own_description);
     else yaml_write_text_pair(migration->out, 0, "description", description);
     write_carried(migration, 0, &shape_runbook, migration->root, root_kept_last);
     if (!own_name) note(migration, "the name '%.*s' is derived from the file's name", STR_ARG(title));
-    if (!own_description) note(migration, "the description '%.*s' is derived from the file's name", STR_ARG(description));
+    if (!own_description)
+        note(migration, "the description '%.*s' is derived from the file's name", STR_ARG(description));
 }
 
 /* --- comments of the source -------------------------------------------------------------------------------------- */
@@ -562,7 +598,8 @@ static bool has_comments(Str text)
 static void note_losses(Migration *migration)
 {
     bool has_save_output = false;
-    for (uint32_t i = 0; i < migration->step_count; i++) has_save_output |= node_get(migration->steps[i].node, "save_output") != NULL;
+    for (uint32_t i = 0; i < migration->step_count; i++)
+        has_save_output |= node_get(migration->steps[i].node, "save_output") != NULL;
     if (has_save_output) note(migration, "'save_output' is left out: every artifact is available to others");
     if (text_format_of(migration->diagnostics->file) == TEXT_YAML && has_comments(migration->diagnostics->text))
         note(migration, "the comments of the old file are not kept");
@@ -579,12 +616,15 @@ bool runbook_is_old(const Node *root)
 static void refuse(Diagnostics *diagnostics, const Node *root)
 {
     bool is_new = root->kind == NODE_MAP && node_get(root, "artifacts");
-    bool is_workflow = root->kind == NODE_MAP && (node_get(root, "jobs") || node_get(root, "steps") || node_get(root, "workflow"));
+    bool is_workflow =
+        root->kind == NODE_MAP && (node_get(root, "jobs") || node_get(root, "steps") || node_get(root, "workflow"));
     const char *what = is_new      ? "this runbook has the new format already: there is nothing to migrate"
                      : is_workflow ? "this is a workflow, not a runbook of the old format"
                                    : "this is no runbook of the old format";
     Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, root, "%s", what);
-    if (!is_new) diagnostic_help(diagnostics, diagnostic, "the old format has the keys 'connectors', 'analysers' and 'execution'");
+    if (!is_new)
+        diagnostic_help(diagnostics, diagnostic,
+                        "the old format has the keys 'connectors', 'analysers' and 'execution'");
 }
 
 void migrate(Arena *arena, const Node *root, Diagnostics *diagnostics, Buf *out_yaml, MigrateNotes *out_notes)
@@ -594,7 +634,9 @@ void migrate(Arena *arena, const Node *root, Diagnostics *diagnostics, Buf *out_
         refuse(diagnostics, root);
         return;
     }
-    Migration migration = { .arena = arena, .diagnostics = diagnostics, .root = root, .out = out_yaml, .notes = out_notes };
+    Migration migration = {
+        .arena = arena, .diagnostics = diagnostics, .root = root, .out = out_yaml, .notes = out_notes
+    };
     const Node *execution = read_list(&migration, "execution");
     read_parts(&migration, &migration.connectors, "connectors", "connector");
     read_parts(&migration, &migration.analysers, "analysers", "analyser");

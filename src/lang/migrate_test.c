@@ -124,18 +124,21 @@ TEST(the_result_produces_what_the_example_in_the_new_format_produces, "proves: K
 {
     const char *shared = test_shared_dir("examples");
     if (!shared) NOT_RUN("the examples are not on this machine");
-    static const char *const keys[] = { "kind", "run", "source", "transform", "input_schema", "output_schema", "merge", "output", "optional", "strategy" };
+    static const char *const keys[] = { "kind",          "run",   "source", "transform", "input_schema",
+                                        "output_schema", "merge", "output", "optional",  "strategy" };
     char path[4096];
     Result result;
     Compiled example;
     snprintf(path, sizeof path, "%s/legacy-log-analysis.yaml", shared);
     migrate_text(&result, test_read_file(path).ptr, path);
     snprintf(path, sizeof path, "%s/log-analysis.yaml", shared);
-    compile(&result.arena, test_read_file(path), &(CompileOptions){ str_of(path), TEXT_YAML, &result.catalog }, &example);
+    compile(&result.arena, test_read_file(path), &(CompileOptions){ str_of(path), TEXT_YAML, &result.catalog },
+            &example);
     REQUIRE(result.compiled.is_valid && example.is_valid);
     const Plan *a = &result.compiled.plan, *b = &example.plan;
     REQUIRE(a->step_count == 2 && b->step_count == 2 && a->edge_count == b->edge_count);
-    EXPECT(a->edges[0].from == b->edges[0].from && a->edges[0].to == b->edges[0].to && a->edges[0].kind == b->edges[0].kind);
+    EXPECT(a->edges[0].from == b->edges[0].from && a->edges[0].to == b->edges[0].to
+           && a->edges[0].kind == b->edges[0].kind);
     for (uint32_t i = 0; i < 2; i++) {
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
             ROW(keys[k]);
@@ -208,37 +211,73 @@ TEST(a_pipeline_of_steps_becomes_a_graph_of_artifacts, "proves: K-073")
 /* Each row changes the old example; the result must say so at the place, in the diagnostics and in a comment. */
 TEST(what_a_person_must_decide_is_a_comment_and_a_diagnostic, "proves: K-073")
 {
-    static const struct { const char *name, *from, *to; Severity severity; uint32_t line; const char *message, *yaml; bool is_valid; } rows[] = {
-        { "an unused connector", "analysers:\n", "  - { name: spare, type: filesystem, properties: { path: x } }\nanalysers:\n", SEVERITY_WARNING, 7, "no step uses the connector 'spare'",
-          "\n# DECIDE: no step uses the connector 'spare' (line 7 of the old file).\n#   spare:\n#     name: spare\n#     type: filesystem\n#     properties:\n#       path: x\n", true },
-        { "an unused analyser", "execution:\n", "  - { name: spare, type: x }\nexecution:\n", SEVERITY_WARNING, 14, "no step uses the analyser 'spare'", "#   spare:\n#     name: spare\n", true },
-        { "an unknown key of a step", "    analyser: \"pda\"\n", "    analyser: \"pda\"\n    retries: { times: 3 }\n", SEVERITY_WARNING, 19, "'retries' has no place in the new format",
-          "  # DECIDE: 'retries' has no place in the new format (line 19 of the old file).\n  #   retries:\n  #     times: 3\n  analyse_logs:\n", true },
-        { "of a connector", "    type: \"filesystem_connector\"\n", "    type: \"filesystem_connector\"\n    speed: 9\n", SEVERITY_WARNING, 4, "'speed' has no place", "  #   speed: 9\n  log_files:\n", true },
-        { "of an analyser", "    type: \"personal_data_analyser\"\n", "    type: \"personal_data_analyser\"\n    speed: 9\n", SEVERITY_WARNING, 10, "'speed' has no place", "  #   speed: 9\n  analyse_logs:\n", true },
-        { "of the runbook", "connectors:\n", "version: 3\nconnectors:\n", SEVERITY_WARNING, 1, "'version' has no place", "# DECIDE: 'version' has no place in the new format (line 1 of the old file).\n#   version: 3\n", true },
-        { "a value that is not permitted", "\"Analyse Logs\"", "[a]", SEVERITY_WARNING, 16, "'name' cannot be carried over: expected a text", "  #   name:\n  #     - a\n  analyse_logs:\n    inputs", true },
-        { "a key twice", "    analyser: \"pda\"\n", "    analyser: \"pda\"\n    name: Other\n", SEVERITY_WARNING, 19, "'name' is there twice", "  #   name: Other\n  analyse_logs:\n    name: Analyse Logs\n", true },
-        { "a step with a connector's name", "id: \"analyse_logs\"", "id: log_files", SEVERITY_WARNING, 2, "the connector 'log_files' is the artifact 'log_files_source' here: a step has that id",
+    static const struct {
+        const char *name, *from, *to;
+        Severity severity;
+        uint32_t line;
+        const char *message, *yaml;
+        bool is_valid;
+    } rows[] = {
+        { "an unused connector", "analysers:\n",
+          "  - { name: spare, type: filesystem, properties: { path: x } }\nanalysers:\n", SEVERITY_WARNING, 7,
+          "no step uses the connector 'spare'",
+          "\n# DECIDE: no step uses the connector 'spare' (line 7 of the old file).\n#   spare:\n#     name: spare\n#     type: filesystem\n#     properties:\n#       path: x\n",
+          true },
+        { "an unused analyser", "execution:\n", "  - { name: spare, type: x }\nexecution:\n", SEVERITY_WARNING, 14,
+          "no step uses the analyser 'spare'", "#   spare:\n#     name: spare\n", true },
+        { "an unknown key of a step", "    analyser: \"pda\"\n", "    analyser: \"pda\"\n    retries: { times: 3 }\n",
+          SEVERITY_WARNING, 19, "'retries' has no place in the new format",
+          "  # DECIDE: 'retries' has no place in the new format (line 19 of the old file).\n  #   retries:\n  #     times: 3\n  analyse_logs:\n",
+          true },
+        { "of a connector", "    type: \"filesystem_connector\"\n",
+          "    type: \"filesystem_connector\"\n    speed: 9\n", SEVERITY_WARNING, 4, "'speed' has no place",
+          "  #   speed: 9\n  log_files:\n", true },
+        { "of an analyser", "    type: \"personal_data_analyser\"\n",
+          "    type: \"personal_data_analyser\"\n    speed: 9\n", SEVERITY_WARNING, 10, "'speed' has no place",
+          "  #   speed: 9\n  analyse_logs:\n", true },
+        { "of the runbook", "connectors:\n", "version: 3\nconnectors:\n", SEVERITY_WARNING, 1, "'version' has no place",
+          "# DECIDE: 'version' has no place in the new format (line 1 of the old file).\n#   version: 3\n", true },
+        { "a value that is not permitted", "\"Analyse Logs\"", "[a]", SEVERITY_WARNING, 16,
+          "'name' cannot be carried over: expected a text", "  #   name:\n  #     - a\n  analyse_logs:\n    inputs",
+          true },
+        { "a key twice", "    analyser: \"pda\"\n", "    analyser: \"pda\"\n    name: Other\n", SEVERITY_WARNING, 19,
+          "'name' is there twice", "  #   name: Other\n  analyse_logs:\n    name: Analyse Logs\n", true },
+        { "a step with a connector's name", "id: \"analyse_logs\"", "id: log_files", SEVERITY_WARNING, 2,
+          "the connector 'log_files' is the artifact 'log_files_source' here: a step has that id",
           "  log_files_source:\n    source:\n", true },
-        { "a name that is no id", "id: \"analyse_logs\"", "id: Analyse the logs!", SEVERITY_WARNING, 15, "the step 'Analyse the logs!' is the artifact 'Analyse_the_logs' here", "  Analyse_the_logs:\n", true },
-        { "a step without an id", "  - id: \"analyse_logs\"\n    name:", "  - name:", SEVERITY_WARNING, 15, "the step has no id; here it is 'Analyse_Logs'", "  Analyse_Logs:\n    name: Analyse Logs\n", true },
-        { "two connectors of one name", "analysers:\n", "  - { name: log_files, type: other }\nanalysers:\n", SEVERITY_WARNING, 7, "there is a second connector 'log_files'", "#     type: other\n", true },
-        { "two steps of one id", "execution:\n", "execution:\n  - { id: analyse_logs, connector: log_files }\n", SEVERITY_WARNING, 16, "there is a step 'analyse_logs' already, in line 15; this one is 'analyse_logs_2' here",
+        { "a name that is no id", "id: \"analyse_logs\"", "id: Analyse the logs!", SEVERITY_WARNING, 15,
+          "the step 'Analyse the logs!' is the artifact 'Analyse_the_logs' here", "  Analyse_the_logs:\n", true },
+        { "a step without an id", "  - id: \"analyse_logs\"\n    name:", "  - name:", SEVERITY_WARNING, 15,
+          "the step has no id; here it is 'Analyse_Logs'", "  Analyse_Logs:\n    name: Analyse Logs\n", true },
+        { "two connectors of one name", "analysers:\n", "  - { name: log_files, type: other }\nanalysers:\n",
+          SEVERITY_WARNING, 7, "there is a second connector 'log_files'", "#     type: other\n", true },
+        { "two steps of one id", "execution:\n", "execution:\n  - { id: analyse_logs, connector: log_files }\n",
+          SEVERITY_WARNING, 16, "there is a step 'analyse_logs' already, in line 15; this one is 'analyse_logs_2' here",
           "  analyse_logs_2:\n    name: Analyse Logs\n", true },
-        { "a connector beside another step", "execution:\n", "execution:\n  - { id: a, connector: log_files, input_from: analyse_logs }\n", SEVERITY_WARNING, 15,
-          "the connector 'log_files' is left out: 'input_from' beside it is used", "  a:\n    inputs: analyse_logs\n", true },
+        { "a connector beside another step", "execution:\n",
+          "execution:\n  - { id: a, connector: log_files, input_from: analyse_logs }\n", SEVERITY_WARNING, 15,
+          "the connector 'log_files' is left out: 'input_from' beside it is used", "  a:\n    inputs: analyse_logs\n",
+          true },
 
-        { "a connector that does not exist", "connector: \"log_files\"", "connector: log_file", SEVERITY_ERROR, 17, "there is no connector 'log_file'",
+        { "a connector that does not exist", "connector: \"log_files\"", "connector: log_file", SEVERITY_ERROR, 17,
+          "there is no connector 'log_file'",
           "  # DECIDE: there is no connector 'log_file' (line 17 of the old file).\n", false },
-        { "an analyser that does not exist", "analyser: \"pda\"", "analyser: pdb", SEVERITY_ERROR, 18, "there is no analyser 'pdb'", "    transform: {}\n", false },
-        { "a step that does not exist", "connector: \"log_files\"", "input_from: nowhere", SEVERITY_ERROR, 17, "there is no step 'nowhere'", "    inputs: []\n", false },
-        { "a step that reads itself", "connector: \"log_files\"", "input_from: analyse_logs", SEVERITY_ERROR, 17, "the step 'analyse_logs' reads what is made of itself", "DECIDE: the step 'analyse_logs' reads", false },
-        { "no input at all", "    connector: \"log_files\"\n", "", SEVERITY_ERROR, 15, "neither 'connector' nor 'input_from'", "    inputs: []\n", false },
-        { "a reference that is none", "connector: \"log_files\"", "connector: [log_files]", SEVERITY_ERROR, 17, "expected the name of a connector, found a list", "DECIDE: expected the name", false },
-        { "a type that is no name", "type: \"filesystem_connector\"", "type: file system", SEVERITY_ERROR, 3, "the type of the connector 'log_files' is no name", "      type: file system\n", false },
-        { "properties that are not permitted", "\"./logs\"", "\"${\"", SEVERITY_ERROR, 5, "the properties of the connector 'log_files' are not permitted here", "        path: \"${\"\n", false },
-        { "no type", "    type: \"filesystem_connector\"\n", "", SEVERITY_ERROR, 2, "the connector 'log_files' has no type", "    source:\n      properties:\n", false },
+        { "an analyser that does not exist", "analyser: \"pda\"", "analyser: pdb", SEVERITY_ERROR, 18,
+          "there is no analyser 'pdb'", "    transform: {}\n", false },
+        { "a step that does not exist", "connector: \"log_files\"", "input_from: nowhere", SEVERITY_ERROR, 17,
+          "there is no step 'nowhere'", "    inputs: []\n", false },
+        { "a step that reads itself", "connector: \"log_files\"", "input_from: analyse_logs", SEVERITY_ERROR, 17,
+          "the step 'analyse_logs' reads what is made of itself", "DECIDE: the step 'analyse_logs' reads", false },
+        { "no input at all", "    connector: \"log_files\"\n", "", SEVERITY_ERROR, 15,
+          "neither 'connector' nor 'input_from'", "    inputs: []\n", false },
+        { "a reference that is none", "connector: \"log_files\"", "connector: [log_files]", SEVERITY_ERROR, 17,
+          "expected the name of a connector, found a list", "DECIDE: expected the name", false },
+        { "a type that is no name", "type: \"filesystem_connector\"", "type: file system", SEVERITY_ERROR, 3,
+          "the type of the connector 'log_files' is no name", "      type: file system\n", false },
+        { "properties that are not permitted", "\"./logs\"", "\"${\"", SEVERITY_ERROR, 5,
+          "the properties of the connector 'log_files' are not permitted here", "        path: \"${\"\n", false },
+        { "no type", "    type: \"filesystem_connector\"\n", "", SEVERITY_ERROR, 2,
+          "the connector 'log_files' has no type", "    source:\n      properties:\n", false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[4096];
@@ -251,10 +290,12 @@ TEST(what_a_person_must_decide_is_a_comment_and_a_diagnostic, "proves: K-073")
         bool is_said = false;
         for (size_t k = 0; k < result.diagnostics.count; k++) {
             const Diagnostic *diagnostic = &result.diagnostics.items[k];
-            is_said |= diagnostic->severity == rows[i].severity && diagnostic->line == rows[i].line && contains(diagnostic->message, rows[i].message);
+            is_said |= diagnostic->severity == rows[i].severity && diagnostic->line == rows[i].line
+                    && contains(diagnostic->message, rows[i].message);
         }
         if (!EXPECT(is_said) && result.diagnostics.count)
-            test_expect(false, __FILE__, __LINE__, "it said in line %u: %.*s", result.diagnostics.items[0].line, STR_ARG(result.diagnostics.items[0].message));
+            test_expect(false, __FILE__, __LINE__, "it said in line %u: %.*s", result.diagnostics.items[0].line,
+                        STR_ARG(result.diagnostics.items[0].message));
         if (!EXPECT(contains(buf_peek(&result.yaml), rows[i].yaml)))
             test_expect(false, __FILE__, __LINE__, "got:\n%.*s", STR_ARG(buf_peek(&result.yaml)));
         EXPECT(contains(buf_peek(&result.yaml), "DECIDE: "));
@@ -268,27 +309,38 @@ TEST(what_a_person_must_decide_is_a_comment_and_a_diagnostic, "proves: K-073")
 TEST(a_suggestion_is_made_for_a_name_that_is_nearly_right, "")
 {
     Result result;
-    migrate_text(&result, "connectors: [{ name: files, type: filesystem }]\nexecution: [{ id: a, connector: fils }]\n", "x.yaml");
+    migrate_text(&result, "connectors: [{ name: files, type: filesystem }]\nexecution: [{ id: a, connector: fils }]\n",
+                 "x.yaml");
     REQUIRE(result.diagnostics.count >= 1);
-    EXPECT_STR(result.diagnostics.items[0].help.len ? result.diagnostics.items[0].help : result.diagnostics.items[1].help, STR("did you mean 'files'?"));
+    EXPECT_STR(result.diagnostics.items[0].help.len ? result.diagnostics.items[0].help
+                                                    : result.diagnostics.items[1].help,
+               STR("did you mean 'files'?"));
     result_end(&result);
 }
 
 TEST(what_is_no_old_runbook_is_refused, "proves: K-069")
 {
-    static const struct { const char *name, *text, *message; } rows[] = {
-        { "a new one", "name: n\ndescription: d\nartifacts: { a: { source: { type: filesystem } } }\n", "has the new format already" },
+    static const struct {
+        const char *name, *text, *message;
+    } rows[] = {
+        { "a new one", "name: n\ndescription: d\nartifacts: { a: { source: { type: filesystem } } }\n",
+          "has the new format already" },
         { "a workflow", "workflow: w\njobs: { a: { tasks: [{ run: noop }] } }\n", "this is a workflow" },
         { "something else", "a: 1\n", "no runbook of the old format" },
         { "a list", "- 1\n", "no runbook of the old format" },
         { "no steps", "connectors: []\nexecution: []\n", "there are no steps" },
         { "no execution", "connectors: []\nexecution:\n", "there are no steps" },
-        { "one step of two", "connectors: [{ name: a, type: x }]\nexecution: [{ id: a, connector: a }, 5]\n", "expected the mapping of a step, found a number" },
-        { "steps that are none", "connectors: []\nexecution: { a: b }\n", "expected a list of mappings under 'execution', found a mapping" },
+        { "one step of two", "connectors: [{ name: a, type: x }]\nexecution: [{ id: a, connector: a }, 5]\n",
+          "expected the mapping of a step, found a number" },
+        { "steps that are none", "connectors: []\nexecution: { a: b }\n",
+          "expected a list of mappings under 'execution', found a mapping" },
         { "a step that is none", "connectors: []\nexecution: [5]\n", "expected the mapping of a step, found a number" },
-        { "connectors that are none", "connectors: 7\nexecution: [x]\n", "expected a list of mappings under 'connectors'" },
-        { "a connector without a name", "connectors: [{ type: x }]\nexecution: [x]\n", "expected the mapping of a connector with a 'name', found none" },
-        { "an analyser that is none", "analysers: [x]\nexecution: [x]\n", "expected the mapping of an analyser with a 'name', found a text" },
+        { "connectors that are none", "connectors: 7\nexecution: [x]\n",
+          "expected a list of mappings under 'connectors'" },
+        { "a connector without a name", "connectors: [{ type: x }]\nexecution: [x]\n",
+          "expected the mapping of a connector with a 'name', found none" },
+        { "an analyser that is none", "analysers: [x]\nexecution: [x]\n",
+          "expected the mapping of an analyser with a 'name', found a text" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Result result;
@@ -296,7 +348,8 @@ TEST(what_is_no_old_runbook_is_refused, "proves: K-069")
         migrate_text(&result, rows[i].text, "x.yaml");
         EXPECT_INT(result.yaml.len, 0);
         bool is_said = false;
-        for (size_t k = 0; k < result.diagnostics.count; k++) is_said |= contains(result.diagnostics.items[k].message, rows[i].message);
+        for (size_t k = 0; k < result.diagnostics.count; k++)
+            is_said |= contains(result.diagnostics.items[k].message, rows[i].message);
         EXPECT(is_said);
         EXPECT(result.diagnostics.error_count > 0);
         EXPECT(result.diagnostics.count && result.diagnostics.items[0].line > 0);
@@ -307,15 +360,27 @@ TEST(what_is_no_old_runbook_is_refused, "proves: K-069")
 
 TEST(names_are_made_of_files_names, "")
 {
-    static const struct { const char *file, *want; } rows[] = {
-        { "a.yaml", "\nname: A\n" }, { "flows/log_analysis-2.old.yaml", "\nname: Log Analysis 2 Old\n" }, { "-", "\nname: Runbook\n" }, { ".yaml", "\nname: Yaml\n" },
-        { "x/", "\nname: Runbook\n" }, { "\xc3\xbc" "ber.yml", "\nname: \xc3\xbc" "ber\n" }, { "a\xff.yaml", "\nname: A\n" }, { "yes.yaml", "\nname: \"Yes\"\n" },
+    static const struct {
+        const char *file, *want;
+    } rows[] = {
+        { "a.yaml", "\nname: A\n" },
+        { "flows/log_analysis-2.old.yaml", "\nname: Log Analysis 2 Old\n" },
+        { "-", "\nname: Runbook\n" },
+        { ".yaml", "\nname: Yaml\n" },
+        { "x/", "\nname: Runbook\n" },
+        { "\xc3\xbc"
+          "ber.yml",
+          "\nname: \xc3\xbc"
+          "ber\n" },
+        { "a\xff.yaml", "\nname: A\n" },
+        { "yes.yaml", "\nname: \"Yes\"\n" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Result result;
         ROW(rows[i].file);
         migrate_text(&result, legacy, rows[i].file);
-        if (!EXPECT(contains(buf_peek(&result.yaml), rows[i].want))) test_expect(false, __FILE__, __LINE__, "%.*s", STR_ARG(str_slice(buf_peek(&result.yaml), 0, 300)));
+        if (!EXPECT(contains(buf_peek(&result.yaml), rows[i].want)))
+            test_expect(false, __FILE__, __LINE__, "%.*s", STR_ARG(str_slice(buf_peek(&result.yaml), 0, 300)));
         EXPECT(result.compiled.is_valid);
         result_end(&result);
     }
@@ -324,12 +389,17 @@ TEST(names_are_made_of_files_names, "")
 
 TEST(comments_are_told_from_signs_in_texts, "")
 {
-    static const struct { const char *text; bool has_comment; } rows[] = {
-        { "connectors: [{ name: \"a #b\", type: 'x #y', properties: { p: a#b } }]\nexecution: [{ id: a, connector: \"a #b\" }]\n", false },
+    static const struct {
+        const char *text; bool has_comment;
+    } rows[] = {
+        { "connectors: [{ name: \"a #b\", type: 'x #y', properties: { p: a#b } }]\nexecution: [{ id: a, connector: \"a #b\" }]\n",
+          false },
         { "connectors: [{ name: a, type: x }]\nexecution: [{ id: a, connector: a }] # here\n", true },
         { "connectors: [{ name: a, type: x }]\n#\nexecution: [{ id: a, connector: a }]\n", true },
-        { "connectors:\n  - name: a\n    type: x\n    properties:\n      text: |\n        # no comment\nexecution: [{ id: a, connector: a }]\n", false },
-        { "connectors: [{ name: \"\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc # \", type: x }]\nexecution: [{ id: a, connector: a }]\n", false },
+        { "connectors:\n  - name: a\n    type: x\n    properties:\n      text: |\n        # no comment\nexecution: [{ id: a, connector: a }]\n",
+          false },
+        { "connectors: [{ name: \"\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc # \", type: x }]\nexecution: [{ id: a, connector: a }]\n",
+          false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Result result;
@@ -343,7 +413,8 @@ TEST(comments_are_told_from_signs_in_texts, "")
 
 TEST(an_old_runbook_in_json_is_migrated_too_and_twice_is_the_same, "")
 {
-    static const char text[] = "{\"connectors\":[{\"name\":\"f\",\"type\":\"filesystem\",\"properties\":{\"path\":\"#\"}}],\"execution\":[{\"id\":1,\"connector\":\"f\"},{\"id\":\"b\",\"input_from\":1}]}";
+    static const char text[] =
+        "{\"connectors\":[{\"name\":\"f\",\"type\":\"filesystem\",\"properties\":{\"path\":\"#\"}}],\"execution\":[{\"id\":1,\"connector\":\"f\"},{\"id\":\"b\",\"input_from\":1}]}";
     Result one, two;
     migrate_text(&one, text, "x.json");
     migrate_text(&two, text, "x.json");

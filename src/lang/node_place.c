@@ -61,7 +61,8 @@ static size_t escape_size(const Cursor *cursor)
     case 'x': return 4;
     case 'U': return 10;
     case 'u': {
-        bool is_pair = (peek(cursor, 2) == 'd' || peek(cursor, 2) == 'D') && peek(cursor, 6) == '\\' && peek(cursor, 7) == 'u';
+        bool is_pair =
+            (peek(cursor, 2) == 'd' || peek(cursor, 2) == 'D') && peek(cursor, 6) == '\\' && peek(cursor, 7) == 'u';
         return is_pair ? 12 : 6;
     }
     default: return 2;

@@ -75,7 +75,8 @@ static void tally_fail(Tally *tally, const Node *at, Str name, Str why)
     if (tally->failed_count == 1) tally->first = at;
     else buf_text(&tally->names, ", ");
     Str shown = str_slice(name, 0, TALLY_NAME_SIZE_MAX);
-    buf_format(&tally->names, "%.*s (line %" PRIu32 "%s%.*s)", STR_ARG(shown), at->line, why.len ? ": " : "", STR_ARG(why));
+    buf_format(&tally->names, "%.*s (line %" PRIu32 "%s%.*s)", STR_ARG(shown), at->line, why.len ? ": " : "",
+               STR_ARG(why));
 }
 
 /* "a (line 3), b (line 9), c (line 11) and 4 more" */
@@ -91,8 +92,8 @@ static Str tally_names(Tally *tally)
 static void tally_say(const Production *production, Tally *tally, const char *what, const char *lack)
 {
     Str names = tally_names(tally);
-    say(production, ANSWER_FAIL, tally->first, "%" PRIu32 " of %" PRIu32 " %s%s %s: %.*s", tally->failed_count, tally->count, what,
-        plural(tally->count), lack, STR_ARG(names));
+    say(production, ANSWER_FAIL, tally->first, "%" PRIu32 " of %" PRIu32 " %s%s %s: %.*s", tally->failed_count,
+        tally->count, what, plural(tally->count), lack, STR_ARG(names));
 }
 
 /* --- what is looked at ------------------------------------------------------------------------------------------- */
@@ -139,8 +140,8 @@ static void fail_by(const Production *production, uint32_t count, const Diagnost
 {
     Node at = { .line = first->line, .column = first->column };
     Str place = place_text(production, first);
-    say(production, ANSWER_FAIL, &at, "%" PRIu32 " mistake%s%s%.*s: %.*s", count, plural(count), count == 1 ? "" : ", the first", STR_ARG(place),
-        STR_ARG(first->message));
+    say(production, ANSWER_FAIL, &at, "%" PRIu32 " mistake%s%s%.*s: %.*s", count, plural(count),
+        count == 1 ? "" : ", the first", STR_ARG(place), STR_ARG(first->message));
 }
 
 /* What the tables of the language alone find wrong, in the order of the places. */
@@ -196,8 +197,8 @@ static void decide_lint(const Production *production)
     else if (count)
         fail_by(production, count, first);
     else if (all->warning_count)
-        say(production, ANSWER_PASS, NULL, "no errors; %" PRIu32 " warning%s, the first%.*s: %.*s", all->warning_count, plural(all->warning_count),
-            STR_ARG(place), STR_ARG(all->items[0].message));
+        say(production, ANSWER_PASS, NULL, "no errors; %" PRIu32 " warning%s, the first%.*s: %.*s", all->warning_count,
+            plural(all->warning_count), STR_ARG(place), STR_ARG(all->items[0].message));
     else
         say(production, ANSWER_PASS, NULL, "no errors and no warnings");
 }
@@ -207,8 +208,9 @@ static void decide_version(const Production *production)
     char storage[DIGEST_TEXT_SIZE + 1];
     Buf digest = buf_on(storage, sizeof storage);
     digest_print(&digest, &production->plan->digest);
-    say(production, ANSWER_UNDECIDED, NULL, "needs a store: the revision in use, its version and hash, to compare with this plan, %.*s",
-                        STR_ARG(buf_peek(&digest)));
+    say(production, ANSWER_UNDECIDED, NULL,
+        "needs a store: the revision in use, its version and hash, to compare with this plan, %.*s",
+        STR_ARG(buf_peek(&digest)));
 }
 
 static void decide_idempotency(const Production *production)
@@ -230,8 +232,9 @@ static void decide_idempotency(const Production *production)
     if (tally.failed_count)
         tally_say(production, &tally, "task", "without a declared strategy and key");
     else
-        say(production, ANSWER_PASS, NULL, "%" PRIu32 " task%s: %" PRIu32 " replay-safe, %" PRIu32 " with %s", tally.count, plural(tally.count), safe,
-            tally.count - safe, has_workflow_key ? "the workflow's key or their own" : "a key of their own");
+        say(production, ANSWER_PASS, NULL, "%" PRIu32 " task%s: %" PRIu32 " replay-safe, %" PRIu32 " with %s",
+            tally.count, plural(tally.count), safe, tally.count - safe,
+            has_workflow_key ? "the workflow's key or their own" : "a key of their own");
 }
 
 /* --- line 2: policies -------------------------------------------------------------------------------------------- */
@@ -271,10 +274,11 @@ static void decide_phase(const Production *production, const char *phase)
     if (!found)
         say(production, ANSWER_FAIL, production->root, "no policy that is asked %s is attached", phase);
     else if (tally.failed_count)
-        tally_say(production, &tally, work, arena_format(production->arena, "under no policy that is asked %s", phase).ptr);
+        tally_say(production, &tally, work,
+                  arena_format(production->arena, "under no policy that is asked %s", phase).ptr);
     else
-        say(production, ANSWER_PASS, NULL, "%.*s is asked %s (%.*s); every %s is under one", STR_ARG(found->name), phase,
-            STR_ARG(found->origin), work);
+        say(production, ANSWER_PASS, NULL, "%.*s is asked %s (%.*s); every %s is under one", STR_ARG(found->name),
+            phase, STR_ARG(found->origin), work);
 }
 
 static void decide_pre_flight(const Production *production) { decide_phase(production, "pre-flight"); }
@@ -304,14 +308,17 @@ static void decide_reviewed(const Production *production)
     map_init(&seen, production->arena, 0);
     tally_init(&tally);
     review_policies(production, &seen, &tally, production->root);
-    for (uint32_t i = 0; i < production->plan->job_count; i++) review_policies(production, &seen, &tally, node_value(production->jobs, i));
-    for (uint32_t i = 0; i < production->plan->step_count; i++) review_policies(production, &seen, &tally, production->nodes[i]);
+    for (uint32_t i = 0; i < production->plan->job_count; i++)
+        review_policies(production, &seen, &tally, node_value(production->jobs, i));
+    for (uint32_t i = 0; i < production->plan->step_count; i++)
+        review_policies(production, &seen, &tally, production->nodes[i]);
     if (tally.failed_count)
         tally_say(production, &tally, "policy version", "attached without a named reviewer (reviewed_by)");
     else if (tally.count == 0)
         say(production, ANSWER_NOT_APPLICABLE, NULL, "no policy is attached");
     else
-        say(production, ANSWER_PASS, NULL, "%" PRIu32 " polic%s attached, each with a named reviewer", tally.count, tally.count == 1 ? "y" : "ies");
+        say(production, ANSWER_PASS, NULL, "%" PRIu32 " polic%s attached, each with a named reviewer", tally.count,
+            tally.count == 1 ? "y" : "ies");
 }
 
 /* A step is of high risk if it is marked so, or its job is. */
@@ -319,7 +326,8 @@ static bool is_high_risk(const Production *production, uint32_t index)
 {
     const PlanStep *step = &production->plan->steps[index];
     Str own = value_get_string(step->settings, "risk", STR(""));
-    Str of_job = step->job == PLAN_NONE ? STR("") : value_get_string(production->plan->jobs[step->job].settings, "risk", STR(""));
+    Str of_job = step->job == PLAN_NONE ? STR("")
+                                        : value_get_string(production->plan->jobs[step->job].settings, "risk", STR(""));
     return is_work(production, index) && str_is(own.len ? own : of_job, STR("high"));
 }
 
@@ -338,7 +346,8 @@ static void decide_approvals(const Production *production)
     else if (tally.count == 0)
         say(production, ANSWER_NOT_APPLICABLE, NULL, "no task or job is marked 'risk: high'");
     else
-        say(production, ANSWER_PASS, NULL, "%" PRIu32 " task%s of high risk, each behind an approval gate", tally.count, plural(tally.count));
+        say(production, ANSWER_PASS, NULL, "%" PRIu32 " task%s of high risk, each behind an approval gate", tally.count,
+            plural(tally.count));
 }
 
 /* --- line 3: placement and quotas -------------------------------------------------------------------------------- */
@@ -368,7 +377,8 @@ static void decide_placement(const Production *production)
     for (uint32_t i = 0; i < plan->job_count; i++) {
         const Node *job = node_value(production->jobs, i);
         if (!node_get(job, "tasks")) continue;          /* a branch point is carried out by the engine itself */
-        bool is_placed = has_constraint(node_get(job, "placement")) || has_constraint(node_get(job, "data_sovereignty"));
+        bool is_placed =
+            has_constraint(node_get(job, "placement")) || has_constraint(node_get(job, "data_sovereignty"));
         if (is_placed) tally_fine(&tally);
         else tally_fail(&tally, node_key(production->jobs, i), plan->jobs[i].id, STR(""));
     }
@@ -380,7 +390,8 @@ static void decide_blast_radius(const Production *production)
 {
     const Node *blast = get_map(production->root, "blast_radius"), *budget = blast ? node_get(blast, "budget") : NULL;
     if (budget)
-        say(production, ANSWER_PASS, NULL, "a budget of %.*s in line %" PRIu32, STR_ARG(node_text(budget)), budget->line);
+        say(production, ANSWER_PASS, NULL, "a budget of %.*s in line %" PRIu32, STR_ARG(node_text(budget)),
+            budget->line);
     else
         say(production, ANSWER_FAIL, production->root, "no budget: blast_radius: { budget: ... }");
 }
@@ -389,7 +400,8 @@ static void decide_quotas(const Production *production)
 {
     const Value *config = value_get_text(production->plan->document, "config");
     say(production, ANSWER_UNDECIDED, NULL,
-        "needs a server: the quotas of the tenant '%.*s', to compare with %" PRId64 " steps at a time and the budgets here",
+        "needs a server: the quotas of the tenant '%.*s', to compare with %" PRId64
+        " steps at a time and the budgets here",
         STR_ARG(production->plan->tenant), config ? value_get_int(*config, "max_concurrency", 0) : 0);
 }
 
@@ -397,9 +409,11 @@ static void decide_quotas(const Production *production)
 
 static void decide_evidence(const Production *production)
 {
-    const Node *evidence = get_map(production->root, "evidence"), *retention = evidence ? node_get(evidence, "retention") : NULL;
+    const Node *evidence = get_map(production->root, "evidence"),
+               *retention = evidence ? node_get(evidence, "retention") : NULL;
     if (retention)
-        say(production, ANSWER_PASS, NULL, "evidence is to be kept for %.*s, by line %" PRIu32, STR_ARG(node_text(retention)), retention->line);
+        say(production, ANSWER_PASS, NULL, "evidence is to be kept for %.*s, by line %" PRIu32,
+            STR_ARG(node_text(retention)), retention->line);
     else
         say(production, ANSWER_FAIL, production->root, "no retention: evidence: { retention: ... }");
 }
@@ -427,11 +441,12 @@ static void decide_compensations(const Production *production)
     Tally untested;
     tally_init(&untested);
     for (uint32_t i = 0; i < production->plan->step_count; i++)
-        if (value_get_text(production->plan->steps[i].settings, "compensation")) tally_step(production, &untested, i, STR(""));
+        if (value_get_text(production->plan->steps[i].settings, "compensation"))
+            tally_step(production, &untested, i, STR(""));
     Str names = tally_names(&untested);
     if (untested.count)
-        say(production, ANSWER_UNDECIDED, NULL, "needs a store: a successful test, with this version, of each compensation: %.*s",
-            STR_ARG(names));
+        say(production, ANSWER_UNDECIDED, NULL,
+            "needs a store: a successful test, with this version, of each compensation: %.*s", STR_ARG(names));
     else
         say(production, ANSWER_NOT_APPLICABLE, NULL, "no task declares a compensation");
 }
@@ -446,7 +461,7 @@ static bool has_timeout(const Production *production, uint32_t index)
 static void decide_timeouts(const Production *production)
 {
     const Node *config = get_map(production->root, "config"), *deadline = config ? node_get(config, "timeout") : NULL;
-    bool is_runbook = production->plan->kind == PLAN_RUNBOOK;       /* its artifacts are bounded by its deadline alone */
+    bool is_runbook = production->plan->kind == PLAN_RUNBOOK; /* its artifacts are bounded by its deadline alone */
     Tally tally;
     tally_init(&tally);
     for (uint32_t i = 0; !is_runbook && i < production->plan->step_count; i++) {
@@ -455,14 +470,15 @@ static void decide_timeouts(const Production *production)
         else tally_step(production, &tally, i, STR(""));
     }
     if (tally.failed_count)
-        tally_say(production, &tally, "task", deadline ? "without a timeout" : "without a timeout, and no deadline (config: { timeout: ... })");
+        tally_say(production, &tally, "task",
+                  deadline ? "without a timeout" : "without a timeout, and no deadline (config: { timeout: ... })");
     else if (!deadline)
         say(production, ANSWER_FAIL, production->root, "no deadline: config: { timeout: ... }");
     else if (is_runbook)
         say(production, ANSWER_PASS, NULL, "the deadline in line %" PRIu32 " bounds every artifact", deadline->line);
     else
-        say(production, ANSWER_PASS, NULL, "%" PRIu32 " task%s with a timeout, the deadline in line %" PRIu32, tally.count, plural(tally.count),
-            deadline->line);
+        say(production, ANSWER_PASS, NULL, "%" PRIu32 " task%s with a timeout, the deadline in line %" PRIu32,
+            tally.count, plural(tally.count), deadline->line);
 }
 
 static void decide_cancellation(const Production *production)
@@ -470,9 +486,11 @@ static void decide_cancellation(const Production *production)
     const Node *resolution = get_map(production->root, "failure_resolution");
     const Node *on_cancel = resolution ? get_text(resolution, "on_cancel") : NULL;
     if (on_cancel)
-        say(production, ANSWER_PASS, NULL, "%.*s on cancel, by line %" PRIu32, STR_ARG(node_text(on_cancel)), on_cancel->line);
+        say(production, ANSWER_PASS, NULL, "%.*s on cancel, by line %" PRIu32, STR_ARG(node_text(on_cancel)),
+            on_cancel->line);
     else
-        say(production, ANSWER_FAIL, production->root, "not stated: failure_resolution: { on_cancel: compensate } or no_compensate");
+        say(production, ANSWER_FAIL, production->root,
+            "not stated: failure_resolution: { on_cancel: compensate } or no_compensate");
 }
 
 /* --- line 7: security -------------------------------------------------------------------------------------------- */
@@ -512,7 +530,8 @@ static void decide_secrets(const Production *production)
         say(production, ANSWER_FAIL, production->root, "the runner '%.*s' of %.*s holds %s", STR_ARG(runner->name),
             STR_ARG(runner->origin), what);
     else
-        say(production, ANSWER_PASS, NULL, "no literal secret; %" PRIu32 " text%s from the broker", scan.broker_count, plural(scan.broker_count));
+        say(production, ANSWER_PASS, NULL, "no literal secret; %" PRIu32 " text%s from the broker", scan.broker_count,
+            plural(scan.broker_count));
 }
 
 static void decide_privilege(const Production *production)
@@ -531,10 +550,13 @@ static void decide_privilege(const Production *production)
         else if (map_add(&owners, identity, i, &owner))
             tally_fine(&tally);
         else
-            tally_step(production, &tally, i, arena_format(production->arena, "that of line %" PRIu32, production->nodes[owner]->line));
+            tally_step(production, &tally, i,
+                       arena_format(production->arena, "that of line %" PRIu32, production->nodes[owner]->line));
     }
     if (tally.failed_count) tally_say(production, &tally, "task", "without an identity of their own");
-    else say(production, ANSWER_PASS, NULL, "%" PRIu32 " task%s, each with an identity of its own", tally.count, plural(tally.count));
+    else
+        say(production, ANSWER_PASS, NULL, "%" PRIu32 " task%s, each with an identity of its own", tally.count,
+            plural(tally.count));
 }
 
 static void decide_boundaries(const Production *production)
@@ -548,7 +570,8 @@ static void decide_boundaries(const Production *production)
 static void decide_leases(const Production *production)
 {
     const Node *lease = get_map(production->root, "lease");
-    const Node *duration = lease ? get_text(lease, "duration") : NULL, *heartbeat = lease ? get_text(lease, "heartbeat") : NULL;
+    const Node *duration = lease ? get_text(lease, "duration") : NULL,
+               *heartbeat = lease ? get_text(lease, "heartbeat") : NULL;
     int64_t duration_ms, heartbeat_ms;
     if (!duration || !heartbeat)
         say(production, ANSWER_FAIL, production->root, "not set: lease: { duration: ..., heartbeat: ... }");
@@ -570,7 +593,8 @@ static void decide_exercised(const Production *production)
         if (production->approvals.has_gate[i]) tally_step(production, &gates, i, STR(""));
     Str names = tally_names(&gates);
     if (gates.count)
-        say(production, ANSWER_UNDECIDED, NULL, "needs a store: runs in which each approval was given: %.*s", STR_ARG(names));
+        say(production, ANSWER_UNDECIDED, NULL, "needs a store: runs in which each approval was given: %.*s",
+            STR_ARG(names));
     else
         say(production, ANSWER_NOT_APPLICABLE, NULL, "no task or job waits for an approval");
 }
@@ -582,9 +606,11 @@ static void decide_both(const Production *production, const Node *map, const cha
 {
     const Node *first = get_text(map, one), *second = get_text(map, other);
     if (first && second)
-        say(production, ANSWER_PASS, NULL, "%s %.*s, %s %.*s", one, STR_ARG(node_text(first)), other, STR_ARG(node_text(second)));
+        say(production, ANSWER_PASS, NULL, "%s %.*s, %s %.*s", one, STR_ARG(node_text(first)), other,
+            STR_ARG(node_text(second)));
     else
-        say(production, ANSWER_FAIL, map, "missing: %s%s%s", first ? "" : one, first || second ? "" : " and ", second ? "" : other);
+        say(production, ANSWER_FAIL, map, "missing: %s%s%s", first ? "" : one, first || second ? "" : " and ",
+            second ? "" : other);
 }
 
 static void decide_runbooks(const Production *production)
@@ -605,7 +631,8 @@ static void decide_on_call(const Production *production)
     Tally tally;
     tally_init(&tally);
     for (uint32_t i = 0; triggers && i < triggers->count; i++) {
-        const Node *schedule = get_map(&triggers->items[i], "schedule"), *critical = schedule ? node_get(schedule, "critical") : NULL;
+        const Node *schedule = get_map(&triggers->items[i], "schedule"),
+                   *critical = schedule ? node_get(schedule, "critical") : NULL;
         if (!critical || !critical->truth) continue;
         const Node *cron = get_text(schedule, "cron");
         if (get_text(schedule, "on_call")) tally_fine(&tally);
@@ -613,7 +640,9 @@ static void decide_on_call(const Production *production)
     }
     if (tally.failed_count) tally_say(production, &tally, "critical schedule", "without 'on_call'");
     else if (tally.count == 0) say(production, ANSWER_NOT_APPLICABLE, NULL, "no schedule is marked 'critical: true'");
-    else say(production, ANSWER_PASS, NULL, "%" PRIu32 " critical schedule%s, each with people on call", tally.count, plural(tally.count));
+    else
+        say(production, ANSWER_PASS, NULL, "%" PRIu32 " critical schedule%s, each with people on call", tally.count,
+            plural(tally.count));
 }
 
 /* --- where the steps stand --------------------------------------------------------------------------------------- */
@@ -633,7 +662,8 @@ static void collect_tree(Production *production, const Node *steps, uint32_t *co
 static void collect_jobs(Production *production, uint32_t *count)
 {
     for (uint32_t i = 0; i < production->jobs->count; i++) {
-        const Node *job = node_value(production->jobs, i), *tasks = node_get(job, "tasks"), *branch = node_get(job, "branch");
+        const Node *job = node_value(production->jobs, i), *tasks = node_get(job, "tasks"),
+                   *branch = node_get(job, "branch");
         for (uint32_t j = 0; j < many_count(tasks); j++) production->nodes[(*count)++] = many_at(tasks, j);
         if (branch) production->nodes[(*count)++] = branch;
     }
@@ -648,7 +678,8 @@ static void collect_nodes(Production *production)
     if (plan->kind == PLAN_WORKFLOW) collect_jobs(production, &count);
     if (plan->kind == PLAN_STEP_TREE) collect_tree(production, node_get(production->root, "steps"), &count);
     const Node *artifacts = node_get(production->root, "artifacts");
-    for (uint32_t i = 0; plan->kind == PLAN_RUNBOOK && i < artifacts->count; i++) production->nodes[count++] = node_value(artifacts, i);
+    for (uint32_t i = 0; plan->kind == PLAN_RUNBOOK && i < artifacts->count; i++)
+        production->nodes[count++] = node_value(artifacts, i);
     CHECK(count == plan->step_count);
 }
 
@@ -658,11 +689,17 @@ typedef void (*Decide)(const Production *production);
 
 /* One row for each check. It has a function, or a sentence that says what must be known; and a reason why it does not
  * apply to runbooks, where that is so. */
-static const struct { const char *name, *requirement; uint8_t line; Decide decide; const char *needs, *not_of_runbooks; } rows[] = {
+static const struct {
+    const char *name, *requirement;
+    uint8_t line;
+    Decide decide;
+    const char *needs, *not_of_runbooks;
+} rows[] = {
     { "spec-schema", "F-171", 1, decide_schema, NULL, NULL },
     { "spec-lint", "F-172", 1, decide_lint, NULL, NULL },
     { "version-pinned", "F-173", 1, decide_version, NULL, NULL },
-    { "idempotency-keys", "F-174", 1, decide_idempotency, NULL, "a runbook has no tasks; the keys of its artifacts are derived" },
+    { "idempotency-keys", "F-174", 1, decide_idempotency, NULL,
+      "a runbook has no tasks; the keys of its artifacts are derived" },
     { "policy-admission", "F-175", 2, decide_pre_flight, NULL, NULL },
     { "policy-runtime", "F-176", 2, decide_mid_flight, NULL, NULL },
     { "policy-postflight", "F-177", 2, decide_post_flight, NULL, NULL },
@@ -671,23 +708,30 @@ static const struct { const char *name, *requirement; uint8_t line; Decide decid
     { "placement-constraints", "F-180", 3, decide_placement, NULL, "a runbook has no jobs" },
     { "blast-radius-budget", "F-181", 3, decide_blast_radius, NULL, "a runbook has no blast radius" },
     { "tenant-quotas", "F-182", 3, decide_quotas, NULL, NULL },
-    { "metrics", "F-183", 4, NULL, "needs a running server: whether it exports counts by state, latencies and retries", NULL },
+    { "metrics", "F-183", 4, NULL, "needs a running server: whether it exports counts by state, latencies and retries",
+      NULL },
     { "structured-logs", "F-184", 4, NULL, "needs a running server: the setting of its logs", NULL },
-    { "traces", "F-185", 4, NULL, "needs a running server: the setting of its traces, and an attempt to which they were propagated", NULL },
+    { "traces", "F-185", 4, NULL,
+      "needs a running server: the setting of its traces, and an attempt to which they were propagated", NULL },
     { "ledger-sink", "F-186", 5, NULL, "needs a store: whether a ledger sink is enabled", NULL },
-    { "ledger-immutable", "F-187", 5, NULL, "needs a store: whether it refuses changes to the ledger, and a verification of the chain", NULL },
+    { "ledger-immutable", "F-187", 5, NULL,
+      "needs a store: whether it refuses changes to the ledger, and a verification of the chain", NULL },
     { "evidence-retention", "F-188", 5, decide_evidence, NULL, "a runbook declares no evidence" },
     { "retry-classes", "F-189", 6, decide_retries, NULL, "a runbook has no tasks; artifacts declare no retries" },
     { "compensations-tested", "F-190", 6, decide_compensations, NULL, "a runbook has no compensations" },
     { "timeouts-deadlines", "F-191", 6, decide_timeouts, NULL, NULL },
     { "cancellation-semantics", "F-192", 6, decide_cancellation, NULL, "a runbook has no compensations" },
     { "secrets-broker", "F-193", 7, decide_secrets, NULL, NULL },
-    { "least-privilege", "F-194", 7, decide_privilege, NULL, "a runbook has no tasks; artifacts declare no identities" },
+    { "least-privilege", "F-194", 7, decide_privilege, NULL,
+      "a runbook has no tasks; artifacts declare no identities" },
     { "network-data-boundaries", "F-195", 7, decide_boundaries, NULL, NULL },
-    { "ledger-backup", "F-196", 8, NULL, "needs a store: the target of its backups, and whether it can be reached", NULL },
-    { "replay-tested", "F-197", 8, NULL, "needs a store: a replay of a run of this plan that matched its ledger", NULL },
+    { "ledger-backup", "F-196", 8, NULL, "needs a store: the target of its backups, and whether it can be reached",
+      NULL },
+    { "replay-tested", "F-197", 8, NULL, "needs a store: a replay of a run of this plan that matched its ledger",
+      NULL },
     { "lease-thresholds", "F-198", 8, decide_leases, NULL, "a runbook declares no lease" },
-    { "controls-tested", "F-199", 9, NULL, "needs a store: a pause, a resume and a cancel in runs of this version", NULL },
+    { "controls-tested", "F-199", 9, NULL, "needs a store: a pause, a resume and a cancel in runs of this version",
+      NULL },
     { "dry-run-reviewed", "F-200", 9, NULL, "needs a store: a dry run of this version, and who has reviewed it", NULL },
     { "approvals-exercised", "F-201", 9, decide_exercised, NULL, "a runbook waits for no approval" },
     { "runbooks-linked", "F-202", 10, decide_runbooks, NULL, "a runbook of artifacts links no others" },

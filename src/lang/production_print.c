@@ -53,12 +53,14 @@ void production_print(const ProductionReport *report, Str file, bool color, Buf 
         const ProductionResult *result = &report->results[i];
         if (result->checklist_line != line) {
             line = result->checklist_line;
-            buf_format(out, "%s%2u. %s%s\n", color ? "\x1b[1m" : "", line, production_line_name(line), color ? "\x1b[0m" : "");
+            buf_format(out, "%s%2u. %s%s\n", color ? "\x1b[1m" : "", line, production_line_name(line),
+                       color ? "\x1b[0m" : "");
         }
         print_result(result, file, color, out);
     }
     buf_char(out, '\n');
-    for (unsigned i = 0; i < ANSWER_COUNT; i++) buf_format(out, "%s%" PRIu32 " %s", i ? ", " : "", report->counts[i], answers[i].counted);
+    for (unsigned i = 0; i < ANSWER_COUNT; i++)
+        buf_format(out, "%s%" PRIu32 " %s", i ? ", " : "", report->counts[i], answers[i].counted);
     buf_char(out, '\n');
 }
 

@@ -192,7 +192,8 @@ static bool is_declared_optional(References *references, const Place *place, con
     for (unsigned slot = 0; slot < 2; slot++) {
         if (!place->optional[slot]) continue;
         const Map *names = optional_names(references, slot, place->optional[slot]);
-        if (map_find(names, task->task, &ignored) || map_find(names, task->job, &ignored) || map_find(names, id, &ignored))
+        if (map_find(names, task->task, &ignored) || map_find(names, task->job, &ignored)
+            || map_find(names, id, &ignored))
             return true;
     }
     return false;

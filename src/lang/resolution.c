@@ -54,9 +54,11 @@ static void check_trigger_keys(Compiler *compiler, const Node *triggers)
         uint32_t line;
         if (!key) continue;
         bool is_text = key->kind == NODE_TEXT;
-        Str name = arena_format(compiler->scratch, "%s %.*s", kind, is_text ? (int)key->count : 0, is_text ? key->text : "");
+        Str name =
+            arena_format(compiler->scratch, "%s %.*s", kind, is_text ? (int)key->count : 0, is_text ? key->text : "");
         if (!map_add(&keys, name, key->line, &line))
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, key, "there is such a %s trigger already, in line %u", kind, line);
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, key, "there is such a %s trigger already, in line %u", kind,
+                     line);
     }
 }
 
@@ -77,7 +79,8 @@ void check_slo(Compiler *compiler, const Node *slo)
 {
     int64_t latency, deadline;
     const Node *start = slo ? get_text(slo, "latency") : NULL, *end = slo ? get_text(slo, "deadline") : NULL;
-    if (!start || !end || !duration_read(node_text(start), &latency) || !duration_read(node_text(end), &deadline)) return;
+    if (!start || !end || !duration_read(node_text(start), &latency) || !duration_read(node_text(end), &deadline))
+        return;
     if (latency > deadline)
         diagnose(compiler->diagnostics, SEVERITY_ERROR, start, "the latency is longer than the deadline");
 }
@@ -182,7 +185,8 @@ static void refuse_task(Compiler *compiler, const TaskNames *names, const Node *
     if (suggestion.best.len)
         diagnostic_help(compiler->diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(suggestion.best));
     else
-        diagnostic_help(compiler->diagnostics, diagnostic, "name a task, or job.task where several jobs have one of that name");
+        diagnostic_help(compiler->diagnostics, diagnostic,
+                        "name a task, or job.task where several jobs have one of that name");
 }
 
 static void check_compensated(Compiler *compiler, const TaskNames *names, const Node *list)
@@ -199,7 +203,8 @@ static void check_compensated(Compiler *compiler, const TaskNames *names, const 
         }
         known++;
         if (!map_add(&seen, node_text(name), 0, NULL))
-            diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "the task '%.*s' is named twice", STR_ARG(node_text(name)));
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "the task '%.*s' is named twice",
+                     STR_ARG(node_text(name)));
         if (task->kind == NODE_MAP && node_get(task, "compensation")) with++;
         else
             diagnose(compiler->diagnostics, SEVERITY_WARNING, name,
@@ -209,16 +214,18 @@ static void check_compensated(Compiler *compiler, const TaskNames *names, const 
     if (known && !with) diagnose(compiler->diagnostics, SEVERITY_ERROR, list, "none of these tasks has a compensation");
 }
 
-static void check_on_failure(Compiler *compiler, const TaskNames *names, FailureStrategy strategy, uint32_t compensation_count)
+static void check_on_failure(Compiler *compiler, const TaskNames *names, FailureStrategy strategy,
+                             uint32_t compensation_count)
 {
     const Node *on_failure = node_get(compiler->root, "on_failure");
     const Node *resolution = get_map(compiler->root, "failure_resolution");
     const Node *stated = resolution ? get_text(resolution, "strategy") : NULL;
     const Node *scope = resolution ? node_get(resolution, "compensation_scope") : NULL;
     if (on_failure && strategy != AUTO_COMPENSATE) {
-        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, on_failure,
-                                          "'on_failure' means the strategy auto_compensate, but failure_resolution says %s",
-                                          strategy_lower_words[strategy]);
+        Diagnostic *diagnostic =
+            diagnose(compiler->diagnostics, SEVERITY_ERROR, on_failure,
+                     "'on_failure' means the strategy auto_compensate, but failure_resolution says %s",
+                     strategy_lower_words[strategy]);
         diagnostic_help(compiler->diagnostics, diagnostic, "keep one of the two");
     }
     if (on_failure && scope)

@@ -80,8 +80,9 @@ static void collect(Runbook *runbook, const Node *artifacts)
             const Node *input = many_at(inputs, j);
             collect_input(runbook, i, input);
             if (input->kind == NODE_TEXT && !map_add(&seen, node_text(input), 0, NULL))
-                diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, input, "the artifact '%.*s' has the input '%.*s' twice",
-                         STR_ARG(runbook->artifacts[i].id), STR_ARG(node_text(input)));
+                diagnose(runbook->compiler->diagnostics, SEVERITY_ERROR, input,
+                         "the artifact '%.*s' has the input '%.*s' twice", STR_ARG(runbook->artifacts[i].id),
+                         STR_ARG(node_text(input)));
         }
     }
 }
@@ -366,7 +367,7 @@ void runbook_compile(Compiler *compiler)
         artifact->analyser = find_component(&runbook, artifact, CATALOG_ANALYSER, "transform");
         check_execute(&runbook, artifact);
     }
-    graph_sort(&runbook.graph);             /* producers first, in whatever order the file has them; on a cycle, in some order */
+    graph_sort(&runbook.graph); /* producers first, in whatever order the file has them; on a cycle, in some order */
     for (uint32_t i = 0; i < runbook.count; i++) resolve_schemas(&runbook, &runbook.artifacts[runbook.graph.order[i]]);
     if (compiler->diagnostics->error_count) return;
     lower(&runbook);

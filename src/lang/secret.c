@@ -44,10 +44,11 @@ static bool form_at(Str text, size_t at, size_t form)
 {
     Str rest = str_slice(text, at, text.len);
     if (!str_starts(rest, forms[form].prefix)) return false;
-    if (at && (ascii_is_alnum(text.ptr[at - 1]) || text.ptr[at - 1] == '_')) return false;      /* in the middle of a word */
+    if (at && (ascii_is_alnum(text.ptr[at - 1]) || text.ptr[at - 1] == '_')) return false; /* in the middle of a word */
     size_t end = forms[form].prefix.len;
     bool has_digit = false;
-    for (; end < rest.len && is_letter(rest.ptr[end], forms[form].letters); end++) has_digit |= ascii_is_digit(rest.ptr[end]);
+    for (; end < rest.len && is_letter(rest.ptr[end], forms[form].letters); end++)
+        has_digit |= ascii_is_digit(rest.ptr[end]);
     return end - forms[form].prefix.len >= forms[form].count_min && (has_digit || !forms[form].needs_digit);
 }
 
@@ -104,7 +105,8 @@ static const struct { Str words; const char *what; } names[] = {
     { STR_INIT("credentials"), "a literal credential" },   { STR_INIT("authorization"), "a literal authorization" },
 };
 /* Tokens that protect nothing. */
-static const Str harmless[] = { STR_INIT("page_token"), STR_INIT("next_token"), STR_INIT("continuation_token"), STR_INIT("cancellation_token") };
+static const Str harmless[] = { STR_INIT("page_token"), STR_INIT("next_token"), STR_INIT("continuation_token"),
+                                STR_INIT("cancellation_token") };
 
 /* The end of a key as lower-case words with _ between them: clientSecret and CLIENT-SECRET are client_secret. */
 static Str key_words(Str key, char storage[2 * KEY_SIZE_MAX])
@@ -188,7 +190,8 @@ static Str flag_name(Str text)
 /* The keys under which authors put values of their own; elsewhere a key is a word of the language or a name. */
 static bool holds_values(Str key)
 {
-    static const char *const keys[] = { "input", "args", "properties", "default", "default_output", "default_payload", "payload", "labels", NULL };
+    static const char *const keys[] = { "input",           "args",    "properties", "default", "default_output",
+                                        "default_payload", "payload", "labels",     NULL };
     for (const char *const *known = keys; *known; known++)
         if (str_is_text(key, *known)) return true;
     return false;

@@ -32,7 +32,9 @@ static Found scan(const char *text, uint32_t *out_broker_count)
 
 TEST(a_secret_is_known_by_its_key_or_by_its_form, "proves: F-193")
 {
-    static const struct { const char *name, *text, *want; } rows[] = {
+    static const struct {
+        const char *name, *text, *want;
+    } rows[] = {
         { "a password", "input: { password: hunter2 }", "a literal password" },
         { "in any spelling", "input: { dbPassword: hunter2 }", "a literal password" },
         { "and any case", "input: { DB-PASSWORD: hunter2 }", "a literal password" },
@@ -60,7 +62,8 @@ TEST(a_secret_is_known_by_its_key_or_by_its_form, "proves: F-193")
         { "a page", "input: { next_page_token: abc, max_tokens: 5, tokens: many }", NULL },
         { "a number", "input: { token: 5 }", NULL },
         { "nothing", "input: { password: \"\" }", NULL },
-        { "words of the language", "auth: { hmac: order-secret }\njobs: { token: { needs: [secret] } }\nwhen: payload.token == \"x\"", NULL },
+        { "words of the language",
+          "auth: { hmac: order-secret }\njobs: { token: { needs: [secret] } }\nwhen: payload.token == \"x\"", NULL },
         { "a schema", "input_schema: { properties: { password: { type: string } } }", NULL },
         { "prose", "description: \"Bearer authentication of the Basic authentication kind: AKIA is a prefix\"", NULL },
         { "a URL without one", "input: { url: \"https://app@db:5432/x:y@z\", v: \"http://a:${secrets.P}@h/\" }", NULL },
@@ -78,7 +81,9 @@ TEST(a_secret_is_known_by_its_key_or_by_its_form, "proves: F-193")
 TEST(secrets_are_found_where_they_stand_and_the_brokers_are_counted, "")
 {
     uint32_t broker;
-    Found found = scan("a: 1\ninput:\n  user: me\n  password: x\n  token: \"${secrets.A}\"\n  key: \"${secrets.B}-${secrets.C}\"\nargs: [--secret, y]\n", &broker);
+    Found found = scan(
+        "a: 1\ninput:\n  user: me\n  password: x\n  token: \"${secrets.A}\"\n  key: \"${secrets.B}-${secrets.C}\"\nargs: [--secret, y]\n",
+        &broker);
     EXPECT_INT(found.count, 2);
     EXPECT_INT(found.line, 4);
     EXPECT_INT(broker, 2);

@@ -73,8 +73,9 @@ static Value money_schema(Spec *spec)
 {
     Value schema;
     Error err;
-    Status status =
-        json_parse(spec->arena, STR("{\"type\":\"number\",\"minimum\":0,\"exclusiveMaximum\":1e12,\"multipleOf\":0.000001}"), &schema, &err);
+    Status status = json_parse(
+        spec->arena, STR("{\"type\":\"number\",\"minimum\":0,\"exclusiveMaximum\":1e12,\"multipleOf\":0.000001}"),
+        &schema, &err);
     CHECK(status == OK);
     return schema;
 }

@@ -204,14 +204,17 @@ static uint32_t step_behind(const Tree *tree, uint32_t index)
 static void lower_choice(Tree *tree, uint32_t index, MemberList *members)
 {
     const Node *condition = node_get(tree->steps[index].node, "if");
-    Str text = condition->kind == NODE_TEXT ? str_trim(node_text(condition)) : condition->truth ? STR("true") : STR("false");
+    Str text = condition->kind == NODE_TEXT ? str_trim(node_text(condition))
+             : condition->truth             ? STR("true")
+                                            : STR("false");
     ValueList cases = { .arena = tree->compiler->arena };
     value_list_add(&cases, value_string(STR("then")));
     value_list_add(&cases, value_string(STR("else")));
     member_list_add(members, STR("type"), value_string(STR("exclusive")));
     member_list_add(members, STR("condition"), value_string(text));
     member_list_add(members, STR("cases"), value_list_array(&cases));
-    if (step_behind(tree, index) != PLAN_NONE) member_list_add(members, STR("converge"), value_int(step_behind(tree, index)));
+    if (step_behind(tree, index) != PLAN_NONE)
+        member_list_add(members, STR("converge"), value_int(step_behind(tree, index)));
 }
 
 static void lower_members(Tree *tree, uint32_t index, const ValueList *policies)

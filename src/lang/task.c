@@ -75,7 +75,8 @@ static void check_retries(Compiler *compiler, const Node *retries)
                  "attempts_max is below attempts (%" PRId64 ")", attempts);
     int64_t delay = read_ms(get_any(retries, "delay")), longest = read_ms(get_any(retries, "max_delay"));
     if (delay >= 0 && longest >= 0 && longest < delay)
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "max_delay"), "max_delay is shorter than delay");
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(retries, "max_delay"),
+                 "max_delay is shorter than delay");
 }
 
 static void check_poll(Compiler *compiler, const Node *task)
@@ -229,7 +230,8 @@ static Value lower_retries(Compiler *compiler, const Shape *shape, const Node *t
 {
     MemberList found = { .arena = compiler->arena };
     shape_add(compiler->arena, &found, shape, task, get_any(task, "retry") ? "retry" : "retries");
-    if (found.count) return lift_max_delay(compiler->arena, found.members[0].value, get_any(task_retries(task), "max_delay"));
+    if (found.count)
+        return lift_max_delay(compiler->arena, found.members[0].value, get_any(task_retries(task), "max_delay"));
     static const char *const names[] = { "attempts", "delay_ms", "jitter_ms", "max_delay_ms" };
     static const int64_t numbers[] = { 1, 1000, 500, 60000 };
     MemberList retries = { .arena = compiler->arena };

@@ -46,7 +46,8 @@ static Str task_name(Workflow *workflow, const Job *job, uint32_t index, Map *ta
     Arena *arena = workflow->compiler->arena;
     Str made = job->tasks->count == 1 ? job->id : arena_format(arena, "%.*s-%u", STR_ARG(job->id), index + 1);
     Str base = made;
-    for (unsigned number = 2; !map_add(taken, made, 0, NULL); number++) made = arena_format(arena, "%.*s-%u", STR_ARG(base), number);
+    for (unsigned number = 2; !map_add(taken, made, 0, NULL); number++)
+        made = arena_format(arena, "%.*s-%u", STR_ARG(base), number);
     return made;
 }
 
@@ -60,7 +61,8 @@ static void collect_tasks(Workflow *workflow, uint32_t index)
     Map taken;
     map_init(&taken, workflow->compiler->scratch, job->task_count);
     for (uint32_t i = 0; i < job->task_count; i++)
-        if (written_name(&job->tasks->items[i])) map_add(&taken, node_text(written_name(&job->tasks->items[i])), 0, NULL);
+        if (written_name(&job->tasks->items[i]))
+            map_add(&taken, node_text(written_name(&job->tasks->items[i])), 0, NULL);
     for (uint32_t i = 0; i < job->task_count; i++) {
         const Node *task = &job->tasks->items[i];
         Str name = task_name(workflow, job, i, &taken);
@@ -186,7 +188,8 @@ static void check_crossing(Workflow *workflow)
             for (uint32_t i = 0; i < workflow->job_count; i++) shared += (masks[i] & both) == both;
             if (shared == 0 || shared == sizes[a] || shared == sizes[b]) continue;
             Diagnostic *diagnostic = refuse_guard(workflow, &workflow->guards[a], "this cycle crosses another");
-            diagnostic_help(workflow->compiler->diagnostics, diagnostic, "the other one closes in line %u; one must lie inside the other, or apart",
+            diagnostic_help(workflow->compiler->diagnostics, diagnostic,
+                            "the other one closes in line %u; one must lie inside the other, or apart",
                             workflow->guards[b].at->line);
         }
 }
@@ -213,7 +216,8 @@ static void check_guards(Workflow *workflow)
     workflow->references.guard_count = (uint32_t)workflow->guard_count;
     if (workflow->guard_count > GUARD_COUNT_MAX)
         diagnose(compiler->diagnostics, SEVERITY_ERROR, workflow->guards[GUARD_COUNT_MAX].at,
-                 "a workflow has at most GUARD_COUNT_MAX (%u) guarded cycles, here are %zu", GUARD_COUNT_MAX, workflow->guard_count);
+                 "a workflow has at most GUARD_COUNT_MAX (%u) guarded cycles, here are %zu", GUARD_COUNT_MAX,
+                 workflow->guard_count);
     else if (compiler->diagnostics->error_count == 0)
         check_crossing(workflow);
 }
@@ -429,7 +433,8 @@ static void lower(Workflow *workflow)
 static void offer_names(void *context, Suggestion *suggestion)
 {
     const Workflow *workflow = context;
-    for (size_t i = 0; i < workflow->references.task_count; i++) suggest_offer(suggestion, workflow->references.tasks[i].task);
+    for (size_t i = 0; i < workflow->references.task_count; i++)
+        suggest_offer(suggestion, workflow->references.tasks[i].task);
     for (uint32_t i = 0; i < workflow->job_count; i++) suggest_offer(suggestion, workflow->jobs[i].id);
 }
 
@@ -472,7 +477,8 @@ void workflow_compile(Compiler *compiler)
     collect_needs(&workflow);
     branch_collect(&workflow);
     graph_build(&workflow.graph, compiler->scratch, workflow.job_count, workflow.edges, (uint32_t)workflow.edge_count);
-    resolution_check(compiler, &(TaskNames){ find_task, has_job, offer_names, &workflow }, count_compensations(&workflow));
+    resolution_check(compiler, &(TaskNames){ find_task, has_job, offer_names, &workflow },
+                     count_compensations(&workflow));
     workflow.references.is_cyclic = graph_cycles(&workflow.graph, refuse_cycle, &workflow) > 0;
     if (!workflow.references.is_cyclic) {
         graph_sort(&workflow.graph);

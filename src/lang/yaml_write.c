@@ -88,7 +88,8 @@ void yaml_write_text(Buf *out, Str text)
 /* A text of several lines is a literal block, unless something in it would be lost or cannot be seen there. */
 static bool is_block(Str text)
 {
-    if (str_find(text, '\n', 0) == text.len || text.ptr[0] == ' ' || text.ptr[0] == '\n' || str_ends(text, STR("\n\n"))) return false;
+    if (str_find(text, '\n', 0) == text.len || text.ptr[0] == ' ' || text.ptr[0] == '\n' || str_ends(text, STR("\n\n")))
+        return false;
     for (size_t at = 0; at < text.len;) {
         uint32_t point;
         size_t size = utf8_decode(str_slice(text, at, text.len), &point);

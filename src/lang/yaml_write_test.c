@@ -15,15 +15,45 @@ static Str written(const char *text)
 
 TEST(a_text_is_plain_where_every_reader_takes_it_for_one, "")
 {
-    static const struct { const char *text, *want; } rows[] = {
-        { "Log Analysis", "Log Analysis" }, { "./logs", "./logs" }, { "../a b/c", "../a b/c" }, { "/var/log", "/var/log" },
-        { "a@b.example", "a@b.example" }, { "Pr\xc3\xbc" "fung", "Pr\xc3\xbc" "fung" }, { "_x", "_x" }, { "a - b", "a - b" },
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        { "Log Analysis", "Log Analysis" },
+        { "./logs", "./logs" },
+        { "../a b/c", "../a b/c" },
+        { "/var/log", "/var/log" },
+        { "a@b.example", "a@b.example" },
+        { "Pr\xc3\xbc"
+          "fung",
+          "Pr\xc3\xbc"
+          "fung" },
+        { "_x", "_x" },
+        { "a - b", "a - b" },
 
-        { "", "\"\"" }, { "true", "\"true\"" }, { "No", "\"No\"" }, { "on", "\"on\"" }, { "null", "\"null\"" }, { "~", "\"~\"" },
-        { "1", "\"1\"" }, { "2023-01-01", "\"2023-01-01\"" }, { ".5", "\".5\"" }, { "-x", "\"-x\"" }, { "a: b", "\"a: b\"" },
-        { "a #b", "\"a #b\"" }, { "${params.x}", "\"${params.x}\"" }, { "*x", "\"*x\"" }, { "<<", "\"<<\"" }, { " x", "\" x\"" },
-        { "x ", "\"x \"" }, { "say \"hi\"", "\"say \\\"hi\\\"\"" }, { "a\\b", "\"a\\\\b\"" }, { "a\tb\r", "\"a\\tb\\r\"" },
-        { "\x01\x7f", "\"\\x01\\x7F\"" }, { "\xe2\x80\xa8", "\"\\u2028\"" }, { "\xef\xbb\xbf", "\"\\uFEFF\"" }, { "\xff", "\"\\uFFFD\"" },
+        { "", "\"\"" },
+        { "true", "\"true\"" },
+        { "No", "\"No\"" },
+        { "on", "\"on\"" },
+        { "null", "\"null\"" },
+        { "~", "\"~\"" },
+        { "1", "\"1\"" },
+        { "2023-01-01", "\"2023-01-01\"" },
+        { ".5", "\".5\"" },
+        { "-x", "\"-x\"" },
+        { "a: b", "\"a: b\"" },
+        { "a #b", "\"a #b\"" },
+        { "${params.x}", "\"${params.x}\"" },
+        { "*x", "\"*x\"" },
+        { "<<", "\"<<\"" },
+        { " x", "\" x\"" },
+        { "x ", "\"x \"" },
+        { "say \"hi\"", "\"say \\\"hi\\\"\"" },
+        { "a\\b", "\"a\\\\b\"" },
+        { "a\tb\r", "\"a\\tb\\r\"" },
+        { "\x01\x7f", "\"\\x01\\x7F\"" },
+        { "\xe2\x80\xa8", "\"\\u2028\"" },
+        { "\xef\xbb\xbf", "\"\\uFEFF\"" },
+        { "\xff", "\"\\uFFFD\"" },
     };
     buf_init(&out, 1u << 20);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -36,7 +66,8 @@ TEST(a_text_is_plain_where_every_reader_takes_it_for_one, "")
 
 TEST(containers_are_written_as_blocks, "")
 {
-    static const char source[] = "a: { b: [1, [x, [], {}], { c: d, e: {} }], f: null, g: true }\nh: \"one\\ntwo\\n\"\ni: \"a\\n\\n b\"\nj: \"\\n\"\n";
+    static const char source[] =
+        "a: { b: [1, [x, [], {}], { c: d, e: {} }], f: null, g: true }\nh: \"one\\ntwo\\n\"\ni: \"a\\n\\n b\"\nj: \"\\n\"\n";
     static const char want[] =
         "x:\n"
         "  a:\n"
@@ -75,9 +106,12 @@ TEST(comments_are_broken_between_words_and_hold_no_line_ends, "")
     yaml_write_comment(&out, 2, STR("a\nb \x1b[31m"));
     EXPECT_STR(buf_peek(&out), STR("  # a b  [31m\n"));
     buf_clear(&out);
-    Str long_text = STR("0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789");
+    Str long_text = STR(
+        "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789");
     yaml_write_comment(&out, 0, long_text);
-    EXPECT_STR(buf_peek(&out), STR("# 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789\n# 0123456789 0123456789\n"));
+    EXPECT_STR(
+        buf_peek(&out),
+        STR("# 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789\n# 0123456789 0123456789\n"));
     buf_clear(&out);
     yaml_write_commented(&out, 2, STR("a:\n  b: 1\n\n"));
     EXPECT_STR(buf_peek(&out), STR("  # a:\n  #   b: 1\n  #\n"));
@@ -87,15 +121,34 @@ TEST(comments_are_broken_between_words_and_hold_no_line_ends, "")
 /* --- whatever is written reads back the same --------------------------------------------------------------------- */
 
 static const char *const pieces[] = {
-    "a", "Z", "0", " ", "\n", "\t", ":", "#", "-", "? ", "\"", "'", "|", ">", "{", "}", "[", "]", ",", "&", "*", "!", "%", "@", "`", "true", "---", "...",
-    "\xc3\xa9", "\xe2\x80\xa9", "\xc2\x85", "\xf0\x9f\x99\x82", "\x7f", "\\", "=", "~", "null", "<<", "\r",
+    "a",        "Z",
+    "0",        " ",
+    "\n",       "\t",
+    ":",        "#",
+    "-",        "? ",
+    "\"",       "'",
+    "|",        ">",
+    "{",        "}",
+    "[",        "]",
+    ",",        "&",
+    "*",        "!",
+    "%",        "@",
+    "`",        "true",
+    "---",      "...",
+    "\xc3\xa9", "\xe2\x80\xa9",
+    "\xc2\x85", "\xf0\x9f\x99\x82",
+    "\x7f",     "\\",
+    "=",        "~",
+    "null",     "<<",
+    "\r",
 };
 
 static Node random_text(Arena *arena, Random *random, bool is_key)
 {
     Buf text;
     buf_init(&text, 4096);
-    uint32_t count = (uint32_t)(random_below(random, 12) == 0 ? random_below(random, 300) : random_below(random, 8)) + (is_key ? 1 : 0);
+    uint32_t count = (uint32_t)(random_below(random, 12) == 0 ? random_below(random, 300) : random_below(random, 8))
+                   + (is_key ? 1 : 0);
     for (uint32_t i = 0; i < count; i++) buf_text(&text, pieces[random_below(random, sizeof pieces / sizeof *pieces)]);
     Str copy = arena_copy(arena, buf_peek(&text));
     buf_deinit(&text);
@@ -136,7 +189,8 @@ TEST(what_is_written_reads_back_the_same, "")
         buf_clear(&out);
         yaml_write_pair(&out, 2, STR("x"), &node);
         bool is_read = EXPECT_OK(node_read(&arena, buf_peek(&out), TEXT_YAML, &root, &err), &err);
-        bool is_same = is_read && EXPECT(value_equals(node_to_value(&arena, node_get(root, "x")), node_to_value(&arena, &node)));
+        bool is_same =
+            is_read && EXPECT(value_equals(node_to_value(&arena, node_get(root, "x")), node_to_value(&arena, &node)));
         if (!is_same) test_expect(false, __FILE__, __LINE__, "round %u:\n%.*s", round, STR_ARG(buf_peek(&out)));
         arena_deinit(&arena);
         if (!is_same) break;
