@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 static const Command *const policy_commands[] = {
-    &command_policy_fmt, NULL,
+    &command_policy_eval, &command_policy_test, &command_policy_check, &command_policy_fmt, &command_policy_bench, NULL,
 };
 
 const Command command_policy = {

@@ -282,7 +282,7 @@ static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
                         "a policy has more than REGO_RULE_COUNT_MAX (%u) rules", REGO_RULE_COUNT_MAX);
         return ERR_LIMIT;
     }
-    tree_build(policy, errors);
+    policy_tree_build(policy, errors);
     bool **import_used = ARENA_ARRAY(&policy->arena, bool *, policy->module_count + 1u);
     for (uint32_t m = 0; m < policy->module_count; m++)
         import_used[m] = ARENA_ARRAY(&policy->arena, bool, policy->modules[m]->import_count + 1u);

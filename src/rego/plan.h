@@ -243,7 +243,7 @@ struct RegoQuery {
 TreeNode *tree_child(const TreeNode *node, Value key);
 TreeNode *tree_add(Arena *arena, TreeNode *node, Value key);
 /* Makes the tree and groups of all rules of policy->modules; conflicts go to `errors`. */
-void tree_build(RegoPolicy *policy, RegoErrors *errors);
+void policy_tree_build(RegoPolicy *policy, RegoErrors *errors);
 /* "data.a.b" */
 Str tree_path_text(Arena *arena, const TreeNode *node);
 

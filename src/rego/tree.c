@@ -242,7 +242,7 @@ static uint32_t tree_finish(RegoPolicy *policy, TreeNode *node, uint32_t number,
     return number;
 }
 
-void tree_build(RegoPolicy *policy, RegoErrors *errors)
+void policy_tree_build(RegoPolicy *policy, RegoErrors *errors)
 {
     policy->root = ARENA_NEW(&policy->arena, TreeNode);
     for (uint32_t m = 0; m < policy->module_count; m++) {

@@ -30,14 +30,14 @@ static const Type *term_type(Checker *c, const FlatTerm *term);
 static const Type *ref_type(Checker *c, const FlatTerm *ref)
 {
     const FlatTerm *head = ref->items[0];
-    const Type *type = &type_any;
+    const Type *type = &type_anything;
     uint32_t i = 1;
-    if (head->kind == FLAT_DATA && c->in_with) return &type_any;
+    if (head->kind == FLAT_DATA && c->in_with) return &type_anything;
     if (head->kind == FLAT_DATA) {
         const TreeNode *node = c->names->policy->root;
         for (; node && !node->group && i < ref->count; i++)
             node = ref->items[i]->kind == FLAT_CONST ? tree_child(node, ref->items[i]->value) : NULL;
-        if (!node || !node->group || !node->group->type) return &type_any;
+        if (!node || !node->group || !node->group->type) return &type_anything;
         type = node->group->type;
     } else if (head->kind != FLAT_INPUT) {
         type = term_type(c, head);
@@ -47,7 +47,7 @@ static const Type *ref_type(Checker *c, const FlatTerm *ref)
         const Type *next = type_step(c->arena, type, item->kind == FLAT_CONST ? &item->value : NULL);
         if (!next) {
             error_ref(c, ref, type);
-            return &type_any;
+            return &type_anything;
         }
         type = next;
     }
@@ -58,30 +58,30 @@ static const Type *term_type(Checker *c, const FlatTerm *term)
 {
     switch ((FlatTermKind)term->kind) {
     case FLAT_CONST: return type_of_value(c->arena, term->value);
-    case FLAT_VAR: return c->vars[term->var] ? c->vars[term->var] : &type_any;
+    case FLAT_VAR: return c->vars[term->var] ? c->vars[term->var] : &type_anything;
     case FLAT_REF: return ref_type(c, term);
     case FLAT_ARRAY: {
         const Type **items = ARENA_ARRAY(c->arena, const Type *, term->count + 1u);
         for (uint32_t i = 0; i < term->count; i++) items[i] = term_type(c, term->items[i]);
         return type_array(c->arena, items, term->count);
     }
-    case FLAT_SET: return type_set(c->arena, &type_any);
+    case FLAT_SET: return type_set(c->arena, &type_anything);
     case FLAT_COMPREHENSION: block_check(c, term->block); break;
     case FLAT_OBJECT:
     case FLAT_INPUT:
     case FLAT_DATA: break;
     }
     if (term->kind == FLAT_COMPREHENSION && term->flavour == REGO_TERM_SET_COMPREHENSION)
-        return type_set(c->arena, &type_any);
+        return type_set(c->arena, &type_anything);
     if (term->kind == FLAT_COMPREHENSION && term->flavour == REGO_TERM_ARRAY_COMPREHENSION) {
-        static const Type array = { .kind = TYPE_ARRAY, .rest = &type_any };
+        static const Type array = { .kind = TYPE_ARRAY, .rest = &type_anything };
         return &array;
     }
     if (term->kind == FLAT_OBJECT || term->kind == FLAT_COMPREHENSION) {
-        static const Type object = { .kind = TYPE_OBJECT, .rest = &type_any };
+        static const Type object = { .kind = TYPE_OBJECT, .rest = &type_anything };
         return &object;
     }
-    return &type_any;
+    return &type_anything;
 }
 
 /* --- statements -------------------------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ void type_check_rule(const Names *names, RuleGroup *group, const FlatRule *flat)
         c.vars = ARENA_ARRAY(names->arena, const Type *, flat->unit.var_count + 1);
         block_check(&c, &branch->block);
         bool is_whole = group->kind == GROUP_COMPLETE && branch->value;
-        group->type = is_whole ? type_choice(names->arena, group->type, term_type(&c, branch->value)) : &type_any;
+        group->type = is_whole ? type_choice(names->arena, group->type, term_type(&c, branch->value)) : &type_anything;
     }
-    if (group->kind == GROUP_SET) group->type = type_set(names->arena, &type_any);
+    if (group->kind == GROUP_SET) group->type = type_set(names->arena, &type_anything);
 }

@@ -5,7 +5,7 @@
 #include "value/json.h"
 #include "value/number.h"
 
-const Type type_any = { TYPE_ANY }, type_boolean = { TYPE_BOOLEAN };
+const Type type_anything = { TYPE_ANY }, type_boolean = { TYPE_BOOLEAN };
 static const Type type_null = { TYPE_NULL }, type_number = { TYPE_NUMBER }, type_string = { TYPE_STRING };
 
 /* Longer constants are not looked into: a table of ten thousand rows is an array of anything. */
@@ -19,8 +19,8 @@ static const Type *type_new(Arena *arena, Type type)
     uint64_t weight = 1 + (type.rest ? type.rest->weight : 0);
     for (uint32_t i = 0; i < type.count; i++) weight += 1 + type.items[i]->weight;
     if (weight > TYPE_WEIGHT_MAX) {
-        if (type.kind == TYPE_CHOICE) return &type_any;
-        type = (Type){ .kind = type.kind, .rest = &type_any };
+        if (type.kind == TYPE_CHOICE) return &type_anything;
+        type = (Type){ .kind = type.kind, .rest = &type_anything };
         weight = 1;
     }
     type.weight = (uint32_t)weight;
@@ -41,10 +41,10 @@ const Type *type_choice(Arena *arena, const Type *a, const Type *b)
 {
     if (!a || a == b) return b;
     if (!b) return a;
-    if (a->kind == TYPE_ANY || b->kind == TYPE_ANY) return &type_any;
+    if (a->kind == TYPE_ANY || b->kind == TYPE_ANY) return &type_anything;
     if (a->kind == b->kind && a->kind >= TYPE_NULL && a->kind <= TYPE_STRING) return a;
     uint32_t count = a->kind == TYPE_CHOICE ? a->count : 1;
-    if (b->kind == TYPE_CHOICE || count >= STATIC_COUNT_MAX) return &type_any;
+    if (b->kind == TYPE_CHOICE || count >= STATIC_COUNT_MAX) return &type_anything;
     const Type **items = ARENA_ARRAY(arena, const Type *, count + 1u);
     for (uint32_t i = 0; i < count; i++) items[i] = a->kind == TYPE_CHOICE ? a->items[i] : a;
     items[count] = b;
@@ -61,18 +61,18 @@ const Type *type_of_value(Arena *arena, Value value)
     case VALUE_DECIMAL: return &type_number;
     case VALUE_STRING: return &type_string;
     case VALUE_SET: {
-        const Type *rest = value.count && !is_long ? NULL : &type_any;
+        const Type *rest = value.count && !is_long ? NULL : &type_anything;
         for (uint32_t i = 0; i < value.count && !is_long; i++) rest = type_choice(arena, rest, type_of_value(arena, value.items[i]));
         return type_set(arena, rest);
     }
     case VALUE_ARRAY: {
-        if (is_long) return type_new(arena, (Type){ .kind = TYPE_ARRAY, .rest = &type_any });
+        if (is_long) return type_new(arena, (Type){ .kind = TYPE_ARRAY, .rest = &type_anything });
         const Type **items = ARENA_ARRAY(arena, const Type *, value.count + 1u);
         for (uint32_t i = 0; i < value.count; i++) items[i] = type_of_value(arena, value.items[i]);
         return type_array(arena, items, value.count);
     }
     case VALUE_OBJECT: {
-        if (is_long) return type_new(arena, (Type){ .kind = TYPE_OBJECT, .rest = &type_any });
+        if (is_long) return type_new(arena, (Type){ .kind = TYPE_OBJECT, .rest = &type_anything });
         const Type **items = ARENA_ARRAY(arena, const Type *, value.count + 1u);
         Value *keys = ARENA_ARRAY(arena, Value, value.count + 1u);
         for (uint32_t i = 0; i < value.count; i++) {
@@ -82,7 +82,7 @@ const Type *type_of_value(Arena *arena, Value value)
         return type_new(arena, (Type){ .kind = TYPE_OBJECT, .count = value.count, .keys = keys, .items = items });
     }
     }
-    return &type_any;
+    return &type_anything;
 }
 
 /* --- reading declarations ---------------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ static const Type *read_type(Arena *arena, const char **at)
         return type_new(arena, (Type){ .kind = TYPE_CHOICE, .count = count, .items = items });
     }
     if (!word_take(at, "any") && **at) (*at)++;
-    return &type_any;
+    return &type_anything;
 }
 
 void type_of_signature(Arena *arena, const char *signature, const Type **out_args, uint32_t arg_count, const Type **out_result)
@@ -160,7 +160,7 @@ void type_of_signature(Arena *arena, const char *signature, const Type **out_arg
         out_args[i] = read_type(arena, &at);
         word_take(&at, ",");
     }
-    *out_result = &type_any;
+    *out_result = &type_anything;
     if (word_take(&at, ")") && word_take(&at, "->")) *out_result = read_type(arena, &at);
 }
 
@@ -213,25 +213,25 @@ const Type *type_step(Arena *arena, const Type *type, const Value *key)
 {
     switch (type->kind) {
     case TYPE_ANY:
-    case TYPE_CHOICE: return &type_any;
+    case TYPE_CHOICE: return &type_anything;
     case TYPE_NULL:
     case TYPE_BOOLEAN:
     case TYPE_NUMBER:
     case TYPE_STRING: return NULL;
-    case TYPE_OBJECT: return key ? object_member(type, *key) : &type_any;
+    case TYPE_OBJECT: return key ? object_member(type, *key) : &type_anything;
     case TYPE_SET: {
-        if (!key || !type->rest) return type->rest ? type->rest : &type_any;
+        if (!key || !type->rest) return type->rest ? type->rest : &type_anything;
         const Type *wanted = type_of_value(arena, *key);
         return type_overlaps(wanted, type->rest) ? wanted : NULL;
     }
     case TYPE_ARRAY: {
         int64_t index;
-        if (!key) return type->rest ? type->rest : &type_any;
+        if (!key) return type->rest ? type->rest : &type_anything;
         if (!value_is_number(*key) || !number_to_int64(*key, &index) || index < 0) return NULL;
         return index < type->count ? type->items[index] : type->rest;
     }
     }
-    return &type_any;
+    return &type_anything;
 }
 
 /* --- printing ---------------------------------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ struct Type {
     uint32_t weight;        /* types inside it, shared ones counted each time: bounds what looking through it costs */
 };
 
-extern const Type type_any, type_boolean;
+extern const Type type_anything, type_boolean;
 
 const Type *type_of_value(Arena *arena, Value value);
 const Type *type_choice(Arena *arena, const Type *a, const Type *b);

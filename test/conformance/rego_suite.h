@@ -6,8 +6,8 @@
  *
  * Owns: nothing beyond a call.     Fails: a file that cannot be read counts as one case not passed.     Thread: one.
  */
-#ifndef CONFORMANCE_TEST_CONFORMANCE_REGO_SUITE_H
-#define CONFORMANCE_TEST_CONFORMANCE_REGO_SUITE_H
+#ifndef TEST_CONFORMANCE_REGO_SUITE_H
+#define TEST_CONFORMANCE_REGO_SUITE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,4 @@
+package a
+j := x if {
+  x := 1 } elwse := 2
+k := 3

@@ -1,0 +1,6 @@
+package a
+ds.not
+
+p {
+  false
+}

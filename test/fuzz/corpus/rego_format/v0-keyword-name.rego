@@ -1,0 +1,3 @@
+package test
+import future.keywords.contains
+as.fopackage
