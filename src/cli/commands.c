@@ -67,7 +67,7 @@ static void commands_help(const Command *const *table, Buf *out)
 {
     if (table) buf_text(out, "\ncommands:\n");
     for (const Command *const *command = table; command && *command; command++)
-        buf_format(out, "  %-12s %s\n", command_word(*command), (*command)->summary);
+        buf_format(out, "  %-16s %s\n", command_word(*command), (*command)->summary);
 }
 
 void command_help(const Command *command, Buf *out)

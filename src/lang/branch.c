@@ -59,13 +59,11 @@ static void collect_cases(Workflow *workflow, uint32_t branch)
     if (converge && !workflow_find(workflow, node_text(converge), &job->converge))
         refuse_job(workflow, converge, "the convergence");
     check_literal(workflow, job, cases);
-    /* An empty case leads straight to the convergence. */
+    /* An empty case leads straight to the convergence, or ends where there is none. */
     for (uint32_t i = 0; cases && i < cases->count; i++) {
         const Node *jobs = node_value(cases, i);
         if (jobs->kind != NODE_LIST || jobs->count) continue;
         if (job->converge != JOB_NONE) workflow_edge(workflow, branch, job->converge);
-        else if (!converge)
-            diagnose(diagnostics, SEVERITY_ERROR, jobs, "an empty case needs a job to go on with: declare 'converge'");
     }
 }
 
@@ -181,23 +179,46 @@ static uint32_t scope_meets_in(const Scopes *scopes, uint32_t scope)
     return JOB_NONE;
 }
 
-/* Every way through an arm reaches the job in which the cases meet, or always ends the run. It is enough to look at the
- * jobs where ways end; one that goes on is judged by what follows it. */
-static void check_convergence(const Scopes *scopes, uint32_t index)
+static void refuse_escape(const Scopes *scopes, uint32_t index)
 {
     Workflow *workflow = scopes->workflow;
-    const Graph *graph = &workflow->graph;
-    Job *job = &workflow->jobs[index];
+    const Job *job = &workflow->jobs[index];
     uint32_t met = scope_meets_in(scopes, job->scope);
-    if (met == JOB_NONE || met == index || graph->first[index] != graph->first[index + 1]) return;
-    if (job_always_terminates(workflow, job, false)) return;
-    const Job *branch = &workflow->jobs[scopes->arms[job->scope].branch];
-    Diagnostic *diagnostic =
-        diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
-                 "'%.*s' is on a branch of '%.*s', but neither reaches '%.*s' nor always ends the run",
-                 STR_ARG(job->id), STR_ARG(branch->id), STR_ARG(workflow->jobs[met].id));
-    diagnostic_help(workflow->compiler->diagnostics, diagnostic, "add '%.*s' to the needs of '%.*s'", STR_ARG(job->id),
-                    STR_ARG(workflow->jobs[met].id));
+    Diagnostics *diagnostics = workflow->compiler->diagnostics;
+    Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, job->key,
+                                      "'%.*s' is on a branch of '%.*s', but neither reaches '%.*s' nor always ends the run",
+                                      STR_ARG(job->id), STR_ARG(workflow->jobs[scopes->arms[job->scope].branch].id),
+                                      STR_ARG(workflow->jobs[met].id));
+    if (!graph_reaches(&workflow->graph, met, index))
+        diagnostic_help(diagnostics, diagnostic, "add '%.*s' to the needs of '%.*s'", STR_ARG(job->id),
+                        STR_ARG(workflow->jobs[met].id));
+    else
+        diagnostic_help(diagnostics, diagnostic, "it comes after '%.*s' as well: let it need that one alone",
+                        STR_ARG(workflow->jobs[met].id));
+}
+
+/* Every way through an arm reaches the job in which the cases meet, or always ends the run. Judged from the end of the
+ * graph to its beginning; of the jobs of a way that does not, the first is told. */
+static void check_convergence(const Scopes *scopes)
+{
+    Workflow *workflow = scopes->workflow;
+    Graph *graph = &workflow->graph;
+    bool *escapes = ARENA_ARRAY(workflow->compiler->scratch, bool, workflow->job_count);
+    bool *is_told = ARENA_ARRAY(workflow->compiler->scratch, bool, workflow->job_count);
+    for (uint32_t i = workflow->job_count; i-- > 0;) {
+        uint32_t index = graph->order[i], first = graph->first[index], last = graph->first[index + 1];
+        uint32_t met = scope_meets_in(scopes, workflow->jobs[index].scope);
+        if (met == JOB_NONE || met == index || graph_reaches(graph, index, met)) continue;
+        if (job_always_terminates(workflow, &workflow->jobs[index], false)) continue;
+        escapes[index] = first == last;
+        for (uint32_t e = first; e < last; e++) escapes[index] = escapes[index] || escapes[graph->next[e]];
+    }
+    for (uint32_t i = 0; i < workflow->job_count; i++) {
+        uint32_t index = graph->order[i];
+        if (!escapes[index]) continue;
+        for (uint32_t e = graph->first[index]; e < graph->first[index + 1]; e++) is_told[graph->next[e]] = true;
+        if (!is_told[index]) refuse_escape(scopes, index);
+    }
 }
 
 void branch_scopes(Workflow *workflow)
@@ -207,7 +228,7 @@ void branch_scopes(Workflow *workflow)
     scopes.arms[scopes.count++] = (Arm){ JOB_NONE, STR("") };
     map_init(&scopes.by_case, workflow->compiler->scratch, 0);
     for (uint32_t i = 0; i < workflow->job_count; i++) find_scope(&scopes, workflow->graph.order[i]);
-    for (uint32_t i = 0; i < workflow->job_count; i++) check_convergence(&scopes, i);
+    check_convergence(&scopes);
 }
 
 /* --- lowering --------------------------------------------------------------------------------------------------- */
@@ -224,6 +245,7 @@ void branch_lower(Workflow *workflow, uint32_t job_index, uint32_t step)
         for (uint32_t j = 0; j < many_count(jobs); j++)
             if (workflow_find(workflow, node_text(many_at(jobs, j)), &to))
                 draft_edge(draft, step, workflow->jobs[to].step_first, EDGE_BRANCH, key);
-        if (many_count(jobs) == 0) draft_edge(draft, step, workflow->jobs[job->converge].step_first, EDGE_BRANCH, key);
+        if (many_count(jobs) == 0 && job->converge != JOB_NONE)
+            draft_edge(draft, step, workflow->jobs[job->converge].step_first, EDGE_BRANCH, key);
     }
 }

@@ -49,10 +49,35 @@ void catalog_init(Catalog *catalog, Arena *arena)
         add_map(catalog, groups[i].kind, STR("built in"), node_to_value(arena, node_get(root, groups[i].key)));
 }
 
+/* What a runner cannot do without depends on how its executor carries it out. */
+static void check_runners(Diagnostics *diagnostics, const Node *executor)
+{
+    static const struct {
+        const char *kind, *key;
+    } needs[] = { { "process", "command" }, { "http", "url" }, { "kubernetes", "image" } };
+    const Node *kind = executor->kind == NODE_MAP ? node_get(executor, "kind") : NULL;
+    const Node *runners = executor->kind == NODE_MAP ? node_get(executor, "runners") : NULL;
+    for (size_t i = 0; kind && kind->kind == NODE_TEXT && i < sizeof needs / sizeof *needs; i++) {
+        if (!str_is_text(node_text(kind), needs[i].kind)) continue;
+        for (uint32_t j = 0; runners && runners->kind == NODE_MAP && j < runners->count; j++)
+            if (node_value(runners, j)->kind == NODE_MAP && !node_get(node_value(runners, j), needs[i].key))
+                diagnose(diagnostics, SEVERITY_ERROR, node_key(runners, j), "a runner of a %s executor needs '%s'",
+                         needs[i].kind, needs[i].key);
+    }
+}
+
+void config_check(Diagnostics *diagnostics, const Node *root)
+{
+    shape_check(diagnostics, root, &type_config);
+    const Node *executors = root->kind == NODE_MAP ? node_get(root, "executors") : NULL;
+    for (uint32_t i = 0; executors && executors->kind == NODE_MAP && i < executors->count; i++)
+        check_runners(diagnostics, node_value(executors, i));
+}
+
 /* A runner that two executors offer has one entry; which of them carries an attempt is placement's choice. */
 void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *root)
 {
-    shape_check(diagnostics, root, &type_config);
+    config_check(diagnostics, root);
     if (diagnostics->error_count) return;
     Value config = shape_value(catalog->arena, root, &type_config);
     Str origin = arena_copy(catalog->arena, diagnostics->file);

@@ -49,6 +49,8 @@ typedef struct Catalog {
 } Catalog;
 
 void catalog_init(Catalog *catalog, Arena *arena);      /* with everything that is built in */
+/* Everything that is wrong with a configuration. */
+void config_check(Diagnostics *diagnostics, const Node *root);
 /* A configuration (runners.yaml), or a component's manifest found in the directory of its group. */
 void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *root);
 void catalog_add_component(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root);

@@ -30,10 +30,9 @@ static Str slug(Arena *arena, Str name)
                         digest.bytes[2], digest.bytes[3]);
 }
 
-/* Checked against its table, and for what the table cannot say: schemas that are none. */
 static void check_config(Compiler *compiler, Compiled *out)
 {
-    shape_check(compiler->diagnostics, out->root, &type_config);
+    config_check(compiler->diagnostics, out->root);
     out->is_config = true;
     out->is_valid = compiler->diagnostics->error_count == 0;
 }

@@ -236,10 +236,14 @@ void condition_check_syntax(Diagnostics *diagnostics, const Node *node)
     RegoErrors errors;
     RegoBody body;
     if (parse(&scratch, text, &body, &errors)) {
-        for (size_t i = 0; i < errors.count; i++)
-            diagnose_inside(diagnostics, node, char_offset(&walk, errors.items[i].loc),
+        bool has_dash = str_find(text, '-', 0) < text.len;
+        for (size_t i = 0; i < errors.count; i++) {
+            Diagnostic *diagnostic = diagnose_inside(diagnostics, node, char_offset(&walk, errors.items[i].loc),
                             char_width(&walk, errors.items[i].loc), "no condition: %.*s",
                             STR_ARG(errors.items[i].text));
+            if (has_dash)
+                diagnostic_help(diagnostics, diagnostic, "a name with '-' stands in brackets: outputs[\"a-b\"].c");
+        }
     } else {
         walk_condition(&walk, &body);
     }
@@ -248,12 +252,18 @@ void condition_check_syntax(Diagnostics *diagnostics, const Node *node)
 
 void condition_paths(Arena *arena, const Node *node, PathVisit visit, void *context)
 {
-    if (node->kind != NODE_TEXT) return;
+    if (node->kind != NODE_TEXT || node->count > CONDITION_SIZE_MAX) return;
     RegoErrors errors;
     RegoBody body;
     if (parse(arena, node_text(node), &body, &errors)) return;
     Walk walk = { .arena = arena, .node = node, .text = node_text(node), .visit = visit, .context = context };
     walk_condition(&walk, &body);
+}
+
+bool may_be_skipped(const Node *map)
+{
+    const Node *when = map->kind == NODE_MAP ? node_get(map, "when") : NULL;
+    return when && !condition_is_always(when);
 }
 
 bool condition_is_always(const Node *node)

@@ -32,5 +32,7 @@ void condition_paths(Arena *arena, const Node *node, PathVisit visit, void *cont
 
 /* Whether the condition is the literal true: what comes after it cannot be reached. */
 bool condition_is_always(const Node *node);
+/* Whether a task, job or step has a `when` that can fail. */
+bool may_be_skipped(const Node *map);
 
 #endif

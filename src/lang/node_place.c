@@ -10,6 +10,9 @@ typedef struct Cursor {
     Str source;
     size_t at;
     uint32_t line, column;
+    uint32_t indent;                /* of a block scalar: so many spaces before each line are none of its text */
+    bool is_block, is_literal;
+    bool in_break;                  /* the last character was a break whose first, folded newline has been stepped over */
 } Cursor;
 
 static char peek(const Cursor *cursor, size_t ahead)
@@ -41,6 +44,45 @@ static void skip_blanks(Cursor *cursor)
     while (peek(cursor, 0) == ' ' || peek(cursor, 0) == '\t' || peek(cursor, 0) == '\r') step(cursor);
 }
 
+/* What stands before a line and is none of its text. */
+static void skip_indent(Cursor *cursor)
+{
+    if (!cursor->is_block) {
+        skip_blanks(cursor);
+        return;
+    }
+    while (cursor->column <= cursor->indent && peek(cursor, 0) == ' ') step(cursor);
+    if (peek(cursor, 0) == '\r') step(cursor);
+}
+
+/* Anchors and tags before the scalar itself. */
+static void skip_properties(Cursor *cursor)
+{
+    while (peek(cursor, 0) == '&' || peek(cursor, 0) == '!') {
+        while (cursor->at < cursor->source.len && peek(cursor, 0) != ' ' && peek(cursor, 0) != '\n') step(cursor);
+        skip_blanks(cursor);
+    }
+}
+
+/* Behind the header of a block scalar: its indentation is that of its first line with text, less what the text itself
+ * begins with. */
+static void enter_block(Cursor *cursor, Str text)
+{
+    cursor->is_block = true;
+    cursor->is_literal = peek(cursor, 0) == '|';
+    while (cursor->at < cursor->source.len && peek(cursor, 0) != '\n') step(cursor);
+    step(cursor);
+    Cursor first = *cursor;
+    while (peek(&first, 0) == ' ' || peek(&first, 0) == '\r' || peek(&first, 0) == '\n') {
+        step(&first);
+    }
+    uint32_t lead = 0;
+    for (size_t i = 0; i < text.len && (text.ptr[i] == ' ' || text.ptr[i] == '\n'); i++)
+        lead = text.ptr[i] == ' ' ? lead + 1 : 0;
+    cursor->indent = first.column - 1 - lead;
+    skip_indent(cursor);
+}
+
 static Cursor cursor_at(Str source, uint32_t line, uint32_t column)
 {
     Cursor cursor = { source, 0, 1, 1 };
@@ -69,17 +111,30 @@ static size_t escape_size(const Cursor *cursor)
     }
 }
 
+/* An escaped break of a double-quoted text is none of its characters. */
+static void skip_escaped_breaks(Cursor *cursor)
+{
+    while (peek(cursor, 0) == '\\' && (peek(cursor, 1) == '\n' || peek(cursor, 1) == '\r')) {
+        step_by(cursor, peek(cursor, 1) == '\r' ? 3 : 2);
+        skip_blanks(cursor);
+    }
+}
+
 /* Steps over what the source has for one character of the text. */
 static void follow(Cursor *cursor, char quote, uint32_t point)
 {
+    if (quote == '"') skip_escaped_breaks(cursor);
     bool is_break = peek(cursor, 0) == '\n' || (peek(cursor, 0) == '\r' && peek(cursor, 1) == '\n');
-    if (is_break) {                                     /* a break, or several folded into one character */
+    bool was_break = cursor->in_break;
+    cursor->in_break = is_break;
+    if (is_break) {
         skip_blanks(cursor);
         step(cursor);
-        skip_blanks(cursor);
-        while (point == ' ' && peek(cursor, 0) == '\n') {
+        skip_indent(cursor);
+        /* Folding drops the first of several newlines; the text has the others. */
+        if (!cursor->is_literal && !was_break && point == '\n' && peek(cursor, 0) == '\n') {
             step(cursor);
-            skip_blanks(cursor);
+            skip_indent(cursor);
         }
     } else if (quote == '"') {
         step_by(cursor, escape_size(cursor));
@@ -93,13 +148,12 @@ static void follow(Cursor *cursor, char quote, uint32_t point)
 NodePlace node_place(const Node *scalar, Str source, uint32_t offset)
 {
     Cursor cursor = cursor_at(source, scalar->line, scalar->column);
+    skip_properties(&cursor);
     char first = peek(&cursor, 0), quote = first == '"' || first == '\'' ? first : '\0';
     if (quote) {
         step(&cursor);
-    } else if (first == '|' || first == '>') {          /* the header's line is none of the text's */
-        while (cursor.at < source.len && peek(&cursor, 0) != '\n') step(&cursor);
-        step(&cursor);
-        skip_blanks(&cursor);
+    } else if (first == '|' || first == '>') {
+        enter_block(&cursor, node_text(scalar));
     }
     Str text = node_text(scalar);
     size_t at = 0;
@@ -109,5 +163,6 @@ NodePlace node_place(const Node *scalar, Str source, uint32_t offset)
         at += size ? size : 1;
         follow(&cursor, quote, point);
     }
+    if (quote == '"') skip_escaped_breaks(&cursor);
     return (NodePlace){ cursor.line, cursor.column };
 }

@@ -237,7 +237,10 @@ static void check_output(References *references, const Place *place, const Node 
     if (known == KNOWN_NEVER) {
         Diagnostic *diagnostic =
             refuse(references, node, path, "the output of '%.*s' is not known here: it does not come before", name);
-        if (references->graph && task->job_index != place->job)
+        bool is_apart = !scope_holds(references, task->scope, place->scope) && !scope_holds(references, place->scope, task->scope);
+        if (is_apart)
+            diagnostic_help(diagnostics, diagnostic, "it is on another branch, which does not run together with this one");
+        else if (references->graph && task->job_index != place->job)
             diagnostic_help(diagnostics, diagnostic, "add '%.*s' to the needs of this job, or of one that it needs",
                             STR_ARG(task->job));
     } else if (known == KNOWN_SOMETIMES && !is_declared_optional(references, place, task, name)) {

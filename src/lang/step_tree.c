@@ -97,17 +97,17 @@ static void collect_step(Tree *tree, const Node *node, uint32_t parent, uint32_t
                                       &tree->task_capacity);
         tree->task_steps[tree->task_count++] = index;
         references_task(&tree->references,
-                        (RefTask){ STR(""), step.name, 0, scope, node_get(node, "when") != NULL, false });
+                        (RefTask){ STR(""), step.name, 0, scope, may_be_skipped(node), false });
         return;
     }
     static const char *const work_only[] = { "input",        "args", "timeout",     "retries",         "retry",
-                                             "compensation", "poll", "pause_after", "wait_for_signal", NULL };
+                                             "compensation", "poll", "pause_after", "wait_for_signal", "optional_outputs", NULL };
     for (const char *const *key = work_only; *key; key++)
         if (node_get(node, *key))
             diagnose(compiler->diagnostics, SEVERITY_ERROR, node_get(node, *key),
                      "'%s' belongs to a step that does work; this one only holds others", *key);
     /* What stands under a condition may be missing to whoever comes behind it. */
-    if (node_get(node, "when")) scope = references_scope(&tree->references, scope);
+    if (may_be_skipped(node)) scope = references_scope(&tree->references, scope);
     if (step.kind == STEP_SEQUENCE) {
         collect_list(tree, node_get(node, "sequence"), index, scope);
         return;

@@ -164,9 +164,23 @@ bool task_always_terminates(const Node *task)
 
 /* --- references ------------------------------------------------------------------------------------------------- */
 
+/* A name that is none would never make anything optional. */
+static void check_optional(References *references, const Node *list)
+{
+    for (uint32_t i = 0; i < many_count(list); i++) {
+        const Node *name = many_at(list, i);
+        uint32_t ignored;
+        if (name->kind != NODE_TEXT || references_find(references, node_text(name), &ignored)) continue;
+        if (map_find(&references->jobs, node_text(name), &ignored)) continue;
+        diagnose(references->compiler->diagnostics, SEVERITY_ERROR, name, "there is no single task or job '%.*s'",
+                 STR_ARG(node_text(name)));
+    }
+}
+
 void task_references(References *references, const Place *place, const Node *task)
 {
     if (task->kind != NODE_MAP) return;
+    check_optional(references, get_any(task, "optional_outputs"));
     Place before = *place, work = *place, after = *place;
     before.roots = ROOTS_BEFORE;
     work.roots = ROOTS_BEFORE | ROOT_SECRETS | (get_any(task, "poll") ? (unsigned)ROOT_POLL : 0);

@@ -27,7 +27,7 @@ static bool is_name_char(char c)
 static bool part_add(TemplateScan *scan, Path *path, size_t from, size_t to, Error *err)
 {
     if (from == to) return refuse(scan, from, err, "a name is missing in the path");
-    if (path->part_count == PATH_PART_COUNT_MAX) return refuse(scan, from, err, "the path has more than 32 parts");
+    if (path->part_count == PATH_PART_COUNT_MAX) return refuse(scan, from, err, "the path has more than PATH_PART_COUNT_MAX (32) parts");
     path->parts[path->part_count++] = str_slice(scan->text, from, to);
     return true;
 }
@@ -72,7 +72,7 @@ static bool read_path(TemplateScan *scan, size_t begin, Path *path, Error *err)
         } else if (c == '[') {
             if (!read_bracket(scan, &at, path, err)) return false;
         } else {
-            return refuse(scan, at - 1, err, "'${...}' holds a path of names, not an expression");
+            return refuse(scan, at - 1, err, "'${...}' holds a path of names, not an expression; a plain ${ is written $${");
         }
     }
     if (at == text.len) return refuse(scan, begin, err, "the '${' that begins here has no '}'");

@@ -57,7 +57,7 @@ static void collect_tasks(Workflow *workflow, uint32_t index)
     References *references = &workflow->references;
     job->task_first = (uint32_t)references->task_count;
     job->task_count = job->tasks ? job->tasks->count : 0;
-    bool job_may_skip = node_get(job->node, "when") != NULL;
+    bool job_may_skip = may_be_skipped(job->node);
     Map taken;
     map_init(&taken, workflow->compiler->scratch, job->task_count);
     for (uint32_t i = 0; i < job->task_count; i++)
@@ -66,7 +66,7 @@ static void collect_tasks(Workflow *workflow, uint32_t index)
     for (uint32_t i = 0; i < job->task_count; i++) {
         const Node *task = &job->tasks->items[i];
         Str name = task_name(workflow, job, i, &taken);
-        bool may_skip = task->kind == NODE_MAP && node_get(task, "when");
+        bool may_skip = may_be_skipped(task);
         uint32_t task_index = (uint32_t)references->task_count, twin;
         twin = references_task(references, (RefTask){ job->id, name, index, SCOPE_TOP, may_skip, job_may_skip });
         if (twin != task_index && references->tasks[twin].job_index == index)
@@ -95,7 +95,7 @@ static void collect_jobs(Workflow *workflow, const Node *jobs)
         if (node->kind == NODE_MAP && !node_get(node, "tasks") && !node_get(node, "branch")) {
             Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
                                               "the job '%.*s' has nothing to do", STR_ARG(job->id));
-            diagnostic_help(workflow->compiler->diagnostics, diagnostic, "a job has 'tasks', or a 'branch', or both");
+            diagnostic_help(workflow->compiler->diagnostics, diagnostic, "a job has 'tasks', or a 'branch', or both; one that only waits has tasks: [{ run: noop }]");
         }
         collect_tasks(workflow, i);
     }
@@ -197,6 +197,12 @@ static void check_crossing(Workflow *workflow)
 static void check_guards(Workflow *workflow)
 {
     Compiler *compiler = workflow->compiler;
+    if (workflow->guard_count > GUARD_COUNT_MAX) {
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, workflow->guards[GUARD_COUNT_MAX].at,
+                 "a workflow has at most GUARD_COUNT_MAX (%u) guarded cycles, here are %zu", GUARD_COUNT_MAX,
+                 workflow->guard_count);
+        workflow->guard_count = 0;
+    }
     GraphEdge *guards = ARENA_ARRAY(compiler->scratch, GraphEdge, workflow->guard_count);
     Map seen;
     map_init(&seen, compiler->scratch, (uint32_t)workflow->guard_count);
@@ -214,12 +220,7 @@ static void check_guards(Workflow *workflow)
     }
     workflow->references.guards = guards;
     workflow->references.guard_count = (uint32_t)workflow->guard_count;
-    if (workflow->guard_count > GUARD_COUNT_MAX)
-        diagnose(compiler->diagnostics, SEVERITY_ERROR, workflow->guards[GUARD_COUNT_MAX].at,
-                 "a workflow has at most GUARD_COUNT_MAX (%u) guarded cycles, here are %zu", GUARD_COUNT_MAX,
-                 workflow->guard_count);
-    else if (compiler->diagnostics->error_count == 0)
-        check_crossing(workflow);
+    if (compiler->diagnostics->error_count == 0) check_crossing(workflow);
 }
 
 bool job_always_terminates(Workflow *workflow, const Job *job, bool tell)

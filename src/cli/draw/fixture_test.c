@@ -60,7 +60,9 @@ Str fixture_draw(Fixture *fixture, const DrawOptions *options)
     arena_reset(&fixture->scratch);
     buf_clear(&fixture->out);
     if (!EXPECT_OK(draw_plan(&fixture->plan, options, &fixture->scratch, &fixture->out, &err), &err)) return STR("");
-    return buf_peek(&fixture->out);
+    size_t size = fixture->out.len;
+    buf_char(&fixture->out, '\0');                /* tests search it as C text */
+    return (Str){ fixture->out.ptr, size };
 }
 
 /* --- made plans -------------------------------------------------------------------------------------------------- */
