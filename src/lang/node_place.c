@@ -11,7 +11,7 @@ typedef struct Cursor {
     size_t at;
     uint32_t line, column;
     uint32_t indent;                /* of a block scalar: so many spaces before each line are none of its text */
-    bool is_block, is_literal;
+    bool is_block;
     bool in_break;                  /* the last character was a break whose first, folded newline has been stepped over */
 } Cursor;
 
@@ -69,7 +69,6 @@ static void skip_properties(Cursor *cursor)
 static void enter_block(Cursor *cursor, Str text)
 {
     cursor->is_block = true;
-    cursor->is_literal = peek(cursor, 0) == '|';
     while (cursor->at < cursor->source.len && peek(cursor, 0) != '\n') step(cursor);
     step(cursor);
     Cursor first = *cursor;
@@ -120,8 +119,28 @@ static void skip_escaped_breaks(Cursor *cursor)
     }
 }
 
-/* Steps over what the source has for one character of the text. */
-static void follow(Cursor *cursor, char quote, uint32_t point)
+/* Newlines that the text has here. */
+static size_t breaks_of(Str text)
+{
+    size_t count = 0;
+    while (count < text.len && text.ptr[count] == '\n') count++;
+    return count;
+}
+
+/* Newlines that the source has here, with nothing but blanks between them. */
+static size_t breaks_ahead(const Cursor *cursor)
+{
+    size_t count = 0;
+    for (size_t at = cursor->at; at < cursor->source.len; at++) {
+        char c = cursor->source.ptr[at];
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n') break;
+        count += c == '\n';
+    }
+    return count;
+}
+
+/* Steps over what the source has for the first character of `rest`. */
+static void follow(Cursor *cursor, char quote, Str rest)
 {
     if (quote == '"') skip_escaped_breaks(cursor);
     bool is_break = peek(cursor, 0) == '\n' || (peek(cursor, 0) == '\r' && peek(cursor, 1) == '\n');
@@ -131,8 +150,9 @@ static void follow(Cursor *cursor, char quote, uint32_t point)
         skip_blanks(cursor);
         step(cursor);
         skip_indent(cursor);
-        /* Folding drops the first of several newlines; the text has the others. */
-        if (!cursor->is_literal && !was_break && point == '\n' && peek(cursor, 0) == '\n') {
+        /* Folding drops the first of several newlines (but not beside lines that are indented further): where the source
+         * has one more than the text, it is stepped over with this one. */
+        if (!was_break && breaks_ahead(cursor) >= breaks_of(rest) && rest.ptr[0] == '\n') {
             step(cursor);
             skip_indent(cursor);
         }
@@ -158,10 +178,11 @@ NodePlace node_place(const Node *scalar, Str source, uint32_t offset)
     Str text = node_text(scalar);
     size_t at = 0;
     for (uint32_t i = 0; i < offset && at < text.len && cursor.at < source.len; i++) {
-        uint32_t point = 0;
-        size_t size = utf8_decode(str_slice(text, at, text.len), &point);
+        Str rest = str_slice(text, at, text.len);
+        uint32_t point;
+        size_t size = utf8_decode(rest, &point);
+        follow(&cursor, quote, rest);
         at += size ? size : 1;
-        follow(&cursor, quote, point);
     }
     if (quote == '"') skip_escaped_breaks(&cursor);
     return (NodePlace){ cursor.line, cursor.column };
