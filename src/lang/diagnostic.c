@@ -1,11 +1,9 @@
 #include "lang/diagnostic.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
@@ -14,18 +12,6 @@
 void diagnostics_init(Diagnostics *diagnostics, Arena *arena, Str file, Str text)
 {
     *diagnostics = (Diagnostics){ .arena = arena, .file = file, .text = text };
-}
-
-static Str format_text(Arena *arena, const char *format, va_list args)
-{
-    va_list again;
-    va_copy(again, args);
-    int size = vsnprintf(NULL, 0, format, args);
-    CHECK(size >= 0);
-    char *text = arena_alloc(arena, (size_t)size + 1);
-    vsnprintf(text, (size_t)size + 1, format, again);
-    va_end(again);
-    return (Str){ text, (size_t)size };
 }
 
 static Diagnostic *add(Diagnostics *diagnostics, Diagnostic diagnostic)
@@ -47,7 +33,7 @@ Diagnostic *diagnose(Diagnostics *diagnostics, Severity severity, const Node *at
 {
     va_list args;
     va_start(args, format);
-    Str message = format_text(diagnostics->arena, format, args);
+    Str message = arena_format_args(diagnostics->arena, format, args);
     va_end(args);
     Diagnostic diagnostic = { .severity = severity, .message = message };
     if (at) {
@@ -63,7 +49,7 @@ Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t o
 {
     va_list args;
     va_start(args, format);
-    Str message = format_text(diagnostics->arena, format, args);
+    Str message = arena_format_args(diagnostics->arena, format, args);
     va_end(args);
     Diagnostic diagnostic = { SEVERITY_ERROR, at->line, at->column, at->width, message, STR("") };
     if (at->inner != NODE_SCATTERED) {
@@ -88,7 +74,7 @@ void diagnostic_help(Diagnostics *diagnostics, Diagnostic *diagnostic, const cha
 {
     va_list args;
     va_start(args, format);
-    diagnostic->help = format_text(diagnostics->arena, format, args);
+    diagnostic->help = arena_format_args(diagnostics->arena, format, args);
     va_end(args);
 }
 
