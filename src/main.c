@@ -15,7 +15,7 @@ static void print_help(void (*print)(Buf *), FILE *file)
 }
 
 /* A command that has commands, without one of them. */
-static ExitCode lack_command(const Command *command)
+static ExitCode lack_command(const Verb *command)
 {
     Buf out;
     buf_init(&out, 1u << 20);
@@ -25,7 +25,7 @@ static ExitCode lack_command(const Command *command)
     return EXIT_CODE_USAGE;
 }
 
-static ExitCode run_command(const Command *command, int argc, char **argv)
+static ExitCode run_command(const Verb *command, int argc, char **argv)
 {
     static Args args;               /* large: operands of a whole shell pattern */
     Arena arena;
@@ -71,8 +71,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) verb = "version";
     int used = 2;
-    const Command *command = command_find(commands, str_of(verb));
-    const Command *const *inner = command ? command->commands : NULL;
+    const Verb *command = command_find(commands, str_of(verb));
+    const Verb *const *inner = command ? command->commands : NULL;
     if (inner && argc > 2 && argv[2][0] != '-') {
         command = command_find(inner, str_of(argv[2]));
         used = 3;

@@ -1,5 +1,7 @@
 #include "base/civil.h"
 
+#include <inttypes.h>
+
 /* The year is taken to begin in March: the leap day is then its last one, and the months before any given one have
  * (153 m + 2) / 5 days, m counted from March. 400 years have exactly 146097 days; day 0 of an era is 1 March. */
 #define ERA_YEARS 400
@@ -69,4 +71,32 @@ int32_t civil_month_days(int64_t year, int32_t month)
 {
     static const int8_t days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
     return days[month - 1] + (month == 2 && civil_is_leap(year));
+}
+
+void civil_print_ms(Buf *buf, int64_t ms)
+{
+    CivilTime time = civil_time(floor_div(ms, 1000));
+    if (time.date.year < 0) buf_char(buf, '-');
+    buf_format(buf, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%03dZ", time.date.year < 0 ? -time.date.year : time.date.year,
+               time.date.month, time.date.day, time.hour, time.minute, time.second, (int)floor_rem(ms, 1000));
+}
+
+/* What is printed again as the same text was a time; the digits are found by their places. */
+bool civil_read_ms(Str text, int64_t *out_ms)
+{
+    static const char form[] = "YYYY-MM-DDTHH:MM:SS.mmmZ";
+    uint64_t year, month, day, hour, minute, second, fraction;
+    if (text.len != sizeof form - 1 || !str_to_u64(str_slice(text, 0, 4), &year)
+        || !str_to_u64(str_slice(text, 5, 7), &month) || !str_to_u64(str_slice(text, 8, 10), &day)
+        || !str_to_u64(str_slice(text, 11, 13), &hour) || !str_to_u64(str_slice(text, 14, 16), &minute)
+        || !str_to_u64(str_slice(text, 17, 19), &second) || !str_to_u64(str_slice(text, 20, 23), &fraction))
+        return false;
+    CivilTime time = { { (int64_t)year, (int32_t)month, (int32_t)day }, (int32_t)hour, (int32_t)minute, (int32_t)second };
+    int64_t ms = civil_seconds(&time) * 1000 + (int64_t)fraction;
+    char again[sizeof form + 8];
+    Buf buf = buf_on(again, sizeof again);
+    civil_print_ms(&buf, ms);
+    if (!str_is(buf_peek(&buf), text)) return false;
+    *out_ms = ms;
+    return true;
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 #define CIVIL_YEAR_MAX INT64_C(300000000000)        /* what an int64 of seconds can reach, rounded up */
 #define CIVIL_DAY_S 86400
 
@@ -29,6 +31,10 @@ CivilDate civil_date(int64_t days);
 /* Seconds since 1970 of a clock that reads so, and back. */
 int64_t   civil_seconds(const CivilTime *time);
 CivilTime civil_time(int64_t seconds);
+
+/* "2026-11-16T01:25:00.123Z": milliseconds since 1970 as people and programs are shown them, and back (exactly that form). */
+void civil_print_ms(Buf *buf, int64_t ms);
+bool civil_read_ms(Str text, int64_t *out_ms);
 
 int32_t civil_weekday(int64_t days);                    /* 0 is Sunday */
 int32_t civil_year_day(CivilDate date);                 /* from 1 */

@@ -66,3 +66,41 @@ TEST(seconds_of_a_clock_come_back, "")
     EXPECT_INT(noon.date.day, 5);
     EXPECT_INT(noon.hour, 12);
 }
+
+TEST(times_are_printed_and_read_as_utc_text, "")
+{
+    static const struct { int64_t ms; const char *text; } cases[] = {
+        { 0, "1970-01-01T00:00:00.000Z" },
+        { -1, "1969-12-31T23:59:59.999Z" },
+        { INT64_C(1763251200123), "2025-11-16T00:00:00.123Z" },
+        { INT64_C(951782400000), "2000-02-29T00:00:00.000Z" },
+        { INT64_C(253402300799999), "9999-12-31T23:59:59.999Z" },
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char storage[64];
+        int64_t ms = 7;
+        Buf buf = buf_on(storage, sizeof storage);
+        ROW(cases[i].text);
+        civil_print_ms(&buf, cases[i].ms);
+        EXPECT_STR(buf_peek(&buf), str_of(cases[i].text));
+        EXPECT(civil_read_ms(str_of(cases[i].text), &ms));
+        EXPECT_INT(ms, cases[i].ms);
+    }
+    static const char *const refused[] = {
+        "", "2025-11-16T00:00:00.123", "2025-11-16T00:00:00.123z", "2025-11-16 00:00:00.123Z", "2025-13-16T00:00:00.123Z",
+        "2025-02-29T00:00:00.000Z", "2025-11-16T24:00:00.000Z", "2025-11-16T00:60:00.000Z", "2025-11-16T00:00:00.1234Z",
+        "2o25-11-16T00:00:00.123Z",
+    };
+    for (uint32_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        int64_t ms = 7;
+        ROW(refused[i]);
+        EXPECT(!civil_read_ms(str_of(refused[i]), &ms));
+        EXPECT_INT(ms, 7);
+    }
+    char storage[64];
+    for (int side = 0; side < 2; side++) {
+        Buf buf = buf_on(storage, sizeof storage);
+        civil_print_ms(&buf, side ? INT64_MAX : INT64_MIN);
+        EXPECT(!buf_overflowed(&buf));
+    }
+}

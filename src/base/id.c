@@ -31,3 +31,11 @@ bool id_is_valid(Str text)
         if (!text.ptr[i] || !strchr(alphabet, text.ptr[i])) return false;
     return true;
 }
+
+bool id_read(Str text, Id *out_id)
+{
+    if (!id_is_valid(text)) return false;
+    memcpy(out_id->text, text.ptr, ID_SIZE);
+    out_id->text[ID_SIZE] = '\0';
+    return true;
+}

@@ -22,6 +22,7 @@ typedef struct Id {
 Id   id_make(const uint8_t random[ID_SIZE]);
 Id   id_make_run(uint64_t now_ms, const uint8_t random[ID_SIZE]);
 bool id_is_valid(Str text);
+bool id_read(Str text, Id *out_id);         /* false where it is no id; nothing is written then */
 static inline Str id_peek(const Id *id) { return (Str){ id->text, ID_SIZE }; }
 
 #endif

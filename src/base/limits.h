@@ -43,6 +43,9 @@
 #define REGO_ERROR_COUNT_MAX    64u              /* reported for one module; the rest are counted */
 #define REGO_SCAN_FACTOR        32u              /* tokens read for each byte of text: backtracking stays linear */
 #define REGO_YAML_NODE_COUNT_MAX (1u << 20)      /* of one YAML text, aliases counted as what they stand for */
+#define REGO_ERROR_TEXT_SIZE_MAX 16384u          /* one message; the rest of a longer one is cut off */
+#define REGO_TYPE_WEIGHT_MAX    4096u            /* types inside one type: beyond it a constant is of anything */
+#define REGO_TYPE_WORK_MAX      (UINT64_C(1) << 28)     /* types looked at in checking one policy; then no more is checked */
 #define REGO_HINT_SIZE_MAX      512u             /* the advice behind one message */
 
 /* --- Rego: evaluating -------------------------------------------------------------------------------------------- */
@@ -55,8 +58,10 @@
 #define REGO_EVAL_SIZE_DEFAULT  (256u << 20)     /* memory of one evaluation */
 #define REGO_HEIGHT_MAX         2048u            /* containers that rules put around one another: recursion over values */
 #define REGO_ARG_COUNT_MAX      32u              /* of a function */
+#define REGO_CONFLICT_WIDTH_MAX 80u              /* of a value that a conflict shows */
 #define REGO_NOTE_SIZE_MAX      (64u * 1024)     /* one print(...) or trace(...) */
 #define REGO_MEMO_COUNT_MAX     (1u << 16)       /* calls of one function that an evaluation remembers */
+#define REGO_SCAN_INDEX_SIZE_MAX (64u << 20)     /* indexes of base data of one policy; without one a scan is slower */
 #define REGO_CALL_DEPTH_MAX     2048u            /* rules and nested bodies inside one another: 2 MB of the thread's stack */
 #define GLOB_DEPTH_MAX          64u              /* braces inside one another in a glob pattern */
 #define TEMPLATE_DEPTH_MAX      64u              /* actions inside one another, and templates that call templates */
@@ -102,6 +107,7 @@
 #define DIFF_CELL_COUNT_MAX     (1u << 24)       /* pairs of lines compared to show what a formatter changes: 64 MB */
 #define BENCH_COUNT_MAX         (1u << 26)       /* evaluations whose times one benchmark keeps: 512 MB */
 #define BENCH_THREAD_COUNT_MAX  256u
+#define TRACE_EVENT_COUNT_MAX   (1u << 20)       /* events of one evaluation that are kept to explain it */
 
 /* --- definitions ------------------------------------------------------------------------------------------------- */
 #define DEFINITION_SIZE_MAX     (64u << 20)      /* one file: a 100,000-step workflow is about 15 MB of YAML */
@@ -120,8 +126,94 @@
 #define GUARD_COUNT_MAX         64u              /* guarded cycles of one workflow: a bit each */
 #define DURATION_MS_MAX         (INT64_C(1000) * 60 * 60 * 24 * 3660)   /* ten years */
 
+/* --- runs -------------------------------------------------------------------------------------------------------- */
+#define DECISION_EVENT_COUNT_MAX 1024u           /* more work than this is state, consumed by further decisions */
+#define ADVANCE_EVENT_COUNT_MIN 16u              /* events of one step that are not torn apart */
+#define READY_LOOK_COUNT_MAX    16u              /* steps tried behind one whose executor has no room */
+#define RUN_SIGNAL_COUNT_MAX    4096u            /* signals that one run keeps */
+#define FAILURE_TEXT_SIZE_MAX   512u             /* what a run remembers of why it failed */
+#define ACCEPT_MS_DEFAULT       15000            /* how long a remote executor may take to accept an attempt */
+#define LEASE_MS_DEFAULT        30000            /* how long it may be silent then */
+#define INPUT_SIZE_MAX          (16u << 20)      /* an input with its ${paths} filled in, as JSON without escapes */
+#define PATH_PART_COUNT_MAX     32u              /* names of one ${path} */
+
 /* --- dispatch ---------------------------------------------------------------------------------------------------- */
 #define COOPERATIVE_COUNT_DEFAULT 2              /* cooperative sub-routines beside a primary: sizes the spawn budget */
+
+/* --- executors --------------------------------------------------------------------------------------------------- */
+#define NOTICE_COUNT_DEFAULT    (1u << 13)       /* notices of executors that wait for the engine ... */
+#define NOTICE_SIZE_MAX         (64u << 20)      /* ... and their bytes; a single larger one is taken where none waits */
+#define OUTPUT_SIZE_MAX         (16u << 20)      /* what one attempt may give as its output, as JSON text */
+#define LOG_LINE_SIZE_MAX       (16u * 1024)     /* one line of a log; the rest of it is cut, and the line says so */
+#define LOG_SIZE_DEFAULT        (8u << 20)       /* lines of one attempt; what follows is read and passed over */
+#define RUNNER_LINE_SIZE_MAX    (1u << 20)       /* one line that a runner writes to its events */
+#define REPORT_TEXT_SIZE_MAX    1024u            /* of a report's message: the last lines of what it said */
+#define PROCESS_COUNT_MAX       4096u            /* processes of one executor at a time: four descriptors each */
+#define PROCESS_REQUEST_SIZE_MAX (160u * 1024)   /* arguments and variables of one process: one message of a socket */
+#define PROCESS_ARG_COUNT_MAX   4096u            /* its arguments, and its variables */
+#define PROCESS_VARIABLE_SIZE_MAX (24u * 1024)   /* a larger input, params or context is on standard input alone */
+#define PROCESS_GRACE_MS_DEFAULT 5000            /* between asking a process to end and ending it */
+#define PROCESS_SPAWNER_GRACE_MS 1000            /* the same when the engine is gone and the next one waits */
+#define NATIVE_THREAD_COUNT_MAX 256u
+#define NATIVE_WAITING_COUNT_MAX (1u << 16)      /* attempts of one native executor that wait for a thread */
+#define NATIVE_CLOSE_MS_DEFAULT 5000             /* how long closing waits for functions that do not return */
+#define SLEEP_COUNT_MAX         (1u << 16)       /* sleeping attempts; ending one looks through them */
+#define HTTP_COUNT_MAX          4096u            /* requests of one executor at a time */
+#define HTTP_REDIRECT_COUNT_MAX 5
+#define HTTP_HEADER_COUNT_MAX   256u             /* of one request or answer */
+#define HTTP_HEADER_SIZE_MAX    (64u * 1024)     /* all headers of one answer */
+#define HTTP_CONNECT_MS_MAX     10000            /* until a connection is there */
+#define HTTP_TIMEOUT_MS_DEFAULT (5 * 60 * 1000)  /* of a request whose attempt has no deadline */
+
+/* --- ledger ------------------------------------------------------------------------------------------------------ */
+#define RECORD_SIZE_MAX         (16u << 20)      /* one record: messages of many failures at once */
+#define RECORD_EVENT_COUNT_MAX  (1u << 14)       /* of one record; a decision has fewer */
+#define RECORD_PAYLOAD_COUNT_MAX (1u << 14)      /* of one record */
+#define RECORD_PAYLOAD_SIZE_MAX (1u << 30)       /* what lies beside one record, salt included */
+#define VERIFY_RUN_COUNT_MAX    (1u << 24)       /* runs of one ledger that is verified: some 200 bytes each */
+#define REPLAY_DIFF_SIZE_MAX    (64u << 20)      /* lines that tell two states of a run apart; the rest is cut */
+#define VERIFY_ERASED_COUNT_MAX (1u << 24)       /* records of it whose payloads were erased: 16 bytes each */
+
+/* --- stores ------------------------------------------------------------------------------------------------------ */
+#define STORE_BATCH_COUNT_MAX   64u              /* commits in flight: one is synced while others wait for it */
+#define STORE_READ_COUNT_MAX    1024u            /* asynchronous reads in flight */
+#define STORE_READER_COUNT_MAX  16u              /* threads of a process that read at a time; further ones wait */
+#define STORE_READ_MS_MAX       1000             /* one read: a longer one would keep the write-ahead log from shrinking */
+#define STORE_GROUP_SIZE_MAX    (8u << 20)       /* records of waiting batches that share one transaction */
+#define STORE_STATEMENT_COUNT_MAX 256u           /* prepared statements that one connection keeps */
+#define STORE_CACHE_SIZE        (64u << 20)      /* pages that the writing connection of a SQLite file keeps */
+#define STORE_WAL_SIZE_MAX      (64u << 20)      /* of a SQLite file; beyond it the writer itself writes pages back ... */
+#define STORE_WAL_SIZE_USUAL    (16u << 20)      /* ... and from here on a thread does it beside the commits */
+#define STORE_BUSY_MS_MAX       60000            /* how long a commit waits for a stranger who has locked the file */
+#define STORE_PATH_SIZE_MAX     4000u            /* of a SQLite file: its companions have longer names */
+#define QUERY_CONDITION_COUNT_MAX 6u
+#define QUERY_PARAM_COUNT_MAX   6u
+#define SQL_TEXT_SIZE_MAX       (64u * 1024)     /* one generated statement */
+
+/* --- the engine -------------------------------------------------------------------------------------------------- */
+#define ENGINE_RUN_COUNT_MAX    65536u           /* runs in memory; parked ones are not */
+#define ENGINE_QUEUE_COUNT_MAX  65536u           /* requests that wait, of one tenant */
+#define ENGINE_FILL_MAX         800u             /* thousandths of these two at which new runs are refused */
+#define ENGINE_PLAN_COUNT_MAX   1024u            /* plans kept that no run in memory uses */
+#define ENGINE_HOT_SIZE_MAX     (1u << 20)       /* payloads kept at hand for one run; others are fetched again */
+#define ENGINE_READ_COUNT_MAX   512u             /* questions to the store under way */
+#define ENGINE_BATCH_COUNT_MAX  2u               /* batches under way: one is synced, one waits behind it */
+#define ENGINE_RECOVER_RUN_COUNT 8192u           /* runs in memory up to which a new owner loads further ones */
+#define BATCH_EVENT_COUNT_MAX   8192u            /* events after which a batch takes no further decision */
+#define PAYLOAD_SIZE_MAX        (64u << 20)      /* one input or output */
+#define QUEUE_QUANTUM           256              /* events a tenant may decide before it is another one's turn */
+#define TIMER_SWEEP_MS          60000            /* how often, and how far ahead, times of parked runs are looked at */
+#define TIMER_SWEEP_AGAIN_MS    100
+#define TIMER_SWEEP_COUNT_MAX   1024u
+#define PARK_MS_MIN             5000             /* a run whose time comes sooner stays in memory */
+#define SNAPSHOT_EVENT_COUNT    1024u            /* events after which a run gets a snapshot; or as many as it has steps */
+#define PRIORITY_AGE_MS         30000            /* after so long a run that waits for room counts as one level higher */
+#define STORE_RETRY_MS          1000             /* after which a store that refused is tried again */
+#define LOG_DELAY_MS            100              /* how long lines of logs wait for a commit to go along with ... */
+#define LOG_BATCH_COUNT         4096u            /* ... unless there are so many */
+#define HOST_WATCH_COUNT_MAX    64u              /* descriptors that callers of one loop wait for */
+#define CONDITION_STEP_COUNT_MAX (1u << 22)      /* instructions of one evaluation of a condition */
+#define CONDITION_EVAL_SIZE_MAX (64u << 20)      /* and its memory */
 
 /* --- drawing ----------------------------------------------------------------------------------------------------- */
 #define DRAW_WIDTH_DEFAULT      80u              /* columns of a drawing as text */
@@ -146,6 +238,7 @@
 #define ID_SIZE                 21u              /* characters of a public id */
 #define ID_TIME_SIZE            8u               /* of these, the leading ones of a run id that hold milliseconds */
 
+static_assert(PROCESS_REQUEST_SIZE_MAX >= 4 * PROCESS_VARIABLE_SIZE_MAX, "three large variables leave room for arguments");
 static_assert(JSON_DEPTH_MAX >= REGO_DEPTH_MAX, "a constant term must be possible as a value");
 static_assert(SCHEMA_DEPTH_MAX >= 2 * JSON_DEPTH_MAX, "a recursive schema must reach the bottom of any instance");
 static_assert(JSON_DEPTH_MAX >= DEFINITION_DEPTH_MAX, "a definition's values must be printable as JSON");

@@ -48,7 +48,7 @@ const char *args_value(const Args *args, const char *option)
 
 /* --- refusals --------------------------------------------------------------------------------------------------- */
 
-static bool usage_error(const Command *command, const char *format, const char *what, const char *hint)
+static bool usage_error(const Verb *command, const char *format, const char *what, const char *hint)
 {
     char storage[1024];
     Buf usage = buf_on(storage, sizeof storage);
@@ -60,7 +60,7 @@ static bool usage_error(const Command *command, const char *format, const char *
     return false;
 }
 
-static bool refuse_option(const Command *command, const char *word, Str name)
+static bool refuse_option(const Verb *command, const char *word, Str name)
 {
     Suggestion suggestion = suggest_begin(name);
     for (const Option *option = command->options; option && option->name; option++)
@@ -79,7 +79,7 @@ static bool is_word(const Option *option, const char *value)
     return option->words == NULL;
 }
 
-static bool refuse_word(const Command *command, const Option *option, const char *value)
+static bool refuse_word(const Verb *command, const Option *option, const char *value)
 {
     char storage[256];
     Buf hint = buf_on(storage, sizeof storage);
@@ -157,7 +157,7 @@ static bool take_operand(Args *args, const char *word)
     return true;
 }
 
-bool args_parse(const Command *command, int argc, char **argv, Args *out)
+bool args_parse(const Verb *command, int argc, char **argv, Args *out)
 {
     Words words = { argc, argv, 0 };
     out->command = command;

@@ -49,7 +49,7 @@ static ExitCode run(const Args *args)
     return report.counts[ANSWER_FAIL] ? EXIT_CODE_DATA : EXIT_CODE_OK;
 }
 
-const Command command_check = {
+const Verb command_check = {
     .name = "check",
     .operands = "FILE",
     .operand_count_min = 1,

@@ -5,7 +5,7 @@
 
 static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 
-static void words_of(Buf *out, const Command *command)
+static void words_of(Buf *out, const Verb *command)
 {
     for (const Option *option = command->options; option && option->name; option++)
         buf_format(out, "--%s ", option->name);
@@ -15,7 +15,7 @@ static void words_of(Buf *out, const Command *command)
 /* Options with a fixed list of values, for every command that has one. */
 static void bash_values(Buf *out)
 {
-    const Command *command;
+    const Verb *command;
     for (size_t i = 0; (command = command_at(i)); i++)
         for (const Option *option = command->options; option && option->name; option++) {
             if (!option->words) continue;
@@ -29,10 +29,10 @@ static void bash_values(Buf *out)
 /* Behind a command that has commands comes one of them; both words together are the name that options belong to. */
 static void bash_inner(Buf *out)
 {
-    for (const Command *const *command = commands; *command; command++) {
+    for (const Verb *const *command = commands; *command; command++) {
         if (!(*command)->commands) continue;
         buf_format(out, "    if [ \"$verb\" = %s ]; then\n        if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W '", (*command)->name);
-        for (const Command *const *inner = (*command)->commands; *inner; inner++) buf_format(out, "%s ", command_word(*inner));
+        for (const Verb *const *inner = (*command)->commands; *inner; inner++) buf_format(out, "%s ", command_word(*inner));
         buf_text(out, "' -- \"$current\")); return; fi\n        verb=\"$verb ${COMP_WORDS[2]}\"\n    fi\n");
     }
 }
@@ -45,13 +45,13 @@ static void bash(Buf *out)
         "_maestro() {\n"
         "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" verb=\"${COMP_WORDS[1]}\"\n"
         "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W '");
-    for (const Command *const *command = commands; *command; command++) buf_format(out, "%s ", (*command)->name);
+    for (const Verb *const *command = commands; *command; command++) buf_format(out, "%s ", (*command)->name);
     buf_text(out, "' -- \"$current\")); return\n    fi\n");
     bash_inner(out);
     buf_text(out, "    case \"$verb:$previous\" in\n");
     bash_values(out);
     buf_text(out, "    esac\n    case \"$current\" in -*)\n        case \"$verb\" in\n");
-    const Command *command;
+    const Verb *command;
     for (size_t i = 0; (command = command_at(i)); i++) {
         buf_format(out, "        '%s') COMPREPLY=($(compgen -W '", command->name);
         words_of(out, command);
@@ -62,11 +62,11 @@ static void bash(Buf *out)
         "        esac; return ;;\n    esac\n    COMPREPLY=($(compgen -f -- \"$current\"))\n}\ncomplete -o filenames -F _maestro maestro\n");
 }
 
-static void zsh_inner(Buf *out, const Command *command)
+static void zsh_inner(Buf *out, const Verb *command)
 {
     if (!command->commands) return;
     buf_format(out, "    if [[ \"$verb\" == %s ]]; then\n        verbs=(\n", command->name);
-    for (const Command *const *inner = command->commands; *inner; inner++)
+    for (const Verb *const *inner = command->commands; *inner; inner++)
         buf_format(out, "            '%s:%s'\n", command_word(*inner), (*inner)->summary);
     buf_text(out, "        )\n        if (( CURRENT == 3 )); then _describe command verbs; return; fi\n        verb=\"$verb $words[3]\"\n    fi\n");
 }
@@ -76,13 +76,13 @@ static void zsh(Buf *out)
     buf_text(out,
              "#compdef maestro\n# zsh completion for maestro: put this file as _maestro into a directory of $fpath.\n"
              "_maestro() {\n    local -a verbs\n    verbs=(\n");
-    for (const Command *const *command = commands; *command; command++)
+    for (const Verb *const *command = commands; *command; command++)
         buf_format(out, "        '%s:%s'\n", (*command)->name, (*command)->summary);
     buf_text(out,
              "    )\n    if (( CURRENT == 2 )); then _describe command verbs; return; fi\n    local verb=\"$words[2]\"\n");
-    for (const Command *const *command = commands; *command; command++) zsh_inner(out, *command);
+    for (const Verb *const *command = commands; *command; command++) zsh_inner(out, *command);
     buf_text(out, "    case \"$verb\" in\n");
-    const Command *command;
+    const Verb *command;
     for (size_t i = 0; (command = command_at(i)); i++) {
         buf_format(out, "    '%s') [[ \"$PREFIX\" == -* ]] && compadd -- ", command->name);
         words_of(out, command);
@@ -92,7 +92,7 @@ static void zsh(Buf *out)
 }
 
 /* Every word of the command's name was typed. */
-static void fish_condition(Buf *out, const Command *command)
+static void fish_condition(Buf *out, const Verb *command)
 {
     buf_text(out, " -n '");
     for (const char *word = command->name; *word;) {
@@ -103,7 +103,7 @@ static void fish_condition(Buf *out, const Command *command)
     buf_char(out, '\'');
 }
 
-static void fish_option(Buf *out, const Command *command, const Option *option)
+static void fish_option(Buf *out, const Verb *command, const Option *option)
 {
     buf_text(out, "complete -c maestro");
     if (command) fish_condition(out, command);
@@ -122,16 +122,16 @@ static void fish_option(Buf *out, const Command *command, const Option *option)
 static void fish(Buf *out)
 {
     buf_text(out, "# fish completion for maestro: put this file into ~/.config/fish/completions.\n");
-    for (const Command *const *command = commands; *command; command++)
+    for (const Verb *const *command = commands; *command; command++)
         buf_format(out, "complete -c maestro -n __fish_use_subcommand -f -a %s -d \"%s\"\n", (*command)->name,
                    (*command)->summary);
-    for (const Command *const *command = commands; *command; command++)
-        for (const Command *const *inner = (*command)->commands; inner && *inner; inner++) {
+    for (const Verb *const *command = commands; *command; command++)
+        for (const Verb *const *inner = (*command)->commands; inner && *inner; inner++) {
             buf_text(out, "complete -c maestro");
             fish_condition(out, *command);
             buf_format(out, " -f -a %s -d \"%s\"\n", command_word(*inner), (*inner)->summary);
         }
-    const Command *command;
+    const Verb *command;
     for (size_t i = 0; (command = command_at(i)); i++)
         for (const Option *option = command->options; option && option->name; option++) fish_option(out, command, option);
     for (const Option *option = common_options; option->name; option++) fish_option(out, NULL, option);
@@ -153,7 +153,7 @@ static ExitCode run(const Args *args)
     return EXIT_CODE_USAGE;
 }
 
-const Command command_completion = {
+const Verb command_completion = {
     .name = "completion",
     .operands = "bash|zsh|fish",
     .operand_count_min = 1,

@@ -38,7 +38,7 @@ static void roff_options(Buf *out, const Option *rows)
     }
 }
 
-static void roff_command(Buf *out, const Command *command)
+static void roff_command(Buf *out, const Verb *command)
 {
     char storage[1024];
     Buf usage = buf_on(storage, sizeof storage - 1);
@@ -62,7 +62,7 @@ static void manual(Buf *out)
              ".TH MAESTRO 1 \"\" \"maestro " MAESTRO_VERSION
              "\" \"User commands\"\n.SH NAME\nmaestro \\- runs workflows durably\n"
              ".SH SYNOPSIS\n\\fBmaestro\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n.SH COMMANDS\n");
-    const Command *command;
+    const Verb *command;
     for (size_t i = 0; (command = command_at(i)); i++) roff_command(out, command);
     buf_text(out, ".SH OPTIONS OF EVERY COMMAND\n");
     roff_options(out, common_options);
@@ -77,10 +77,10 @@ static void manual(Buf *out)
 /* --- help ------------------------------------------------------------------------------------------------------- */
 
 /* `owner` is the command whose own command was asked for, or NULL. */
-static ExitCode refuse_verb(const Command *owner, const char *verb)
+static ExitCode refuse_verb(const Verb *owner, const char *verb)
 {
     Suggestion suggestion = suggest_begin(str_of(verb));
-    for (const Command *const *command = owner ? owner->commands : commands; command && *command; command++)
+    for (const Verb *const *command = owner ? owner->commands : commands; command && *command; command++)
         suggest_offer(&suggestion, str_of(command_word(*command)));
     const char *before = owner ? owner->name : "", *space = owner ? " " : "";
     fprintf(stderr, "maestro: there is no command '%s%s%s'", before, space, verb);
@@ -91,9 +91,9 @@ static ExitCode refuse_verb(const Command *owner, const char *verb)
 
 static ExitCode run(const Args *args)
 {
-    const Command *command = NULL;
+    const Verb *command = NULL;
     for (unsigned i = 0; i < args->operand_count; i++) {
-        const Command *found = command_find(i ? command->commands : commands, str_of(args->operands[i]));
+        const Verb *found = command_find(i ? command->commands : commands, str_of(args->operands[i]));
         if (!found) return refuse_verb(command, args->operands[i]);
         command = found;
     }
@@ -107,7 +107,7 @@ static ExitCode run(const Args *args)
     return EXIT_CODE_OK;
 }
 
-const Command command_help_verb = {
+const Verb command_help_verb = {
     .name = "help", .operands = "[COMMAND]...", .operand_count_max = 2,
     .summary = "Tells about the commands, or about one of them.",
     .doc = "Without a command it lists all of them.",

@@ -86,7 +86,7 @@ static ExitCode run(const Args *args)
     return code;
 }
 
-const Command command_migrate = {
+const Verb command_migrate = {
     .name = "migrate",
     .operands = "FILE",
     .operand_count_min = 1,

@@ -243,7 +243,7 @@ static ExitCode run(const Args *args)
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
-const Command command_plan = {
+const Verb command_plan = {
     .name = "plan",
     .operands = "FILE",
     .operand_count_min = 1,

@@ -1,13 +1,14 @@
 #include "cli/command.h"
 
-static const Command *const policy_commands[] = {
+static const Verb *const policy_commands[] = {
     &command_policy_eval, &command_policy_test, &command_policy_check, &command_policy_fmt, &command_policy_bench, NULL,
 };
 
-const Command command_policy = {
+const Verb command_policy = {
     .name = "policy", .operands = "COMMAND",
     .summary = "Evaluates, tests, checks and formats policies.",
-    .doc = "Policies are written in Rego. These commands read them from files, directories and bundles; nothing has to run.",
+    .doc = "Policies are written in Rego. These commands read them from files, directories and bundles; nothing has to\n"
+           "run.",
     .examples = "  maestro policy eval -d policies -i input.json data.deploy.allow\n  maestro policy test policies",
     .commands = policy_commands,
 };

@@ -50,7 +50,7 @@ typedef struct Bench {
     Worker *workers;
 } Bench;
 
-/* --- one thread ---------------------------------------------------------------------------------------------------- */
+/* --- one thread --------------------------------------------------------------------------------------------------- */
 
 static bool evaluate(Worker *worker)
 {
@@ -112,7 +112,7 @@ static void free_workers(Bench *bench)
     }
 }
 
-/* --- the report -------------------------------------------------------------------------------------------------------- */
+/* --- the report --------------------------------------------------------------------------------------------------- */
 
 typedef struct Figures {
     uint64_t count, p50_ns, p99_ns, max_ns, mean_ns;
@@ -128,8 +128,8 @@ static int by_size(const void *a, const void *b)
 
 static Figures figure(const Bench *bench)
 {
-    Figures figures = { .compile_ns = bench->compile_ns, .threads = bench->thread_count, .bytes = bench->workers[0].bytes,
-                        .steps = bench->workers[0].step_count };
+    Figures figures = { .compile_ns = bench->compile_ns, .threads = bench->thread_count,
+                        .bytes = bench->workers[0].bytes, .steps = bench->workers[0].step_count };
     double per_second = 0;
     uint64_t sum = 0, at = 0;
     for (uint64_t i = 0; i < bench->thread_count; i++) {
@@ -186,42 +186,24 @@ static ExitCode report(const Bench *bench)
     return EXIT_CODE_OK;
 }
 
-static ExitCode refuse_eval(const Bench *bench, const RegoEvalError *error)
-{
-    if (policy_wants_json(bench->args)) {
-        ValueList list = { .arena = bench->args->arena };
-        value_list_add(&list, policy_eval_error_value(bench->args->arena, error));
-        policy_print_json(policy_errors_document(bench->args->arena, value_list_array(&list)));
-        return EXIT_CODE_DATA;
-    }
-    char storage[1024];
-    Buf text = buf_on(storage, sizeof storage);
-    rego_eval_error_print(&text, error);
-    fprintf(stderr, "maestro: %.*s\n", STR_ARG(buf_peek(&text)));
-    return EXIT_CODE_DATA;
-}
-
-/* --- the command ----------------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static ExitCode make(Bench *bench)
 {
     const Args *args = bench->args;
     Error err;
-    RegoErrors errors;
     const char *input = args_value(args, "input");
-    Str query = str_of(args->operands[0]);
     policy_set_init(&bench->set, args->arena);
     bench->input = rego_undefined();
     Status status = policy_add_options(&bench->set, args, &err);
     if (!status && input) status = policy_read_document(args->arena, input, &bench->input, &err);
     if (status) return policy_refuse_load(args, &err);
     RegoCompileOptions compile = { .v0 = args_flag(args, "v0"), .check_data = true };
-    RegoQueryOptions query_options = { .capture = true };
     uint64_t begin = clock_monotonic_ns();
     ExitCode code = policy_compile(args, &bench->set, compile, &bench->policy);
     if (code) return code;
-    rego_errors_init(&errors, args->arena);
-    if (rego_query_prepare(bench->policy, query, &query_options, &bench->query, &errors)) return policy_refuse(args, &bench->set, query, &errors);
+    code = policy_prepare(args, &bench->set, bench->policy, STR(""), &bench->query);
+    if (code) return code;
     bench->compile_ns = clock_monotonic_ns() - begin;
     return EXIT_CODE_OK;
 }
@@ -235,7 +217,7 @@ static ExitCode run(const Args *args)
     if (!code) {
         run_workers(&bench);
         for (uint64_t i = 0; !code && i < bench.thread_count; i++)
-            if (bench.workers[i].status) code = refuse_eval(&bench, &bench.workers[i].error);
+            if (bench.workers[i].status) code = policy_refuse_eval(args, &bench.workers[i].error);
         if (!code) code = report(&bench);
         free_workers(&bench);
     }
@@ -244,12 +226,13 @@ static ExitCode run(const Args *args)
     return code;
 }
 
-const Command command_policy_bench = {
+const Verb command_policy_bench = {
     .name = "policy bench", .operands = "QUERY", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Measures how fast a query is evaluated.",
-    .doc = "Compiles once, then evaluates the query again and again, and reports evaluations a second, the time of one (mean,\n"
-           "median, the slowest of a hundred, the slowest), the memory and the steps of its budget that it takes, and the time of\n"
-           "compiling.",
-    .examples = "  maestro policy bench -d policies -i input.json data.deploy.allow\n  maestro policy bench --threads 4 --format json 'data.deploy.allow' -d policies",
+    .doc = "Compiles once, then evaluates the query again and again, and reports evaluations a second, the time of one\n"
+           "(mean, median, the slowest of a hundred, the slowest), the memory and the steps of its budget that it takes,\n"
+           "and the time of compiling.",
+    .examples = "  maestro policy bench -d policies -i input.json data.deploy.allow\n"
+                "  maestro policy bench --threads 4 --format json 'data.deploy.allow' -d policies",
     .options = options, .run = run,
 };

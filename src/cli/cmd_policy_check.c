@@ -18,11 +18,7 @@ static ExitCode run(const Args *args)
     Error err;
     RegoPolicy *policy;
     policy_set_init(&set, args->arena);
-    for (unsigned i = 0; i < args->operand_count; i++) {
-        bool is_bundle = args_flag(args, "bundle");
-        Status status = is_bundle ? policy_add_bundle(&set, args->operands[i], &err) : policy_add_path(&set, args->operands[i], &err);
-        if (status) return policy_refuse_load(args, &err);
-    }
+    if (policy_add_operands(&set, args, &err)) return policy_refuse_load(args, &err);
     RegoCompileOptions compile = { .v0 = args_flag(args, "v0"), .strict = args_flag(args, "strict"), .keep_print = true,
                                    .check_data = true };
     ExitCode code = policy_compile(args, &set, compile, &policy);
@@ -31,11 +27,12 @@ static ExitCode run(const Args *args)
     return policy_wants_json(args) ? policy_print_json((Value){ .kind = VALUE_OBJECT }) : EXIT_CODE_OK;
 }
 
-const Command command_policy_check = {
+const Verb command_policy_check = {
     .name = "policy check", .operands = "PATH...", .operand_count_min = 1, .operand_count_max = ARGS_OPERAND_COUNT_MAX,
     .summary = "Looks for mistakes in policies without evaluating anything.",
-    .doc = "Reads and compiles modules, with the data beside them, and reports every mistake with its place. Without mistakes\n"
-           "it says nothing. The exit code is 65 where there is one.",
-    .examples = "  maestro policy check policies\n  maestro policy check --strict --format json policies | jq '.errors[].message'",
+    .doc = "Reads and compiles modules, with the data beside them, and reports every mistake with its place. Without\n"
+           "mistakes it says nothing. The exit code is 65 where there is one.",
+    .examples = "  maestro policy check policies\n"
+                "  maestro policy check --strict --format json policies | jq '.errors[].message'",
     .options = options, .run = run,
 };

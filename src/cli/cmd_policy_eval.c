@@ -3,15 +3,18 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "cli/policy_profile.h"
 #include "cli/policy_report.h"
 #include "cli/policy_run.h"
+#include "cli/policy_trace.h"
 #include "os/clock.h"
 #include "value/json.h"
 
 #define TEXT_OUT_SIZE_MAX (512u << 20)
+#define PROFILE_ROW_COUNT_DEFAULT 10u
+#define EVAL_MEMORY_MB_MAX (1u << 20)
 
 static const char *const formats[] = { "json", "pretty", "values", "bindings", "raw", NULL };
-static const char *const explains[] = { "full", "notes", "fails", NULL };
 
 static const Option options[] = {
     { "data", 'd', "PATH", NULL, "A policy or data file, or a directory of them.", .repeats = true },
@@ -20,13 +23,19 @@ static const Option options[] = {
     { "stdin-input", 'I', NULL, NULL, "Reads the input document from standard input." },
     { "package", 0, "NAME", NULL, "The package whose rules the query knows by name." },
     { "format", 'f', "FORM", formats, "How results are printed: json, pretty, values, bindings or raw." },
-    { "explain", 0, "WHAT", explains, "Shows the way to the result: full, notes or fails." },
-    { "profile", 0, NULL, NULL, "Reports how often each expression was evaluated." },
+    { "explain", 0, "WHAT", policy_trace_words, "Shows the way to the result: all of it, notes or what failed." },
+    { "var-values", 0, NULL, NULL, "Shows the values of variables in an explanation." },
+    { "profile", 0, NULL, NULL, "Reports how often each line was evaluated, and for how long." },
+    { "profile-limit", 0, "N", NULL, "How many lines a profile has; 0 for all, 10 if not given." },
+    { "profile-sort", 0, "WORD", policy_profile_orders, "What a profile is sorted by; more such options decide ties.",
+      .repeats = true },
     { "metrics", 0, NULL, NULL, "Reports how long each phase took." },
     { "coverage", 0, NULL, NULL, "Reports which lines were evaluated." },
     { "strict", 'S', NULL, NULL, "Unused variables and imports, deprecated builtins and shadowed names are mistakes." },
     { "strict-builtin-errors", 0, NULL, NULL, "A builtin that fails ends the evaluation." },
     { "v0", 0, NULL, NULL, "Reads the old syntax, before Rego v1." },
+    { "max-steps", 0, "N", NULL, "Steps that the evaluation may take." },
+    { "max-memory", 0, "MB", NULL, "Memory that the evaluation may take." },
     { "fail", 0, NULL, NULL, "The exit code is 1 where the result is undefined." },
     { "fail-defined", 0, NULL, NULL, "The exit code is 1 where the result is defined." },
     { NULL },
@@ -42,12 +51,13 @@ typedef struct Evaluation {
     PolicyRun run;
     PolicyTrace trace;
     RegoProfile profile;
+    uint64_t profile_limit, step_count_max, memory_mb_max;
     RegoResult result;
     RegoEvalError error;
     uint64_t load_ns, compile_ns, prepare_ns, eval_ns;
 } Evaluation;
 
-/* --- making a query --------------------------------------------------------------------------------------------------- */
+/* --- making a query ----------------------------------------------------------------------------------------------- */
 
 static Status load(Evaluation *e, Error *err)
 {
@@ -62,14 +72,10 @@ static Status load(Evaluation *e, Error *err)
 static ExitCode prepare(Evaluation *e)
 {
     const Args *args = e->args;
-    Str query = str_of(args->operands[0]);
-    RegoErrors errors;
     const char *package = args_value(args, "package");
-    RegoQueryOptions query_options = { .capture = true };
-    if (package) query_options.package = arena_format(args->arena, "%s%s", strncmp(package, "data.", 5) == 0 ? "" : "data.", package);
-    rego_errors_init(&errors, args->arena);
-    if (rego_query_prepare(e->policy, query, &query_options, &e->query, &errors)) return policy_refuse(args, &e->set, query, &errors);
-    return EXIT_CODE_OK;
+    bool is_whole = package && strncmp(package, "data.", 5) == 0;
+    Str name = package ? arena_format(args->arena, "%s%s", is_whole ? "" : "data.", package) : (Str){ 0 };
+    return policy_prepare(args, &e->set, e->policy, name, &e->query);
 }
 
 static ExitCode make(Evaluation *e)
@@ -91,15 +97,14 @@ static ExitCode make(Evaluation *e)
     return code;
 }
 
-/* --- evaluating ------------------------------------------------------------------------------------------------------------ */
+/* --- evaluating --------------------------------------------------------------------------------------------------- */
 
 static Status evaluate(Evaluation *e)
 {
     const Args *args = e->args;
     RegoEvalContext context = e->run.context;
-    uint32_t place_count = rego_place_count(e->policy);
-    e->profile.eval_counts = ARENA_ARRAY(args->arena, uint64_t, place_count + 1u);
-    e->profile.redo_counts = ARENA_ARRAY(args->arena, uint64_t, place_count + 1u);
+    context.budget = (RegoBudget){ .step_count_max = e->step_count_max, .size_max = (size_t)e->memory_mb_max << 20 };
+    e->profile = policy_profile_make(args->arena, e->policy, e->query, args_flag(args, "profile"));
     context.strict = args_flag(args, "strict-builtin-errors");
     context.tracer = &e->trace.tracer;
     if (args_flag(args, "profile") || args_flag(args, "coverage")) context.profile = &e->profile;
@@ -109,30 +114,20 @@ static Status evaluate(Evaluation *e)
     return status;
 }
 
-/* --- results as JSON --------------------------------------------------------------------------------------------------------- */
+/* --- results as JSON ---------------------------------------------------------------------------------------------- */
 
-typedef struct Counted {
-    uint32_t place;
-    uint64_t eval_count;
-} Counted;
-
-static int by_count(const void *a, const void *b)
+/* As many rows as --profile-limit wants, in the order of --profile-sort. */
+static const ProfileRow *profile_rows(const Evaluation *e, size_t *out_count)
 {
-    const Counted *x = a, *y = b;
-    if (x->eval_count != y->eval_count) return x->eval_count > y->eval_count ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
-/* The places that were evaluated, the busiest first. */
-static Counted *busiest(const Evaluation *e, size_t *out_count)
-{
-    uint32_t place_count = rego_place_count(e->policy);
-    Counted *counted = ARENA_ARRAY(e->args->arena, Counted, place_count + 1u);
-    *out_count = 0;
-    for (uint32_t i = 0; i < place_count; i++)
-        if (e->profile.eval_counts[i]) counted[(*out_count)++] = (Counted){ i, e->profile.eval_counts[i] };
-    if (*out_count) qsort(counted, *out_count, sizeof *counted, by_count);
-    return counted;
+    const Args *args = e->args;
+    const char **orders = ARENA_ARRAY(args->arena, const char *, args->given_count + 1u);
+    size_t count = 0;
+    for (unsigned i = 0; i < args->given_count; i++)
+        if (strcmp(args->given[i].option->name, "profile-sort") == 0) orders[count++] = args->given[i].value;
+    const ProfileRow *rows = policy_profile_rows(args->arena, e->policy, e->query, &e->profile,
+                                                 count ? orders : policy_profile_orders, out_count);
+    if (e->profile_limit && *out_count > e->profile_limit) *out_count = e->profile_limit;
+    return rows;
 }
 
 static Value profile_value(const Evaluation *e)
@@ -140,14 +135,14 @@ static Value profile_value(const Evaluation *e)
     Arena *arena = e->args->arena;
     ValueList list = { .arena = arena };
     size_t count;
-    const Counted *counted = busiest(e, &count);
+    const ProfileRow *rows = profile_rows(e, &count);
     for (size_t i = 0; i < count; i++) {
-        RegoPlace place = rego_place(e->policy, counted[i].place);
         MemberList members = { .arena = arena };
-        member_list_add(&members, STR("num_eval"), value_int((int64_t)counted[i].eval_count));
-        member_list_add(&members, STR("num_redo"), value_int((int64_t)e->profile.redo_counts[counted[i].place]));
-        member_list_add(&members, STR("num_gen_expr"), value_int(1));
-        member_list_add(&members, STR("location"), policy_location_value(arena, place.file, place.loc));
+        member_list_add(&members, STR("total_time_ns"), value_int((int64_t)rows[i].stats.time_ns));
+        member_list_add(&members, STR("num_eval"), value_int((int64_t)rows[i].stats.eval_count));
+        member_list_add(&members, STR("num_redo"), value_int((int64_t)rows[i].stats.redo_count));
+        member_list_add(&members, STR("num_gen_expr"), value_int((int64_t)rows[i].expr_count));
+        member_list_add(&members, STR("location"), policy_location_value(arena, rows[i].file, rows[i].loc));
         value_list_add(&list, member_list_object(&members));
     }
     return value_list_array(&list);
@@ -169,16 +164,20 @@ static Value whole_document(const Evaluation *e)
     MemberList members = { .arena = args->arena };
     Value document = rego_result_document(args->arena, &e->result);
     double percent;
-    for (uint32_t i = 0; i < document.count; i++) member_list_add(&members, value_text(document.members[i].key), document.members[i].value);
-    if (args_value(args, "explain")) member_list_add(&members, STR("explanation"), policy_trace_value(args->arena, &e->trace));
-    if (args_flag(args, "metrics") || args_flag(args, "profile")) member_list_add(&members, STR("metrics"), metrics_value(e));
-    if (args_flag(args, "profile")) member_list_add(&members, STR("profile"), profile_value(e));
+    bool is_profiled = args_flag(args, "profile");
+    for (uint32_t i = 0; i < document.count; i++)
+        member_list_add(&members, value_text(document.members[i].key), document.members[i].value);
+    if (args_value(args, "explain"))
+        member_list_add(&members, STR("explanation"), policy_trace_value(args->arena, &e->trace));
+    if (args_flag(args, "metrics") || is_profiled) member_list_add(&members, STR("metrics"), metrics_value(e));
+    if (is_profiled) member_list_add(&members, STR("profile"), profile_value(e));
     if (args_flag(args, "coverage"))
-        member_list_add(&members, STR("coverage"), policy_coverage(args->arena, &e->set, e->policy, e->profile.eval_counts, &percent));
+        member_list_add(&members, STR("coverage"),
+                        policy_coverage(args->arena, &e->set, e->policy, &e->profile, &percent));
     return member_list_object(&members);
 }
 
-/* --- results for people -------------------------------------------------------------------------------------------------------- */
+/* --- results for people ------------------------------------------------------------------------------------------- */
 
 static Str json_text(Arena *arena, Value value, JsonStyle style)
 {
@@ -194,7 +193,8 @@ static Str json_text(Arena *arena, Value value, JsonStyle style)
 static Value bindings_value(Arena *arena, const RegoAnswer *answer)
 {
     MemberList members = { .arena = arena };
-    for (uint32_t i = 0; i < answer->binding_count; i++) member_list_add(&members, answer->bindings[i].name, answer->bindings[i].value);
+    for (uint32_t i = 0; i < answer->binding_count; i++)
+        member_list_add(&members, answer->bindings[i].name, answer->bindings[i].value);
     return member_list_object(&members);
 }
 
@@ -241,31 +241,43 @@ static void print_table(const Evaluation *e, Buf *out)
     policy_table(out, cells, e->result.count + 1u, shown_count);
 }
 
+static void print_line(const Evaluation *e, Value value, Buf *out)
+{
+    buf_str(out, json_text(e->args->arena, value, JSON_PRETTY));
+    buf_char(out, '\n');
+}
+
 static void print_result(const Evaluation *e, Buf *out)
 {
     const RegoResult *result = &e->result;
-    bool is_single = result->count == 1 && result->answers[0].expression_count == 1 && !result->answers[0].binding_count;
+    const RegoAnswer *first = result->answers;
+    bool is_single = result->count == 1 && first->expression_count == 1 && !first->binding_count;
     if (!result->count) buf_text(out, "undefined\n");
-    else if (is_single) buf_format(out, "%.*s\n", STR_ARG(json_text(e->args->arena, result->answers[0].expressions[0].value, JSON_PRETTY)));
+    else if (is_single) print_line(e, first->expressions[0].value, out);
     else print_table(e, out);
 }
 
 static void print_profile(const Evaluation *e, Buf *out)
 {
+    enum { COLUMN_COUNT = 5 };
+    static const char *const heads[COLUMN_COUNT] = { "Time", "Num Eval", "Num Redo", "Num Gen Expr", "Location" };
     Arena *arena = e->args->arena;
-    size_t count;
-    const Counted *counted = busiest(e, &count);
-    Str *cells = ARENA_ARRAY(arena, Str, 3 * (count + 1));
-    cells[0] = STR("Num Eval");
-    cells[1] = STR("Num Redo");
-    cells[2] = STR("Location");
+    size_t count, at = COLUMN_COUNT;
+    const ProfileRow *rows = profile_rows(e, &count);
+    Str *cells = ARENA_ARRAY(arena, Str, COLUMN_COUNT * (count + 1));
+    for (size_t i = 0; i < COLUMN_COUNT; i++) cells[i] = str_of(heads[i]);
     for (size_t i = 0; i < count; i++) {
-        RegoPlace place = rego_place(e->policy, counted[i].place);
-        cells[3 * i + 3] = arena_format(arena, "%llu", (unsigned long long)counted[i].eval_count);
-        cells[3 * i + 4] = arena_format(arena, "%llu", (unsigned long long)e->profile.redo_counts[counted[i].place]);
-        cells[3 * i + 5] = arena_format(arena, "%.*s:%u", STR_ARG(place.file), place.loc.row);
+        char storage[32];
+        Buf time = buf_on(storage, sizeof storage);
+        policy_duration(&time, rows[i].stats.time_ns);
+        cells[at++] = arena_copy(arena, buf_peek(&time));
+        cells[at++] = arena_format(arena, "%llu", (unsigned long long)rows[i].stats.eval_count);
+        cells[at++] = arena_format(arena, "%llu", (unsigned long long)rows[i].stats.redo_count);
+        cells[at++] = arena_format(arena, "%llu", (unsigned long long)rows[i].expr_count);
+        cells[at++] = rows[i].file.len ? arena_format(arena, "%.*s:%u", STR_ARG(rows[i].file), rows[i].loc.row)
+                                       : str_of(e->args->operands[0]);
     }
-    policy_table(out, cells, count + 1, 3);
+    policy_table(out, cells, count + 1, COLUMN_COUNT);
 }
 
 static void print_metrics(const Evaluation *e, Buf *out)
@@ -286,12 +298,12 @@ static void print_pretty(const Evaluation *e, Buf *out)
 {
     const Args *args = e->args;
     double percent;
-    policy_trace_print(&e->trace, "", out);
+    policy_trace_print(&e->trace, "", args_flag(args, "var-values"), out);
     print_result(e, out);
     if (args_flag(args, "metrics") || args_flag(args, "profile")) print_metrics(e, out);
     if (args_flag(args, "profile")) print_profile(e, out);
     if (!args_flag(args, "coverage")) return;
-    policy_coverage(args->arena, &e->set, e->policy, e->profile.eval_counts, &percent);
+    policy_coverage(args->arena, &e->set, e->policy, &e->profile, &percent);
     Str cells[] = { STR("Overall Coverage"), arena_format(args->arena, "%.2f", percent) };
     policy_table(out, cells, 1, 2);
 }
@@ -299,13 +311,13 @@ static void print_pretty(const Evaluation *e, Buf *out)
 static void print_values(const Evaluation *e, Buf *out)
 {
     for (uint32_t i = 0; i < e->result.count; i++)
-        buf_format(out, "%.*s\n", STR_ARG(json_text(e->args->arena, values_value(e->args->arena, &e->result.answers[i]), JSON_PRETTY)));
+        print_line(e, values_value(e->args->arena, &e->result.answers[i]), out);
 }
 
 static void print_bindings(const Evaluation *e, Buf *out)
 {
     for (uint32_t i = 0; i < e->result.count; i++)
-        buf_format(out, "%.*s\n", STR_ARG(json_text(e->args->arena, bindings_value(e->args->arena, &e->result.answers[i]), JSON_PRETTY)));
+        print_line(e, bindings_value(e->args->arena, &e->result.answers[i]), out);
 }
 
 /* For scripts: strings without quotes, a space between the values of one answer. */
@@ -316,7 +328,8 @@ static void print_raw(const Evaluation *e, Buf *out)
         for (uint32_t k = 0; k < answer->expression_count; k++) {
             Value value = answer->expressions[k].value;
             if (k) buf_char(out, ' ');
-            buf_str(out, value.kind == VALUE_STRING ? value_text(value) : json_text(e->args->arena, value, JSON_COMPACT));
+            Str text = value.kind == VALUE_STRING ? value_text(value) : json_text(e->args->arena, value, JSON_COMPACT);
+            buf_str(out, text);
         }
         buf_char(out, '\n');
     }
@@ -336,26 +349,18 @@ static ExitCode print_text(const Evaluation *e, const char *format)
     return EXIT_CODE_OK;
 }
 
-/* --- the command ----------------------------------------------------------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static ExitCode refuse_result(const Evaluation *e, bool is_json)
 {
-    Arena *arena = e->args->arena;
-    if (is_json) {
-        ValueList list = { .arena = arena };
-        value_list_add(&list, policy_eval_error_value(arena, &e->error));
-        policy_print_json(policy_errors_document(arena, value_list_array(&list)));
-    } else {
+    if (!is_json) {
         Buf text;
         buf_init(&text, TEXT_OUT_SIZE_MAX);
-        policy_trace_print(&e->trace, "", &text);
-        buf_text(&text, "maestro: ");
-        rego_eval_error_print(&text, &e->error);
-        buf_char(&text, '\n');
+        policy_trace_print(&e->trace, "", args_flag(e->args, "var-values"), &text);
         print_err(&text);
         buf_deinit(&text);
     }
-    return EXIT_CODE_DATA;
+    return policy_refuse_eval(e->args, &e->error);
 }
 
 static ExitCode report(const Evaluation *e, Status status)
@@ -373,7 +378,10 @@ static ExitCode report(const Evaluation *e, Status status)
 static ExitCode run(const Args *args)
 {
     Evaluation e = { .args = args };
-    ExitCode code = make(&e);
+    bool is_read = args_number(args, "profile-limit", PROFILE_ROW_COUNT_DEFAULT, 0, UINT32_MAX, &e.profile_limit)
+                && args_number(args, "max-steps", 0, 1, UINT64_MAX, &e.step_count_max)
+                && args_number(args, "max-memory", 0, 1, EVAL_MEMORY_MB_MAX, &e.memory_mb_max);
+    ExitCode code = is_read ? make(&e) : EXIT_CODE_USAGE;
     if (!code) {
         policy_run_init(&e.run);
         policy_trace_init(&e.trace, args->arena, policy_trace_filter(args_value(args, "explain")), /* prints= */ true);
@@ -386,12 +394,12 @@ static ExitCode run(const Args *args)
     return code;
 }
 
-const Command command_policy_eval = {
+const Verb command_policy_eval = {
     .name = "policy eval", .operands = "QUERY", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Evaluates a query over policies, data and an input.",
-    .doc = "Prints the result as JSON: for each answer the values of the query's expressions and of its variables. What print()\n"
-           "writes goes to standard error. The exit code is 65 where a policy, a document or the evaluation is wrong, and with\n"
-           "--fail and --fail-defined 1 where the result is undefined or defined.",
+    .doc = "Prints the result as JSON: for each answer the values of the query's expressions and of its variables. What\n"
+           "print() writes goes to standard error. The exit code is 65 where a policy, a document or the evaluation is\n"
+           "wrong, and with --fail and --fail-defined 1 where the result is undefined or defined.",
     .examples = "  maestro policy eval -d policies -i input.json data.deploy.allow\n"
                 "  maestro policy eval --format pretty 'x := [1, 2, 3][_]; x > 1'\n"
                 "  maestro policy eval -b bundle.tar.gz -I --fail data.deploy.allow < input.json",

@@ -9,7 +9,7 @@
 #include "rego/format.h"
 #include "rego/parser.h"
 
-#define FORMATTED_SIZE_MAX (64u << 20)          /* of one module: indentation may multiply a text that is all brackets */
+#define FORMATTED_SIZE_MAX (64u << 20)      /* of one module: indentation may multiply a text that is all brackets */
 
 static const Option options[] = {
     { "write", 'w', NULL, NULL, "Replaces each file that is not formatted." },
@@ -26,7 +26,7 @@ typedef struct Formatting {
     ExitCode code;
 } Formatting;
 
-/* --- one module ---------------------------------------------------------------------------------------------------- */
+/* --- one module --------------------------------------------------------------------------------------------------- */
 
 static bool format_text(Formatting *formatting, Str name, Str text, Buf *out)
 {
@@ -49,7 +49,8 @@ static bool format_text(Formatting *formatting, Str name, Str text, Buf *out)
     }
     /* A file that is about to be replaced is worth a second look. */
     if (rego_parse_module(args->arena, buf_peek(out), &parse, &module, &errors) == OK) return true;
-    fprintf(stderr, "maestro: %.*s: left as it is: what would be written does not parse; please report this\n", STR_ARG(name));
+    fprintf(stderr, "maestro: %.*s: left as it is: what would be written does not parse; please report this\n",
+            STR_ARG(name));
     return false;
 }
 
@@ -66,7 +67,8 @@ static ExitCode put_text(Formatting *formatting, const char *path, Str text, con
     if (args_flag(args, "diff")) {
         Buf diff;
         buf_init(&diff, 4 * FORMATTED_SIZE_MAX);
-        if (is_changed) line_diff(&diff, args->arena, str_of(path), text, buf_peek(formatted), args_color(args, STDOUT_FILENO));
+        bool is_colored = args_color(args, STDOUT_FILENO);
+        if (is_changed) line_diff(&diff, args->arena, str_of(path), text, buf_peek(formatted), is_colored);
         print_out(&diff);
         buf_deinit(&diff);
         return EXIT_CODE_OK;
@@ -102,7 +104,7 @@ static void format_file(Formatting *formatting, const char *path)
     buf_deinit(&formatted);
 }
 
-/* --- files and directories ------------------------------------------------------------------------------------------- */
+/* --- files and directories ---------------------------------------------------------------------------------------- */
 
 static void format_directory(Formatting *formatting, const char *path)
 {
@@ -116,7 +118,8 @@ static void format_directory(Formatting *formatting, const char *path)
     }
     for (size_t i = 0; i < count; i++)
         if (policy_is_rego(names[i]))
-            format_file(formatting, arena_format(formatting->args->arena, "%.*s/%.*s", STR_ARG(root), STR_ARG(names[i])).ptr);
+            format_file(formatting,
+                        arena_format(formatting->args->arena, "%.*s/%.*s", STR_ARG(root), STR_ARG(names[i])).ptr);
 }
 
 static ExitCode run(const Args *args)
@@ -131,12 +134,13 @@ static ExitCode run(const Args *args)
     return args_flag(args, "fail") && formatting.changed_count ? EXIT_CODE_RUN_FAILED : EXIT_CODE_OK;
 }
 
-const Command command_policy_fmt = {
+const Verb command_policy_fmt = {
     .name = "policy fmt", .operands = "PATH...", .operand_count_min = 1, .operand_count_max = ARGS_OPERAND_COUNT_MAX,
     .summary = "Formats policies in the style that Rego authors share.",
-    .doc = "Reads modules, of a directory every *.rego below it, of - standard input, and prints them formatted: tabs, one\n"
-           "expression a line, comments where they were. What was formatted is not changed again. With --write the files are\n"
-           "replaced. The exit code is 65 where one cannot be read as Rego, and 1 with --fail where one is not formatted.",
+    .doc = "Reads modules, of a directory every *.rego below it, of - standard input, and prints them formatted: tabs,\n"
+           "one expression a line, comments where they were. What was formatted is not changed again. With --write the\n"
+           "files are replaced. The exit code is 65 where one cannot be read as Rego, and 1 with --fail where one is not\n"
+           "formatted.",
     .examples = "  maestro policy fmt -w policies\n  maestro policy fmt --diff --fail policies",
     .options = options, .run = run,
 };

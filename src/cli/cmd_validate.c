@@ -107,7 +107,7 @@ static ExitCode run_runbooks(const Args *args)
     return validate(args, true);
 }
 
-const Command command_validate = {
+const Verb command_validate = {
     .name = "validate",
     .operands = "FILE...",
     .operand_count_min = 1,
@@ -123,7 +123,7 @@ const Command command_validate = {
     .run = run,
 };
 
-const Command command_validate_runbook = {
+const Verb command_validate_runbook = {
     .name = "validate-runbook",
     .operands = "FILE...",
     .operand_count_min = 1,

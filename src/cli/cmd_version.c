@@ -9,7 +9,7 @@ static ExitCode run(const Args *args)
     return EXIT_CODE_OK;
 }
 
-const Command command_version = {
+const Verb command_version = {
     .name = "version",
     .operands = "",
     .summary = "Prints the version.",

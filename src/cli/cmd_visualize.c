@@ -50,7 +50,7 @@ static ExitCode run(const Args *args)
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
-const Command command_visualize = {
+const Verb command_visualize = {
     .name = "visualize",
     .operands = "FILE",
     .operand_count_min = 1,

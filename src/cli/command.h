@@ -1,4 +1,4 @@
-/* command.h - what a command is: a row of one table, from which usage, help, man page and completion come.
+/* command.h - what a command of the command line is, a verb: a row of one table, from which usage, help, man page and completion come.
  *
  * Adding a command is a file cmd_<verb>.c, a declaration below, and a row in commands.c. A command may have commands of its
  * own ("policy eval"): its row has a table of them instead of a function, and each is a row as any other, under its full
@@ -35,9 +35,9 @@ typedef struct Option {
 
 typedef struct Args Args;
 
-typedef struct Command Command;
+typedef struct Verb Verb;
 
-struct Command {
+struct Verb {
     const char *name;           /* "plan", or with the command it belongs to: "policy eval" */
     const char *operands;       /* "FILE..." */
     unsigned operand_count_min, operand_count_max;
@@ -46,7 +46,7 @@ struct Command {
     const char *examples;       /* lines, or NULL */
     const Option *options;      /* ended by a NULL name; those every command has come on top */
     ExitCode (*run)(const Args *args);
-    const Command *const *commands;     /* its own, ended by NULL; then it has no `run` */
+    const Verb *const *commands;     /* its own, ended by NULL; then it has no `run` */
 };
 
 typedef struct ArgsGiven {
@@ -55,7 +55,7 @@ typedef struct ArgsGiven {
 } ArgsGiven;
 
 struct Args {
-    const Command *command;
+    const Verb *command;
     Arena *arena;               /* of the process */
     const char *values[ARGS_OPTION_COUNT_MAX];      /* by the option's row; "" for a flag that was given */
     const char *common[ARGS_OPTION_COUNT_MAX];      /* the same for the options every command has */
@@ -65,21 +65,21 @@ struct Args {
     unsigned given_count;
 };
 
-extern const Command *const commands[];         /* ended by NULL */
+extern const Verb *const commands[];         /* ended by NULL */
 extern const Option common_options[];
 
-const Command *command_find(const Command *const *table, Str word);     /* NULL where there is none */
-const char *command_word(const Command *command);                       /* the last word of its name */
+const Verb *command_find(const Verb *const *table, Str word);     /* NULL where there is none */
+const char *command_word(const Verb *command);                       /* the last word of its name */
 /* Every command, those of commands behind the one they belong to; NULL beyond the last. */
-const Command *command_at(size_t index);
+const Verb *command_at(size_t index);
 const char *args_value(const Args *args, const char *option);      /* NULL where it was not given */
 static inline bool args_flag(const Args *args, const char *option) { return args_value(args, option) != NULL; }
 /* A whole number; the default where the option was not given. False after printing what is wrong. */
 bool args_number(const Args *args, const char *option, uint64_t otherwise, uint64_t min, uint64_t max, uint64_t *out_number);
 /* False after printing what is wrong. */
-bool args_parse(const Command *command, int argc, char **argv, Args *out);
-void command_usage(const Command *command, Buf *out);       /* "maestro plan [--json] FILE" */
-void command_help(const Command *command, Buf *out);
+bool args_parse(const Verb *command, int argc, char **argv, Args *out);
+void command_usage(const Verb *command, Buf *out);       /* "maestro plan [--json] FILE" */
+void command_help(const Verb *command, Buf *out);
 void program_help(Buf *out);
 
 /* --- what commands say ------------------------------------------------------------------------------------------ */
@@ -90,8 +90,8 @@ void print_err(const Buf *buf);
 /* "maestro: text" on standard error; returns the exit code of the status. */
 ExitCode fail(const Error *err);
 
-extern const Command command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy,
+extern const Verb command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy, command_run,
     command_validate, command_validate_runbook, command_version, command_visualize;
-extern const Command command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;
+extern const Verb command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;
 
 #endif

@@ -3,29 +3,29 @@
 
 #include "cli/command.h"
 
-const Command *const commands[] = {
-    &command_validate, &command_validate_runbook, &command_plan, &command_visualize, &command_check, &command_migrate,
+const Verb *const commands[] = {
+    &command_run, &command_validate, &command_validate_runbook, &command_plan, &command_visualize, &command_check, &command_migrate,
     &command_policy, &command_help_verb, &command_completion, &command_version, NULL,
 };
 
-const char *command_word(const Command *command)
+const char *command_word(const Verb *command)
 {
     const char *space = strrchr(command->name, ' ');
     return space ? space + 1 : command->name;
 }
 
-const Command *command_find(const Command *const *table, Str word)
+const Verb *command_find(const Verb *const *table, Str word)
 {
-    for (const Command *const *command = table; command && *command; command++)
+    for (const Verb *const *command = table; command && *command; command++)
         if (str_is_text(word, command_word(*command))) return *command;
     return NULL;
 }
 
-const Command *command_at(size_t index)
+const Verb *command_at(size_t index)
 {
-    for (const Command *const *command = commands; *command; command++) {
+    for (const Verb *const *command = commands; *command; command++) {
         if (index-- == 0) return *command;
-        for (const Command *const *inner = (*command)->commands; inner && *inner; inner++)
+        for (const Verb *const *inner = (*command)->commands; inner && *inner; inner++)
             if (index-- == 0) return *inner;
     }
     return NULL;
@@ -44,7 +44,7 @@ static void option_usage(const Option *option, Buf *out)
     buf_text(out, option->repeats ? "]..." : "]");
 }
 
-void command_usage(const Command *command, Buf *out)
+void command_usage(const Verb *command, Buf *out)
 {
     buf_format(out, "maestro %s", command->name);
     for (const Option *option = command->options; option && option->name; option++) option_usage(option, out);
@@ -63,14 +63,14 @@ static void options_help(const Option *options, Buf *out)
     }
 }
 
-static void commands_help(const Command *const *table, Buf *out)
+static void commands_help(const Verb *const *table, Buf *out)
 {
     if (table) buf_text(out, "\ncommands:\n");
-    for (const Command *const *command = table; command && *command; command++)
+    for (const Verb *const *command = table; command && *command; command++)
         buf_format(out, "  %-16s %s\n", command_word(*command), (*command)->summary);
 }
 
-void command_help(const Command *command, Buf *out)
+void command_help(const Verb *command, Buf *out)
 {
     buf_format(out, "%s\n\nusage: ", command->summary);
     command_usage(command, out);

@@ -95,7 +95,8 @@ static void print_hunk(Buf *out, const Edits *edits, size_t from, size_t to, boo
         before += edits->items[i].sign != '+';
         after += edits->items[i].sign != '-';
     }
-    buf_format(out, "@@ -%zu,%zu +%zu,%zu @@\n", edits->items[from].before + (before > 0), before, edits->items[from].after + (after > 0), after);
+    const Edit *first = &edits->items[from];
+    buf_format(out, "@@ -%zu,%zu +%zu,%zu @@\n", first->before + (before > 0), before, first->after + (after > 0), after);
     for (size_t i = from; i < to; i++) print_line(out, &edits->items[i], color);
 }
 
@@ -117,9 +118,12 @@ void line_diff(Buf *out, Arena *scratch, Str name, Str before, Str after, bool c
     Edits edits = { .items = ARENA_ARRAY(scratch, Edit, a.count + b.count + 1) };
     size_t head = 0, tail = 0;
     while (head < a.count && head < b.count && str_is(a.items[head], b.items[head])) head++;
-    while (tail < a.count - head && tail < b.count - head && str_is(a.items[a.count - tail - 1], b.items[b.count - tail - 1])) tail++;
+    while (tail < a.count - head && tail < b.count - head
+           && str_is(a.items[a.count - tail - 1], b.items[b.count - tail - 1]))
+        tail++;
     add_all(&edits, ' ', (Lines){ a.items, head });
-    compare(scratch, &edits, (Lines){ a.items + head, a.count - head - tail }, (Lines){ b.items + head, b.count - head - tail });
+    Lines old = { a.items + head, a.count - head - tail }, new = { b.items + head, b.count - head - tail };
+    compare(scratch, &edits, old, new);
     add_all(&edits, ' ', (Lines){ a.items + a.count - tail, tail });
     buf_format(out, "--- %.*s\n+++ %.*s (formatted)\n", STR_ARG(name), STR_ARG(name));
     print_hunks(out, &edits, color);

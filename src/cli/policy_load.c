@@ -6,7 +6,7 @@
 #include "os/file.h"
 #include "os/tar.h"
 #include "rego/parser.h"
-#include "rego/yaml_value.h"
+#include "rego/builtins/yaml_read.h"
 #include "value/json.h"
 
 void policy_set_init(PolicySet *set, Arena *arena)
@@ -36,7 +36,7 @@ Str policy_module_text(const PolicySet *set, Str file)
     return STR("");
 }
 
-/* --- the base document --------------------------------------------------------------------------------------------------- */
+/* --- the base document -------------------------------------------------------------------------------------------- */
 
 /* The union of two documents; `at` is where they stand, for the message. */
 static Status merge(Arena *arena, Value a, Value b, Str at, Value *out_value, Error *err)
@@ -79,7 +79,8 @@ static Value at_path(Arena *arena, Str path, Value value)
 
 static Status read_document(Arena *arena, Str name, Str text, Value *out_value, Error *err)
 {
-    Status status = is_yaml(name) ? yaml_value_read(arena, text, out_value, err) : json_parse(arena, text, out_value, err);
+    Status status = is_yaml(name) ? yaml_value_read(arena, text, out_value, err)
+                                  : json_parse(arena, text, out_value, err);
     if (!status) return OK;
     if (err->line) error_prefix(err, "%.*s:%u:%u: ", STR_ARG(name), err->line, err->column);
     else error_prefix(err, "%.*s: ", STR_ARG(name));
@@ -93,21 +94,24 @@ static Status add_data(PolicySet *set, Str name, Str path, Str text, Error *err)
     if (status) return status;
     value = at_path(set->arena, path, value);
     if (value.kind != VALUE_OBJECT)
-        return error_set(err, ERR_INVALID, "%.*s: the base document has to be an object, not %s", STR_ARG(name), value_kind_name(value));
+        return error_set(err, ERR_INVALID, "%.*s: the base document has to be an object, not %s", STR_ARG(name),
+                         value_kind_name(value));
     status = merge(set->arena, set->data, value, STR(""), &set->data, err);
     if (status) error_prefix(err, "%.*s: ", STR_ARG(name));
     return status;
 }
 
-/* --- files ----------------------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static Status count_file(PolicySet *set, Str name, size_t size, Error *err)
 {
     set->size += size;
     if (++set->file_count > POLICY_FILE_COUNT_MAX)
-        return error_set(err, ERR_LIMIT, "%.*s: more than POLICY_FILE_COUNT_MAX (%u) files", STR_ARG(name), POLICY_FILE_COUNT_MAX);
+        return error_set(err, ERR_LIMIT, "%.*s: more than POLICY_FILE_COUNT_MAX (%u) files", STR_ARG(name),
+                         POLICY_FILE_COUNT_MAX);
     if (set->size > POLICY_SIZE_MAX)
-        return error_set(err, ERR_LIMIT, "%.*s: more than POLICY_SIZE_MAX (%u bytes) together", STR_ARG(name), POLICY_SIZE_MAX);
+        return error_set(err, ERR_LIMIT, "%.*s: more than POLICY_SIZE_MAX (%u bytes) together", STR_ARG(name),
+                         POLICY_SIZE_MAX);
     return OK;
 }
 
@@ -130,7 +134,8 @@ static Status add_text(PolicySet *set, Str name, Str path, Str text, Error *err)
 static Status add_file(PolicySet *set, Str name, Str path, Error *err)
 {
     Str text;
-    Status status = file_read(set->arena, name.ptr, policy_is_rego(name) ? REGO_TEXT_SIZE_MAX : JSON_SIZE_MAX, &text, err);
+    size_t size_max = policy_is_rego(name) ? REGO_TEXT_SIZE_MAX : JSON_SIZE_MAX;
+    Status status = file_read(set->arena, name.ptr, size_max, &text, err);
     return status ? status : add_text(set, name, path, text, err);
 }
 
@@ -154,11 +159,12 @@ Status policy_add_path(PolicySet *set, const char *path, Error *err)
     Status status = directory_walk(set->arena, path, POLICY_FILE_COUNT_MAX, &names, &count, err);
     for (size_t i = 0; !status && i < count; i++)
         if (policy_is_rego(names[i]) || is_data(names[i]))
-            status = add_file(set, arena_format(set->arena, "%.*s/%.*s", STR_ARG(root), STR_ARG(names[i])), names[i], err);
+            status = add_file(set, arena_format(set->arena, "%.*s/%.*s", STR_ARG(root), STR_ARG(names[i])), names[i],
+                              err);
     return status;
 }
 
-/* --- bundles ----------------------------------------------------------------------------------------------------------------- */
+/* --- bundles ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Bundle {
     const char *path;
@@ -251,7 +257,8 @@ static Status add_roots(PolicySet *set, const Bundle *bundle, Error *err)
     for (uint32_t i = 0; i < bundle->root_count; i++) {
         for (size_t k = 0; k < before; k++)
             if (root_holds(set->roots[k], bundle->roots[i]) || root_holds(bundle->roots[i], set->roots[k]))
-                return error_set(err, ERR_INVALID, "%s: its root '%.*s' overlaps the root '%.*s' of another bundle", bundle->path,
+                return error_set(err, ERR_INVALID, "%s: its root '%.*s' overlaps the root '%.*s' of another bundle",
+                                 bundle->path,
                                  STR_ARG(bundle->roots[i]), STR_ARG(set->roots[k]));
         set->roots = arena_grow(set->arena, set->roots, sizeof *set->roots, set->root_count, &set->root_capacity);
         set->roots[set->root_count++] = bundle->roots[i];
@@ -261,7 +268,8 @@ static Status add_roots(PolicySet *set, const Bundle *bundle, Error *err)
 
 static Status refuse_outside(const Bundle *bundle, Str name, const char *what, Str path, Error *err)
 {
-    return error_set(err, ERR_INVALID, "%s/%.*s: %s '%.*s' is outside of the roots that the manifest names", bundle->path, STR_ARG(name),
+    return error_set(err, ERR_INVALID, "%s/%.*s: %s '%.*s' is outside of the roots that the manifest names",
+                     bundle->path, STR_ARG(name),
                      what, STR_ARG(path));
 }
 
@@ -269,7 +277,8 @@ static Status refuse_outside(const Bundle *bundle, Str name, const char *what, S
 static Status check_data(PolicySet *set, const Bundle *bundle, Str name, Value value, Str path, Error *err)
 {
     if (roots_hold(bundle, path)) return OK;
-    if (value.kind != VALUE_OBJECT || !roots_lie_below(bundle, path)) return refuse_outside(bundle, name, "the data", path, err);
+    if (value.kind != VALUE_OBJECT || !roots_lie_below(bundle, path))
+        return refuse_outside(bundle, name, "the data", path, err);
     for (uint32_t i = 0; i < value.count; i++) {
         Str key = value_text(value.members[i].key);
         Str below = arena_format(set->arena, "%.*s%s%.*s", STR_ARG(path), path.len ? "/" : "", STR_ARG(key));
@@ -290,7 +299,8 @@ static Status check_module(PolicySet *set, const Bundle *bundle, Str name, Str t
         if (rego_parse_module(set->arena, text, &options, &module, &errors)) continue;
         Str path = STR("");
         for (uint32_t i = 1; i < module->package->count; i++)
-            path = arena_format(set->arena, "%.*s%s%.*s", STR_ARG(path), path.len ? "/" : "", STR_ARG(value_text(module->package->items[i]->value)));
+            path = arena_format(set->arena, "%.*s%s%.*s", STR_ARG(path), path.len ? "/" : "",
+                                STR_ARG(value_text(module->package->items[i]->value)));
         return roots_hold(bundle, path) ? OK : refuse_outside(bundle, name, "the package", path, err);
     }
     return OK;
@@ -325,11 +335,23 @@ Status policy_add_bundle(PolicySet *set, const char *path, Error *err)
     Status status = file_is_directory(path) ? read_directory(set, &bundle, err) : read_archive(set, &bundle, err);
     if (!status) status = read_manifest(set, &bundle, err);
     if (!status) status = add_roots(set, &bundle, err);
-    for (uint32_t i = 0; !status && i < bundle.count; i++) status = add_bundle_file(set, &bundle, &bundle.files[i], err);
+    for (uint32_t i = 0; !status && i < bundle.count; i++)
+        status = add_bundle_file(set, &bundle, &bundle.files[i], err);
     return status;
 }
 
-/* --- what commands take -------------------------------------------------------------------------------------------------------- */
+/* --- what commands take ------------------------------------------------------------------------------------------- */
+
+Status policy_add_operands(PolicySet *set, const Args *args, Error *err)
+{
+    bool is_bundle = args_flag(args, "bundle");
+    for (unsigned i = 0; i < args->operand_count; i++) {
+        const char *path = args->operands[i];
+        Status status = is_bundle ? policy_add_bundle(set, path, err) : policy_add_path(set, path, err);
+        if (status) return status;
+    }
+    return OK;
+}
 
 Status policy_add_options(PolicySet *set, const Args *args, Error *err)
 {

@@ -1,10 +1,10 @@
 /* policy_load.h - modules and base data from files, directories and bundles, as the policy commands take them.
  *
- * A path given by --data is a file or a directory. Of a directory every *.rego, *.json, *.yaml and *.yml below it counts; what
- * a data file holds stands in the base document under the directories that lead to it, and of a single file at the root. A
- * bundle is a directory or a .tar.gz whose data files are called data.json or data.yaml; its .manifest, where it has one, names
- * the roots that the bundle may define, and whatever lies outside of them is a mistake. Two documents are merged where both are
- * objects; a value that is defined twice is a mistake.
+ * A path given by --data is a file or a directory. Of a directory every *.rego, *.json, *.yaml and *.yml below it
+ * counts; what a data file holds stands in the base document under the directories that lead to it, and of a single file
+ * at the root. A bundle is a directory or a .tar.gz whose data files are called data.json or data.yaml; its .manifest,
+ * where it has one, names the roots that the bundle may define, and whatever lies outside of them is a mistake. Two
+ * documents are merged where both are objects; a value that is defined twice is a mistake.
  *
  * Owns:   everything lives in the arena of the set.
  * Fails:  ERR_NOT_FOUND, ERR_DENIED, ERR_INVALID with the file's name and, for data, line and column; ERR_LIMIT.
@@ -35,6 +35,8 @@ MUST_USE Status policy_add_path(PolicySet *set, const char *path, Error *err);
 MUST_USE Status policy_add_bundle(PolicySet *set, const char *path, Error *err);
 /* Every --data and --bundle of the command line, in their order. */
 MUST_USE Status policy_add_options(PolicySet *set, const Args *args, Error *err);
+/* Every operand, as a bundle where the flag --bundle is given. */
+MUST_USE Status policy_add_operands(PolicySet *set, const Args *args, Error *err);
 /* The text of a module by its name; empty where there is none. */
 Str             policy_module_text(const PolicySet *set, Str file);
 bool            policy_is_rego(Str name);

@@ -5,6 +5,9 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "core/name.h"
+#include "core/plan_graph.h"
+#include "core/terms.h"
 
 static const char *const plan_kind_names[PLAN_KIND_COUNT] = {
     [PLAN_WORKFLOW] = "workflow", [PLAN_RUNBOOK] = "runbook", [PLAN_STEP_TREE] = "step-tree",
@@ -109,8 +112,7 @@ static Status read_step(Reader *reader, Value object, uint32_t index, uint32_t s
     if (value_get_text(object, "strategy")
         && !read_name(object, "strategy", strategy_names, STRATEGY_COUNT, &step->strategy))
         return corrupt(reader, "a step of no known strategy", index);
-    uint32_t converge;
-    if (!read_index(object, "converge", step_count, &converge))
+    if (!read_index(object, "converge", step_count, &step->converge))
         return corrupt(reader, "a branch that meets nowhere", index);
     if (!read_index(object, "job", reader->plan->job_count, &step->job))
         return corrupt(reader, "a step of no job", index);
@@ -194,6 +196,20 @@ static Status read_loops(Reader *reader, Value list)
     return OK;
 }
 
+/* What follows from the edges. */
+static Status read_graph(Reader *reader, Arena *scratch)
+{
+    const Plan *plan = reader->plan;
+    uint32_t *order = ARENA_ARRAY(scratch, uint32_t, plan->step_count);
+    memset(order, 0xff, plan->step_count * sizeof *order);
+    plan_order(plan, scratch, order);
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        if (order[i] == PLAN_NONE) return corrupt(reader, "its edges form a cycle", i);                   /* P3, P4 */
+    plan_sequences(plan, reader->steps);
+    plan_arms(plan, reader->steps, reader->edges, order, scratch);
+    return plan_loops(reader->arena, plan, reader->steps, reader->edges, reader->loops, order, scratch, reader->err);
+}
+
 Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err)
 {
     Plan plan = { .document = document };
@@ -213,10 +229,11 @@ Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err)
     if (!read_list(document, "jobs", PLAN_STEP_COUNT_MAX, &jobs)
         || !read_list(document, "steps", PLAN_STEP_COUNT_MAX, &steps)
         || !read_list(document, "edges", PLAN_EDGE_COUNT_MAX, &edges)
-        || !read_list(document, "loops", PLAN_STEP_COUNT_MAX, &loops))
+        || !read_list(document, "loops", GUARD_COUNT_MAX, &loops))
         return error_set(err, ERR_LIMIT,
-                         "a plan has at most PLAN_STEP_COUNT_MAX (%u) steps and PLAN_EDGE_COUNT_MAX (%u) edges",
-                         PLAN_STEP_COUNT_MAX, PLAN_EDGE_COUNT_MAX);
+                         "a plan has at most PLAN_STEP_COUNT_MAX (%u) steps, PLAN_EDGE_COUNT_MAX (%u) edges and "
+                         "GUARD_COUNT_MAX (%u) loops",
+                         PLAN_STEP_COUNT_MAX, PLAN_EDGE_COUNT_MAX, GUARD_COUNT_MAX);
 
     Status status = read_jobs(&reader, jobs);
     if (!status) status = read_steps(&reader, steps);
@@ -229,11 +246,15 @@ Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err)
     plan.edges = reader.edges;
     plan.loops = reader.loops;
 
-    uint32_t *order = ARENA_ARRAY(arena, uint32_t, plan.step_count);
-    memset(order, 0xff, plan.step_count * sizeof *order);
-    plan_order(&plan, arena, order);
-    for (uint32_t i = 0; i < plan.step_count; i++)
-        if (order[i] == PLAN_NONE) return corrupt(&reader, "its edges form a cycle", i);                  /* P3, P4 */
+    Arena scratch;
+    arena_init(&scratch, SIZE_MAX);
+    status = read_graph(&reader, &scratch);
+    arena_deinit(&scratch);
+    PlanTerms *terms = ARENA_NEW(arena, PlanTerms);
+    if (!status) status = terms_read(arena, &plan, terms, err);
+    if (status) return status;
+    plan.terms = terms;
+    plan.names = names_read(arena, &plan);
     *out_plan = plan;
     return OK;
 }

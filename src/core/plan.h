@@ -13,7 +13,8 @@
  * Fails:  ERR_CORRUPT for a document that contradicts itself, ERR_LIMIT beyond PLAN_*_MAX.
  * Thread: a plan is immutable: any.
  * Invariants, checked by plan_read(): P1 indices are in range; P2 step ids are unique; P3 the edges form no cycle;
- *         P4 every step is reachable from a step without incoming edges; P5 a loop's head and tail are steps.
+ *         P4 every step is reachable from a step without incoming edges; P5 a loop's head and tail are steps, and the
+ *         tail follows the head.
  */
 #ifndef CORE_PLAN_H
 #define CORE_PLAN_H
@@ -57,17 +58,25 @@ typedef struct PlanStep {
     Value settings;                 /* the step's whole object in the document */
     uint32_t job;                   /* PLAN_NONE: an implicit one */
     uint32_t parent;                /* the sequence or branch that holds it in a step tree, or PLAN_NONE */
+    uint32_t sequence;              /* the nearest sequence around it, or PLAN_NONE: it ends with the last of these */
+    uint32_t child_count;           /* of a sequence: steps whose nearest one it is */
+    uint32_t converge;              /* of a branch: where its cases come together, or PLAN_NONE */
+    Str branch_key;                 /* of the innermost case that it stands in; empty outside of branches */
     uint32_t edge_first, edge_count;
     uint32_t need_count;            /* incoming edges */
     uint8_t kind;                   /* a StepKind */
     uint8_t strategy;               /* a Strategy */
     uint8_t priority;               /* a Priority */
+    bool is_tail;                   /* of a loop: its end is where the question is asked */
 } PlanStep;
 
 typedef struct PlanEdge {
     uint32_t from, to;
     Str key;                        /* of the case, for EDGE_BRANCH */
+    uint32_t loop;                  /* the loop that it leads out of, or PLAN_NONE: it counts when that is left */
     uint8_t kind;                   /* an EdgeKind */
+    bool decides;                   /* whether `to` runs at all depends on it: an edge from outside the branch arm that
+                                     * `to` stands in does not */
 } PlanEdge;
 
 typedef struct PlanJob {
@@ -77,11 +86,24 @@ typedef struct PlanJob {
     uint8_t priority;
 } PlanJob;
 
+/* A step between head and tail of a loop, both included, and what it is when the loop begins again. */
+typedef struct LoopStep {
+    uint32_t step;
+    uint32_t need_count;            /* edges from other steps of the loop */
+    bool is_live;                   /* some way into it leads from outside the loop */
+} LoopStep;
+
 typedef struct PlanLoop {
     uint32_t head, tail;            /* after the tail, the head may begin again */
-    uint32_t iteration_count_max;
+    uint32_t iteration_count_max;   /* rounds in all */
+    bool is_outermost;              /* of those that end with this tail */
+    const LoopStep *body;           /* in the order of steps */
+    uint32_t body_count;
     Value settings;
 } PlanLoop;
+
+struct PlanTerms;                           /* core/terms.h */
+struct PlanNames;                           /* core/name.h */
 
 typedef struct Plan {
     PlanKind kind;
@@ -93,7 +115,12 @@ typedef struct Plan {
     const PlanEdge *edges;
     const PlanLoop *loops;
     uint32_t job_count, step_count, edge_count, loop_count;
+    const struct PlanTerms *terms;
+    const struct PlanNames *names;
 } Plan;
+
+/* Carried out by a runner; else by the engine itself. */
+static inline bool step_works(const PlanStep *step) { return step->kind == STEP_TASK || step->kind == STEP_ARTIFACT; }
 
 MUST_USE Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err);
 

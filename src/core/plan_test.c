@@ -75,6 +75,18 @@ TEST(a_damaged_plan_is_refused, "")
         { "a loop without bound",
           "{\"format\":1,\"kind\":\"runbook\",\"steps\":[" STEP("a") "],\"loops\":[{\"head\":0,\"tail\":0}]}",
           "without bound" },
+        { "a loop whose tail does not follow its head",
+          "{\"format\":1,\"kind\":\"runbook\",\"steps\":[" STEP("a") "," STEP("b") "],"
+          "\"loops\":[{\"head\":0,\"tail\":1,\"max_iterations\":2}]}",
+          "does not follow" },
+        { "retries without bound",
+          "{\"format\":1,\"kind\":\"runbook\",\"steps\":[{\"id\":\"a\",\"kind\":\"task\",\"retries\":{\"attempts\":0}}]}",
+          "retries without bound" },
+        { "a condition that is no text",
+          "{\"format\":1,\"kind\":\"runbook\",\"steps\":[{\"id\":\"a\",\"kind\":\"task\",\"when\":1}]}", "no text" },
+        { "a gate without signal",
+          "{\"format\":1,\"kind\":\"runbook\",\"steps\":[{\"id\":\"a\",\"kind\":\"task\",\"wait_for_signal\":{}}]}",
+          "without signal" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Arena arena;

@@ -94,6 +94,7 @@ void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *
         if (map) add_map(catalog, lists[i].kind, origin, *map);
     }
     const Value *executors = value_get_text(config, "executors");
+    if (executors) catalog->executors = *executors;
     for (uint32_t i = 0; executors && i < executors->count; i++) {
         const Value *runners = value_get_text(executors->members[i].value, "runners");
         if (runners) add_map(catalog, CATALOG_RUNNER, value_text(executors->members[i].key), *runners);

@@ -43,6 +43,7 @@ typedef struct CatalogEntry {
 typedef struct Catalog {
     Arena *arena;
     Str origin;                 /* where the configuration came from, for messages; empty where there is none */
+    Value executors;            /* of the configuration, by name; null where there is none */
     Map names[CATALOG_KIND_COUNT];
     CatalogEntry *entries[CATALOG_KIND_COUNT];
     size_t counts[CATALOG_KIND_COUNT], capacities[CATALOG_KIND_COUNT];

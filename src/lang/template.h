@@ -1,8 +1,4 @@
-/* template.h - ${paths} in texts.
- *
- * A path is a name and steps into what it names: ${params.order_id}, ${outputs.validate.report[0].id},
- * ${outputs["validate-order"].total}, ${secrets.API_TOKEN}, ${run.id}. A first name that is none of the known roots is
- * looked up in the trigger's payload: ${commit}. It is a path, not a program. `$${` stands for the characters `${`.
+/* template.h - the ${paths} of core/path.h, with places for people.
  *
  * Owns: nothing; parts point into the text.     Fails: by TEMPLATE_WRONG.
  * Bounds: PATH_PART_COUNT_MAX.     Thread: pure, any.
@@ -15,20 +11,13 @@
 
 #include "base/status.h"
 #include "base/str.h"
+#include "core/path.h"
 #include "lang/diagnostic.h"
 #include "lang/node.h"
 
-#define PATH_PART_COUNT_MAX 32u
-
-typedef struct Path {
-    Str parts[PATH_PART_COUNT_MAX];     /* names; an index is its digits */
-    uint32_t part_count;
-    uint32_t offset, width;             /* in characters of the text, "${" and "}" included */
-} Path;
-
 typedef struct TemplateScan {
     Str text;
-    size_t at;
+    PathScan paths;
     size_t counted, chars;              /* bytes whose characters have been counted, and how many these are */
 } TemplateScan;
 

@@ -11,7 +11,6 @@
 
 #include "base/limits.h"
 #include "rego/parser_state.h"
-#include "rego/yaml_value.h"
 
 typedef struct Block {
     const RegoComment *comments;        /* the first one is the word itself */
@@ -162,7 +161,8 @@ static const char *read_schema(RegoParser *p, Value value, Value *out_value)
     if (schema.kind == VALUE_OBJECT) {
         member_list_add(&list, STR("definition"), schema);
     } else {
-        if (schema.kind != VALUE_STRING || !read_path(p, value_text(schema), &schema)) return "has an invalid schema reference";
+        bool is_path = schema.kind == VALUE_STRING && read_path(p, value_text(schema), &schema);
+        if (!is_path) return "has an invalid schema reference";
         member_list_add(&list, STR("schema"), schema);
     }
     *out_value = member_list_object(&list);
@@ -230,18 +230,20 @@ static bool settle_scope(RegoParser *p, RegoAnnotation *annotation, Str written,
     if (!written.len && annotation->is_entrypoint && annotation->rule) written = STR("document");
     if (!written.len) written = str_of(below);
     if (!find_scope(written, &annotation->scope)) {
-        parser_error(p, annotation->loc, "invalid annotation scope '%.*s'. Use one of 'rule', 'document', 'package', or "
-                     "'subpackages'", STR_ARG(written));
+        parser_error(p, annotation->loc,
+                     "invalid annotation scope '%.*s'. Use one of 'rule', 'document', 'package', or 'subpackages'",
+                     STR_ARG(written));
         return false;
     }
     bool of_package = annotation->scope == REGO_SCOPE_PACKAGE || annotation->scope == REGO_SCOPE_SUBPACKAGES;
     const char *wanted = of_package ? "package" : "rule";
     if (strcmp(wanted, below) != 0) {
-        parser_error(p, annotation->loc, "annotation scope '%.*s' must be applied to %s%s%s%s", STR_ARG(written), wanted,
-                     *below ? " (have " : "", below, *below ? ")" : "");
+        parser_error(p, annotation->loc, "annotation scope '%.*s' must be applied to %s%s%s%s", STR_ARG(written),
+                     wanted, *below ? " (have " : "", below, *below ? ")" : "");
         return false;
     }
-    if (annotation->is_entrypoint && annotation->scope != REGO_SCOPE_DOCUMENT && annotation->scope != REGO_SCOPE_PACKAGE) {
+    bool may_be_entered = annotation->scope == REGO_SCOPE_DOCUMENT || annotation->scope == REGO_SCOPE_PACKAGE;
+    if (annotation->is_entrypoint && !may_be_entered) {
         parser_error(p, annotation->loc, "annotation entrypoint applied to non-document or package scope '%.*s'",
                      STR_ARG(written));
         return false;
@@ -295,9 +297,9 @@ static bool read_block(Annotating *about, const Block *block, RegoAnnotation *ou
     }
     Value raw;
     Error err;
-    if (yaml_value_read(p->arena, yaml, &raw, &err)) {
+    if (p->options.read_yaml(p->arena, yaml, &raw, &err)) {
         size_t line = err.line < block->count ? err.line : block->count - 1;
-        parser_error(p, block->comments[line].loc, "yaml: line %u: %s", err.line, err.text);
+        parser_error(p, block->comments[line].loc, "%s", err.text);
         return false;
     }
     if (raw.kind != VALUE_OBJECT) {

@@ -1,4 +1,5 @@
 #include "harness/test.h"
+#include "rego/builtins/yaml_read.h"
 #include "rego/parser.h"
 #include "value/json.h"
 
@@ -9,7 +10,8 @@ static const RegoModule *read_module(const char *text)
 {
     rego_errors_init(&errors, &arena);
     RegoModule *module = NULL;
-    return rego_parse_module(&arena, str_of(text), NULL, &module, &errors) == OK ? module : NULL;
+    const RegoParseOptions options = { .read_yaml = yaml_metadata_read };
+    return rego_parse_module(&arena, str_of(text), &options, &module, &errors) == OK ? module : NULL;
 }
 
 static Str value_of(const RegoAnnotation *annotation)
@@ -86,7 +88,7 @@ TEST(wrong_blocks_are_refused, "")
         { "package a\n# METADATA\n# schemas: [{1x: schema.y}]\np := 1", 2, "annotation schemas has an invalid document "
           "reference" },
         { "package a\n# METADATA\n# just text\np := 1", 3, "a METADATA block must hold an object, not a string" },
-        { "package a\n# METADATA\n# title: x\n# - y\np := 1", 4, "yaml: line 2: did not find expected key" },
+        { "package a\n# METADATA\n# title: x\n# - y\np := 1", 4, "yaml: line 1: did not find expected key" },
     };
     arena_init(&arena, SIZE_MAX);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -3,9 +3,11 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "rego/builtins/yaml_read.h"
 #include "rego/parser.h"
 #include "rego/plan.h"
 #include "rego/print.h"
+#include "rego/type_tree.h"
 
 static const RegoCompileOptions options_default = { 0 };
 
@@ -21,8 +23,9 @@ static Status modules_read(RegoPolicy *policy, const RegoModuleText *modules, ui
     Status result = OK;
     policy->modules = ARENA_ARRAY(&policy->arena, RegoModule *, count + 1u);
     for (uint32_t i = 0; i < count; i++) {
-        const RegoParseOptions options = { .file = arena_copy(&policy->arena, modules[i].file), .v0 = policy->options.v0,
-                                           .keywords = policy->options.keywords, .is_builtin = is_builtin };
+        const RegoParseOptions options = { .file = arena_copy(&policy->arena, modules[i].file),
+                                           .v0 = policy->options.v0, .keywords = policy->options.keywords,
+                                           .is_builtin = is_builtin, .read_yaml = yaml_metadata_read };
         Status status = rego_parse_module(&policy->arena, modules[i].text, &options, &policy->modules[i], errors);
         if (status) result = status;
     }
@@ -42,18 +45,15 @@ static const TreeNode *package_node(const RegoPolicy *policy, const RegoTerm *pa
 static Names names_of(RegoPolicy *policy, const RegoModule *module, const RegoRule *rule, bool *import_used,
                       RegoErrors *errors)
 {
-    Names names = { .policy = policy, .arena = &policy->arena, .errors = errors, .file = module->file, .text = module->text,
-                    .package = package_node(policy, module->package), .module = module, .rule = rule,
-                    .import_used = import_used };
-    if (policy->options.instrument) {
-        names.places = &policy->places;
-        names.place_count = &policy->place_count;
-        names.place_capacity = &policy->place_capacity;
-    }
+    Names names = { .policy = policy, .arena = &policy->arena, .errors = errors, .file = module->file,
+                    .text = module->text, .package = package_node(policy, module->package), .module = module,
+                    .rule = rule, .import_used = import_used };
+    if (policy->options.instrument) names.places = &policy->places;
     return names;
 }
 
-static void order_rule(const Names *names, FlatRule *flat)
+/* `heads_alone`: looks whether the heads can be safe at all, before any body is put in order. */
+static void order_rule(const Names *names, FlatRule *flat, bool heads_alone)
 {
     for (uint32_t i = 0; i < flat->branch_count; i++) {
         FlatBranch *branch = &flat->branches[i];
@@ -66,9 +66,10 @@ static void order_rule(const Names *names, FlatRule *flat)
         for (uint32_t k = 0; k < flat->arg_count; k++) {
             bound[k] = 1;
             if (flat->args[k]) safety_outputs(&(FlatStmt){ .kind = FLAT_UNIFY, .a = flat->args[k],
-                                                           .b = &(FlatTerm){ .kind = FLAT_CONST } }, bound);
+                                                           .b = &(FlatTerm){ .kind = FLAT_INPUT } }, bound);
         }
-        (void)safety_order(names, &flat->unit, &branch->block, bound, heads, count);
+        if (heads_alone) safety_heads(names, &flat->unit, &branch->block, bound, heads, count);
+        else (void)safety_order(names, &flat->unit, &branch->block, bound, heads, count);
     }
 }
 
@@ -90,6 +91,7 @@ static void uses_add_below(RegoPolicy *policy, RuleGroup *group, const TreeNode 
 static void uses_add_ref(RegoPolicy *policy, RuleGroup *group, const TreeNode *node, const FlatTerm *ref, uint32_t from)
 {
     if (node->group || from == ref->count) {
+        if (node->group && node->group->kind == GROUP_FUNCTION) uses_add(policy, group, node->group);
         uses_add_below(policy, group, node);
         return;
     }
@@ -132,6 +134,14 @@ static bool group_exits_early(const RuleGroup *group)
     return first != NULL;
 }
 
+static void group_order(RegoPolicy *policy, RuleGroup *group, FlatRule *flats, bool heads_alone, RegoErrors *errors)
+{
+    for (size_t i = 0; i < group->source_count; i++) {
+        Names names = names_of(policy, group->sources[i].module, group->sources[i].rule, NULL, errors);
+        order_rule(&names, &flats[i], heads_alone);
+    }
+}
+
 static void group_plan(RegoPolicy *policy, RuleGroup *group, FlatRule *flats, RegoErrors *errors)
 {
     group->rules = ARENA_ARRAY(&policy->arena, PlanRule, group->source_count + 1);
@@ -139,10 +149,9 @@ static void group_plan(RegoPolicy *policy, RuleGroup *group, FlatRule *flats, Re
         const RuleSource *source = &group->sources[i];
         Names names = names_of(policy, source->module, source->rule, NULL, errors);
         size_t error_count = errors->count + errors->dropped;
-        order_rule(&names, &flats[i]);
-        if (errors->count + errors->dropped == error_count) type_check_rule(&names, group, &flats[i]);
+        type_check_rule(&names, group, &flats[i]);
         if (errors->count + errors->dropped > error_count) continue;
-        PlanRule planned = { .source = source->rule };
+        PlanRule planned = { .source = source->rule, .group = group };
         plan_rule(&names, group, &flats[i], &planned);
         if (source->rule->flags & REGO_RULE_DEFAULT) {
             group->otherwise = ARENA_NEW(&policy->arena, PlanRule);
@@ -201,15 +210,94 @@ static void imports_check(RegoPolicy *policy, const RegoModule *module, const bo
     }
 }
 
-static void shadows_check(RegoPolicy *policy, const RegoModule *module, RegoErrors *errors)
+/* --- what v1 and strict mode refuse ------------------------------------------------------------------------------ */
+
+typedef struct ModuleCheck {
+    RegoPolicy *policy;
+    const RegoModule *module;
+    RegoErrors *errors;
+    const RegoTerm *call;           /* of the expression under way: its place is the expression's */
+} ModuleCheck;
+
+static bool is_root_name(const RegoTerm *term, Str *out_name)
+{
+    if (term->kind == REGO_TERM_REF && term->count == 1) term = term->items[0];
+    if (term->kind != REGO_TERM_VAR) return false;
+    *out_name = term->name;
+    return str_is(term->name, STR("input")) || str_is(term->name, STR("data"));
+}
+
+static bool shadow_check_expr(void *context, RegoExpr **place)
+{
+    ModuleCheck *check = context;
+    const RegoExpr *expr = *place;
+    Str name;
+    if (expr->kind != REGO_EXPR_CALL || expr->term->count != 3) return true;
+    if (str_is(rego_call_name(&check->policy->arena, expr->term), STR("assign")) && is_root_name(expr->term->items[1], &name))
+        rego_errors_add(check->errors, REGO_ERROR_COMPILE, check->module->file, expr->loc,
+                        "variables must not shadow %.*s (use a different variable name)", STR_ARG(name));
+    return true;
+}
+
+static void shadows_check_rule(ModuleCheck *check, const RegoRule *rule)
+{
+    Str name;
+    for (; rule; rule = rule->otherwise) {
+        if (is_root_name(rule->head.ref[0], &name))
+            rego_errors_add(check->errors, REGO_ERROR_COMPILE, check->module->file, rule->loc,
+                            "rules must not shadow %.*s (use a different rule name)", STR_ARG(name));
+        for (uint32_t i = 0; i < rule->head.arg_count; i++)
+            if (is_root_name(rule->head.args[i], &name))
+                rego_errors_add(check->errors, REGO_ERROR_COMPILE, check->module->file, rule->head.loc,
+                                "args must not shadow %.*s (use a different variable name)", STR_ARG(name));
+    }
+}
+
+static void shadows_check(RegoPolicy *policy, RegoModule *module, RegoErrors *errors)
 {
     if (!module->is_v1 && !policy->options.strict) return;
+    ModuleCheck check = { policy, module, errors, NULL };
+    const RegoWalk walk = { .context = &check, .expr = shadow_check_expr };
     for (uint32_t i = 0; i < module->rule_count; i++) {
-        Str name = module->rules[i]->head.ref[0]->name;
-        if (str_is(name, STR("input")) || str_is(name, STR("data")))
-            rego_errors_add(errors, REGO_ERROR_COMPILE, module->file, module->rules[i]->loc,
-                            "rules must not shadow %.*s (use a different rule name)", STR_ARG(name));
+        shadows_check_rule(&check, module->rules[i]);
+        rego_walk_rule(&walk, module->rules[i]);
     }
+}
+
+static void deprecated_check_call(ModuleCheck *check, const RegoTerm *call, RegoLoc loc)
+{
+    const Builtin *builtin = builtin_find(rego_call_name(&check->policy->arena, call));
+    if (!builtin || !(builtin->flags & BUILTIN_DEPRECATED)) return;
+    const TreeNode *package = package_node(check->policy, check->module->package);
+    const RegoTerm *head = call->items[0]->kind == REGO_TERM_REF ? call->items[0]->items[0] : call->items[0];
+    const TreeNode *own = package ? tree_child(package, value_string(head->name)) : NULL;
+    if (own && own->is_name) return;
+    rego_errors_add(check->errors, REGO_ERROR_TYPE, check->module->file, loc,
+                    "deprecated built-in function calls in expression: %s", builtin->name);
+}
+
+static bool deprecated_check_expr(void *context, RegoExpr **place)
+{
+    ModuleCheck *check = context;
+    if ((*place)->kind != REGO_EXPR_CALL) return true;
+    check->call = (*place)->term;
+    deprecated_check_call(check, check->call, (*place)->loc);
+    return true;
+}
+
+static bool deprecated_check_term(void *context, RegoTerm **place)
+{
+    ModuleCheck *check = context;
+    if ((*place)->kind == REGO_TERM_CALL && *place != check->call) deprecated_check_call(check, *place, (*place)->loc);
+    return true;
+}
+
+static void deprecated_check(RegoPolicy *policy, RegoModule *module, RegoErrors *errors)
+{
+    if (!module->is_v1 && !policy->options.strict) return;
+    ModuleCheck check = { policy, module, errors, NULL };
+    const RegoWalk walk = { .context = &check, .expr = deprecated_check_expr, .term = deprecated_check_term };
+    rego_walk_module(&walk, module);
 }
 
 /* "conflicting rule for data path a/b found": base data where a rule has its document. */
@@ -257,22 +345,6 @@ static void rules_list(RegoPolicy *policy)
     }
 }
 
-/* Rules are planned in the order of their needs; mistakes are shown in the order of the texts. */
-static void errors_sort(RegoErrors *errors)
-{
-    for (size_t i = 1; i < errors->count; i++) {
-        RegoError moved = errors->items[i];
-        size_t to = i;
-        for (; to > 0; to--) {
-            const RegoError *before = &errors->items[to - 1];
-            int order = str_compare(before->file, moved.file);
-            if (order < 0 || (order == 0 && before->loc.offset <= moved.loc.offset)) break;
-            errors->items[to] = *before;
-        }
-        errors->items[to] = moved;
-    }
-}
-
 static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
 {
     uint64_t rule_count = 0;
@@ -282,7 +354,9 @@ static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
                         "a policy has more than REGO_RULE_COUNT_MAX (%u) rules", REGO_RULE_COUNT_MAX);
         return ERR_LIMIT;
     }
+    errors->pass = REGO_PASS_CONFLICTS;
     policy_tree_build(policy, errors);
+    if (policy->options.check_data) data_check(policy, errors);
     bool **import_used = ARENA_ARRAY(&policy->arena, bool *, policy->module_count + 1u);
     for (uint32_t m = 0; m < policy->module_count; m++)
         import_used[m] = ARENA_ARRAY(&policy->arena, bool, policy->modules[m]->import_count + 1u);
@@ -291,17 +365,25 @@ static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
         flats[i] = ARENA_ARRAY(&policy->arena, FlatRule, policy->groups[i]->source_count);
         group_flatten(policy, policy->groups[i], flats[i], import_used, errors);
     }
+    errors->pass = REGO_PASS_USES;
     for (uint32_t m = 0; m < policy->module_count; m++) {
         imports_check(policy, policy->modules[m], import_used[m], errors);
         shadows_check(policy, policy->modules[m], errors);
     }
-    if (policy->options.check_data) data_check(policy, errors);
-    if (errors->count) return ERR_INVALID;
-    const uint32_t *order = recursion_check(policy, errors);
-    if (errors->count) return ERR_INVALID;
+    if (rego_errors_settle(errors)) return ERR_INVALID;
+    for (int heads_alone = 1; heads_alone >= 0; heads_alone--) {
+        errors->pass = heads_alone ? REGO_PASS_HEADS : REGO_PASS_SAFETY;
+        for (size_t i = 0; i < policy->group_count; i++) group_order(policy, policy->groups[i], flats[i], heads_alone, errors);
+        if (rego_errors_settle(errors)) return ERR_INVALID;
+    }
+    errors->pass = REGO_PASS_RECURSION;
+    policy->order = recursion_check(policy, errors);
+    if (rego_errors_settle(errors)) return ERR_INVALID;
+    errors->pass = REGO_PASS_TYPES;
+    policy->types = ARENA_NEW(&policy->arena, TypeNode);
     for (size_t i = 0; i < policy->group_count; i++)
-        group_plan(policy, policy->groups[order[i]], flats[order[i]], errors);
-    errors_sort(errors);
+        group_plan(policy, policy->groups[policy->order[i]], flats[policy->order[i]], errors);
+    for (uint32_t m = 0; m < policy->module_count; m++) deprecated_check(policy, policy->modules[m], errors);
     rules_list(policy);
     return errors->count ? ERR_INVALID : OK;
 }
@@ -316,7 +398,11 @@ Status rego_compile(const RegoModuleText *modules, uint32_t count, Value data, c
     policy->data = data.kind == VALUE_OBJECT ? value_copy(&policy->arena, data) : (Value){ .kind = VALUE_OBJECT };
     size_t error_count = errors->count;
     Status status = modules_read(policy, modules, count, errors);
-    if (!status) status = policy_compile(policy, errors);
+    if (!status) {
+        status = policy_compile(policy, errors);
+        rego_errors_sort(errors);
+    }
+    errors->pass = REGO_PASS_READ;
     if (status) {
         /* Names of files lie in the policy, which ends here. */
         for (size_t i = error_count; i < errors->count; i++)
@@ -348,13 +434,24 @@ RegoRuleInfo rego_rule_info(const RegoPolicy *policy, uint32_t index)
 
 uint32_t rego_place_count(const RegoPolicy *policy)
 {
-    return (uint32_t)policy->place_count;
+    return (uint32_t)policy->places.count;
 }
 
-RegoPlace rego_place(const RegoPolicy *policy, uint32_t index)
+const RegoPlace *rego_place(const RegoPolicy *policy, uint32_t index)
 {
-    CHECK(index < policy->place_count);
-    return policy->places[index];
+    CHECK(index < policy->places.count);
+    return policy->places.items[index];
+}
+
+uint32_t rego_query_place_count(const RegoQuery *query)
+{
+    return (uint32_t)query->places.count;
+}
+
+const RegoPlace *rego_query_place(const RegoQuery *query, uint32_t index)
+{
+    CHECK(index < query->places.count);
+    return query->places.items[index];
 }
 
 /* --- queries ----------------------------------------------------------------------------------------------------- */
@@ -403,18 +500,12 @@ static Status query_compile(RegoQuery *query, Str text, const RegoQueryOptions *
     Status status = rego_parse_query(&query->arena, text, &parse, &body, errors);
     if (status) return status;
     /* A query changes nothing of its policy: only its own arena is written to. */
-    size_t place_capacity = 0, place_count = 0;
     Names names = { .policy = (RegoPolicy *)query->policy, .arena = &query->arena, .errors = errors, .text = text,
                     .package = package_by_text(query->policy, options->package) };
-    if (query->policy->options.instrument) {
-        names.places = &query->places;
-        names.place_count = &place_count;
-        names.place_capacity = &place_capacity;
-    }
+    if (query->policy->options.instrument) names.places = &query->places;
     FlatRule flat;
     FlatTerm **captures;
     flat_query(&names, body, options->names, options->name_count, options->capture, &flat, &captures);
-    query->place_count = (uint32_t)place_count;
     query->name_count = options->name_count;
     if (errors->count) return ERR_INVALID;
     uint8_t *bound = ARENA_ARRAY(&query->arena, uint8_t, flat.unit.var_count + 1);
@@ -424,6 +515,8 @@ static Status query_compile(RegoQuery *query, Str text, const RegoQueryOptions *
     for (uint32_t i = 0; options->capture && i < body.count; i++)
         if (captures[i]) heads[head_count++] = captures[i];
     if (!safety_order(&names, &flat.unit, &flat.branches[0].block, bound, heads, head_count)) return ERR_INVALID;
+    type_check_query(&names, &flat);
+    if (errors->count) return ERR_INVALID;
     FlatTerm **yields = ARENA_ARRAY(&query->arena, FlatTerm *, flat.unit.var_count + body.count + 1);
     query->binding_count = query_bindings(query, &flat.unit, bound, yields);
     query->captures = ARENA_ARRAY(&query->arena, QueryCapture, body.count + 1u);

@@ -16,6 +16,30 @@ static Value json_of(Arena *arena, const char *text)
     return value;
 }
 
+bool engine_open(Engine *engine, const char *module, const RegoCompileOptions *compile, const char *query,
+                 const RegoQueryOptions *options)
+{
+    *engine = (Engine){ 0 };
+    arena_init(&engine->arena, SIZE_MAX);
+    rego_errors_init(&engine->errors, &engine->arena);
+    const RegoModuleText text = { STR("t.rego"), module ? str_of(module) : (Str){ 0 } };
+    return EXPECT(rego_compile(&text, module ? 1 : 0, value_null(), compile, &engine->policy, &engine->errors) == OK)
+        && EXPECT(rego_query_prepare(engine->policy, str_of(query), options, &engine->query, &engine->errors) == OK);
+}
+
+void engine_close(Engine *engine)
+{
+    rego_query_free(engine->query);
+    rego_policy_free(engine->policy);
+    arena_deinit(&engine->arena);
+}
+
+Status engine_eval(Engine *engine, RegoEvalContext context)
+{
+    context.arena = &engine->arena;
+    return rego_eval(engine->query, rego_undefined(), &context, &engine->result, &engine->error);
+}
+
 static Str errors_text(Arena *arena, const RegoErrors *errors)
 {
     Buf buf;
@@ -226,13 +250,13 @@ TEST(mistakes_are_found_before_an_evaluation, "")
           "2:15 rego_compile_error: var x referenced above" },
         { "an argument declared again", "f(x) if { x := 1 }", "1", NULL, NULL, "2:11 rego_compile_error: arg x redeclared" },
         { "a declaration without a use", "p if { some x; true }", "1", NULL, NULL,
-          "2:13 rego_compile_error: declared var x unused" },
+          "2:8 rego_compile_error: declared var x unused" },
         { "no place to assign to", "p if { 1 := 2 }", "1", NULL, NULL, "2:8 rego_compile_error: cannot assign to number" },
         { "an unknown function", "p if nosuch.f(1)", "1", NULL, NULL, "2:6 rego_type_error: undefined function nosuch.f" },
         { "a wrong number of arguments", "f(x) := x\np := f(1, 2)", "1", NULL, NULL,
           "3:6 rego_type_error: function data.t.f has arity 1, got 2 arguments" },
         { "a function as a value", "f(x) := x\np := f", "1", NULL, NULL,
-          "3:6 rego_type_error: function data.t.f used as reference, not called" },
+          "3:6 rego_type_error: function data.t.f used as reference, not called\n\tdata.t.f\n\t^^^^^^^^\n\thave: (any) => any" },
         { "recursion", "p := q\nq := p", "1", NULL, NULL,
           "2:1 rego_recursion_error: rule data.t.p is recursive: data.t.p -> data.t.q -> data.t.p; "
           "3:1 rego_recursion_error: rule data.t.q is recursive: data.t.q -> data.t.p -> data.t.q" },
@@ -243,13 +267,14 @@ TEST(mistakes_are_found_before_an_evaluation, "")
         { "two defaults", "default p := 1\ndefault p := 2", "1", NULL, NULL,
           "1:1 rego_type_error: multiple default rules data.t.p found at t.rego:2, t.rego:3" },
         { "an argument of a wrong type", "p := upper(1)", "1", NULL, NULL,
-          "2:6 rego_type_error: upper: invalid argument(s)\n\thave: (number)\n\twant: (string) -> string" },
+          "2:6 rego_type_error: upper: invalid argument(s)\n\thave: (number, ??" "?)\n\twant: (x: string, y: string)" },
         { "in an expression of several steps", "p := upper(x) if x := count([1])", "1", NULL, NULL,
-          "2:6 rego_type_error: upper: invalid argument(s)\n\thave: (number)\n\twant: (string) -> string" },
+          "2:6 rego_type_error: upper: invalid argument(s)\n\thave: (number, ??" "?)\n\twant: (x: string, y: string)" },
         { "values that never match", "p if 1 = \"a\"", "1", NULL, NULL,
           "2:6 rego_type_error: match error\n\tleft  : number\n\tright : string" },
         { "a member that no rule gives", "a := {\"x\": 1}\np := a.y", "1", NULL, NULL,
-          "3:6 rego_type_error: undefined ref: a.y\n\thave: object<x: number>" },
+          "3:6 rego_type_error: undefined ref: data.t.a.y\n\tdata.t.a.y\n\t         ^\n\t         have: \"y\"\n"
+          "\t         want (one of): [\"x\"]" },
         { "the network", "p := http.send({})", "1", NULL, NULL,
           "2:6 rego_compile_error: http.send needs the network, which this policy may not use" },
     };
@@ -359,32 +384,23 @@ TEST(depth_is_bounded, "")
 
 TEST(a_raised_stop_flag_ends_the_evaluation, "")
 {
-    Arena arena;
-    arena_init(&arena, SIZE_MAX);
-    RegoErrors errors;
-    rego_errors_init(&errors, &arena);
-    RegoPolicy *policy;
-    RegoQuery *query;
-    REQUIRE(rego_compile(NULL, 0, value_null(), NULL, &policy, &errors) == OK);
-    Str text = STR("xs := numbers.range(1, 10000); count([1 | some a in xs; some b in xs; a > b])");
-    REQUIRE(rego_query_prepare(policy, text, NULL, &query, &errors) == OK);
-    volatile bool stop = true;
-    RegoResult result = { .count = 77 };
-    RegoEvalError error;
-    Status status = rego_eval(query, rego_undefined(), &(RegoEvalContext){ .arena = &arena, .stop = &stop }, &result, &error);
-    EXPECT_INT(status, ERR_LIMIT);
-    EXPECT_INT(error.code, REGO_EVAL_CANCEL);
-    EXPECT_INT(result.count, 77);               /* nothing of a failed evaluation leaks */
-    rego_query_free(query);
-    rego_policy_free(policy);
-    arena_deinit(&arena);
+    Engine engine;
+    const char *query = "xs := numbers.range(1, 10000); count([1 | some a in xs; some b in xs; a > b])";
+    if (engine_open(&engine, NULL, NULL, query, NULL)) {
+        volatile bool stop = true;
+        engine.result.count = 77;
+        EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ .stop = &stop }), ERR_LIMIT);
+        EXPECT_INT(engine.error.code, REGO_EVAL_CANCEL);
+        EXPECT_INT(engine.result.count, 77);            /* nothing of a failed evaluation leaks */
+    }
+    engine_close(&engine);
 }
 
 static void count_event(void *context, const RegoTraceEvent *event)
 {
     uint32_t *counts = context;
     counts[event->kind]++;
-    if (event->kind == REGO_TRACE_NOTE) EXPECT_STR(event->note, STR("x is 1 <undefined>"));
+    if (event->kind == REGO_TRACE_NOTE) EXPECT_STR(event->message, STR("x is 1 <undefined>"));
 }
 
 TEST(an_instrumented_policy_tells_what_it_does, "")
@@ -396,94 +412,175 @@ TEST(an_instrumented_policy_tells_what_it_does, "")
           "true" },
     };
     EXPECT_CASES(cases, (&(EngineOptions){ .compile = { .instrument = true, .keep_print = true }, .tracer = &tracer }));
-    EXPECT_INT(counts[REGO_TRACE_ENTER], 1);
-    EXPECT_INT(counts[REGO_TRACE_EXIT], 1);
+    EXPECT_INT(counts[REGO_TRACE_ENTER], 3);        /* the query, p, and what print() asks for input.y */
+    EXPECT_INT(counts[REGO_TRACE_INDEX], 1);
+    EXPECT_INT(counts[REGO_TRACE_EXIT], 2);
     EXPECT_INT(counts[REGO_TRACE_FAIL], 2);         /* x > 0 for the first item, and input.y */
-    EXPECT_INT(counts[REGO_TRACE_REDO], 1);
+    EXPECT_INT(counts[REGO_TRACE_REDO], 7);
     EXPECT_INT(counts[REGO_TRACE_NOTE], 1);
 }
 
-TEST(a_profile_counts_each_expression, "")
+/* A clock that goes on by a microsecond each time it is read. */
+static uint64_t tick(void *context)
 {
-    Arena arena;
-    arena_init(&arena, SIZE_MAX);
-    RegoErrors errors;
-    rego_errors_init(&errors, &arena);
-    RegoModuleText module = { STR("t.rego"), STR("package t\n\np if {\n\tsome x in [1, 2, 3]\n\tx > 2\n}\n\nq if false\n") };
-    RegoPolicy *policy;
-    RegoQuery *query;
+    uint64_t *now_ns = context;
+    return *now_ns += 1000;
+}
+
+TEST(a_profile_counts_and_times_each_expression, "")
+{
+    Engine engine;
     const RegoCompileOptions options = { .instrument = true };
-    REQUIRE(rego_compile(&module, 1, value_null(), &options, &policy, &errors) == OK);
-    REQUIRE(rego_query_prepare(policy, STR("data.t"), NULL, &query, &errors) == OK);
-    EXPECT_INT(rego_place_count(policy), 5);        /* two heads, three expressions */
-    uint64_t counts[5] = { 0 };
-    const RegoProfile profile = { .eval_counts = counts };
-    RegoResult result;
-    RegoEvalError error;
-    RegoEvalContext context = { .arena = &arena, .profile = &profile };
-    REQUIRE(rego_eval(query, rego_undefined(), &context, &result, &error) == OK);
-    for (uint32_t i = 0; i < 5; i++) {
-        uint32_t row = rego_place(policy, i).loc.row;
-        uint64_t want = row == 3 ? 1 : row == 4 ? 1 : row == 5 ? 3 : 0;
-        bool is_body_of_q = row == 8 && rego_place(policy, i).loc.col > 1;
-        EXPECT_INT(counts[i], is_body_of_q ? 1 : want);
+    const char *module = "package t\n\np if {\n\tsome x in [1, 2, 3]\n\tx > 2\n}\n\nq if false\n";
+    enum { PLACE_COUNT = 5 };                       /* two heads, three expressions */
+    uint64_t now_ns = 0, timed_ns = 0;
+    RegoPlaceStats stats[PLACE_COUNT] = { 0 }, query_stats[8] = { 0 };
+    const RegoProfile profile = { .stats = stats, .query_stats = query_stats, .clock_ns = tick, .context = &now_ns };
+    if (engine_open(&engine, module, &options, "data.t", NULL) && EXPECT_INT(rego_place_count(engine.policy), PLACE_COUNT)
+        && EXPECT(rego_query_place_count(engine.query) <= 8)) {
+        EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ .profile = &profile }), OK);
+        for (uint32_t i = 0; i < PLACE_COUNT; i++) {
+            const RegoPlace *place = rego_place(engine.policy, i);
+            bool is_body_of_q = place->loc.row == 8 && place->loc.col > 1;
+            uint64_t want = place->loc.row == 5 ? 3 : place->loc.row == 3 || place->loc.row == 4 || is_body_of_q ? 1 : 0;
+            EXPECT_INT(stats[i].eval_count, want);
+            EXPECT_INT(stats[i].redo_count, place->loc.row == 4 ? 3 : place->loc.row == 5 ? 1 : 0);
+            timed_ns += stats[i].time_ns;
+        }
+        for (uint32_t i = 0; i < rego_query_place_count(engine.query); i++) timed_ns += query_stats[i].time_ns;
+        EXPECT_INT(timed_ns, now_ns - 1000);        /* from the first reading to the last one */
     }
-    rego_query_free(query);
-    rego_policy_free(policy);
-    arena_deinit(&arena);
+    engine_close(&engine);
+}
+
+static void print_event(void *context, const RegoTraceEvent *event)
+{
+    static const char *const names[] = { "Enter", "Eval", "Fail", "Redo", "Exit", "Index", "Note" };
+    Buf *out = context;
+    for (uint32_t i = 0; i < event->depth; i++) buf_text(out, "| ");
+    buf_format(out, "%s ", names[event->kind]);
+    if (event->place && event->place->kind == REGO_PLACE_RULE) buf_str(out, event->place->name);
+    else if (event->place) rego_node_print(out, event->place->node);
+    if (event->message.len) buf_format(out, " %.*s", STR_ARG(event->message));
+    for (const RegoLocal *local = event->locals; local; local = local->before)
+        if (event->values[local->slot].kind == VALUE_INT)
+            buf_format(out, " %.*s:%lld", STR_ARG(local->name), (long long)event->values[local->slot].integer);
+    buf_char(out, '\n');
+}
+
+TEST(a_trace_goes_into_rules_and_back_out_of_them, "")
+{
+    Engine engine;
+    const RegoCompileOptions options = { .instrument = true };
+    const char *module = "package t\n\np if {\n\tsome x in [1, 2]\n\tf(x) > 3\n\tnot x == 7\n\ttrace(\"seen\")\n}\n\n"
+                         "f(x) := x * 2\n";
+    Buf out;
+    buf_init(&out, 1 << 16);
+    const RegoTracer tracer = { print_event, &out };
+    if (engine_open(&engine, module, &options, "data.t.p", &(RegoQueryOptions){ .capture = true })) {
+        EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ .tracer = &tracer }), OK);
+        EXPECT_STR(buf_peek(&out),
+                   STR("| Enter data.t.p = _\n"
+                       "| Eval data.t.p = _\n"
+                       "| Index data.t.p = _ (matched 1 rule, early exit)\n"
+                       "| | Enter data.t.p\n"
+                       "| | Eval x = [1, 2][__local2__]\n"
+                       "| | Eval data.t.f(x, __local4__) x:1 __local2__:0\n"
+                       "| | Index data.t.f(x, __local4__) (matched 1 rule) x:1 __local2__:0\n"
+                       "| | | Enter data.t.f\n"
+                       "| | | Eval mul(x, 2, __local1__) x:1\n"
+                       "| | | Exit data.t.f __local1__:2 x:1\n"
+                       "| | Eval gt(__local4__, 3) __local4__:2 x:1 __local2__:0\n"
+                       "| | Fail gt(__local4__, 3) __local4__:2 x:1 __local2__:0\n"
+                       "| | Redo data.t.f(x, __local4__) __local4__:2 x:1 __local2__:0\n"
+                       "| | | Redo data.t.f __local1__:2 x:1\n"
+                       "| | | Redo mul(x, 2, __local1__) __local1__:2 x:1\n"
+                       "| | Redo x = [1, 2][__local2__] x:1 __local2__:0\n"
+                       "| | Eval data.t.f(x, __local4__) x:2 __local2__:1\n"
+                       "| | Index data.t.f(x, __local4__) (matched 1 rule) x:2 __local2__:1\n"
+                       "| | | Enter data.t.f\n"
+                       "| | | Eval mul(x, 2, __local1__) x:2\n"
+                       "| | | Exit data.t.f __local1__:4 x:2\n"
+                       "| | Eval gt(__local4__, 3) __local4__:4 x:2 __local2__:1\n"
+                       "| | Eval not x = 7 __local4__:4 x:2 __local2__:1\n"
+                       "| | | Enter x = 7 __local4__:4 x:2 __local2__:1\n"
+                       "| | | Eval x = 7 __local4__:4 x:2 __local2__:1\n"
+                       "| | | Fail x = 7 __local4__:4 x:2 __local2__:1\n"
+                       "| | Eval trace(\"seen\") __local4__:4 x:2 __local2__:1\n"
+                       "| | Note  seen\n"
+                       "| | Exit data.t.p early __local4__:4 x:2 __local2__:1\n"
+                       "| Exit data.t.p = _\n"
+                       "| Redo data.t.p = _\n"
+                       "| Redo data.t.p = _\n"
+                       "| | Redo data.t.p __local4__:4 x:2 __local2__:1\n"
+                       "| | Redo trace(\"seen\") __local4__:4 x:2 __local2__:1\n"
+                       "| | Redo gt(__local4__, 3) __local4__:4 x:2 __local2__:1\n"
+                       "| | Redo data.t.f(x, __local4__) __local4__:4 x:2 __local2__:1\n"
+                       "| | | Redo mul(x, 2, __local1__) __local1__:4 x:2\n"
+                       "| | Redo x = [1, 2][__local2__] x:2 __local2__:1\n"));
+    }
+    engine_close(&engine);
+    buf_deinit(&out);
 }
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
 
-TEST(a_result_has_the_known_shape, "")
+static void expect_document(Engine *engine, const char *want)
 {
-    Arena arena;
-    arena_init(&arena, SIZE_MAX);
-    RegoErrors errors;
-    rego_errors_init(&errors, &arena);
-    RegoPolicy *policy;
-    RegoQuery *query;
-    const RegoQueryOptions options = { .capture = true };
-    REQUIRE(rego_compile(NULL, 0, value_null(), NULL, &policy, &errors) == OK);
-    REQUIRE(rego_query_prepare(policy, STR("x := [1, 2][_]; x > 1"), &options, &query, &errors) == OK);
-    RegoResult result;
-    RegoEvalError error;
-    REQUIRE(rego_eval(query, rego_undefined(), &(RegoEvalContext){ .arena = &arena }, &result, &error) == OK);
     Buf buf;
     Error err;
     buf_init(&buf, 4096);
-    EXPECT_OK(json_print(&buf, rego_result_document(&arena, &result), JSON_COMPACT, &err), &err);
-    EXPECT_STR(buf_peek(&buf),
-               STR("{\"result\":[{\"bindings\":{\"x\":2},\"expressions\":[{\"location\":{\"col\":1,\"row\":1},\"text\":"
-                   "\"x := [1, 2][_]\",\"value\":true},{\"location\":{\"col\":17,\"row\":1},\"text\":\"x > 1\",\"value\":true}"
-                   "]}]}"));
+    EXPECT_OK(json_print(&buf, rego_result_document(&engine->arena, &engine->result), JSON_COMPACT, &err), &err);
+    EXPECT_STR(buf_peek(&buf), str_of(want));
     buf_deinit(&buf);
-    rego_query_free(query);
-    rego_policy_free(policy);
-    arena_deinit(&arena);
+}
+
+TEST(a_result_has_the_known_shape, "")
+{
+    Engine engine;
+    const RegoQueryOptions options = { .capture = true };
+    if (engine_open(&engine, NULL, NULL, "x := [1, 2][_]; x > 1", &options)) {
+        EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ 0 }), OK);
+        expect_document(&engine, "{\"result\":[{\"bindings\":{\"x\":2},\"expressions\":[{\"location\":{\"col\":1,\"row\":1},"
+                                 "\"text\":\"x := [1, 2][_]\",\"value\":true},{\"location\":{\"col\":17,\"row\":1},"
+                                 "\"text\":\"x > 1\",\"value\":true}]}]}");
+    }
+    engine_close(&engine);
+}
+
+TEST(bytes_that_are_no_utf8_are_replaced_where_json_is_wanted, "")
+{
+    Engine engine;
+    if (engine_open(&engine, NULL, NULL, "x := {hex.decode(\"61ff62c3\"): hex.decode(\"fe\")}", NULL)) {
+        EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ 0 }), OK);
+        expect_document(&engine, "{\"result\":[{\"bindings\":{\"x\":{\"a\xef\xbf\xbd" "b\xef\xbf\xbd\":\"\xef\xbf\xbd\"}}}]}");
+    }
+    engine_close(&engine);
+}
+
+TEST(a_conflict_says_which_values_there_are, "")
+{
+    Engine engine;
+    if (engine_open(&engine, "package t\n\nf(x) := x\n\nf(x) := [x, \"b\"]\n", NULL, "data.t.f(1)", NULL)) {
+        EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ 0 }), ERR_INVALID);
+        EXPECT_INT(engine.error.code, REGO_EVAL_CONFLICT);
+        EXPECT_STR(str_of(engine.error.details), STR("function data.t.f produced conflicting values for the same inputs:\n"
+                                                     "  1 at t.rego:3\n  [1, \"b\"] at t.rego:5"));
+    }
+    engine_close(&engine);
 }
 
 TEST(names_of_the_caller_are_variables_of_a_query, "")
 {
-    Arena arena;
-    arena_init(&arena, SIZE_MAX);
-    RegoErrors errors;
-    rego_errors_init(&errors, &arena);
-    RegoPolicy *policy;
-    RegoQuery *query;
+    Engine engine;
     const Str names[] = { STR("params"), STR("run") };
     const RegoQueryOptions options = { .names = names, .name_count = 2, .capture = true };
-    REQUIRE(rego_compile(NULL, 0, value_null(), NULL, &policy, &errors) == OK);
-    REQUIRE(rego_query_prepare(policy, STR("params.count > run.limit"), &options, &query, &errors) == OK);
-    const Value values[] = { json_of(&arena, "{\"count\": 3}"), json_of(&arena, "{\"limit\": 2}") };
-    RegoResult result;
-    RegoEvalError error;
-    RegoEvalContext context = { .arena = &arena, .values = values };
-    REQUIRE(rego_eval(query, rego_undefined(), &context, &result, &error) == OK);
-    EXPECT(value_is_true(rego_result_value(&result)));
-    rego_query_free(query);
-    rego_policy_free(policy);
-    arena_deinit(&arena);
+    if (engine_open(&engine, NULL, NULL, "params.count > run.limit", &options)) {
+        const Value values[] = { json_of(&engine.arena, "{\"count\": 3}"), json_of(&engine.arena, "{\"limit\": 2}") };
+        EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ .values = values }), OK);
+        EXPECT(value_is_true(rego_result_value(&engine.result)));
+    }
+    engine_close(&engine);
 }
 
 TEST(large_groups_are_indexed_by_what_they_want_of_the_input, "")

@@ -19,6 +19,23 @@ typedef struct EngineOptions {
     const RegoTracer *tracer;
 } EngineOptions;
 
+/* One policy and one query, for tests that look at more than an answer. */
+typedef struct Engine {
+    Arena arena;
+    RegoErrors errors;
+    RegoPolicy *policy;
+    RegoQuery *query;
+    RegoResult result;
+    RegoEvalError error;
+} Engine;
+
+/* `module` is a whole text, or NULL; options may be NULL. False after a failed expectation; engine_close() either way. */
+bool engine_open(Engine *engine, const char *module, const RegoCompileOptions *compile, const char *query,
+                 const RegoQueryOptions *options);
+void engine_close(Engine *engine);
+/* `context` needs no arena. */
+Status engine_eval(Engine *engine, RegoEvalContext context);
+
 /* The answer of a case as text, in `arena`. */
 Str engine_answer(Arena *arena, const EngineCase *c, const EngineOptions *options);
 /* Runs the rows and compares. */

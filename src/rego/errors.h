@@ -10,6 +10,7 @@
 #define REGO_ERRORS_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,8 +40,25 @@ typedef enum RegoErrorCode {
     REGO_ERROR_CODE_COUNT
 } RegoErrorCode;
 
+/* The pass that found a mistake. Where one refuses what later ones build upon, these are not heard. */
+typedef enum RegoPass {
+    REGO_PASS_READ,
+    REGO_PASS_USES,                 /* what is unused, or shadows something: later passes are heard as well */
+    REGO_PASS_NAMES,                /* variables that are declared twice */
+    REGO_PASS_VALUES,               /* print(...) as a value */
+    REGO_PASS_WITH,
+    REGO_PASS_CONFLICTS,            /* between rules */
+    REGO_PASS_CALLS,                /* of what is no function, or takes another number of arguments */
+    REGO_PASS_HEADS,                /* variables of heads that no body has */
+    REGO_PASS_SAFETY,
+    REGO_PASS_RECURSION,
+    REGO_PASS_TYPES,
+    REGO_PASS_COUNT
+} RegoPass;
+
 typedef struct RegoError {
     RegoErrorCode code;
+    RegoPass pass;
     RegoLoc loc;
     Str file;                       /* empty for a query */
     Str text;
@@ -51,6 +69,7 @@ typedef struct RegoErrors {
     RegoError *items;
     size_t count, capacity;
     size_t dropped;                 /* found, but beyond the limit */
+    RegoPass pass;                  /* the present one */
 } RegoErrors;
 
 void rego_errors_init(RegoErrors *errors, Arena *arena);
@@ -58,6 +77,10 @@ void rego_errors_add(RegoErrors *errors, RegoErrorCode code, Str file, RegoLoc l
     PRINTF_LIKE(5, 6);
 void rego_errors_add_list(RegoErrors *errors, RegoErrorCode code, Str file, RegoLoc loc, const char *format, va_list args);
 void rego_errors_truncate(RegoErrors *errors, size_t count);    /* forgets what was added since there were `count` */
+
+/* Forgets what passes behind the first refusal have found; true where there is a refusal. */
+bool rego_errors_settle(RegoErrors *errors);
+void rego_errors_sort(RegoErrors *errors);                      /* by file, place and text */
 
 const char *rego_error_code_name(RegoErrorCode code);
 /* "file.rego:3: rego_parse_error: unexpected } token", the form in which such errors are known. */

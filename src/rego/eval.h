@@ -1,7 +1,8 @@
 /* eval.h - one evaluation under way: what the parts of the evaluator share.
  *
- * Private to eval.c (instructions), eval_rule.c (groups of rules and their documents), eval_scope.c (with, packages) and
- * result.c. Everything lives in the arena of the evaluation or on the thread's stack.
+ * Private to eval.c (instructions), eval_rule.c (groups of rules and their documents), eval_scan.c (scans),
+ * eval_scope.c (with, packages), memo.c, trace.c and result.c. Everything lives in the arena of the evaluation or on
+ * the thread's stack.
  *
  * Owns:   nothing.
  * Fails:  by RUN_ERROR with the reason in Eval.error; nothing that was made is used then.
@@ -56,6 +57,14 @@ typedef struct EvalScope {
 
 typedef struct StackChunk StackChunk;
 
+/* What an evaluation remembers of a scan with a test, see scan.h. */
+typedef struct ScanMemory {
+    const void *items;      /* the container it went over last */
+    uint32_t count;
+    uint32_t repeat_count;  /* of the same container */
+    ScanIndex *index;       /* of that container; or NULL */
+} ScanMemory;
+
 typedef struct Eval {
     const RegoPolicy *policy;
     const RegoQuery *query;
@@ -65,8 +74,9 @@ typedef struct Eval {
     uint32_t depth, depth_max;
     bool strict;
     StackChunk *stack;
+    ScanMemory *scans;      /* by ScanTest.number; NULL until one is needed */
     const RegoTracer *tracer;
-    const RegoProfile *profile;
+    struct Watch *watch;    /* what is told of the evaluation, see trace.c; NULL: nothing but notes */
     RegoEvalError *error;
 } Eval;
 
@@ -90,6 +100,7 @@ static inline Value operand_value(const Frame *frame, Operand operand)
 
 /* eval.c */
 Run run_block(Eval *e, Frame *frame, const Block *block, Yield *yield);     /* yield NULL: one answer is enough */
+Run op_run(Eval *e, Frame *frame, const Op *op, bool again);  /* any but OP_YIELD; again: the next answer of a choice */
 Run eval_fail(Eval *e, RegoEvalCode code, Str file, RegoLoc loc, const char *format, ...) PRINTF_LIKE(5, 6);
 /* Zeroed, or NULL with the error set. */
 void *eval_alloc(Eval *e, size_t size);
@@ -124,6 +135,9 @@ bool entry_add(Eval *e, EntryList *list, Entry entry);
 /* The object of entries whose paths are single keys; RUN_ERROR where one key has two values. */
 Run  entries_object(Eval *e, EntryList *list, Str file, RegoLoc loc, Value *out_object);
 
+/* eval_scan.c: RUN_ANSWER with the first item, or the next one where `again`. */
+Run op_scan(Eval *e, Frame *frame, const Op *op, bool again);
+
 /* memo.c: answers by argument. Containers are the same only where they are the very same; a miss costs time alone. */
 uint64_t memo_hash(const Value *args, uint32_t count);
 Value   *memo_find(MemoTable *table, const Value *args, uint32_t count, uint64_t hash);    /* or NULL */
@@ -131,9 +145,10 @@ bool     memo_add(Eval *e, MemoTable **table, const Value *args, uint32_t count,
 bool     memo_is_useful(const MemoTable *table);        /* false once it was hardly ever asked twice */
 
 /* trace.c: what instrumented policies tell of an evaluation. */
-void trace_mark(Eval *e, const Frame *frame, const Op *op);
-void trace_back(Eval *e, const Frame *frame, const Op *op, bool is_redo);      /* a failure, or a further answer wanted */
-void trace_rule(Eval *e, const PlanRule *rule, RegoTraceKind kind);
+bool trace_begin(Eval *e, const RegoEvalContext *context);      /* false with the error set */
+void trace_end(Eval *e);
+Run  trace_block(Eval *e, Frame *frame, const Block *block, Yield *yield);    /* run_block() of a watched evaluation */
+void trace_index(Eval *e, const RuleGroup *group, uint32_t rule_count);         /* so many rules may hold */
 void trace_note(Eval *e, const Frame *frame, const Op *op);
 
 /* eval_scope.c */

@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
+#include "rego/builtins/format.h"
+#include "rego/print.h"
 
 /* --- rules that may hold ----------------------------------------------------------------------------------------- */
 
@@ -62,16 +65,54 @@ static const PlanRule *cursor_next(RuleCursor *cursor)
     return index ? cursor_next_row(cursor) : NULL;
 }
 
+static void index_trace(Eval *e, const EvalScope *scope, const RuleGroup *group)
+{
+    RuleCursor cursor = cursor_begin(group, scope);
+    uint32_t count = 0;
+    while (cursor_next(&cursor)) count++;
+    trace_index(e, group, count);
+}
+
 /* --- complete rules and functions -------------------------------------------------------------------------------- */
 
 typedef struct Single {
     Yield yield;
     const RuleGroup *group;
     Value value;                /* undefined until there is one */
+    const PlanRule *rule;       /* whose it is */
 } Single;
 
-static Run single_conflict(Eval *e, const Frame *frame, const RuleGroup *group)
+static void conflict_value(Buf *buf, Value value, const PlanRule *rule)
 {
+    char storage[REGO_CONFLICT_WIDTH_MAX];
+    Buf text = buf_on(storage, sizeof storage);
+    if (value.kind == VALUE_STRING) rego_print_quoted(&text, value_text(value));
+    else format_value(&text, value);
+    buf_text(buf, "\n  ");
+    buf_str(buf, buf_peek(&text));
+    buf_format(buf, "%s at %.*s:%u", buf_overflowed(&text) ? "..." : "", STR_ARG(rule->unit.file),
+               rule->source->loc.row);
+}
+
+/* Which values they are, and where they come from, in the order of the text. */
+static void conflict_details(Eval *e, const Single *single, Value before, const PlanRule *rule, Value value)
+{
+    Buf buf = buf_on(e->error->details, sizeof e->error->details - 1);
+    bool is_function = single->group->kind == GROUP_FUNCTION;
+    bool is_later = rule->source->loc.offset >= single->rule->source->loc.offset;
+    Str path = tree_path_text(e->arena, single->group->node);
+    buf_format(&buf, "%s %.*s produced conflicting values%s:", is_function ? "function" : "rule", STR_ARG(path),
+               is_function ? " for the same inputs" : "");
+    if (is_later) conflict_value(&buf, before, single->rule);
+    conflict_value(&buf, value, rule);
+    if (!is_later) conflict_value(&buf, before, single->rule);
+    e->error->details[buf.len] = 0;
+}
+
+static Run single_conflict(Eval *e, const Frame *frame, const Single *single, Value before, Value value)
+{
+    const RuleGroup *group = single->group;
+    if (!e->error->code) conflict_details(e, single, before, frame->rule, value);
     return eval_fail(e, REGO_EVAL_CONFLICT, frame->unit->file, frame->rule->source->loc, "%s",
                      group->kind == GROUP_FUNCTION ? "functions must not produce multiple outputs for same inputs"
                                                    : "complete rules must not produce multiple outputs");
@@ -83,10 +124,13 @@ static Run single_take(Eval *e, Frame *frame, const Op *op, Yield *yield)
     Value value = operand_value(frame, op->operands[0]);
     if (!rego_is_defined(single->value)) {
         single->value = value;
+        if (!single->rule) single->rule = frame->rule;
         return RUN_END;
     }
     Run same = eval_equals(e, single->value, value);
-    return same == RUN_ANSWER ? RUN_END : same == RUN_ERROR ? RUN_ERROR : single_conflict(e, frame, single->group);
+    if (same != RUN_END) return same == RUN_ANSWER ? RUN_END : RUN_ERROR;
+    single->rule = frame->rule;
+    return single_conflict(e, frame, single, single->value, value);
 }
 
 /* What this rule gives has to be what rules before it gave. */
@@ -94,7 +138,8 @@ static Run single_agree(Eval *e, const Frame *frame, const Single *single, Value
 {
     if (!rego_is_defined(before)) return RUN_END;
     Run same = eval_equals(e, before, single->value);
-    return same == RUN_ANSWER ? RUN_END : same == RUN_ERROR ? RUN_ERROR : single_conflict(e, frame, single->group);
+    if (same != RUN_END) return same == RUN_ANSWER ? RUN_END : RUN_ERROR;
+    return single_conflict(e, frame, single, before, single->value);
 }
 
 /* The first branch that has an answer decides; all its answers have to agree. */
@@ -108,6 +153,7 @@ static Run rule_single(Eval *e, Frame *frame, const PlanRule *rule, Single *sing
             if (run == RUN_ERROR) return RUN_ERROR;
             if (run == RUN_END) continue;
             single->value = branch->constant;
+            if (!single->rule) single->rule = rule;
             return single_agree(e, frame, single, before);
         }
         single->value = rego_undefined();
@@ -126,6 +172,7 @@ static Run group_single(Eval *e, EvalScope *scope, const RuleGroup *group, const
 {
     Single single = { .yield = { single_take }, .group = group, .value = rego_undefined() };
     RuleCursor cursor = cursor_begin(group, scope);
+    if (e->watch) index_trace(e, scope, group);
     for (bool is_last = false; !is_last;) {
         const PlanRule *rule = cursor_next(&cursor);
         is_last = !rule;
@@ -134,12 +181,10 @@ static Run group_single(Eval *e, EvalScope *scope, const RuleGroup *group, const
         Frame frame;
         if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
         frame.rule = rule;
-        trace_rule(e, rule, REGO_TRACE_ENTER);
         if (group->arity) memcpy(frame.registers, args, group->arity * sizeof *args);
         Run run = rule_single(e, &frame, rule, &single);
         frame_pop(e, &frame);
         if (run == RUN_ERROR) return RUN_ERROR;
-        trace_rule(e, rule, rego_is_defined(single.value) ? REGO_TRACE_EXIT : REGO_TRACE_FAIL);
         if (rego_is_defined(single.value) && group->exits_early) break;
     }
     *out_value = single.value;
@@ -214,14 +259,16 @@ Run entries_object(Eval *e, EntryList *list, Str file, RegoLoc loc, Value *out_o
 
 static Run entries_conflict(Eval *e, const Entry *entry)
 {
-    return eval_fail(e, REGO_EVAL_CONFLICT, entry->rule->unit.file, entry->rule->source->loc, "object keys must be unique");
+    return eval_fail(e, REGO_EVAL_CONFLICT, entry->rule->unit.file, entry->rule->source->loc,
+                     "object keys must be unique");
 }
 
 static Run entries_leaf(Eval *e, const Entry *entries, size_t count, uint32_t depth, Value *out_value)
 {
     for (size_t i = 1; i < count; i++) {
         bool is_same = entries[i].path.count == depth && entries[i].is_set == entries[0].is_set;
-        Run same = !is_same ? RUN_END : entries[0].is_set ? RUN_ANSWER : eval_equals(e, entries[0].leaf, entries[i].leaf);
+        Run same = !is_same ? RUN_END
+                 : entries[0].is_set ? RUN_ANSWER : eval_equals(e, entries[0].leaf, entries[i].leaf);
         if (same != RUN_ANSWER) return same == RUN_ERROR ? RUN_ERROR : entries_conflict(e, &entries[i]);
     }
     *out_value = entries[0].leaf;
@@ -285,7 +332,8 @@ static Run partial_take_entry(Eval *e, Frame *frame, const Op *op, Yield *yield)
         if (!eval_weigh(e, path[i])) return RUN_ERROR;
     }
     partial->any = true;
-    Entry entry = { .path = value_array(path, rule->path_count), .leaf = operand_value(frame, op->operands[rule->path_count]),
+    Entry entry = { .path = value_array(path, rule->path_count),
+                    .leaf = operand_value(frame, op->operands[rule->path_count]),
                     .is_set = rule->is_set, .rule = rule };
     return entry_add(e, &partial->entries, entry) ? RUN_END : RUN_ERROR;
 }
@@ -295,18 +343,17 @@ static Run group_partial(Eval *e, EvalScope *scope, const RuleGroup *group, Valu
     bool is_set = group->kind == GROUP_SET;
     Partial partial = { .yield = { is_set ? partial_take_item : partial_take_entry }, .list = { .arena = e->arena } };
     RuleCursor cursor = cursor_begin(group, scope);
+    if (e->watch) index_trace(e, scope, group);
     for (const PlanRule *rule; (rule = cursor_next(&cursor));) {
         Frame frame;
         if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
         frame.rule = rule;
-        trace_rule(e, rule, REGO_TRACE_ENTER);
         Run run = RUN_END;
         partial.any = false;
         for (uint32_t b = 0; b < rule->branch_count && !partial.any && run != RUN_ERROR; b++)
             run = run_block(e, &frame, &rule->branches[b].block, &partial.yield);
         frame_pop(e, &frame);
         if (run == RUN_ERROR) return RUN_ERROR;
-        trace_rule(e, rule, partial.any ? REGO_TRACE_EXIT : REGO_TRACE_FAIL);
     }
     if (is_set) return list_set(e, &partial.list, out_value);
     *out_value = (Value){ .kind = VALUE_OBJECT };
@@ -362,12 +409,12 @@ static Run lookup_compute(Eval *e, EvalScope *scope, const RuleGroup *group, Val
     bool is_set = group->kind == GROUP_SET;
     Partial partial = { .yield = { partial_take_entry } };
     RuleCursor cursor = cursor_begin(group, scope);
+    if (e->watch) index_trace(e, scope, group);
     for (const PlanRule *rule; (rule = cursor_next(&cursor));) {
         Frame frame;
         if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
         frame.rule = rule;
         frame.registers[rule->key_register] = key;
-        trace_rule(e, rule, REGO_TRACE_ENTER);
         Run run = run_block(e, &frame, &rule->lookup, is_set ? NULL : &partial.yield);
         frame_pop(e, &frame);
         if (run == RUN_ERROR) return RUN_ERROR;

@@ -101,13 +101,27 @@ static bool target_apply(Eval *e, EvalScope *scope, const WithTarget *target, Va
     return true;
 }
 
+/* Only members of objects can be replaced. That is noticed where it would be done, as other Rego tools do. */
+static bool target_has_path(Eval *e, const Frame *frame, const Op *op, const WithTarget *target)
+{
+    for (uint32_t i = 0; i < target->path_count; i++) {
+        if (target->path[i].kind == VALUE_STRING) continue;
+        eval_fail(e, REGO_EVAL_CONFLICT, frame->unit->file, frame->unit->locs[op->row],
+                  "the target of `with` has a key that is no string");
+        return false;
+    }
+    return true;
+}
+
 EvalScope *scope_with(Eval *e, const Frame *frame, const Op *op)
 {
     EvalScope *scope = scope_copy(e, frame->scopes[op->scope]);
     for (uint32_t i = 0; scope && i < op->count; i++) {
         const WithTarget *target = &op->targets[i];
+        if (!target_has_path(e, frame, op, target)) return NULL;
         bool has_value = !target->by_builtin && !target->by_group;
-        if (!target_apply(e, scope, target, has_value ? operand_value(frame, target->value) : value_null())) return NULL;
+        Value value = has_value ? operand_value(frame, target->value) : value_null();
+        if (!target_apply(e, scope, target, value)) return NULL;
     }
     return scope;
 }
@@ -187,7 +201,8 @@ static bool documents_merge(Eval *e, Value base, Value rules, Value *out_value)
     if (!members || !eval_spend(e, (uint64_t)base.count + rules.count)) return false;
     uint32_t count = 0;
     for (uint32_t b = 0, r = 0; b < base.count || r < rules.count;) {
-        int order = b == base.count ? 1 : r == rules.count ? -1 : value_compare(base.members[b].key, rules.members[r].key);
+        int order = b == base.count ? 1
+                  : r == rules.count ? -1 : value_compare(base.members[b].key, rules.members[r].key);
         members[count] = order <= 0 ? base.members[b] : rules.members[r];
         if (order == 0 && !documents_merge(e, base.members[b].value, rules.members[r].value, &members[count].value))
             return false;

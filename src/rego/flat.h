@@ -15,6 +15,7 @@
 #include "rego/builtins/builtin.h"
 
 typedef struct FlatTerm FlatTerm;
+struct RegoPlace;
 typedef struct FlatStmt FlatStmt;
 typedef struct FlatBlock FlatBlock;
 typedef struct RuleGroup RuleGroup;
@@ -38,6 +39,7 @@ struct FlatTerm {
     uint8_t flavour;
     bool is_part;           /* a comprehension made of a part of a template */
     uint32_t count;         /* items */
+    uint32_t named;         /* FLAT_CONST: one more than the variable that stands for it in the source; 0: none */
     union {
         Value value;
         uint32_t var;
@@ -68,17 +70,20 @@ struct FlatStmt {
     RegoLoc loc;
     uint8_t kind;           /* a FlatStmtKind */
     bool is_main;           /* the statement that the author's expression became; others were taken out of it */
-    bool is_assign;         /* FLAT_UNIFY: a is made from b, not the other way round */
+    bool is_assign;         /* FLAT_UNIFY: a is made from b, not the other way round; FLAT_CALL: out := f(x) */
     bool needs_all;         /* FLAT_NOT: of one expression, which binds nothing, not even its own variables */
     RegoLoc expr_loc;       /* of the author's expression */
     uint32_t with;          /* the FlatWith it is evaluated under; 0: none */
-    uint32_t place;         /* of the author's expression, for traces and coverage */
+    uint32_t level;         /* of a reference that was taken out: one more than the calls around it; 0: none such */
+    struct RegoPlace *place;    /* instrumented: for traces, coverage and profiles */
     FlatTerm *a, *b;
     const Builtin *builtin;
     RuleGroup *group;
     FlatTerm **args;
     uint32_t arg_count;
     FlatTerm *out;
+    bool out_is_arg;        /* FLAT_CALL: the author wrote `out` as a further argument */
+    bool out_is_right;      /* FLAT_CALL: the author wrote f(x) = out */
     FlatBlock *block, *other;
 };
 
@@ -90,6 +95,7 @@ typedef enum FlatTargetKind {
 } FlatTargetKind;
 
 typedef struct FlatTarget {
+    RegoLoc loc;
     uint8_t kind;           /* a FlatTargetKind */
     Value *path;
     uint32_t path_count;
@@ -116,6 +122,8 @@ typedef struct FlatVar {
     Str name;
     RegoLoc loc;            /* of its first occurrence */
     uint32_t flags;
+    const FlatTerm *subject;    /* FLAT_VAR_GENERATED: what was taken out, one of the two; or neither */
+    const FlatStmt *call;
 } FlatVar;
 
 /* Something a rule reads: a ref that begins with data. */
@@ -133,6 +141,7 @@ typedef struct FlatUnit {
     size_t with_count, with_capacity;
     FlatUse *uses;
     size_t use_count, use_capacity;
+    uint32_t local_base;    /* instrumented: the number of its first variable among all of the policy */
 } FlatUnit;
 
 /* One branch of a rule. */
@@ -141,7 +150,7 @@ typedef struct FlatBranch {
     FlatTerm **path;        /* what stands behind the group's own path */
     uint32_t path_count;
     FlatTerm *key, *value;  /* as in RegoHead */
-    uint32_t place;         /* of the head, counted where the branch has an answer; 0: not instrumented */
+    struct RegoPlace *place;    /* instrumented: of the head */
 } FlatBranch;
 
 #endif

@@ -34,7 +34,7 @@ uint32_t flat_var_add(Flattener *f, Str name, RegoLoc loc, uint32_t flags)
 {
     FlatUnit *unit = f->unit;
     unit->vars = arena_grow(f->arena, unit->vars, sizeof *unit->vars, unit->var_count, &unit->var_capacity);
-    unit->vars[unit->var_count] = (FlatVar){ name, loc, flags };
+    unit->vars[unit->var_count] = (FlatVar){ .name = name, .loc = loc, .flags = flags };
     return (uint32_t)unit->var_count++;
 }
 
@@ -49,7 +49,7 @@ FlatStmt *flat_add(Flattener *f, FlatStmtKind kind, RegoLoc loc)
     stmt->kind = (uint8_t)kind;
     stmt->loc = loc;
     stmt->with = f->with;
-    stmt->place = f->place;
+    stmt->place = place_new(f->names, REGO_PLACE_EXPR, loc);
     stmt->expr_loc = f->expr_loc.row ? f->expr_loc : loc;
     FlatBlock *block = f->block;
     block->stmts = arena_grow(f->arena, block->stmts, sizeof *block->stmts, block->count, &block->capacity);
@@ -57,10 +57,11 @@ FlatStmt *flat_add(Flattener *f, FlatStmtKind kind, RegoLoc loc)
     return stmt;
 }
 
-void flat_error(Flattener *f, RegoErrorCode code, RegoLoc loc, const char *format, ...)
+void flat_error(Flattener *f, RegoPass pass, RegoErrorCode code, RegoLoc loc, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
+    f->names->errors->pass = pass;
     rego_errors_add_list(f->names->errors, code, f->names->file, loc, format, args);
     va_end(args);
 }
@@ -97,34 +98,36 @@ void scope_begin(Flattener *f, Scope *scope)
     f->scope = scope;
 }
 
-static const char *unused_word(const Flattener *f, const ScopeEntry *entry)
+static bool entry_is_unused(const ScopeEntry *entry)
 {
-    bool strict = f->names->policy->options.strict;
-    switch (entry->kind) {
-    case SCOPE_SOME:
-    case SCOPE_EVERY: return "declared";
-    case SCOPE_ASSIGNED: return strict ? "assigned" : NULL;
-    case SCOPE_ARG: return strict ? "argument" : NULL;
-    case SCOPE_SOME_IN:
-    case SCOPE_SEEN: return NULL;
-    }
-    return NULL;
+    return !entry->used && !rego_var_is_wildcard(entry->name);
 }
 
+/* One mistake of a rule's names explains others: nothing more is said of unused ones then. */
 void scope_end(Flattener *f)
 {
     Scope *scope = f->scope;
-    for (size_t i = 0; i < scope->count; i++) {
-        const ScopeEntry *entry = scope->entries[i];
-        if (entry->used || rego_var_is_wildcard(entry->name)) continue;
-        const char *word = unused_word(f, entry);
-        if (!word) continue;
-        if (entry->kind == SCOPE_ARG)
-            flat_error(f, REGO_ERROR_COMPILE, entry->loc,
-                       "unused argument %.*s. (hint: use _ (wildcard variable) instead)", STR_ARG(entry->name));
-        else flat_error(f, REGO_ERROR_COMPILE, entry->loc, "%s var %.*s unused", word, STR_ARG(entry->name));
-    }
     f->scope = scope->parent;
+    bool is_strict = f->names->policy->options.strict, is_known = f->has_name_errors;
+    for (size_t i = 0; i < scope->count && is_strict && !is_known; i++) {
+        const ScopeEntry *entry = scope->entries[i];
+        if (entry->kind != SCOPE_ASSIGNED || !entry_is_unused(entry)) continue;
+        flat_error(f, REGO_PASS_USES, REGO_ERROR_COMPILE, entry->loc, "assigned var %.*s unused", STR_ARG(entry->name));
+        f->has_name_errors = true;
+    }
+    is_known = f->has_name_errors;
+    for (size_t i = 0; i < scope->count && !is_known; i++) {
+        const ScopeEntry *entry = scope->entries[i];
+        if ((entry->kind != SCOPE_SOME && entry->kind != SCOPE_EVERY) || !entry_is_unused(entry)) continue;
+        flat_error(f, REGO_PASS_USES, REGO_ERROR_COMPILE, entry->loc, "declared var %.*s unused", STR_ARG(entry->name));
+        f->has_name_errors = true;
+    }
+    for (size_t i = 0; i < scope->count && is_strict; i++) {
+        const ScopeEntry *entry = scope->entries[i];
+        if (entry->kind == SCOPE_ARG && entry_is_unused(entry))
+            flat_error(f, REGO_PASS_USES, REGO_ERROR_COMPILE, entry->loc,
+                       "unused argument %.*s. (hint: use _ (wildcard variable) instead)", STR_ARG(entry->name));
+    }
 }
 
 /* Makes the name a variable of the present scope. */
@@ -138,7 +141,8 @@ uint32_t scope_declare(Flattener *f, Str name, ScopeKind kind, RegoLoc loc)
                          : entry->kind == SCOPE_SEEN ? "var %.*s referenced above"
                          : entry->kind == SCOPE_ASSIGNED ? "var %.*s assigned above"
                                                          : "var %.*s declared above";
-        flat_error(f, REGO_ERROR_COMPILE, loc, text, STR_ARG(name));
+        flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, loc, text, STR_ARG(name));
+        f->has_name_errors = true;
         return entry->kind == SCOPE_SEEN ? flat_implicit(f, name, loc) : entry->var;
     }
     uint32_t var = flat_var_add(f, name, loc, 0);
@@ -230,7 +234,9 @@ static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
 {
     const ScopeEntry *entry;
     if (scope_resolve(f, name, &entry)) {
-        list_add(f, list, entry->constant ? flat_const(f, *entry->constant, loc) : flat_var(f, entry->var, loc));
+        FlatTerm *term = entry->constant ? flat_const(f, *entry->constant, loc) : flat_var(f, entry->var, loc);
+        if (entry->constant) term->named = entry->var + 1;
+        list_add(f, list, term);
         return;
     }
     if (str_is(name, STR("input"))) {
@@ -256,19 +262,6 @@ static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
     list_add(f, list, flat_var(f, flat_implicit(f, name, loc), loc));
 }
 
-static void check_function(Flattener *f, const FlatTerm *ref)
-{
-    const TreeNode *node = f->names->policy->root;
-    for (uint32_t i = 1; node && i < ref->count && ref->items[i]->kind == FLAT_CONST; i++) {
-        node = tree_child(node, ref->items[i]->value);
-        if (!node || !node->group) continue;
-        if (node->group->kind == GROUP_FUNCTION)
-            flat_error(f, REGO_ERROR_TYPE, ref->loc, "function %.*s used as reference, not called",
-                       STR_ARG(tree_path_text(f->arena, node)));
-        return;
-    }
-}
-
 /* The term of a list that begins with a root or variable. */
 static FlatTerm *list_ref(Flattener *f, const TermList *list, RegoLoc loc)
 {
@@ -277,10 +270,7 @@ static FlatTerm *list_ref(Flattener *f, const TermList *list, RegoLoc loc)
     FlatTerm *ref = flat_new(f, FLAT_REF, loc);
     ref->items = list->items;
     ref->count = (uint32_t)list->count;
-    if (list->items[0]->kind == FLAT_DATA) {
-        check_function(f, ref);
-        flat_use(f, ref, NULL, loc);
-    }
+    if (list->items[0]->kind == FLAT_DATA) flat_use(f, ref, NULL, loc);
     return ref;
 }
 
@@ -301,13 +291,17 @@ static FlatTerm *flat_items(Flattener *f, const RegoTerm *term, FlatTermKind kin
     FlatTerm *flat = flat_new(f, kind, term->loc);
     flat->count = kind == FLAT_OBJECT ? 2 * term->count : term->count;
     flat->items = ARENA_ARRAY(f->arena, FlatTerm *, flat->count + 1u);
-    bool is_const = true;
-    for (uint32_t i = 0; i < flat->count; i++) {
-        const RegoTerm *item = kind != FLAT_OBJECT ? term->items[i]
-                             : i % 2 ? term->pairs[i / 2].value : term->pairs[i / 2].key;
-        flat->items[i] = flat_operand(f, item);
-        if (flat->items[i]->kind != FLAT_CONST) is_const = false;
+    const uint32_t *order = flat_order(f, term);
+    for (uint32_t i = 0; i < term->count; i++) {
+        if (kind != FLAT_OBJECT) {
+            flat->items[order[i]] = flat_operand(f, term->items[order[i]]);
+            continue;
+        }
+        flat->items[2 * order[i]] = flat_operand(f, term->pairs[order[i]].key);
+        flat->items[2 * order[i] + 1] = flat_operand(f, term->pairs[order[i]].value);
     }
+    bool is_const = true;
+    for (uint32_t i = 0; i < flat->count; i++) is_const &= flat->items[i]->kind == FLAT_CONST;
     return is_const ? flat_const(f, flat_fold(f, flat), term->loc) : flat;
 }
 
@@ -343,7 +337,9 @@ static FlatTerm *flat_comprehension(Flattener *f, const RegoTerm *term)
     FlatBlock *outer = f->block;
     f->block = flat->block;
     if (comprehension->key) flat->block->key = flat_operand(f, comprehension->key);
+    size_t from = f->block->count;
     flat->block->value = flat_operand(f, comprehension->value);
+    flat_settle(f, from, f->block->count);
     f->block = outer;
     f->with = with;
     scope_end(f);
@@ -356,6 +352,9 @@ static FlatTerm *flat_template(Flattener *f, const RegoTerm *term)
     FlatTerm *parts = flat_new(f, FLAT_ARRAY, term->loc);
     parts->items = ARENA_ARRAY(f->arena, FlatTerm *, term->count + 1u);
     parts->count = term->count;
+    RegoLoc expr_loc = f->expr_loc;
+    f->expr_loc = term->loc;
+    f->level++;                     /* a template is a call */
     for (uint32_t i = 0; i < term->count; i++) {
         const RegoTemplatePart *part = &term->parts[i];
         if (!part->expr) {
@@ -375,6 +374,8 @@ static FlatTerm *flat_template(Flattener *f, const RegoTerm *term)
         scope_end(f);
         parts->items[i] = flat_extract(f, set);
     }
+    f->level--;
+    f->expr_loc = expr_loc;
     FlatStmt *call = flat_add(f, FLAT_CALL, term->loc);
     call->builtin = builtin_find(STR("internal.template_string"));
     CHECK(call->builtin);
@@ -382,6 +383,7 @@ static FlatTerm *flat_template(Flattener *f, const RegoTerm *term)
     call->args[0] = parts;
     call->arg_count = 1;
     call->out = flat_fresh(f, term->loc);
+    f->unit->vars[call->out->var].call = call;
     return call->out;
 }
 
@@ -389,10 +391,12 @@ static FlatTerm *flat_template(Flattener *f, const RegoTerm *term)
 FlatTerm *flat_extract(Flattener *f, FlatTerm *term)
 {
     FlatTerm *var = flat_fresh(f, term->loc);
+    f->unit->vars[var->var].subject = term;
     FlatStmt *stmt = flat_add(f, FLAT_UNIFY, term->loc);
     stmt->a = var;
     stmt->b = term;
     stmt->is_assign = true;
+    stmt->level = f->level + 1;
     return var;
 }
 
@@ -438,7 +442,8 @@ const TreeNode *flat_callee_node(Flattener *f, const RegoTerm *operator)
         node = f->names->policy->root;
     } else if (import && rego_term_is_var(import->path->items[0], STR("data"))) {
         node = f->names->policy->root;
-        for (uint32_t i = 1; node && i < import->path->count; i++) node = tree_child(node, import->path->items[i]->value);
+        for (uint32_t i = 1; node && i < import->path->count; i++)
+            node = tree_child(node, import->path->items[i]->value);
     } else if (package) {
         node = tree_child(package, value_string(head->name));
         if (node && !node->is_name) node = NULL;
@@ -472,27 +477,66 @@ bool flat_callee(Flattener *f, const RegoTerm *operator, Callee *out_callee)
     return true;
 }
 
-static bool callee_check(Flattener *f, const Callee *callee, uint32_t arg_count, bool may_have_output, RegoLoc loc)
+Str flat_name_text(Flattener *f, const RegoTerm *operator)
 {
-    if (callee->builtin && (callee->builtin->flags & BUILTIN_NETWORK) && !f->names->policy->options.allow_network) {
-        flat_error(f, REGO_ERROR_COMPILE, loc, "%.*s needs the network, which this policy may not use",
-                   STR_ARG(callee->name));
-        return false;
+    const RegoTerm *head = operator->kind == REGO_TERM_REF ? operator->items[0] : operator;
+    if (head->kind != REGO_TERM_VAR) return operator_name(f, operator);
+    const RegoImport *import = import_find(f, head->name);
+    const TreeNode *node = f->names->package ? tree_child(f->names->package, value_string(head->name)) : NULL;
+    if (!import && !(node && node->is_name)) return operator_name(f, operator);
+    uint32_t from = import ? import->path->count : 0, rest = operator->kind == REGO_TERM_REF ? operator->count - 1 : 0;
+    RegoTerm **items = ARENA_ARRAY(f->arena, RegoTerm *, from + rest + 1u);
+    for (uint32_t i = 0; i < from; i++) items[i] = import->path->items[i];
+    Buf buf;
+    buf_init(&buf, REGO_ERROR_TEXT_SIZE_MAX);
+    if (!import) {
+        items[from] = ARENA_NEW(f->arena, RegoTerm);
+        *items[from] = (RegoTerm){ .kind = REGO_TERM_VAR, .name = tree_path_text(f->arena, node) };
+        from++;
     }
-    if (arg_count == callee->arity || (may_have_output && arg_count == callee->arity + 1)) return true;
-    if (callee->builtin)
-        flat_error(f, REGO_ERROR_TYPE, loc, "%.*s: arity mismatch\n\twant: %s", STR_ARG(callee->name),
-                   callee->builtin->signature);
-    else
-        flat_error(f, REGO_ERROR_TYPE, loc, "function %.*s has arity %u, got %u arguments",
-                   STR_ARG(tree_path_text(f->arena, callee->group->node)), callee->arity, arg_count);
+    for (uint32_t i = 0; i < rest; i++) items[from + i] = operator->items[i + 1];
+    rego_print_ref(&buf, items, from + rest, REGO_PRINT_CALLS);
+    Str text = arena_copy(f->arena, buf_peek(&buf));
+    buf_deinit(&buf);
+    return text;
+}
+
+/* The call stands under a `with` that puts something else in its place, whoever asks. */
+static bool callee_is_replaced(const Flattener *f, const Callee *callee)
+{
+    for (uint32_t w = f->with; w; w = f->unit->withs[w].parent)
+        for (uint32_t i = 0; i < f->unit->withs[w].count; i++)
+            if (f->unit->withs[w].targets[i].builtin == callee->builtin) return true;
     return false;
+}
+
+bool flat_callee_is_allowed(Flattener *f, const Callee *callee, RegoLoc loc)
+{
+    bool needs_network = callee->builtin && (callee->builtin->flags & BUILTIN_NETWORK);
+    if (!needs_network || f->names->policy->options.allow_network || callee_is_replaced(f, callee)) return true;
+    flat_error(f, REGO_PASS_CALLS, REGO_ERROR_COMPILE, loc, "%.*s needs the network, which this policy may not use",
+               STR_ARG(callee->name));
+    return false;
+}
+
+static void error_arity(Flattener *f, const Callee *callee, FlatTerm **args, uint32_t arg_count, bool has_answer,
+                        RegoLoc loc)
+{
+    if (callee->builtin) {
+        f->names->errors->pass = REGO_PASS_CALLS;
+        type_check_arity(f->names, f->unit, callee->builtin, args, arg_count, has_answer, loc);
+        return;
+    }
+    flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, loc, "function %.*s has arity %u, got %u argument%s",
+               STR_ARG(tree_path_text(f->arena, callee->group->node)), callee->arity, arg_count,
+               arg_count == 1 ? "" : "s");
 }
 
 /* trace(text) is true and leaves a note. */
 static bool flat_is_trace(Flattener *f, const RegoTerm *term)
 {
-    return term->count == 2 && str_is(operator_name(f, term->items[0]), STR("trace")) && !flat_callee_node(f, term->items[0]);
+    return term->count == 2 && str_is(operator_name(f, term->items[0]), STR("trace"))
+        && !flat_callee_node(f, term->items[0]);
 }
 
 static FlatStmt *flat_trace(Flattener *f, const RegoTerm *term)
@@ -501,12 +545,37 @@ static FlatStmt *flat_trace(Flattener *f, const RegoTerm *term)
     note->args = ARENA_ARRAY(f->arena, FlatTerm *, 1);
     note->a = flat_operand(f, term->items[1]);
     FlatStmt *stmt = flat_add(f, FLAT_CALL, term->loc);
-    stmt->builtin = builtin_find(STR("equal"));
+    stmt->builtin = builtin_find(STR("trace"));
     CHECK(stmt->builtin);
-    stmt->args = ARENA_ARRAY(f->arena, FlatTerm *, 2);
-    stmt->args[0] = stmt->args[1] = note->a;
-    stmt->arg_count = 2;
+    stmt->args = ARENA_ARRAY(f->arena, FlatTerm *, 1);
+    stmt->args[0] = note->a;
+    stmt->arg_count = 1;
+    stmt->place = NULL;             /* a trace tells of the note alone */
     return stmt;
+}
+
+/* What is taken out of a call that is a value belongs to that call, not to the expression around it. */
+static FlatTerm **flat_call_args(Flattener *f, const RegoTerm *call, bool is_statement)
+{
+    RegoLoc expr_loc = f->expr_loc;
+    if (!is_statement) f->expr_loc = call->loc;
+    FlatTerm **args = ARENA_ARRAY(f->arena, FlatTerm *, call->count);
+    size_t from = f->block->count;
+    f->level++;
+    for (uint32_t i = 1; i < call->count; i++) args[i - 1] = flat_operand(f, call->items[i]);
+    flat_settle(f, from, f->block->count);
+    f->level--;
+    f->expr_loc = expr_loc;
+    return args;
+}
+
+static void error_void(Flattener *f, const RegoTerm *call)
+{
+    Buf buf;
+    buf_init(&buf, REGO_ERROR_TEXT_SIZE_MAX);
+    rego_print_term(&buf, call, REGO_PRINT_CALLS);
+    flat_error(f, REGO_PASS_VALUES, REGO_ERROR_TYPE, call->loc, "%.*s used as value", STR_ARG(buf_peek(&buf)));
+    buf_deinit(&buf);
 }
 
 /* Adds the call as a statement. `is_statement`: the last argument may be the output. */
@@ -516,20 +585,29 @@ FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement)
     uint32_t arg_count = term->count - 1;
     if (flat_is_trace(f, term)) return flat_trace(f, term);
     bool is_known = flat_callee(f, term->items[0], &callee);
-    if (!is_known) {
-        flat_error(f, REGO_ERROR_TYPE, term->loc, "undefined function %.*s", STR_ARG(callee.name));
+    if (callee.builtin && (callee.builtin->flags & BUILTIN_VOID) && !is_statement) {
+        error_void(f, term);
         return NULL;
     }
-    if (!callee_check(f, &callee, arg_count, is_statement, term->loc)) return NULL;
-    FlatTerm **args = ARENA_ARRAY(f->arena, FlatTerm *, arg_count + 1u);
-    for (uint32_t i = 0; i < arg_count; i++) args[i] = flat_operand(f, term->items[i + 1]);
+    if (!is_known) {
+        flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, term->loc, "undefined function %.*s", STR_ARG(flat_name_text(f, term->items[0])));
+        (void)flat_call_args(f, term, is_statement);
+        return NULL;
+    }
+    if (!flat_callee_is_allowed(f, &callee, term->loc)) return NULL;
+    FlatTerm **args = flat_call_args(f, term, is_statement);
+    if (arg_count != callee.arity && !(is_statement && arg_count == callee.arity + 1)) {
+        error_arity(f, &callee, args, arg_count, !is_statement, term->loc);
+        return NULL;
+    }
     if (callee.group) flat_use(f, NULL, callee.group, term->loc);
     FlatStmt *call = flat_add(f, FLAT_CALL, term->loc);
     call->builtin = callee.builtin;
     call->group = callee.group;
     call->args = args;
     call->arg_count = callee.arity;
-    if (arg_count > callee.arity) call->out = args[callee.arity];
+    call->out_is_arg = arg_count > callee.arity;
+    if (call->out_is_arg) call->out = args[callee.arity];
     return call;
 }
 
@@ -540,5 +618,6 @@ FlatTerm *flat_call_value(Flattener *f, const RegoTerm *term)
     FlatStmt *call = flat_call(f, term, /* is_statement= */ false);
     if (!call) return flat_const(f, value_null(), term->loc);
     call->out = flat_fresh(f, term->loc);
+    f->unit->vars[call->out->var].call = call;
     return call->out;
 }

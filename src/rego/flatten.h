@@ -1,6 +1,7 @@
 /* flatten.h - the inside of the pass from tree to flat form: what its files share.
  *
- * Private to flatten.c (names, scopes, terms, calls) and flatten_expr.c (expressions, bodies, rules, queries).
+ * Private to flatten.c (names, scopes, terms, calls), flatten_order.c (what is taken out first) and flatten_expr.c
+ * (expressions, bodies, rules, queries).
  *
  * Owns: nothing.     Fails: by entries in Names.errors; what comes out then is not used.     Thread: one.
  */
@@ -42,6 +43,12 @@ typedef struct Callee {
     uint32_t arity;
 } Callee;
 
+/* A part of an argument that has to be computed, and the variable that the argument gives for it. */
+typedef struct ArgValue {
+    FlatTerm *var;
+    const RegoTerm *term;
+} ArgValue;
+
 typedef struct Flattener {
     const Names *names;
     Arena *arena;
@@ -50,10 +57,13 @@ typedef struct Flattener {
     Scope *scope;
     Map implicit;           /* variables that nobody declared */
     uint32_t with;          /* the present FlatWith; 0: none */
-    uint32_t place;
+    uint32_t level;         /* calls around the term under way */
     RegoLoc expr_loc;       /* of the expression under way; row 0: none */
     uint32_t pattern;       /* counts the left sides of `some ... in` */
+    bool has_name_errors;   /* of this rule */
     bool in_query;          /* every variable is part of the answer */
+    ArgValue *arg_values;
+    size_t arg_value_count, arg_value_capacity;
 } Flattener;
 
 /* flatten.c */
@@ -64,7 +74,7 @@ FlatTerm *flat_fresh(Flattener *f, RegoLoc loc);
 uint32_t  flat_var_add(Flattener *f, Str name, RegoLoc loc, uint32_t flags);
 uint32_t  flat_implicit(Flattener *f, Str name, RegoLoc loc);
 FlatStmt *flat_add(Flattener *f, FlatStmtKind kind, RegoLoc loc);
-void      flat_error(Flattener *f, RegoErrorCode code, RegoLoc loc, const char *format, ...) PRINTF_LIKE(4, 5);
+void      flat_error(Flattener *f, RegoPass pass, RegoErrorCode code, RegoLoc loc, const char *format, ...) PRINTF_LIKE(5, 6);
 void      scope_begin(Flattener *f, Scope *scope);
 void      scope_end(Flattener *f);
 ScopeEntry *scope_find(Scope *scope, Str name);
@@ -80,9 +90,20 @@ void      flat_use(Flattener *f, FlatTerm *ref, RuleGroup *group, RegoLoc loc);
 /* The node that an operator's path leads to where its first name is a rule, an import or data; else NULL. */
 const TreeNode *flat_callee_node(Flattener *f, const RegoTerm *operator);
 bool      flat_callee(Flattener *f, const RegoTerm *operator, Callee *out_callee);
+/* False, and an error, for a builtin that needs the network where the policy may not use it. */
+bool      flat_callee_is_allowed(Flattener *f, const Callee *callee, RegoLoc loc);
 FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement);
 FlatTerm *flat_call_value(Flattener *f, const RegoTerm *term);
 FlatBlock *flat_block(Flattener *f, RegoBody body);
+
+/* The operator's or reference's name, resolved where its beginning is a rule of the package, or an import. */
+Str       flat_name_text(Flattener *f, const RegoTerm *term);
+
+/* flatten_order.c */
+/* Puts the references that were taken out at this level behind the calls, among statements of the present block. */
+void      flat_settle(Flattener *f, size_t from, size_t to);
+/* In which order the items or pairs of a container are taken out: places in the term. */
+uint32_t *flat_order(Flattener *f, const RegoTerm *term);
 
 /* flatten_expr.c */
 void      flat_body(Flattener *f, RegoBody body);

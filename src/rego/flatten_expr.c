@@ -1,18 +1,55 @@
 #include "rego/flatten.h"
 
+#include <string.h>
+
 #include "base/check.h"
 #include "base/limits.h"
 
 /* --- patterns ---------------------------------------------------------------------------------------------------- */
 
+/* A part of an argument that is no pattern, as a template: each branch compares it with what was given. */
+static FlatTerm *flat_arg_value(Flattener *f, const RegoTerm *term)
+{
+    const RegoTerm *head = term->kind == REGO_TERM_REF ? term->items[0] : NULL;
+    if (term->kind == REGO_TERM_CALL)
+        flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, term->loc, "rule arguments cannot contain calls");
+    if (head && head->kind == REGO_TERM_VAR && !scope_find(f->scope, head->name))
+        flat_error(f, REGO_PASS_SAFETY, REGO_ERROR_UNSAFE_VAR, term->loc, "var %.*s is unsafe", STR_ARG(head->name));
+    FlatTerm *var = flat_fresh(f, term->loc);
+    f->arg_values = arena_grow(f->arena, f->arg_values, sizeof *f->arg_values, f->arg_value_count, &f->arg_value_capacity);
+    f->arg_values[f->arg_value_count++] = (ArgValue){ var, term };
+    return var;
+}
+
+/* The name of a pattern's variable; `input` and `data` are references where they are not shadowed. */
+static bool pattern_name(const RegoTerm *term, Str *out_name)
+{
+    const RegoTerm *var = term->kind == REGO_TERM_REF && term->count == 1 ? term->items[0] : term;
+    if (var->kind != REGO_TERM_VAR) return false;
+    *out_name = var->name;
+    return true;
+}
+
+/* Keys of arguments have to be known before anything is matched. */
+static FlatTerm *flat_pattern_key(Flattener *f, const RegoTerm *key, ScopeKind kind)
+{
+    if (kind != SCOPE_ARG || key->kind == REGO_TERM_SCALAR) return flat_operand(f, key);
+    flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, key->loc, "keys of objects in rule arguments must be constants");
+    return flat_const(f, value_null(), key->loc);
+}
+
 /* The left side of := or of `some ... in`: its variables are declared. */
 static FlatTerm *flat_pattern(Flattener *f, const RegoTerm *term, ScopeKind kind)
 {
     bool is_object = term->kind == REGO_TERM_OBJECT;
-    if (term->kind == REGO_TERM_VAR) return flat_var(f, scope_declare(f, term->name, kind, term->loc), term->loc);
+    Str name;
+    RegoLoc loc = f->expr_loc.row && kind != SCOPE_EVERY ? f->expr_loc : term->loc;
+    if (pattern_name(term, &name)) return flat_var(f, scope_declare(f, name, kind, loc), term->loc);
+    if (kind == SCOPE_ARG && term->kind != REGO_TERM_ARRAY && !is_object && term->kind != REGO_TERM_SCALAR)
+        return flat_arg_value(f, term);
     if (term->kind != REGO_TERM_ARRAY && !is_object) {
         if (kind == SCOPE_ASSIGNED)
-            flat_error(f, REGO_ERROR_COMPILE, term->loc, "cannot assign to %s", rego_term_kind_name(term));
+            flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, term->loc, "cannot assign to %s", rego_term_kind_name(term));
         return flat_operand(f, term);
     }
     FlatTerm *flat = flat_new(f, is_object ? FLAT_OBJECT : FLAT_ARRAY, term->loc);
@@ -20,7 +57,7 @@ static FlatTerm *flat_pattern(Flattener *f, const RegoTerm *term, ScopeKind kind
     flat->items = ARENA_ARRAY(f->arena, FlatTerm *, flat->count + 1u);
     bool is_const = true;
     for (uint32_t i = 0; i < flat->count; i++) {
-        if (is_object && i % 2 == 0) flat->items[i] = flat_operand(f, term->pairs[i / 2].key);
+        if (is_object && i % 2 == 0) flat->items[i] = flat_pattern_key(f, term->pairs[i / 2].key, kind);
         else flat->items[i] = flat_pattern(f, is_object ? term->pairs[i / 2].value : term->items[i], kind);
         if (flat->items[i]->kind != FLAT_CONST) is_const = false;
     }
@@ -34,7 +71,7 @@ static bool path_of(Flattener *f, const FlatTerm *ref, FlatTarget *target)
     target->path = ARENA_ARRAY(f->arena, Value, ref->count);
     target->path_count = ref->count - 1;
     for (uint32_t i = 1; i < ref->count; i++) {
-        if (ref->items[i]->kind != FLAT_CONST || ref->items[i]->value.kind != VALUE_STRING) return false;
+        if (ref->items[i]->kind != FLAT_CONST) return false;
         target->path[i - 1] = ref->items[i]->value;
     }
     return true;
@@ -69,25 +106,36 @@ static bool names_function(Flattener *f, const RegoTerm *term, Callee *out_calle
     return flat_callee(f, term, out_callee);
 }
 
+static bool target_is_allowed(Flattener *f, const RegoWith *with, const Callee *callee)
+{
+    static const char what[] = "with keyword replacing built-in function";
+    RegoLoc loc = with->target->loc;
+    if (!callee->builtin) return true;
+    if (str_is(callee->name, STR("eq")) || str_starts(callee->name, STR("rego.metadata.")))
+        flat_error(f, REGO_PASS_WITH, REGO_ERROR_COMPILE, loc, "%s: replacement of \"%.*s\" invalid", what,
+                   STR_ARG(callee->name));
+    else if (str_starts(callee->name, STR("internal.")))
+        flat_error(f, REGO_PASS_WITH, REGO_ERROR_COMPILE, loc, "%s: replacement of internal function \"%.*s\" invalid",
+                   what, STR_ARG(callee->name));
+    else if (callee->builtin->flags & BUILTIN_RELATION)
+        flat_error(f, REGO_PASS_WITH, REGO_ERROR_COMPILE, loc, "%s: target must not be a relation", what);
+    else return true;
+    return false;
+}
+
 static bool target_function(Flattener *f, const RegoWith *with, const Callee *callee, FlatTarget *target)
 {
-    if (callee->builtin && (callee->builtin->infix || str_starts(callee->name, STR("internal.")))) {
-        flat_error(f, REGO_ERROR_COMPILE, with->target->loc, "with keyword replacing built-in function: target must not be internal");
-        return false;
-    }
+    if (!target_is_allowed(f, with, callee)) return false;
+    target->loc = with->loc;
     target->kind = callee->builtin ? FLAT_TARGET_BUILTIN : FLAT_TARGET_GROUP;
     target->builtin = callee->builtin;
     target->group = callee->group;
     Callee by;
     if (!names_function(f, with->value, &by)) return true;
+    if (!flat_callee_is_allowed(f, &by, with->value->loc)) return false;
     target->by_builtin = by.builtin;
     target->by_group = by.group;
     if (by.group) flat_use(f, NULL, by.group, with->loc);
-    if (by.arity != callee->arity) {
-        flat_error(f, REGO_ERROR_TYPE, with->loc, "%.*s: arity mismatch\n\thave: %u\n\twant: %u", STR_ARG(callee->name),
-                   by.arity, callee->arity);
-        return false;
-    }
     return true;
 }
 
@@ -96,14 +144,14 @@ static bool target_document(Flattener *f, const RegoWith *with, FlatTarget *targ
     FlatTerm *ref = flat_top(f, with->target);
     bool is_input = ref->kind == FLAT_REF && ref->items[0]->kind == FLAT_INPUT;
     if (ref->kind != FLAT_REF || (!is_input && ref->items[0]->kind != FLAT_DATA) || !path_of(f, ref, target)) {
-        flat_error(f, REGO_ERROR_TYPE, with->target->loc,
+        flat_error(f, REGO_PASS_WITH, REGO_ERROR_TYPE, with->target->loc,
                    "with keyword target must reference existing input, data, or a function");
         return false;
     }
     target->kind = is_input ? FLAT_TARGET_INPUT : FLAT_TARGET_DATA;
     if (!is_input) f->unit->use_count--;        /* replacing is not reading */
     if (is_input || !replaces_in_part(f, target)) return true;
-    flat_error(f, REGO_ERROR_COMPILE, with->target->loc, "with keyword cannot partially replace virtual document(s)");
+    flat_error(f, REGO_PASS_WITH, REGO_ERROR_COMPILE, with->target->loc, "with keyword cannot partially replace virtual document(s)");
     return false;
 }
 
@@ -143,7 +191,9 @@ static void flat_assign(Flattener *f, const RegoTerm *left, const RegoTerm *righ
     if (right->kind == REGO_TERM_CALL && !constant) {
         FlatStmt *call = flat_call(f, right, /* is_statement= */ false);
         FlatTerm *pattern = flat_pattern(f, left, SCOPE_ASSIGNED);
-        if (call) call->out = pattern;
+        if (!call) return;
+        call->out = pattern;
+        call->is_assign = true;
         return;
     }
     FlatTerm *value = constant ? constant : flat_top(f, right);
@@ -161,7 +211,8 @@ static void flat_assign(Flattener *f, const RegoTerm *left, const RegoTerm *righ
 
 static void flat_unify(Flattener *f, const RegoTerm *left, const RegoTerm *right, RegoLoc loc)
 {
-    if (left->kind == REGO_TERM_CALL && right->kind != REGO_TERM_CALL) {
+    bool is_swapped = left->kind == REGO_TERM_CALL && right->kind != REGO_TERM_CALL;
+    if (is_swapped) {
         const RegoTerm *other = left;
         left = right;
         right = other;
@@ -170,7 +221,9 @@ static void flat_unify(Flattener *f, const RegoTerm *left, const RegoTerm *right
     if (right->kind == REGO_TERM_CALL && !constant) {
         FlatTerm *out = flat_operand(f, left);
         FlatStmt *call = flat_call(f, right, /* is_statement= */ false);
-        if (call) call->out = out;
+        if (!call) return;
+        call->out = out;
+        call->out_is_right = is_swapped;
         return;
     }
     FlatTerm *a = flat_top(f, left), *b = constant ? constant : flat_top(f, right);
@@ -229,12 +282,16 @@ static void flat_call_expr(Flattener *f, const RegoTerm *term, RegoLoc loc)
 /* some key, value in domain  is  value = domain[key] */
 static void flat_some_in(Flattener *f, const RegoEach *each, RegoLoc loc)
 {
+    FlatTerm *domain = flat_top(f, each->domain);
+    if (domain->kind == FLAT_COMPREHENSION) domain = flat_extract(f, domain);
+    bool is_ref = domain->kind == FLAT_REF;
     FlatTerm *ref = flat_new(f, FLAT_REF, loc);
-    ref->items = ARENA_ARRAY(f->arena, FlatTerm *, 2);
-    ref->count = 2;
-    ref->items[0] = flat_operand(f, each->domain);
+    ref->count = (is_ref ? domain->count : 1) + 1;
+    ref->items = ARENA_ARRAY(f->arena, FlatTerm *, ref->count);
+    if (is_ref) memcpy(ref->items, domain->items, domain->count * sizeof *ref->items);
+    else ref->items[0] = domain;
     f->pattern++;
-    ref->items[1] = each->key ? flat_pattern(f, each->key, SCOPE_SOME_IN) : flat_fresh(f, loc);
+    ref->items[ref->count - 1] = each->key ? flat_pattern(f, each->key, SCOPE_SOME_IN) : flat_fresh(f, loc);
     FlatTerm *value = flat_pattern(f, each->value, SCOPE_SOME_IN);
     FlatStmt *stmt = flat_add(f, FLAT_UNIFY, loc);
     stmt->a = value;
@@ -248,6 +305,7 @@ static void flat_every(Flattener *f, const RegoEach *each, RegoLoc loc)
     scope_begin(f, &scope);
     FlatTerm *key = each->key ? flat_pattern(f, each->key, SCOPE_EVERY) : NULL;
     FlatTerm *value = flat_pattern(f, each->value, SCOPE_EVERY);
+    for (size_t i = 0; i < scope.count; i++) scope.entries[i]->loc = each->body.exprs[0]->loc;
     FlatBlock *block = flat_block(f, each->body);
     scope_end(f);
     FlatStmt *stmt = flat_add(f, FLAT_EVERY, loc);
@@ -278,7 +336,7 @@ static void flat_logic(Flattener *f, const RegoExpr *expr)
 static void flat_some(Flattener *f, const RegoSome *some)
 {
     for (uint32_t i = 0; i < some->count; i++)
-        scope_declare(f, some->vars[i]->name, SCOPE_SOME, some->vars[i]->loc);
+        scope_declare(f, some->vars[i]->name, SCOPE_SOME, f->expr_loc);
 }
 
 static void flat_plain(Flattener *f, const RegoExpr *expr)
@@ -316,30 +374,19 @@ static void negate_last(Flattener *f, RegoLoc loc)
     stmt->needs_all = true;
 }
 
-static void place_begin(Flattener *f, RegoLoc loc)
-{
-    const Names *names = f->names;
-    if (!names->places || !loc.row) return;
-    *names->places = arena_grow(names->arena, *names->places, sizeof **names->places, *names->place_count,
-                                names->place_capacity);
-    (*names->places)[(*names->place_count)++] = (RegoPlace){ names->file, loc };
-    f->place = (uint32_t)*names->place_count;
-}
-
 static void flat_expr(Flattener *f, const RegoExpr *expr)
 {
-    uint32_t place = f->place, with = f->with;
+    uint32_t with = f->with;
     RegoLoc expr_loc = f->expr_loc;
     f->expr_loc = expr->loc;
-    place_begin(f, expr->loc);
     with_begin(f, expr);
     size_t count = f->block->count;
     flat_plain(f, expr);
+    if (f->block->count > count) flat_settle(f, count, f->block->count - 1);
     if ((expr->flags & REGO_EXPR_NEGATED) && f->block->count > count) negate_last(f, expr->loc);
     if (f->block->count > count) f->block->stmts[f->block->count - 1]->is_main = true;
     f->expr_loc = expr_loc;
     f->with = with;
-    f->place = place;
 }
 
 void flat_body(Flattener *f, RegoBody body)
@@ -361,16 +408,16 @@ FlatTerm *flat_captured(Flattener *f, const RegoExpr *expr)
         flat_expr(f, expr);
         return flat_const(f, value_bool(true), expr->loc);
     }
-    uint32_t place = f->place, with = f->with;
+    uint32_t with = f->with;
     RegoLoc expr_loc = f->expr_loc;
     f->expr_loc = expr->loc;
-    place_begin(f, expr->loc);
     with_begin(f, expr);
+    size_t from = f->block->count;
     FlatTerm *value = flat_operand(f, expr->term);
+    flat_settle(f, from, f->block->count);
     if (f->block->count) f->block->stmts[f->block->count - 1]->is_main = true;
     f->expr_loc = expr_loc;
     f->with = with;
-    f->place = place;
     return value;
 }
 
@@ -387,20 +434,22 @@ static void flat_args(Flattener *f, const RegoHead *head, FlatRule *out_rule)
 {
     uint32_t count = head->arg_count;
     if (count > REGO_ARG_COUNT_MAX)
-        flat_error(f, REGO_ERROR_COMPILE, head->loc, "a function has more than REGO_ARG_COUNT_MAX (%u) arguments",
+        flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, head->loc, "a function has more than REGO_ARG_COUNT_MAX (%u) arguments",
                    REGO_ARG_COUNT_MAX);
     out_rule->arg_count = count;
     out_rule->args = ARENA_ARRAY(f->arena, FlatTerm *, count + 1u);
     for (uint32_t i = 0; i < count; i++) {
         const RegoTerm *arg = head->args[i];
-        bool is_plain = arg->kind == REGO_TERM_VAR && !rego_var_is_wildcard(arg->name) && !scope_find(f->scope, arg->name);
-        flat_var_add(f, is_plain ? arg->name : (Str){ 0 }, arg->loc, is_plain ? 0 : FLAT_VAR_GENERATED);
-        if (is_plain) scope_add(f, f->scope, arg->name, SCOPE_ARG, i, arg->loc);
+        Str name = { 0 };
+        bool is_plain = pattern_name(arg, &name) && !rego_var_is_wildcard(name) && !scope_find(f->scope, name);
+        flat_var_add(f, is_plain ? name : (Str){ 0 }, arg->loc, is_plain ? 0 : FLAT_VAR_GENERATED);
+        if (is_plain) scope_add(f, f->scope, name, SCOPE_ARG, i, head->loc);
     }
     for (uint32_t i = 0; i < count; i++) {
         const RegoTerm *arg = head->args[i];
-        if (arg->kind == REGO_TERM_VAR) {
-            const ScopeEntry *entry = scope_find(f->scope, arg->name);
+        Str name;
+        if (pattern_name(arg, &name)) {
+            const ScopeEntry *entry = scope_find(f->scope, name);
             if (entry && entry->var != i) out_rule->args[i] = flat_var(f, entry->var, arg->loc);
             continue;
         }
@@ -411,18 +460,27 @@ static void flat_args(Flattener *f, const RegoHead *head, FlatRule *out_rule)
 static void flat_branch(Flattener *f, const RuleSource *source, const RegoRule *rule, FlatBranch *branch)
 {
     f->block = &branch->block;
-    f->place = 0;
-    place_begin(f, rule->head.loc);
-    branch->place = f->place;
-    f->place = 0;
-    if (!(rule->flags & REGO_RULE_BODY_GENERATED) || !f->names->places) flat_body(f, rule->body);
+    branch->place = place_new(f->names, REGO_PLACE_RULE, rule->head.loc);
+    for (size_t i = 0; i < f->arg_value_count; i++) {
+        FlatTerm *value = flat_top(f, f->arg_values[i].term);
+        FlatStmt *stmt = flat_add(f, FLAT_UNIFY, f->arg_values[i].term->loc);
+        stmt->a = f->arg_values[i].var;
+        stmt->b = value;
+    }
+    flat_body(f, rule->body);
     const RegoHead *head = &source->rule->head;
     branch->path_count = head->ref_count - source->path_from;
     branch->path = ARENA_ARRAY(f->arena, FlatTerm *, branch->path_count + 1u);
     for (uint32_t i = 0; i < branch->path_count; i++)
         branch->path[i] = flat_operand(f, head->ref[source->path_from + i]);
     if (rule->head.key) branch->key = flat_operand(f, rule->head.key);
+    size_t from = f->block->count;
     if (rule->head.value) branch->value = flat_operand(f, rule->head.value);
+    flat_settle(f, from, f->block->count);
+    /* The body `true` that nobody wrote is shown where there is nothing else to show. */
+    FlatBlock *block = &branch->block;
+    if (f->names->places && (rule->flags & REGO_RULE_BODY_GENERATED) && block->count > 1)
+        memmove(block->stmts, block->stmts + 1, --block->count * sizeof *block->stmts);
 }
 
 void flat_rule(const Names *names, const RuleSource *source, FlatRule *out_rule)
@@ -452,12 +510,36 @@ void flat_rule(const Names *names, const RuleSource *source, FlatRule *out_rule)
         scope_end(&f);
     }
     scope_end(&f);
+    if (!names->places) return;
+    out_rule->unit.local_base = names->places->local_count;
+    names->places->local_count += (uint32_t)out_rule->unit.var_count;
 }
 
-void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bound_count, bool capture, FlatRule *out_rule,
-                FlatTerm ***out_captures)
+static bool walk_iterates(void *context, RegoTerm **place)
 {
-    *out_rule = (FlatRule){ .branch_count = 1, .branches = ARENA_NEW(names->arena, FlatBranch), .arg_count = bound_count };
+    const RegoTerm *term = *place;
+    bool *iterates = context;
+    if (term->kind == REGO_TERM_VAR && str_is(term->name, STR("walk"))) *iterates = true;
+    for (uint32_t i = 1; term->kind == REGO_TERM_REF && i < term->count; i++)
+        if (term->items[i]->kind == REGO_TERM_VAR) *iterates = true;
+    return term->kind != REGO_TERM_ARRAY_COMPREHENSION && term->kind != REGO_TERM_SET_COMPREHENSION
+        && term->kind != REGO_TERM_OBJECT_COMPREHENSION;
+}
+
+/* A reference in it has a variable, or a relation is called; what comprehensions do inside does not count. */
+static bool expr_iterates(RegoExpr *expr)
+{
+    bool iterates = false;
+    const RegoWalk walk = { .context = &iterates, .term = walk_iterates };
+    rego_walk_expr(&walk, &expr);
+    return iterates;
+}
+
+void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bound_count, bool capture,
+                FlatRule *out_rule, FlatTerm ***out_captures)
+{
+    *out_rule = (FlatRule){ .branch_count = 1, .branches = ARENA_NEW(names->arena, FlatBranch),
+                            .arg_count = bound_count };
     out_rule->args = ARENA_ARRAY(names->arena, FlatTerm *, bound_count + 1u);
     Flattener f;
     flat_begin(&f, names, &out_rule->unit);
@@ -479,11 +561,9 @@ void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bo
         captures[i] = flat_captured(&f, body.exprs[i]);
         if (body.exprs[i]->kind == REGO_EXPR_SOME) captures[i] = NULL;
         if (!captures[i]) continue;
-        /* Expressions have to hold, but one that stands alone and has no variables may be false. */
-        bool has_vars = false;
-        for (size_t v = bound_count; v < out_rule->unit.var_count; v++)
-            has_vars |= !(out_rule->unit.vars[v].flags & FLAT_VAR_GENERATED);
-        if (body.count > 1 || has_vars) flat_add(&f, FLAT_TEST, body.exprs[i]->loc)->a = captures[i];
+        /* Expressions have to hold, but one that stands alone and has one answer may be false. */
+        if (body.count > 1 || expr_iterates(body.exprs[i]))
+            flat_add(&f, FLAT_TEST, body.exprs[i]->loc)->a = captures[i];
     }
     scope_end(&f);
     scope_end(&f);

@@ -11,10 +11,10 @@ typedef struct Formatter {
     FormatLines lines;
     const RegoModule *module;
     bool has_if, has_contains;
-    bool has_paths;                 /* a rule's name is a path of several parts, so that all of them are written as paths */
+    bool has_paths;                 /* a rule's name is a path of several parts, so all of them are written as paths */
 } Formatter;
 
-/* --- the statements of a module, in the order of the text ------------------------------------------------------------- */
+/* --- the statements of a module, in the order of the text -------------------------------------------------------- */
 
 typedef struct Statement {
     const RegoImport *import;       /* one of the two */
@@ -46,7 +46,8 @@ static bool rule_has_if(const Formatter *formatter, const RegoRule *rule)
 static bool rule_is_plain(const Formatter *formatter, const Statement *statement)
 {
     const RegoRule *rule = statement->rule;
-    return rule && rule_has_if(formatter, rule) && !(rule->flags & REGO_RULE_DEFAULT) && !rule->otherwise && rule->body.count <= 1;
+    return rule && rule_has_if(formatter, rule) && !(rule->flags & REGO_RULE_DEFAULT) && !rule->otherwise
+        && rule->body.count <= 1;
 }
 
 /* Short rules on neighbouring lines stay neighbours; everything else has a blank line around it. */
@@ -58,7 +59,7 @@ static bool are_neighbours(const Formatter *formatter, const Statement *before, 
         && !format_has_comment(&formatter->lines, 0, after->loc.offset);
 }
 
-/* --- imports ----------------------------------------------------------------------------------------------------------- */
+/* --- imports ----------------------------------------------------------------------------------------------------- */
 
 static void print_import(Formatter *formatter, const RegoImport *import)
 {
@@ -82,7 +83,7 @@ static int by_path(const void *a, const void *b)
     return order ? order : by_offset(a, b);
 }
 
-/* Imports on neighbouring lines are one group, which is sorted; a comment inside would lose its line, so then it is not. */
+/* Imports on neighbouring lines are one group, which is sorted unless a comment inside would lose its line by that. */
 static uint32_t format_imports(Formatter *formatter, Statement *statements, uint32_t count)
 {
     FormatLines *lines = &formatter->lines;
@@ -103,7 +104,7 @@ static uint32_t format_imports(Formatter *formatter, Statement *statements, uint
     return group;
 }
 
-/* --- rules ------------------------------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------------------------- */
 
 static bool is_true(const RegoBody *body)
 {
@@ -233,13 +234,14 @@ static void format_rule(Formatter *formatter, const RegoRule *rule, uint32_t nex
     format_line_end(lines, row, next);
 }
 
-/* --- modules ----------------------------------------------------------------------------------------------------------- */
+/* --- modules ----------------------------------------------------------------------------------------------------- */
 
 static bool import_is(const RegoImport *import, Str first, Str second, Str third)
 {
     const RegoTerm *path = import->path;
     uint32_t count = third.len ? 3 : 2;
-    return path->count == count && rego_term_is_var(path->items[0], first) && str_is(value_text(path->items[1]->value), second)
+    return path->count == count && rego_term_is_var(path->items[0], first)
+        && str_is(value_text(path->items[1]->value), second)
         && (count == 2 || str_is(value_text(path->items[2]->value), third));
 }
 
@@ -297,7 +299,8 @@ static void format_package(Formatter *formatter, uint32_t next)
 void rego_format_module(Arena *scratch, const RegoModule *module, Buf *out)
 {
     Formatter formatter = { .module = module, .has_if = module_has(module, STR("if")),
-                            .has_contains = module_has(module, STR("contains")), .has_paths = module_has_paths(module) };
+                            .has_contains = module_has(module, STR("contains")),
+                            .has_paths = module_has_paths(module) };
     FormatLines *lines = &formatter.lines;
     format_lines_init(lines, scratch, module, out);
     uint32_t count, end = (uint32_t)module->text.len;

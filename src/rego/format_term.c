@@ -27,14 +27,14 @@ static const struct { Str name, sign; OperatorClass class; } operators[] = {
 
 static void format_operand(FormatLines *lines, const RegoTerm *term, OperatorClass outer, bool leads);
 
-/* --- lists: items on one line, or on the lines that the author gave them ---------------------------------------------- */
+/* --- lists: items on one line, or on the lines that the author gave them ----------------------------------------- */
 
 typedef struct List {
     const RegoTerm *term;               /* of an object; NULL where there are items */
     RegoTerm *const *items;
     uint32_t count;
     const char *open, *close;
-    uint32_t begin, end;                /* in the source: behind the opening sign at the earliest, before the closing one */
+    uint32_t begin, end;                /* in the source: behind the opening sign or later, before the closing one */
     uint32_t row;                       /* on which every item begins that is not to make a line of its own */
 } List;
 
@@ -118,7 +118,7 @@ static void format_collection(FormatLines *lines, const RegoTerm *term, const ch
     format_list(lines, &list);
 }
 
-/* --- bodies ------------------------------------------------------------------------------------------------------------ */
+/* --- bodies ------------------------------------------------------------------------------------------------------ */
 
 void format_body_lines(FormatLines *lines, const RegoBody *body, uint32_t head_row, uint32_t end)
 {
@@ -174,13 +174,14 @@ static uint32_t body_end(const FormatLines *lines, const RegoBody *body)
     return format_brace_after(lines, format_end(body->exprs[body->count - 1]->loc));
 }
 
-/* --- terms ------------------------------------------------------------------------------------------------------------- */
+/* --- terms ------------------------------------------------------------------------------------------------------- */
 
 /* As it was written, where it was: escapes and digits are the author's. */
 static void format_scalar(FormatLines *lines, const RegoTerm *term)
 {
     Str written = rego_loc_text(lines->module->text, term->loc);
-    bool is_word = rego_term_is_string(term) && written.len && written.ptr[0] != '"' && written.ptr[0] != '`';     /* behind a dot */
+    bool is_quoted = written.len && (written.ptr[0] == '"' || written.ptr[0] == '`');
+    bool is_word = rego_term_is_string(term) && written.len && !is_quoted;      /* behind a dot */
     if (written.len && !is_word && !(term->flags & (REGO_TERM_PARENS | REGO_TERM_GENERATED))) {
         buf_str(lines->out, written);
         return;
@@ -272,18 +273,20 @@ static void format_template(FormatLines *lines, const RegoTerm *term)
     buf_str(lines->out, str_slice(text, at, end));
 }
 
-/* --- operators --------------------------------------------------------------------------------------------------------- */
+/* --- operators --------------------------------------------------------------------------------------------------- */
 
 static size_t operator_row(const RegoTerm *call)
 {
     size_t row = 0;
-    while (row + 1 < sizeof operators / sizeof *operators && !rego_term_is_var(call->items[0]->items[0], operators[row].name)) row++;
+    const RegoTerm *name = call->items[0]->items[0];
+    while (row + 1 < sizeof operators / sizeof *operators && !rego_term_is_var(name, operators[row].name)) row++;
     return row;
 }
 
 static OperatorClass operator_class(const RegoTerm *term)
 {
-    return term->kind == REGO_TERM_CALL && term->flags & REGO_TERM_INFIX ? operators[operator_row(term)].class : OPERATOR_NONE;
+    bool is_infix = term->kind == REGO_TERM_CALL && term->flags & REGO_TERM_INFIX;
+    return is_infix ? operators[operator_row(term)].class : OPERATOR_NONE;
 }
 
 /* Whether a term begins with a name that is a keyword, which is a name at the beginning of an expression alone. */
@@ -294,8 +297,8 @@ static bool begins_with_keyword(const RegoTerm *term)
     return term->kind == REGO_TERM_VAR && rego_keyword_find(term->name) != REGO_TOKEN_KEYWORD_COUNT;
 }
 
-/* Whether an operand stands in parentheses. A union, and a membership with a key, may be read otherwise without those that
- * its author wrote: `[a | b]`, `[(a, b in c)]`. */
+/* Whether an operand stands in parentheses. A union, and a membership with a key, may be read otherwise without those
+ * that its author wrote: `[a | b]`, `[(a, b in c)]`. */
 static bool needs_parens(const RegoTerm *term, OperatorClass outer, bool leads)
 {
     OperatorClass inner = operator_class(term);
@@ -348,7 +351,8 @@ static void format_bare(FormatLines *lines, const RegoTerm *term, bool leads)
             break;
         }
         format_term(lines, term->items[0]);
-        format_operands(lines, term->items + 1, term->count - 1, format_end(term->items[0]->loc), format_end(term->loc) - 1);
+        format_operands(lines, term->items + 1, term->count - 1, format_end(term->items[0]->loc),
+                        format_end(term->loc) - 1);
         break;
     case REGO_TERM_ARRAY:
         format_collection(lines, term, "[", "]");
@@ -387,7 +391,7 @@ void format_term(FormatLines *lines, const RegoTerm *term)
     format_operand(lines, term, OPERATOR_NONE, /* leads= */ false);
 }
 
-/* --- expressions -------------------------------------------------------------------------------------------------------- */
+/* --- expressions ------------------------------------------------------------------------------------------------- */
 
 static void format_terms(FormatLines *lines, RegoTerm *const *terms, uint32_t count)
 {
@@ -441,7 +445,8 @@ static void format_logic(FormatLines *lines, const RegoExpr *expr)
     RegoExprKind kind = (RegoExprKind)expr->kind;
     format_side(lines, &logic->left, logic->left_braces, side_needs_parens(&logic->left, kind, /* is_right= */ false));
     buf_text(lines->out, kind == REGO_EXPR_AND ? " and " : " or ");
-    format_side(lines, &logic->right, logic->right_braces, side_needs_parens(&logic->right, kind, /* is_right= */ true));
+    format_side(lines, &logic->right, logic->right_braces,
+                side_needs_parens(&logic->right, kind, /* is_right= */ true));
 }
 
 static void format_not(FormatLines *lines, const RegoExpr *expr)
@@ -452,7 +457,8 @@ static void format_not(FormatLines *lines, const RegoExpr *expr)
         format_braces(lines, body, format_row_begin(lines, expr->loc), body_end(lines, body));
         return;
     }
-    format_side(lines, body, /* braces= */ false, side_needs_parens(body, REGO_EXPR_NOT, false) || body->exprs[0]->kind == REGO_EXPR_NOT);
+    bool parens = side_needs_parens(body, REGO_EXPR_NOT, false) || body->exprs[0]->kind == REGO_EXPR_NOT;
+    format_side(lines, body, /* braces= */ false, parens);
 }
 
 static void format_with(FormatLines *lines, const RegoExpr *expr, const RegoWith *with)

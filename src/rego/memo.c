@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "rego/hash.h"
 
 #define TABLE_CAPACITY_MIN 8u
 #define TRIAL_COUNT 64u             /* after so many answers at least one in HIT_SHARE must have been found again */
@@ -21,12 +22,6 @@ struct MemoTable {
     uint64_t hit_count;
 };
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 static bool is_by_content(Value value)
 {
     return value.kind == VALUE_STRING && value.count <= TEXT_SIZE_HASHED;
@@ -34,17 +29,12 @@ static bool is_by_content(Value value)
 
 static uint64_t hash_value(uint64_t hash, Value value)
 {
-    hash = mix(hash, (uint64_t)value.count << 8 | value.kind);
+    hash = hash_mix(hash, (uint64_t)value.count << 8 | value.kind);
     if (!is_by_content(value)) {
         bool has_word = value.kind != VALUE_NULL && value.kind != VALUE_BOOL;
-        return has_word ? mix(hash, (uint64_t)value.integer) : hash;
+        return has_word ? hash_mix(hash, (uint64_t)value.integer) : hash;
     }
-    for (uint32_t i = 0; i < value.count; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, value.text + i, value.count - i < 8 ? value.count - i : 8);
-        hash = mix(hash, word);
-    }
-    return hash;
+    return hash_text(hash, value_text(value));
 }
 
 uint64_t memo_hash(const Value *args, uint32_t count)

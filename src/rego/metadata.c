@@ -41,7 +41,8 @@ static const RegoAnnotation *annotation_find(const RegoModule *module, const Reg
         const RegoAnnotation *annotation = &module->annotations[i];
         if (annotation->scope != scope) continue;
         if (scope == REGO_SCOPE_RULE && annotation->rule == rule) return annotation;
-        if (scope == REGO_SCOPE_DOCUMENT && annotation->rule && rules_share_path(annotation->rule, rule)) return annotation;
+        if (scope == REGO_SCOPE_DOCUMENT && annotation->rule && rules_share_path(annotation->rule, rule))
+            return annotation;
         if (scope == REGO_SCOPE_PACKAGE) return annotation;
     }
     return NULL;
@@ -106,11 +107,25 @@ static Value metadata_rule(Flattener *f)
     return found ? found->value : (Value){ .kind = VALUE_OBJECT };
 }
 
+/* Messages show the call, not what it answers. */
+static FlatTerm *metadata_var(Flattener *f, const Builtin *builtin, Value value, RegoLoc loc)
+{
+    FlatTerm *var = flat_fresh(f, loc);
+    FlatStmt *call = ARENA_NEW(f->arena, FlatStmt);
+    *call = (FlatStmt){ .kind = FLAT_CALL, .builtin = builtin, .loc = loc };
+    f->unit->vars[var->var].call = call;
+    FlatStmt *stmt = flat_add(f, FLAT_UNIFY, loc);
+    stmt->a = var;
+    stmt->b = flat_const(f, value, loc);
+    stmt->is_assign = true;
+    return var;
+}
+
 FlatTerm *flat_metadata(Flattener *f, const RegoTerm *call)
 {
     if (call->count != 1 || !f->names->rule || !f->names->module) return NULL;
     Str name = rego_call_name(f->arena, call);
-    if (str_is(name, STR("rego.metadata.rule"))) return flat_const(f, metadata_rule(f), call->loc);
-    if (str_is(name, STR("rego.metadata.chain"))) return flat_const(f, metadata_chain(f), call->loc);
-    return NULL;
+    bool is_rule = str_is(name, STR("rego.metadata.rule"));
+    if (!is_rule && !str_is(name, STR("rego.metadata.chain"))) return NULL;
+    return metadata_var(f, builtin_find(name), is_rule ? metadata_rule(f) : metadata_chain(f), call->loc);
 }

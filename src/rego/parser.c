@@ -220,7 +220,8 @@ void parser_list_rule(RegoParser *p, RegoRuleList *list, RegoRule *rule)
 
 static uint16_t height_above(RegoParser *p, uint32_t child_height)
 {
-    if (child_height >= REGO_DEPTH_MAX) parser_stop(p, "the policy nests deeper than REGO_DEPTH_MAX (%u)", REGO_DEPTH_MAX);
+    if (child_height >= REGO_DEPTH_MAX)
+        parser_stop(p, "the policy nests deeper than REGO_DEPTH_MAX (%u)", REGO_DEPTH_MAX);
     return (uint16_t)(child_height + 1);
 }
 
@@ -324,7 +325,8 @@ static void memo_keep(RegoParser *p, uint32_t offset, unsigned about, RegoTerm *
 {
     RegoMemo *memo = ARENA_NEW(&p->memo_arena, RegoMemo);
     *memo = (RegoMemo){ .key = (uint64_t)offset << 1 | about, .term = term, .after = parser_mark(p) };
-    if (!map_add(&p->memo_map, (Str){ (const char *)&memo->key, sizeof memo->key }, (uint32_t)p->memo_count, NULL)) return;
+    Str key = { (const char *)&memo->key, sizeof memo->key };
+    if (!map_add(&p->memo_map, key, (uint32_t)p->memo_count, NULL)) return;
     p->memos = arena_grow(&p->memo_arena, p->memos, sizeof *p->memos, p->memo_count, &p->memo_capacity);
     p->memos[p->memo_count++] = memo;
 }
@@ -394,8 +396,8 @@ static bool check_text(RegoErrors *errors, const RegoParseOptions *options, Str 
     return false;
 }
 
-/* True unless a bound was crossed. Apart from its caller, because what is local to a function that calls setjmp() may be
- * lost when it returns twice. */
+/* True unless a bound was crossed. Apart from its caller, because what is local to a function that calls setjmp() may
+ * be lost when it returns twice. */
 static bool run_until_stop(RegoParser *p, Work work)
 {
     if (setjmp(p->stop)) return false;

@@ -27,11 +27,15 @@
 #include "rego/errors.h"
 #include "rego/lexer.h"
 
+/* Reads a YAML text; on failure `err` says why, and the line. */
+typedef Status (*RegoReadYaml)(Arena *arena, Str text, Value *out_value, Error *err);
+
 typedef struct RegoParseOptions {
     Str file;                           /* named in errors; empty for a query */
     bool v0;                            /* the old syntax: if, contains, in and every need an import */
     uint32_t keywords;                  /* REGO_KEYWORD(...) that are on without an import; NOT stands for not { ... } */
     bool (*is_builtin)(Str name);       /* to refuse f(x) as a rule where f is a builtin; NULL knows operators alone */
+    RegoReadYaml read_yaml;             /* of METADATA blocks; NULL: they are comments as others are */
 } RegoParseOptions;
 
 /* What conditions of other programs use: and, or, not { ... }. */

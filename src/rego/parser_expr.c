@@ -15,7 +15,8 @@ RegoExpr *parse_expr(RegoParser *p)
         if (!right) return NULL;
         term = parse_call_infix(p, operator, (RegoTerm *[]){ term, right }, 2);
     }
-    RegoExpr *expr = parser_expr(p, term->kind == REGO_TERM_CALL ? REGO_EXPR_CALL : REGO_EXPR_TERM, parser_span(p, loc));
+    RegoExprKind kind = term->kind == REGO_TERM_CALL ? REGO_EXPR_CALL : REGO_EXPR_TERM;
+    RegoExpr *expr = parser_expr(p, kind, parser_span(p, loc));
     expr->term = term;
     parser_raise_expr(p, expr, term->height);
     return expr;
@@ -116,7 +117,8 @@ static RegoExpr *parse_some_vars(RegoParser *p, RegoLoc loc)
 /* Whether an expression can end before the present token. */
 static bool ends_expr(const RegoParser *p)
 {
-    static const uint8_t ends[] = { REGO_TOKEN_END, REGO_TOKEN_SEMICOLON, REGO_TOKEN_BRACE_CLOSE, REGO_TOKEN_BRACKET_CLOSE };
+    static const uint8_t ends[] = { REGO_TOKEN_END, REGO_TOKEN_SEMICOLON, REGO_TOKEN_BRACE_CLOSE,
+                                    REGO_TOKEN_BRACKET_CLOSE };
     for (size_t i = 0; i < sizeof ends; i++)
         if (parser_at(p, ends[i])) return true;
     return p->token.newline_before;
@@ -170,8 +172,8 @@ static RegoExpr *parse_every(RegoParser *p)
 static void error_with_on_operand(RegoParser *p, RegoLoc loc)
 {
     const char *word = rego_token_kind_name(p->token.kind);
-    parser_hint(p, "wrap the operand in `(...)` or `{...}` to scope it, or move `with` behind the `%s` expression to apply "
-                "it to the whole", word);
+    parser_hint(p, "wrap the operand in `(...)` or `{...}` to scope it, or move `with` behind the `%s` expression to "
+                "apply it to the whole", word);
     parser_error(p, loc, "`with` modifier is not allowed on operand of `%s`", word);
 }
 
@@ -265,7 +267,8 @@ static void hint_missing_keyword(RegoParser *p)
     if (!parser_at(p, REGO_TOKEN_IDENT)) return;
     for (size_t i = 0; i < sizeof infix / sizeof *infix; i++)
         if (str_is(infix[i].word, p->token.text))
-            parser_hint(p, "`import future.keywords.%.*s` for `%s` expressions", STR_ARG(infix[i].word), infix[i].example);
+            parser_hint(p, "`import future.keywords.%.*s` for `%s` expressions", STR_ARG(infix[i].word),
+                        infix[i].example);
 }
 
 bool parse_body(RegoParser *p, RegoTokenKind end, RegoBody *out_body)

@@ -119,9 +119,10 @@ static void explain_braces(RegoParser *p, const RegoMark *mark, const char *word
         parser_hint(p, "wrap the operand to keep the value: `(%.*s) %s ...`", STR_ARG(operand), word);
         parser_error(p, loc, "operand of `%s` cannot begin with `{` unless the braces hold a body", word);
     } else {
-        parser_hint(p, "write `%s(%.*s)` to negate the value, or `%s{%.*s}` for a body holding it", prefix, STR_ARG(operand),
-                    prefix, STR_ARG(operand));
-        parser_error(p, loc, "`{...}` in an operand position must contain expression(s), got: %s", rego_term_kind_name(term));
+        parser_hint(p, "write `%s(%.*s)` to negate the value, or `%s{%.*s}` for a body holding it", prefix,
+                    STR_ARG(operand), prefix, STR_ARG(operand));
+        parser_error(p, loc, "`{...}` in an operand position must contain expression(s), got: %s",
+                     rego_term_kind_name(term));
     }
 }
 

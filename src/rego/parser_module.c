@@ -53,7 +53,8 @@ static RegoTerm *parse_path(RegoParser *p)
     }
     for (uint32_t i = 1; i < path->count; i++) {
         if (rego_term_is_string(path->items[i])) continue;
-        parser_error(p, path->items[i]->loc, "unexpected %s token: expecting string", rego_term_kind_name(path->items[i]));
+        parser_error(p, path->items[i]->loc, "unexpected %s token: expecting string",
+                     rego_term_kind_name(path->items[i]));
         return NULL;
     }
     return path;
@@ -103,7 +104,7 @@ static void switch_on(RegoParser *p, uint32_t keywords)
     if (keyword < REGO_TOKEN_KEYWORD_COUNT && p->lexer.keywords >> keyword & 1) p->token.kind = (uint8_t)keyword;
 }
 
-static bool import_future(RegoParser *p, const RegoImport *import)
+static bool import_future(RegoParser *p, const RegoImport *import, RegoLoc alias_loc)
 {
     const RegoTerm *path = import->path;
     const uint32_t all = REGO_KEYWORDS_V1 | REGO_KEYWORDS_LOGICAL | REGO_KEYWORD(NOT);
@@ -112,7 +113,7 @@ static bool import_future(RegoParser *p, const RegoImport *import)
         return false;
     }
     if (import->alias.len) {
-        parser_error(p, path->loc, "`future` imports cannot be aliased");
+        parser_error(p, alias_loc, "`future` imports cannot be aliased");
         return false;
     }
     if (path->count == 2) {
@@ -128,7 +129,7 @@ static bool import_future(RegoParser *p, const RegoImport *import)
     return true;
 }
 
-static bool import_rego(RegoParser *p, const RegoImport *import)
+static bool import_rego(RegoParser *p, const RegoImport *import, RegoLoc alias_loc)
 {
     const RegoTerm *path = import->path;
     Str version = path->count == 2 ? value_text(path->items[1]->value) : STR("");
@@ -139,7 +140,7 @@ static bool import_rego(RegoParser *p, const RegoImport *import)
         return false;
     }
     if (import->alias.len) {
-        parser_error(p, path->loc, "`rego` imports cannot be aliased");
+        parser_error(p, alias_loc, "`rego` imports cannot be aliased");
         return false;
     }
     switch_on(p, REGO_KEYWORDS_V1 | (is_v2 ? REGO_KEYWORDS_LOGICAL | REGO_KEYWORD(NOT) : 0));
@@ -147,7 +148,7 @@ static bool import_rego(RegoParser *p, const RegoImport *import)
 }
 
 /* At `as`. */
-static bool parse_alias(RegoParser *p, Str *out_alias)
+static bool parse_alias(RegoParser *p, Str *out_alias, RegoLoc *out_loc)
 {
     parser_advance(p);
     if (!parser_at(p, REGO_TOKEN_IDENT)) {
@@ -158,7 +159,8 @@ static bool parse_alias(RegoParser *p, Str *out_alias)
     const RegoTerm *alias = parse_term(p);
     if (!alias) return false;
     if (alias->kind == REGO_TERM_REF && alias->count == 1) {
-        parser_error(p, alias->loc, "unexpected import alias, must not be a reserved name, got: %.*s", STR_ARG(name.text));
+        parser_error(p, alias->loc, "unexpected import alias, must not be a reserved name, got: %.*s",
+                     STR_ARG(name.text));
         return false;
     }
     if (alias->kind != REGO_TERM_VAR) {
@@ -166,6 +168,7 @@ static bool parse_alias(RegoParser *p, Str *out_alias)
         return false;
     }
     *out_alias = name.text;
+    *out_loc = alias->loc;
     return true;
 }
 
@@ -190,14 +193,16 @@ static bool parse_import(RegoParser *p, StatementList *statements)
     Str root = import.path->items[0]->name;
     bool is_future = str_is(root, STR("future")), is_rego = str_is(root, STR("rego"));
     if (!is_future && !is_rego && !str_is(root, STR("data")) && !str_is(root, STR("input"))) {
-        parser_error(p, import.path->loc, "unexpected import path, must begin with one of: {data, future, input, rego}, "
-                     "got: %.*s", STR_ARG(root));
+        parser_error(p, import.path->loc,
+                     "unexpected import path, must begin with one of: {data, future, input, rego}, got: %.*s",
+                     STR_ARG(root));
         return false;
     }
     bool has_alias = parser_at(p, REGO_TOKEN_AS);
-    if (has_alias ? !parse_alias(p, &import.alias) : !is_future && !check_last_name(p, import.path)) return false;
-    if (is_future && !import_future(p, &import)) return false;
-    if (is_rego && !import_rego(p, &import)) return false;
+    RegoLoc alias_loc = import.path->loc;
+    if (has_alias ? !parse_alias(p, &import.alias, &alias_loc) : !is_future && !check_last_name(p, import.path)) return false;
+    if (is_future && !import_future(p, &import, alias_loc)) return false;
+    if (is_rego && !import_rego(p, &import, alias_loc)) return false;
     import.loc = parser_span(p, import.loc);
     add_statement(p, statements, (Statement){ STATEMENT_IMPORT, import.loc, .import = import });
     return refuse_minus(p);
@@ -245,8 +250,8 @@ static bool begins_statement(const RegoParser *p)
     return is_word && p->token.loc.col == 1;
 }
 
-/* After a mistake in the statement that began at `offset`: on to the next word that begins a line, where a statement most
- * likely does. */
+/* After a mistake in the statement that began at `offset`: on to the next word that begins a line, where a statement
+ * most likely does. */
 static void skip_statement(RegoParser *p, uint32_t offset)
 {
     while (!parser_at(p, REGO_TOKEN_END) && (p->token.loc.offset == offset || !begins_statement(p))) parser_advance(p);
@@ -260,10 +265,12 @@ static void hint_head_keyword(RegoParser *p, const Statement *statement, const S
     if (!next || next->loc.row != statement->loc.row) return;
     const RegoTerm *name = NULL;
     if (next->kind == STATEMENT_RULE) name = next->rule->head.ref[0];
-    else if (next->kind == STATEMENT_BODY && next->body.exprs[0]->kind == REGO_EXPR_TERM) name = next->body.exprs[0]->term;
+    else if (next->kind == STATEMENT_BODY && next->body.exprs[0]->kind == REGO_EXPR_TERM)
+        name = next->body.exprs[0]->term;
     if (!name) return;
     if (rego_term_is_var(name, STR("if"))) parser_hint(p, "`import future.keywords.if` for `p if { ... }` rules");
-    if (rego_term_is_var(name, STR("contains"))) parser_hint(p, "`import future.keywords.contains` for `p contains x` rules");
+    if (rego_term_is_var(name, STR("contains")))
+        parser_hint(p, "`import future.keywords.contains` for `p contains x` rules");
 }
 
 static bool raises_to_v1(const RegoImport *import)
@@ -338,5 +345,5 @@ void parse_module(RegoParser *p, RegoModule *module)
     if (!has_errors(p)) assemble(p, module, &statements);
     module->comments = p->comments;
     module->comment_count = (uint32_t)p->comment_count;
-    if (!has_errors(p)) annotations_read(p, module);
+    if (!has_errors(p) && p->options.read_yaml) annotations_read(p, module);
 }

@@ -80,8 +80,8 @@ static bool ref_is_ground(const RegoHead *head)
 
 static bool is_glued_operator(const RegoParser *p)
 {
-    const uint64_t operators = TOKEN(PLUS) | TOKEN(MINUS) | TOKEN(MUL) | TOKEN(DIV) | TOKEN(REM) | TOKEN(AND) | TOKEN(OR)
-                             | TOKEN(EQUAL) | TOKEN(NEQ) | TOKEN(GT) | TOKEN(GTE) | TOKEN(LT) | TOKEN(LTE);
+    const uint64_t operators = TOKEN(PLUS) | TOKEN(MINUS) | TOKEN(MUL) | TOKEN(DIV) | TOKEN(REM) | TOKEN(AND)
+                             | TOKEN(OR) | TOKEN(EQUAL) | TOKEN(NEQ) | TOKEN(GT) | TOKEN(GTE) | TOKEN(LT) | TOKEN(LTE);
     return !p->token.space_before && operators >> p->token.kind & 1;
 }
 
@@ -135,7 +135,7 @@ static bool parse_head(RegoParser *p, RegoHead *head)
     return true;
 }
 
-/* p[x] { ... } was a partial set before `contains` existed; with `if` it is a rule of an object, whose value is true. */
+/* p[x] { ... } was a partial set before `contains` existed; with `if` it is a rule of an object, its value is true. */
 static void settle_head(RegoParser *p, RegoHead *head, bool has_if)
 {
     if (head->key || head->value) return;
@@ -182,7 +182,8 @@ static bool check_default_args(RegoParser *p, const RegoRule *rule)
             return false;
         }
         if (map_add(&names, head->args[i]->name, i, NULL)) continue;
-        parser_error(p, rule->loc, "illegal default rule (arguments cannot be repeated %.*s)", STR_ARG(head->args[i]->name));
+        parser_error(p, rule->loc, "illegal default rule (arguments cannot be repeated %.*s)",
+                     STR_ARG(head->args[i]->name));
         return false;
     }
     return true;
@@ -218,7 +219,8 @@ static RegoHead head_again(RegoParser *p, const RegoHead *head, RegoLoc loc)
     for (uint32_t i = 0; i < count; i++) {
         const RegoTerm *term = i < head->ref_count ? head->ref[i] : head->args[i - head->ref_count];
         terms[i] = parser_copy(p, term);
-        if (term->kind == REGO_TERM_VAR && rego_var_is_wildcard(term->name)) terms[i]->name = parser_var(p, loc, STR("_"))->name;
+        bool is_wildcard = term->kind == REGO_TERM_VAR && rego_var_is_wildcard(term->name);
+        if (is_wildcard) terms[i]->name = parser_var(p, loc, STR("_"))->name;
     }
     again.ref = terms;
     again.args = terms + head->ref_count;
@@ -506,13 +508,15 @@ RegoRule *rule_from_body(RegoParser *p, const RegoBody *body)
     else if (expr->with_count) wrong = "expressions using with keyword cannot be used for rule head";
     else if (expr->flags & REGO_EXPR_NEGATED) wrong = "negated expressions cannot be used for rule head";
     else if (is_some) wrong = "'some' declarations cannot be used for rule head";
-    else if (expr->kind != REGO_EXPR_TERM && expr->kind != REGO_EXPR_CALL) wrong = "expression cannot be used for rule head";
+    else if (expr->kind != REGO_EXPR_TERM && expr->kind != REGO_EXPR_CALL)
+        wrong = "expression cannot be used for rule head";
     if (wrong) {
         parser_error(p, expr->loc, "%s", wrong);
         return NULL;
     }
     if (expr->kind == REGO_EXPR_TERM) return rule_from_ref(p, expr);
-    if (is_operator_call(expr->term, "eq") || is_operator_call(expr->term, "assign")) return rule_from_equation(p, expr);
+    bool is_equation = is_operator_call(expr->term, "eq") || is_operator_call(expr->term, "assign");
+    if (is_equation) return rule_from_equation(p, expr);
     return rule_from_call(p, expr);
 }
 

@@ -344,7 +344,7 @@ TEST(mistakes_are_reported_with_their_place, "")
         { "package a\nimport data.x[y]", 2, 15, "unexpected var token: expecting string" },
         { "package a\nimport data.x as input", 2, 18, "unexpected import alias, must not be a reserved name, got: input" },
         { "package a\nimport rego.v3", 2, 8, "invalid import `rego.v3`, must be one of: `rego.v1`, `rego.v2`" },
-        { "package a\nimport rego.v1 as x", 2, 8, "`rego` imports cannot be aliased" },
+        { "package a\nimport rego.v1 as x", 2, 19, "`rego` imports cannot be aliased" },
         { "package a\nimport future.x", 2, 8, "invalid import, must be `future.keywords`" },
         { "package a\nimport future.keywords.x", 2, 8, "unexpected keyword, must be one of [and contains every if in not or]" },
         { "package a[x]", 1, 11, "unexpected var token: expecting string" },

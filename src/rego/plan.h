@@ -1,9 +1,10 @@
 /* plan.h - what a policy is made of once it is compiled: the tree of rules and their instructions.
  *
  * Private to the compiler and the evaluator. A rule runs in a frame of registers; registers 0.. are its variables, its
- * arguments first. Since bodies were ordered for safety, it is known for every instruction which registers hold a value:
- * an instruction binds or checks, it never asks. Instructions that have several answers (OP_SCAN, OP_TREE_SCAN) are choice
- * points; a failing instruction goes back to `fail`, the nearest choice point before it, and needs nothing undone.
+ * arguments first. Since bodies were ordered for safety, it is known for every instruction which registers hold a
+ * value: an instruction binds or checks, it never asks. Instructions that have several answers (OP_SCAN, OP_TREE_SCAN)
+ * are choice points; a failing instruction goes back to `fail`, the nearest choice point before it, and needs nothing
+ * undone.
  *
  *   operand   >= 0: a register;  < 0: constant ~operand of the unit
  *
@@ -14,6 +15,7 @@
 
 #include "rego/flat.h"
 #include "rego/rego.h"
+#include "rego/scan.h"
 
 typedef int32_t Operand;
 
@@ -43,10 +45,10 @@ typedef int32_t Operand;
     X(OP_NOT)           /* block has no answer */ \
     X(OP_EXISTS)        /* block has an answer */ \
     X(OP_EITHER)        /* block has an answer, else other has */ \
-    X(OP_EVERY)         /* block has an answer for each item of a; b: register of the key, c: of the value, -1: none */ \
+    X(OP_EVERY)         /* block has an answer for each item of a; b, c: registers of key and value, -1: none */ \
     X(OP_WITH)          /* scope c = scope `scope` with targets replaced */ \
     X(OP_NOTE)          /* print(operands) */ \
-    X(OP_MARK)          /* instrumented: the expression at place c begins */ \
+    X(OP_MARK)          /* instrumented: the statement at its row's place begins */ \
     X(OP_YIELD)         /* an answer: operands, by the block's use */
 
 typedef enum OpCode {
@@ -83,6 +85,7 @@ typedef struct Op {
         const Builtin *builtin;
         const Block *block;
         const Value *value;
+        const struct ScanTest *test;    /* OP_SCAN; or NULL */
     };
     const Block *other;
 } Op;
@@ -90,6 +93,7 @@ typedef struct Op {
 struct Block {
     const Op *ops;
     uint32_t count;
+    const RegoPlace *place;     /* instrumented: of the rule or body */
 };
 
 struct WithTarget {
@@ -102,13 +106,28 @@ struct WithTarget {
     Operand value;
 };
 
+/* What the items of a scan are worth looking at for, see scan.h. */
+typedef struct ScanTest {
+    ScanPath path;
+    Operand wanted;             /* is known before the scan */
+    uint32_t number;            /* of its memory in an evaluation */
+    const ScanIndex *base;      /* of the container that the policy has there; or NULL */
+} ScanTest;
+
+typedef struct ScanList {
+    const ScanIndex **items;
+    size_t count, capacity;
+    size_t size;                /* bytes of all */
+} ScanList;
+
 /* One set of registers: a rule or a query. */
 typedef struct Unit {
     Str file;
     const Value *consts;
     const RegoLoc *locs;        /* of instructions that may fail with an error */
-    const uint32_t *places;     /* beside them */
+    const RegoPlace *const *places;     /* beside them; NULL where there is none */
     uint32_t register_count, scope_count;
+    uint32_t scan_count;        /* tests of scans that were numbered so far, its own included */
 } Unit;
 
 typedef struct PlanBranch {
@@ -129,6 +148,7 @@ typedef struct PlanGuard {
 typedef struct PlanRule {
     Unit unit;
     const RegoRule *source;
+    const RuleGroup *group;
     PlanBranch *branches;
     uint32_t branch_count;
     uint32_t path_count;        /* operands of the path in a yield, before key or value */
@@ -184,7 +204,6 @@ struct RuleGroup {
     uint32_t path_count;
     /* compiling only */
     uint32_t height;            /* containers that its rules put around what they read */
-    const struct Type *type;    /* of its document; NULL: not known (yet) */
     RuleGroup **uses;           /* groups that its rules read */
     size_t use_count, use_capacity;
 };
@@ -201,6 +220,12 @@ struct TreeNode {
     bool is_name;               /* rules of the package above begin with this name */
 };
 
+typedef struct PlaceList {
+    RegoPlace **items;
+    size_t count, capacity;
+    uint32_t local_count;       /* variables of all units */
+} PlaceList;
+
 struct RegoPolicy {
     Arena arena;
     RegoCompileOptions options;
@@ -211,8 +236,12 @@ struct RegoPolicy {
     RuleGroup **groups;
     size_t group_count, group_capacity;
     uint32_t height_max;        /* of all groups */
-    RegoPlace *places;
-    size_t place_count, place_capacity;
+    const uint32_t *order;      /* of groups: each comes behind all that it needs */
+    struct TypeNode *types;     /* of the rules, see type_tree.h */
+    uint64_t type_work;         /* see REGO_TYPE_WORK_MAX */
+    ScanList scans;             /* indexes of base data */
+    uint32_t scan_count;        /* tests of scans */
+    PlaceList places;
     RegoRuleInfo *infos;
     uint32_t info_count;
 };
@@ -234,8 +263,7 @@ struct RegoQuery {
     uint32_t capture_count;
     uint32_t name_count;        /* registers that the caller fills */
     Str text;
-    RegoPlace *places;          /* instrumented: its own */
-    uint32_t place_count;
+    PlaceList places;           /* instrumented: its own */
 };
 
 /* --- the tree ---------------------------------------------------------------------------------------------------- */
@@ -259,8 +287,7 @@ typedef struct Names {
     const RegoModule *module;   /* or NULL: no imports */
     const RegoRule *rule;       /* whose metadata is asked for; or NULL */
     bool *import_used;          /* one for each import of the module; or NULL */
-    RegoPlace **places;         /* where expressions are numbered, or NULL */
-    size_t *place_count, *place_capacity;
+    PlaceList *places;          /* instrumented: where they are numbered; or NULL */
 } Names;
 
 /* One rule or query: resolves names, takes nested calls and references out. The arguments become variables 0...
@@ -275,11 +302,14 @@ typedef struct FlatRule {
 
 void flat_rule(const Names *names, const RuleSource *source, FlatRule *out_rule);
 /* The captures of a query are FLAT_VAR terms, one for each expression. */
-void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bound_count, bool capture, FlatRule *out_rule,
-                FlatTerm ***out_captures);
+void flat_query(const Names *names, RegoBody body, const Str *bound, uint32_t bound_count, bool capture,
+                FlatRule *out_rule, FlatTerm ***out_captures);
 /* Orders the statements of a block, nested ones too, so that every variable is bound before it is needed. `bound` has a
  * flag for each variable. Variables that nothing can bind are errors. */
 bool safety_order(const Names *names, FlatUnit *unit, FlatBlock *block, uint8_t *bound, FlatTerm *const *heads,
+                  uint32_t head_count);
+/* Variables of heads that stand nowhere in the body, and are no arguments, are errors. */
+void safety_heads(const Names *names, FlatUnit *unit, const FlatBlock *block, const uint8_t *bound, FlatTerm *const *heads,
                   uint32_t head_count);
 /* Marks the variables that the statement binds where those in `bound` are. */
 void safety_outputs(const FlatStmt *stmt, uint8_t *bound);
@@ -294,10 +324,28 @@ void plan_query(const Names *names, const FlatRule *flat, FlatTerm *const *yield
 const Value *plan_step(const Value *container, Value key);
 const Value *plan_step_base(const Value *container, Value key);
 
-/* Rules that need themselves are errors. Gives the groups in an order in which each comes behind all that it needs. */
+/* --- places, node.c ---------------------------------------------------------------------------------------------- */
+
+/* NULL where the policy is not instrumented, or nobody wrote what is there. */
+RegoPlace *place_new(const Names *names, RegoPlaceKind kind, RegoLoc loc);
+/* The place of a nested body; NULL as above. */
+RegoPlace *place_of_body(const Names *names, const FlatUnit *unit, const FlatBlock *block);
+/* Trees of statements and rules. */
+Value node_of_stmt(const Names *names, const FlatUnit *unit, const FlatStmt *stmt, size_t index);
+Value node_of_body(const Names *names, const FlatUnit *unit, const FlatBlock *block);
+Value node_of_branch(const Names *names, const FlatRule *flat, const FlatBranch *branch, const RegoRule *rule);
+Str   node_var_name(const Names *names, const FlatUnit *unit, uint32_t var);
+
+/* Rules that need themselves are errors. Gives the groups in an order in which each comes behind all that it
+ * needs; NULL where there is none. */
 const uint32_t *recursion_check(RegoPolicy *policy, RegoErrors *errors);
 
-/* Calls, comparisons and references that can never hold are errors. The groups that the rule reads were checked before. */
-void type_check_rule(const Names *names, RuleGroup *group, const FlatRule *flat);
+/* Calls, comparisons and references that can never hold are errors. The groups that the rule reads were checked before;
+ * its own type becomes known to those that follow. */
+void type_check_rule(const Names *names, const RuleGroup *group, const FlatRule *flat);
+void type_check_query(const Names *names, const FlatRule *flat);
+/* The error of a call with a wrong number of arguments; `has_answer`: it stands where a value is wanted. */
+void type_check_arity(const Names *names, const FlatUnit *unit, const Builtin *builtin, FlatTerm **args,
+                      uint32_t arg_count, bool has_answer, RegoLoc loc);
 
 #endif

@@ -38,7 +38,7 @@ static void print_escaped(Buf *buf, Str text, bool in_template)
     }
 }
 
-static void print_quoted(Buf *buf, Str text)
+void rego_print_quoted(Buf *buf, Str text)
 {
     buf_char(buf, '"');
     print_escaped(buf, text, /* in_template= */ false);
@@ -50,8 +50,7 @@ static void print_name(Buf *buf, Str name)
     buf_str(buf, rego_var_is_wildcard(name) ? STR("_") : name);
 }
 
-/* Whether `.text` means the same as `["text"]`. */
-static bool is_plain_name(Str text)
+bool rego_name_is_plain(Str text)
 {
     if (!text.len || ascii_is_digit(text.ptr[0])) return false;
     for (size_t i = 0; i < text.len; i++)
@@ -92,7 +91,7 @@ static void print_scalar(Buf *buf, const RegoTerm *term, RegoPrintStyle style)
             buf_str(buf, value_text(value));
             buf_char(buf, '`');
         } else {
-            print_quoted(buf, value_text(value));
+            rego_print_quoted(buf, value_text(value));
         }
         break;
     case VALUE_ARRAY:
@@ -106,7 +105,7 @@ static void print_ref_tail(Buf *buf, RegoTerm *const *items, uint32_t count, Reg
 {
     for (uint32_t i = 0; i < count; i++) {
         Str text = rego_term_is_string(items[i]) ? value_text(items[i]->value) : STR("");
-        if (is_plain_name(text)) {
+        if (rego_name_is_plain(text)) {
             buf_char(buf, '.');
             buf_str(buf, text);
         } else {

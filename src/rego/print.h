@@ -27,5 +27,7 @@ void rego_print_head(Buf *buf, const RegoHead *head, RegoPrintStyle style);
 void rego_print_rule(Buf *buf, const RegoRule *rule, RegoPrintStyle style);        /* with its further branches */
 void rego_print_module(Buf *buf, const RegoModule *module, RegoPrintStyle style);  /* without its comments */
 void rego_print_ref(Buf *buf, RegoTerm *const *items, uint32_t count, RegoPrintStyle style);
+void rego_print_quoted(Buf *buf, Str text);
+bool rego_name_is_plain(Str text);         /* `.text` means the same as `["text"]` */
 
 #endif

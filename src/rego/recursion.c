@@ -1,11 +1,13 @@
 #include "rego/plan.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 
-/* --- which groups lie on a cycle, or lead to one ------------------------------------------------------------------ */
+/* --- which groups lie on a cycle, or lead to one ----------------------------------------------------------------- */
 
 /* Takes away, again and again, groups that read nothing that is left. What stays is on a cycle or leads to one. */
-static uint32_t *count_left(RegoPolicy *policy, size_t *out_left, const uint32_t **out_order)
+static uint32_t *count_left(RegoPolicy *policy, size_t *out_left)
 {
     Arena *arena = &policy->arena;
     size_t count = policy->group_count, queued = 0, edge_count = 0;
@@ -28,9 +30,57 @@ static uint32_t *count_left(RegoPolicy *policy, size_t *out_left, const uint32_t
         for (uint32_t r = starts[queue[done]]; r < starts[queue[done] + 1]; r++)
             if (--left[readers[r]] == 0) queue[queued++] = readers[r];
     *out_left = count - queued;
-    *out_order = queue;
     return left;
 }
+
+/* --- the order in which groups are checked ----------------------------------------------------------------------- */
+
+static int group_compare(const void *a, const void *b)
+{
+    const RuleGroup *x = *(RuleGroup *const *)a, *y = *(RuleGroup *const *)b;
+    int order = str_compare(x->sources[0].module->file, y->sources[0].module->file);
+    if (order) return order;
+    uint32_t from = x->sources[0].rule->loc.offset, to = y->sources[0].rule->loc.offset;
+    return from < to ? -1 : from > to;
+}
+
+typedef struct Step {
+    RuleGroup *group;
+    size_t use;
+} Step;
+
+static void group_enter(RuleGroup *group, bool *seen, Step *steps, size_t *depth)
+{
+    if (!seen[group->index]) steps[(*depth)++] = (Step){ group, 0 };
+    seen[group->index] = true;
+}
+
+/* As the texts have them, each behind what it needs: messages do not depend on the names of a policy's rules. */
+static const uint32_t *order_groups(RegoPolicy *policy)
+{
+    Arena *arena = &policy->arena;
+    size_t count = policy->group_count, done = 0, depth = 0;
+    uint32_t *order = ARENA_ARRAY(arena, uint32_t, count + 1);
+    bool *seen = ARENA_ARRAY(arena, bool, count + 1);
+    Step *steps = ARENA_ARRAY(arena, Step, count + 1);
+    RuleGroup **groups = arena_copy_items(arena, policy->groups, count * sizeof *groups);
+    if (count) qsort(groups, count, sizeof *groups, group_compare);
+    for (size_t i = 0; i < count; i++) {
+        group_enter(groups[i], seen, steps, &depth);
+        while (depth) {
+            Step *step = &steps[depth - 1];
+            if (step->use == step->group->use_count) {
+                order[done++] = step->group->index;
+                depth--;
+                continue;
+            }
+            group_enter(step->group->uses[step->use++], seen, steps, &depth);
+        }
+    }
+    return order;
+}
+
+/* --- cycles ------------------------------------------------------------------------------------------------------ */
 
 /* The shortest way from a group back to itself; false where there is none. */
 static bool cycle_find(RegoPolicy *policy, RuleGroup *group, uint32_t *came_from, uint32_t *queue)
@@ -66,17 +116,16 @@ static void cycle_report(RegoPolicy *policy, RuleGroup *group, const uint32_t *c
     buf_text(&buf, " -> ");
     buf_str(&buf, path);
     const RuleSource *source = &group->sources[0];
-    rego_errors_add(errors, REGO_ERROR_RECURSION, source->module->file, source->rule->loc, "rule %.*s is recursive: %.*s",
-                    STR_ARG(path), STR_ARG(buf_peek(&buf)));
+    rego_errors_add(errors, REGO_ERROR_RECURSION, source->module->file, source->rule->loc,
+                    "rule %.*s is recursive: %.*s", STR_ARG(path), STR_ARG(buf_peek(&buf)));
     buf_deinit(&buf);
 }
 
 const uint32_t *recursion_check(RegoPolicy *policy, RegoErrors *errors)
 {
     size_t left_count;
-    const uint32_t *order;
-    uint32_t *left = count_left(policy, &left_count, &order);
-    if (!left_count) return order;
+    uint32_t *left = count_left(policy, &left_count);
+    if (!left_count) return order_groups(policy);
     uint32_t *came_from = ARENA_ARRAY(&policy->arena, uint32_t, policy->group_count + 1);
     uint32_t *queue = ARENA_ARRAY(&policy->arena, uint32_t, policy->group_count + 1);
     uint32_t reported = 0;
@@ -85,5 +134,5 @@ const uint32_t *recursion_check(RegoPolicy *policy, RegoErrors *errors)
         cycle_report(policy, policy->groups[i], came_from, errors);
         reported++;
     }
-    return order;
+    return NULL;
 }

@@ -69,10 +69,32 @@ void rego_query_free(RegoQuery *query);         /* NULL is permitted */
 
 /* --- look at a policy -------------------------------------------------------------------------------------------- */
 
-/* A statement of the policy that coverage and profiles count. */
-typedef struct RegoPlace {
-    Str file;
+typedef enum RegoPlaceKind {
+    REGO_PLACE_EXPR,                /* a statement: an author's expression, or what the compiler took out of one */
+    REGO_PLACE_BODY,                /* of a query, a comprehension, a negation */
+    REGO_PLACE_RULE,                /* a rule, or one of its branches */
+} RegoPlaceKind;
+
+/* A variable that has a value at some place. */
+typedef struct RegoLocal {
+    Str name;                       /* as written; "__local3__" where the compiler made it */
     RegoLoc loc;
+    uint32_t slot;                  /* its value's index in RegoTraceEvent.values */
+    const struct RegoLocal *before; /* the one that had a value before it did; or NULL */
+} RegoLocal;
+
+/* What traces, coverage and profiles speak of. */
+typedef struct RegoPlace {
+    RegoPlaceKind kind;
+    bool is_query;                  /* it belongs to the query, not to the policy */
+    uint32_t index;                 /* among the places of its policy or of its query */
+    uint32_t row;                   /* REGO_PLACE_EXPR: which statement of its body it is, from 0 */
+    Str file;                       /* empty for a query */
+    RegoLoc loc;
+    Value node;                     /* the tree as JSON, as other Rego tools write it: see rego_node_print() */
+    Str name;                       /* REGO_PLACE_RULE: "data.a.allow" */
+    const RegoLocal *locals;        /* that have a value when it begins */
+    const RegoLocal *locals_after;  /* and when it holds */
 } RegoPlace;
 
 typedef struct RegoRuleInfo {
@@ -85,8 +107,13 @@ typedef struct RegoRuleInfo {
 
 uint32_t     rego_rule_count(const RegoPolicy *policy);
 RegoRuleInfo rego_rule_info(const RegoPolicy *policy, uint32_t index);
-uint32_t     rego_place_count(const RegoPolicy *policy);    /* 0 unless compiled with `instrument` */
-RegoPlace    rego_place(const RegoPolicy *policy, uint32_t index);
+/* None unless compiled with `instrument`. */
+uint32_t         rego_place_count(const RegoPolicy *policy);
+const RegoPlace *rego_place(const RegoPolicy *policy, uint32_t index);
+uint32_t         rego_query_place_count(const RegoQuery *query);
+const RegoPlace *rego_query_place(const RegoQuery *query, uint32_t index);
+/* A place's tree as text: `gt(x, 1)`, `x = input.n; y = x`. */
+void rego_node_print(Buf *buf, Value node);
 
 /* --- evaluate ---------------------------------------------------------------------------------------------------- */
 
@@ -98,22 +125,30 @@ typedef struct RegoBudget {
 } RegoBudget;
 
 typedef enum RegoTraceKind {
-    REGO_TRACE_ENTER,               /* a rule or query is begun */
-    REGO_TRACE_EVAL,                /* an expression is tried */
+    REGO_TRACE_ENTER,               /* a rule or body is begun */
+    REGO_TRACE_EVAL,                /* a statement is tried */
     REGO_TRACE_FAIL,                /* it does not hold */
-    REGO_TRACE_REDO,                /* it is asked for a further answer */
-    REGO_TRACE_EXIT,                /* a rule or query has an answer */
-    REGO_TRACE_NOTE,                /* trace(...) or print(...); the text is in `note` */
+    REGO_TRACE_REDO,                /* it, or a rule or body that had an answer, is asked for a further one */
+    REGO_TRACE_EXIT,                /* a rule or body has an answer */
+    REGO_TRACE_INDEX,               /* rules of a document were looked up; `path` names it */
+    REGO_TRACE_NOTE,                /* trace(...) or print(...); the text is in `message` */
     REGO_TRACE_COUNT
 } RegoTraceKind;
 
+/* Valid during the call that reports it; places live as long as their policy and query. */
 typedef struct RegoTraceEvent {
     RegoTraceKind kind;
-    uint32_t depth;                 /* of rules inside one another; the query is 0 */
+    bool is_print;                  /* REGO_TRACE_NOTE: print(...) rather than trace(...) */
+    uint64_t query_id, parent_id;   /* of the rule or body it happens in, and of the one around that */
+    uint32_t depth;                 /* of rules and bodies inside one another; that of the query is 1 */
+    const RegoPlace *place;         /* NULL for a note */
     Str file;
     RegoLoc loc;
-    Str text;                       /* of the expression or rule, as written */
-    Str note;
+    Str message;                    /* of a note; "(matched 1 rule, early exit)"; "early" */
+    const Value *path;              /* REGO_TRACE_INDEX: keys below data */
+    uint32_t path_count;
+    const RegoLocal *locals;        /* the last one that got a value, or NULL */
+    const Value *values;            /* theirs, by slot */
 } RegoTraceEvent;
 
 typedef struct RegoTracer {
@@ -121,9 +156,18 @@ typedef struct RegoTracer {
     void *context;
 } RegoTracer;
 
+typedef struct RegoPlaceStats {
+    uint64_t eval_count;            /* times tried; of a rule: answers it had */
+    uint64_t redo_count;            /* times asked for a further answer */
+    uint64_t time_ns;               /* from its beginning to that of the next one */
+    uint64_t order;                 /* which one was tried before which; 0: never */
+} RegoPlaceStats;
+
 typedef struct RegoProfile {
-    uint64_t *eval_counts;          /* by place: times tried; rego_place_count() of them, zeroed by the caller */
-    uint64_t *redo_counts;          /* by place: times asked for a further answer; may be NULL */
+    RegoPlaceStats *stats;          /* by place: rego_place_count() of them, zeroed by the caller */
+    RegoPlaceStats *query_stats;    /* the same for those of the query; NULL: they are not counted */
+    uint64_t (*clock_ns)(void *context);    /* the caller's clock; NULL: nothing is timed */
+    void *context;
 } RegoProfile;
 
 struct BuiltinCache;
@@ -192,6 +236,7 @@ typedef struct RegoEvalError {
     Str file;                       /* points into the policy; empty for the query */
     RegoLoc loc;
     Error error;                    /* text and status: ERR_LIMIT for a spent budget */
+    char details[512];              /* of a conflict: which values, and where they come from; or empty */
 } RegoEvalError;
 
 const char *rego_eval_code_name(RegoEvalCode code);
@@ -209,7 +254,8 @@ Value rego_result_value(const RegoResult *result);
 /* The result as other tools print it: {"result": [{"expressions": [...], "bindings": {...}}]}, without members where
  * there is nothing. */
 Value rego_result_document(Arena *arena, const RegoResult *result);
-/* A value as JSON has it: sets become arrays, keys that are no strings become their JSON text. */
+/* A value as JSON has it: sets become arrays, keys that are no strings become their JSON text, bytes that are no UTF-8
+ * become U+FFFD. */
 Value rego_value_to_json(Arena *arena, Value value);
 
 #endif

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "rego/eval.h"
 #include "rego/print.h"
 #include "value/json.h"
@@ -46,9 +47,10 @@ static void eval_begin(Eval *e, const RegoQuery *query, const RegoEvalContext *c
 {
     const RegoBudget *budget = &context->budget;
     *e = (Eval){ .policy = query->policy, .query = query, .arena = context->arena, .strict = context->strict,
-                 .tracer = context->tracer, .profile = context->profile, .error = error };
+                 .tracer = context->tracer, .error = error };
     e->steps_left = budget->step_count_max ? budget->step_count_max : REGO_STEP_COUNT_DEFAULT;
-    e->depth_max = budget->depth_max && budget->depth_max < REGO_CALL_DEPTH_MAX ? budget->depth_max : REGO_CALL_DEPTH_MAX;
+    bool is_lower = budget->depth_max && budget->depth_max < REGO_CALL_DEPTH_MAX;
+    e->depth_max = is_lower ? budget->depth_max : REGO_CALL_DEPTH_MAX;
     e->builtins = (BuiltinContext){ .arena = context->arena,
                                     .arena_size_max = budget->size_max ? budget->size_max : REGO_EVAL_SIZE_DEFAULT,
                                     .now_ns = context->now_ns, .seed = context->seed, .steps_left = &e->steps_left,
@@ -56,6 +58,7 @@ static void eval_begin(Eval *e, const RegoQuery *query, const RegoEvalContext *c
                                     .environment = context->environment };
     if (e->builtins.environment.kind != VALUE_OBJECT) e->builtins.environment = (Value){ .kind = VALUE_OBJECT };
     error->code = REGO_EVAL_OK;
+    error->details[0] = 0;
 }
 
 Status rego_eval(const RegoQuery *query, Value input, const RegoEvalContext *context, RegoResult *out_result,
@@ -68,10 +71,11 @@ Status rego_eval(const RegoQuery *query, Value input, const RegoEvalContext *con
     Answers answers = { .yield = { answer_take }, .query = query };
     Frame frame;
     Run run = RUN_ERROR;
-    if (frame_push(&e, &query->unit, &scope, &frame)) {
+    if (trace_begin(&e, context) && frame_push(&e, &query->unit, &scope, &frame)) {
         for (uint32_t i = 0; i < query->name_count; i++) frame.registers[i] = context->values[i];
         run = run_block(&e, &frame, &query->block, &answers.yield);
     }
+    trace_end(&e);
     if (run == RUN_ERROR) return out_error->error.status;
     *out_result = (RegoResult){ answers.items, (uint32_t)answers.count, steps - e.steps_left };
     return OK;
@@ -103,9 +107,30 @@ Value rego_result_value(const RegoResult *result)
     return result->answers[0].expressions[0].value;
 }
 
+/* JSON is UTF-8; each byte that is none (base64.decode gives any) becomes U+FFFD. */
+static Value text_to_json(Arena *arena, Value text)
+{
+    Str rest = value_text(text);
+    size_t valid = utf8_valid_size(rest);
+    if (valid == rest.len) return text;
+    char *bytes = arena_bytes(arena, 3 * rest.len + 1);
+    size_t size = 0;
+    while (rest.len) {
+        memcpy(bytes + size, rest.ptr, valid);
+        size += valid;
+        rest = str_slice(rest, valid, rest.len);
+        if (!rest.len) break;
+        memcpy(bytes + size, "\xef\xbf\xbd", 3);
+        size += 3;
+        rest = str_slice(rest, 1, rest.len);
+        valid = utf8_valid_size(rest);
+    }
+    return value_string((Str){ bytes, size });
+}
+
 static Value key_to_json(Arena *arena, Value key)
 {
-    if (key.kind == VALUE_STRING) return key;
+    if (key.kind == VALUE_STRING) return text_to_json(arena, key);
     Buf buf;
     Error err;
     buf_init(&buf, REGO_VALUE_SIZE_MAX);
@@ -123,10 +148,12 @@ Value rego_value_to_json(Arena *arena, Value value)
         for (uint32_t i = 0; i < value.count; i++) items[i] = rego_value_to_json(arena, value.items[i]);
         return value_array(items, value.count);
     }
+    if (value.kind == VALUE_STRING) return text_to_json(arena, value);
     if (value.kind != VALUE_OBJECT) return value;
     Member *members = ARENA_ARRAY(arena, Member, value.count + 1u);
     for (uint32_t i = 0; i < value.count; i++)
-        members[i] = (Member){ key_to_json(arena, value.members[i].key), rego_value_to_json(arena, value.members[i].value) };
+        members[i] = (Member){ key_to_json(arena, value.members[i].key),
+                               rego_value_to_json(arena, value.members[i].value) };
     return value_object(arena, members, value.count);
 }
 
@@ -156,7 +183,8 @@ Value rego_result_document(Arena *arena, const RegoResult *result)
         if (answer->binding_count) {
             MemberList bindings = { .arena = arena };
             for (uint32_t k = 0; k < answer->binding_count; k++)
-                member_list_add(&bindings, answer->bindings[k].name, rego_value_to_json(arena, answer->bindings[k].value));
+                member_list_add(&bindings, answer->bindings[k].name,
+                                rego_value_to_json(arena, answer->bindings[k].value));
             member_list_add(&members, STR("bindings"), member_list_object(&bindings));
         }
         value_list_add(&list, member_list_object(&members));

@@ -16,7 +16,9 @@ typedef struct Safety {
     uint8_t *reported;
     uint64_t work;
     bool is_safe;
-    bool in_note;
+    bool in_note;               /* inside print(...) */
+    bool in_part;               /* inside a part of a template */
+    RegoLoc outer;              /* of the statement around a nested block */
 } Safety;
 
 /* --- variables of terms ------------------------------------------------------------------------------------------ */
@@ -112,7 +114,7 @@ static bool is_bound(const FlatTerm *term, const uint8_t *bound)
     return check.all;
 }
 
-/* Marks the variables of a pattern that is matched against a value. Keys of objects and items of sets have to be known. */
+/* Marks the variables of a pattern that a value is matched with. Keys of objects and items of sets have to be known. */
 static bool pattern_bind(const FlatTerm *term, uint8_t *bound)
 {
     switch ((FlatTermKind)term->kind) {
@@ -136,6 +138,27 @@ static bool pattern_bind(const FlatTerm *term, uint8_t *bound)
     case FLAT_COMPREHENSION: return true;
     }
     return true;
+}
+
+/* The same for a constant: where its shape is another one, nothing is bound. */
+static bool pattern_bind_value(const FlatTerm *term, Value value, uint8_t *bound)
+{
+    if (term->kind == FLAT_ARRAY && value.kind == VALUE_ARRAY && term->count == value.count) {
+        bool all = true;
+        for (uint32_t i = 0; i < term->count; i++) all &= pattern_bind_value(term->items[i], value.items[i], bound);
+        return all;
+    }
+    if (term->kind == FLAT_OBJECT && value.kind == VALUE_OBJECT && term->count == 2 * value.count) {
+        bool all = true;
+        for (uint32_t i = 0; i < term->count; i += 2) {
+            bool is_known = term->items[i]->kind == FLAT_CONST;
+            const Value *member = is_known ? value_lookup(value, term->items[i]->value) : NULL;
+            if (member) all &= pattern_bind_value(term->items[i + 1], *member, bound);
+            else all &= !is_known && is_bound(term->items[i], bound) && pattern_bind(term->items[i + 1], bound);
+        }
+        return all;
+    }
+    return term->kind == FLAT_VAR ? pattern_bind(term, bound) : is_bound(term, bound);
 }
 
 /* A ref binds the variables in its brackets, once its head is known. */
@@ -183,13 +206,15 @@ static bool items_bind(const FlatTerm *a, const FlatTerm *b, uint8_t *bound)
 
 static bool is_value(const FlatTerm *term)
 {
-    return term->kind == FLAT_REF || term->kind == FLAT_COMPREHENSION || term->kind == FLAT_CONST;
+    return term->kind == FLAT_REF || term->kind == FLAT_COMPREHENSION || term->kind == FLAT_INPUT;
 }
 
 static bool unify_bind(const FlatTerm *a, const FlatTerm *b, uint8_t *bound)
 {
     if (a->kind == FLAT_REF && !ref_bind(a, bound)) return false;
     if (b->kind == FLAT_REF && !ref_bind(b, bound)) return false;
+    if (a->kind == FLAT_CONST) return pattern_bind_value(b, a->value, bound);
+    if (b->kind == FLAT_CONST) return pattern_bind_value(a, b->value, bound);
     if (is_value(a) || is_bound(a, bound)) return pattern_bind(b, bound);
     if (is_value(b) || is_bound(b, bound)) return pattern_bind(a, bound);
     bool both = (a->kind == FLAT_ARRAY && b->kind == FLAT_ARRAY) || (a->kind == FLAT_OBJECT && b->kind == FLAT_OBJECT);
@@ -325,7 +350,8 @@ static void report(Safety *s, uint32_t var, RegoLoc loc)
     s->reported[var] = 1;
     Str name = v->flags & FLAT_VAR_WILDCARD ? STR("_") : v->name;
     if (s->in_note)
-        rego_errors_add(s->names->errors, REGO_ERROR_COMPILE, s->names->file, loc, "var %.*s is undeclared", STR_ARG(name));
+        rego_errors_add(s->names->errors, REGO_ERROR_COMPILE, s->names->file, loc, "var %.*s is undeclared",
+                        STR_ARG(name));
     else
         rego_errors_add(s->names->errors, REGO_ERROR_UNSAFE_VAR, s->names->file, loc, "var %.*s is unsafe%.*s",
                         STR_ARG(name), STR_ARG(unsafe_where(s->names)));
@@ -333,7 +359,7 @@ static void report(Safety *s, uint32_t var, RegoLoc loc)
 
 typedef struct Unsafe {
     Safety *safety;
-    const uint8_t *producible;      /* by variable: another statement would bind it; NULL: report all */
+    const uint8_t *assigned;        /* by variable: the left side of := in a statement that is left; NULL: report all */
     RegoLoc loc;
     bool use_own_loc, any;
 } Unsafe;
@@ -342,8 +368,8 @@ static void report_var(void *context, const FlatTerm *var)
 {
     Unsafe *unsafe = context;
     if (unsafe->safety->bound[var->var]) return;
-    if (unsafe->producible && unsafe->producible[var->var]) return;
-    unsafe->any = true;
+    if (unsafe->assigned && unsafe->assigned[var->var]) return;
+    if (!(unsafe->safety->unit->vars[var->var].flags & FLAT_VAR_GENERATED)) unsafe->any = true;
     report(unsafe->safety, var->var, unsafe->use_own_loc ? var->loc : unsafe->loc);
 }
 
@@ -353,25 +379,32 @@ static void report_closure_var(void *context, const FlatTerm *var)
     if (unsafe->safety->visible[var->var]) report_var(context, var);
 }
 
-/* Variables that a statement would bind if only it could run. */
-static void mark_producible(const FlatStmt *stmt, uint8_t *marks)
+/* Where messages about a statement's variables point: a call that was taken out is an expression of its own. */
+static RegoLoc stmt_place(const Safety *s, const FlatStmt *stmt)
 {
-    const FlatTerm *terms[3] = { stmt->a, stmt->b, stmt->out };
-    for (uint32_t i = 0; i < 3; i++) {
-        const FlatTerm *term = terms[i];
-        if (!term) continue;
-        if (term->kind == FLAT_REF) {
-            for (uint32_t k = 1; k < term->count; k++) pattern_bind(term->items[k], marks);
-        } else if ((stmt->kind == FLAT_UNIFY && !(i == 1 && stmt->is_assign)) || i == 2) {
-            pattern_bind(term, marks);
-        }
-    }
+    if (s->in_part) return s->outer;
+    if (stmt->kind == FLAT_EVERY) return stmt->a->loc;
+    bool is_taken_out = stmt->kind == FLAT_CALL && stmt->out && !stmt->out_is_arg;
+    return is_taken_out ? stmt->loc : stmt->expr_loc;
 }
 
-static void report_stmt(Safety *s, const FlatStmt *stmt, const uint8_t *producible, bool *any)
+/* What is left of an expression that cannot run: variables that it would bind by itself are not to blame. */
+static void report_stmt(Safety *s, const FlatStmt *stmt, const uint8_t *assigned, bool *any)
 {
-    Unsafe unsafe = { s, producible, stmt->expr_loc, false, false };
-    visit_direct(stmt, s->unit, report_var, &unsafe);
+    Unsafe unsafe = { s, assigned, stmt_place(s, stmt), false, false };
+    Undo own = { 0 };
+    Note note = { s, &own };
+    visit_direct(stmt, s->unit, note_unbound, &note);
+    (void)stmt_bind(stmt, s->bound);
+    if (stmt->kind == FLAT_CALL && stmt->out && !stmt->out_is_arg) {
+        visit_with(stmt, s->unit, report_var, &unsafe);
+        for (uint32_t i = 0; i < stmt->arg_count; i++) visit_term(stmt->args[i], NULL, report_var, &unsafe);
+        unsafe.loc = s->in_part ? s->outer : stmt->expr_loc;
+        visit_term(stmt->out, NULL, report_var, &unsafe);
+    } else {
+        visit_direct(stmt, s->unit, report_var, &unsafe);
+    }
+    for (size_t i = 0; i < own.count; i++) s->bound[own.vars[i]] = 0;
     if (stmt->block) visit_block(stmt->block, s->unit, report_closure_var, &unsafe);
     if (stmt->other) visit_block(stmt->other, s->unit, report_closure_var, &unsafe);
     const FlatTerm *terms[2] = { stmt->a, stmt->b };
@@ -390,10 +423,13 @@ static void report_stmt(Safety *s, const FlatStmt *stmt, const uint8_t *producib
 static void report_rest(Safety *s, FlatStmt *const *rest, size_t count)
 {
     s->is_safe = false;
-    uint8_t *producible = ARENA_ARRAY(s->names->arena, uint8_t, s->unit->var_count + 1);
-    for (size_t i = 0; i < count; i++) mark_producible(rest[i], producible);
+    uint8_t *assigned = ARENA_ARRAY(s->names->arena, uint8_t, s->unit->var_count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const FlatTerm *pattern = rest[i]->kind == FLAT_CALL ? rest[i]->out : rest[i]->a;
+        if (rest[i]->is_assign && pattern) pattern_bind(pattern, assigned);
+    }
     bool any = false;
-    for (size_t i = 0; i < count; i++) report_stmt(s, rest[i], producible, &any);
+    for (size_t i = 0; i < count; i++) report_stmt(s, rest[i], assigned, &any);
     for (size_t i = 0; !any && i < count; i++) report_stmt(s, rest[i], NULL, &any);
 }
 
@@ -409,7 +445,8 @@ static void count_hidden(void *context, const FlatTerm *var)
     ((Safety *)context)->visible[var->var]--;
 }
 
-static void block_visit_direct(Safety *s, const FlatBlock *block, FlatTerm *const *heads, uint32_t head_count, VarVisit visit)
+static void block_visit_direct(Safety *s, const FlatBlock *block, FlatTerm *const *heads, uint32_t head_count,
+                               VarVisit visit)
 {
     for (size_t i = 0; i < block->count; i++) visit_direct(block->stmts[i], s->unit, visit, s);
     visit_term(block->key, NULL, visit, s);
@@ -429,15 +466,17 @@ static void nested_order(Safety *s, FlatBlock *block)
 static void nested_order_term(Safety *s, const FlatTerm *term)
 {
     if (!term || term->kind != FLAT_COMPREHENSION) return;
-    bool in_note = s->in_note;
-    s->in_note |= term->is_part;
+    bool in_part = s->in_part;
+    s->in_part |= term->is_part;
     nested_order(s, term->block);
-    s->in_note = in_note;
+    s->in_part = in_part;
 }
 
 static void stmt_order_inside(Safety *s, FlatStmt *stmt)
 {
     Undo each = { 0 };
+    RegoLoc outer = s->outer;
+    if (!s->in_part) s->outer = stmt->expr_loc;
     if (stmt->kind == FLAT_EVERY) {
         Note note = { s, &each };
         for (uint32_t i = 0; i < 2; i++) {
@@ -455,6 +494,7 @@ static void stmt_order_inside(Safety *s, FlatStmt *stmt)
     s->in_note |= stmt->kind == FLAT_NOTE;
     for (uint32_t i = 0; stmt->kind == FLAT_NOTE && i < stmt->arg_count; i++) nested_order_term(s, stmt->args[i]);
     s->in_note = in_note;
+    s->outer = outer;
 }
 
 /* Statements keep their order as far as it is possible: in each round those are taken that have all they need. */
@@ -489,10 +529,11 @@ static void block_order(Safety *s, FlatBlock *block, FlatTerm *const *heads, uin
     if (left) report_rest(s, rest, left);
     for (size_t i = 0; i < left; i++) ordered[taken++] = rest[i];
     block->stmts = ordered;
-    Unsafe unsafe = { s, NULL, { 0 }, true, false };
+    Unsafe unsafe = { s, NULL, s->outer, s->in_note, false };
+    visit_term(block->key, NULL, report_var, &unsafe);
+    visit_term(block->value, NULL, report_var, &unsafe);
+    unsafe.use_own_loc = true;
     if (!left) {
-        visit_term(block->key, NULL, report_var, &unsafe);
-        visit_term(block->value, NULL, report_var, &unsafe);
         for (uint32_t i = 0; i < head_count; i++) visit_term(heads[i], NULL, report_var, &unsafe);
     }
     block_visit_direct(s, block, heads, head_count, count_hidden);
@@ -507,4 +548,21 @@ bool safety_order(const Names *names, FlatUnit *unit, FlatBlock *block, uint8_t 
     Undo undo = { 0 };
     block_order(&s, block, heads, head_count, &undo);
     return s.is_safe;
+}
+
+static void mark_var(void *context, const FlatTerm *var)
+{
+    ((uint8_t *)context)[var->var] = 1;
+}
+
+void safety_heads(const Names *names, FlatUnit *unit, const FlatBlock *block, const uint8_t *bound, FlatTerm *const *heads,
+                  uint32_t head_count)
+{
+    uint8_t *known = ARENA_ARRAY(names->arena, uint8_t, unit->var_count + 1);
+    if (unit->var_count) memcpy(known, bound, unit->var_count);
+    for (size_t i = 0; i < block->count; i++) visit_direct(block->stmts[i], unit, mark_var, known);
+    Safety s = { .names = names, .unit = unit, .bound = known };
+    s.reported = ARENA_ARRAY(names->arena, uint8_t, unit->var_count + 1);
+    Unsafe unsafe = { &s, NULL, { 0 }, true, false };
+    for (uint32_t i = 0; i < head_count; i++) visit_term(heads[i], NULL, report_var, &unsafe);
 }

@@ -39,7 +39,8 @@ TreeNode *tree_add(Arena *arena, TreeNode *node, Value key)
     if (found) return node->children[at];
     TreeNode *child = ARENA_NEW(arena, TreeNode);
     *child = (TreeNode){ .key = key, .parent = node, .depth = node->depth + 1 };
-    node->children = arena_grow(arena, node->children, sizeof *node->children, node->child_count, &node->child_capacity);
+    node->children = arena_grow(arena, node->children, sizeof *node->children, node->child_count,
+                                &node->child_capacity);
     memmove(node->children + at + 1, node->children + at, (node->child_count - at) * sizeof *node->children);
     node->children[at] = child;
     node->child_count++;
@@ -75,7 +76,8 @@ static void group_add(RegoPolicy *policy, TreeNode *node, RuleSource source)
         node->group->node = node;
     }
     RuleGroup *group = node->group;
-    group->sources = arena_grow(arena, group->sources, sizeof *group->sources, group->source_count, &group->source_capacity);
+    group->sources = arena_grow(arena, group->sources, sizeof *group->sources, group->source_count,
+                                &group->source_capacity);
     group->sources[group->source_count++] = source;
 }
 
@@ -192,7 +194,8 @@ static void list_below(RegoPolicy *policy, const TreeNode *node, Buf *buf)
         for (size_t s = 0; child->group && s < child->group->source_count; s++) {
             const RuleSource *source = &child->group->sources[s];
             Str path = tree_path_text(&policy->arena, child);
-            buf_format(buf, "\n  rule %.*s at %.*s:%u", STR_ARG(path), STR_ARG(source->module->file), source->rule->loc.row);
+            buf_format(buf, "\n  rule %.*s at %.*s:%u", STR_ARG(path), STR_ARG(source->module->file),
+                       source->rule->loc.row);
         }
         list_below(policy, child, buf);
     }
@@ -204,17 +207,18 @@ static void check_below(RegoPolicy *policy, TreeNode *node, RegoErrors *errors)
     const RuleSource *source = &node->group->sources[0];
     Str path = tree_path_text(&policy->arena, node);
     if (node->is_package) {
-        rego_errors_add(errors, REGO_ERROR_TYPE, source->module->file, source->rule->loc,
-                        "package %.*s conflicts with rule %.*s defined at %.*s:%u", STR_ARG(str_slice(path, 5, path.len)),
-                        STR_ARG(value_text(node->key)), STR_ARG(source->module->file), source->rule->loc.row);
+        rego_errors_add(errors, REGO_ERROR_TYPE, source->module->file, source->module->package_loc,
+                        "package %.*s conflicts with rule %.*s defined at %.*s:%u",
+                        STR_ARG(str_slice(path, 5, path.len)), STR_ARG(value_text(node->key)),
+                        STR_ARG(source->module->file), source->rule->loc.row);
     }
     if (!node->child_count) return;
     Buf buf;
     buf_init(&buf, REGO_TEXT_SIZE_MAX);
     list_below(policy, node, &buf);
     if (buf.len)
-        rego_errors_add(errors, REGO_ERROR_TYPE, source->module->file, source->rule->loc, "rule %.*s conflicts with:%.*s",
-                        STR_ARG(path), STR_ARG(buf_peek(&buf)));
+        rego_errors_add(errors, REGO_ERROR_TYPE, source->module->file, source->rule->loc,
+                        "rule %.*s conflicts with:%.*s", STR_ARG(path), STR_ARG(buf_peek(&buf)));
     buf_deinit(&buf);
 }
 

@@ -229,6 +229,7 @@ static int compare_counts(Value a, Value b)
 
 int value_compare(Value a, Value b)
 {
+    if (a.kind == VALUE_STRING && b.kind == VALUE_STRING) return str_compare(value_text(a), value_text(b));
     if (kind_rank(a) != kind_rank(b)) return kind_rank(a) - kind_rank(b);
     switch ((ValueKind)a.kind) {
     case VALUE_NULL:
@@ -242,12 +243,14 @@ int value_compare(Value a, Value b)
         return str_compare(value_text(a), value_text(b));
     case VALUE_ARRAY:
     case VALUE_SET:
+        if (a.items == b.items) return compare_counts(a, b);        /* parts of one document are often compared with themselves */
         for (uint32_t i = 0; i < a.count && i < b.count; i++) {
             int order = value_compare(a.items[i], b.items[i]);
             if (order) return order;
         }
         return compare_counts(a, b);
     case VALUE_OBJECT:
+        if (a.members == b.members) return compare_counts(a, b);
         for (uint32_t i = 0; i < a.count && i < b.count; i++) {
             int order = value_compare(a.members[i].key, b.members[i].key);
             if (order == 0) order = value_compare(a.members[i].value, b.members[i].value);
@@ -260,5 +263,6 @@ int value_compare(Value a, Value b)
 
 bool value_equals(Value a, Value b)
 {
+    if (a.kind == b.kind && a.kind >= VALUE_STRING && a.count != b.count) return false;
     return value_compare(a, b) == 0;
 }

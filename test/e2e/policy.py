@@ -3,9 +3,10 @@
 import base64
 import io
 import json
+import re
 import tarfile
 
-from maestro_test import MAESTRO, case, main
+from maestro_test import MAESTRO, ROOT, case, main
 
 DEPLOY = """package deploy
 
@@ -113,6 +114,192 @@ def an_evaluation_is_explained_covered_and_profiled(t):
     notes = t.maestro("policy", "eval", "--explain", "notes", "-f", "pretty", 'trace("seen"); print("said")')
     t.contains(notes.out, 'Note "seen"')
     t.contains(notes.err, "said")
+
+
+EXPLAINED = """package app
+
+default allow := false
+
+allow if {
+    some role in input.roles
+    permits(role, input.action)
+    trace(sprintf("role %s", [role]))
+}
+
+permits(role, action) if action in data.grants[role]
+"""
+# What OPA 1.22 prints for the same, with the numbers of generated variables that are ours.
+FULL = """query:1         Enter data.app.allow = _
+query:1         | Eval data.app.allow = _
+query:1         | Index data.app.allow (matched 1 rule, early exit)
+app.rego:5      | Enter data.app.allow
+app.rego:6      | | Eval role = input.roles[__local0__]
+app.rego:7      | | Eval __local1__ = input.action
+app.rego:7      | | Eval data.app.permits(role, __local1__)
+app.rego:7      | | Index data.app.permits (matched 1 rule, early exit)
+app.rego:11     | | Enter data.app.permits
+app.rego:11     | | | Eval __local2__ = data.grants[role]
+app.rego:11     | | | Eval internal.member_2(action, __local2__)
+app.rego:11     | | | Fail internal.member_2(action, __local2__)
+app.rego:11     | | | Redo __local2__ = data.grants[role]
+app.rego:7      | | Fail data.app.permits(role, __local1__)
+app.rego:7      | | Redo __local1__ = input.action
+app.rego:6      | | Redo role = input.roles[__local0__]
+app.rego:7      | | Eval __local1__ = input.action
+app.rego:7      | | Eval data.app.permits(role, __local1__)
+app.rego:7      | | Index data.app.permits (matched 1 rule, early exit)
+app.rego:11     | | Enter data.app.permits
+app.rego:11     | | | Eval __local2__ = data.grants[role]
+app.rego:11     | | | Eval internal.member_2(action, __local2__)
+app.rego:11     | | | Exit data.app.permits early
+app.rego:8      | | Eval sprintf("role %s", [role], __local3__)
+app.rego:8      | | Eval trace(__local3__)
+app.rego:8      | | Note "role admin"
+app.rego:5      | | Exit data.app.allow early
+query:1         | Exit data.app.allow = _
+query:1         Redo data.app.allow = _
+query:1         | Redo data.app.allow = _
+app.rego:5      | Redo data.app.allow
+app.rego:8      | | Redo trace(__local3__)
+app.rego:8      | | Redo sprintf("role %s", [role], __local3__)
+app.rego:7      | | Redo data.app.permits(role, __local1__)
+app.rego:11     | | | Redo internal.member_2(action, __local2__)
+app.rego:11     | | | Redo __local2__ = data.grants[role]
+app.rego:7      | | Redo __local1__ = input.action
+app.rego:6      | | Redo role = input.roles[__local0__]
+true
+"""
+
+
+def explained(t):
+    t.write("app.rego", EXPLAINED)
+    t.write("app.json", '{"grants": {"dev": ["read"], "admin": ["read", "write"]}}')
+    t.write("app-input.json", '{"roles": ["dev", "admin"], "action": "write"}')
+    return ("policy", "eval", "-d", "app.rego", "-d", "app.json", "-i", "app-input.json")
+
+
+def renumbered(text):
+    """The names of generated variables in the order in which they appear."""
+    names = {}
+    return re.sub(r"__local\d+__", lambda m: names.setdefault(m.group(0), f"__local{len(names)}__"), text)
+
+
+@case()
+def the_way_to_a_result_has_the_form_that_opa_gives_it(t):
+    base = explained(t)
+    full = t.maestro(*base, "--explain", "full", "-f", "pretty", "data.app.allow", cwd=t.folder)
+    t.equal(renumbered(full.out), FULL)
+    t.equal(t.maestro(*base, "--explain", "debug", "-f", "pretty", "data.app.allow", cwd=t.folder).out, full.out)
+    notes = t.maestro(*base, "--explain", "notes", "-f", "pretty", "data.app.allow", cwd=t.folder)
+    t.equal(notes.out, """query:1        Enter data.app.allow = _
+app.rego:5     | Enter data.app.allow
+app.rego:8     | | Note "role admin"
+true
+""")
+    fails = t.maestro(*base, "--explain", "fails", "-f", "pretty", "data.app.allow", cwd=t.folder)
+    t.equal(renumbered(fails.out), """query:1         Enter data.app.allow = _
+app.rego:5      | Enter data.app.allow
+app.rego:11     | | Enter data.app.permits
+app.rego:11     | | | Fail internal.member_2(action, __local0__)
+app.rego:7      | | Fail data.app.permits(role, __local1__)
+true
+""")
+    values = t.maestro(*base, "--explain", "fails", "--var-values", "-f", "pretty", "data.app.allow", cwd=t.folder)
+    t.matches(values.out, r'Fail internal\.member_2\(action, __local\d+__\) +\{__local\d+__: \["read"\], action: "write"\}$')
+
+
+@case()
+def an_explanation_as_json_has_events_with_their_trees(t):
+    events = t.maestro(*explained(t), "--explain", "full", "data.app.allow", cwd=t.folder).json()["explanation"]
+    t.equal(len(events), len(FULL.splitlines()) - 1)
+    t.equal(sorted(events[0]), ["LocalMetadata", "Locals", "Location", "Message", "Node", "Op", "ParentID", "QueryID", "Ref"])
+    t.equal(events[0]["Node"], [{"index": 0, "terms": [
+        {"type": "ref", "value": [{"type": "var", "value": "eq"}]},
+        {"type": "ref", "value": [{"type": "var", "value": "data"}, {"type": "string", "value": "app"}, {"type": "string", "value": "allow"}]},
+        {"type": "var", "value": "$term0"}]}])
+    index = events[2]
+    t.equal((index["Op"], index["Message"], index["Location"]), ("Index", "(matched 1 rule, early exit)", {"file": "", "row": 1, "col": 1}))
+    t.equal(index["Ref"], [{"type": "var", "value": "data"}, {"type": "string", "value": "app"}, {"type": "string", "value": "allow"}])
+    enter = events[3]
+    t.equal((enter["Op"], enter["QueryID"], enter["ParentID"], enter["Node"]["head"]["name"]), ("Enter", 1, 0, "allow"))
+    call = events[6]
+    t.true({"name": "role", "type": "string", "value": "dev"} in call["Locals"], call["Locals"])
+    t.equal(call["LocalMetadata"]["role"]["location"]["row"], 6)
+    note = next(event for event in events if event["Op"] == "Note")
+    t.equal((note["Node"], note["Message"], note["Locals"]), (None, "role admin", None))
+
+
+@case()
+def a_profile_has_a_row_for_each_line(t):
+    base = explained(t)
+    whole = t.maestro(*base, "--profile", "data.app.allow", cwd=t.folder).json()
+    rows = {(row["location"]["file"], row["location"]["row"]): row for row in whole["profile"]}
+    counts = {place: (row["num_eval"], row["num_redo"], row["num_gen_expr"]) for place, row in rows.items()}
+    t.equal(counts, {("", 1): (1, 1, 1), ("app.rego", 6): (1, 2, 1), ("app.rego", 7): (4, 3, 2), ("app.rego", 8): (2, 2, 2),
+                     ("app.rego", 11): (4, 3, 2)})
+    times = [row["total_time_ns"] for row in whole["profile"]]
+    t.equal(times, sorted(times, reverse=True))
+    t.true(all(times), times)
+    two = t.maestro(*base, "--profile", "--profile-limit", "2", "--profile-sort", "num_eval", "--profile-sort", "line",
+                    "data.app.allow", cwd=t.folder).json()["profile"]
+    t.equal([row["location"]["row"] for row in two], [11, 7])
+    pretty = t.maestro(*base, "--profile", "-f", "pretty", "data.app.allow", cwd=t.folder).out
+    t.matches(pretty, r"│ +Time +│ Num Eval │ Num Redo │ Num Gen Expr │ +Location +│")
+    t.matches(pretty, r"│ 4 +│ 3 +│ 2 +│ app\.rego:11 +│")
+    t.matches(pretty, r"│ data\.app\.allow │")
+    for option, value in (("--profile-limit", "few"), ("--profile-sort", "colour")):
+        with t.row(option):
+            t.equal(t.maestro(*base, option, value, "1", cwd=t.folder).code, 2)
+
+
+@case()
+def coverage_names_ranges_and_lines(t):
+    t.write("c.rego", "package c\n\np if {\n\tinput.a == 1\n\tinput.b == 2\n}\n\nq := [x |\n\tx := 1\n]\n")
+    t.write("a.json", '{"a": 1}')
+    coverage = t.maestro("policy", "eval", "-d", "c.rego", "-i", "a.json", "--coverage", "data.c", cwd=t.folder).json()["coverage"]
+    file = coverage["files"]["c.rego"]
+    ranges = [(r["start"]["row"], r["start"]["col"], r["end"]["row"], r["end"]["col"]) for r in file["covered"]]
+    t.equal(ranges, [(4, 2, 4, 14), (5, 2, 5, 14), (8, 1, 10, 2), (8, 6, 10, 2), (9, 2, 9, 8)])
+    t.equal([r["start"]["row"] for r in file["not_covered"]], [3])
+    t.equal((file["covered_lines"], file["not_covered_lines"], coverage["covered_lines"]), (5, 1, 5))
+    t.true(83.3 < coverage["coverage"] < 83.4, coverage["coverage"])
+
+
+@case()
+def budgets_end_an_evaluation(t):
+    query = "count([1 | some a in numbers.range(1, 1000); some b in numbers.range(1, 1000); a == b]) > 0"
+    for words, want in ((["--max-steps", "1000"], "used up its steps"), (["--max-memory", "1"], "used up its memory (1048576 bytes)")):
+        with t.row(" ".join(words)):
+            result = t.maestro("policy", "eval", *words, "numbers.range(1, 1000000)" if "memory" in words[0] else query)
+            error = result.json()["errors"][0]
+            t.equal((result.code, error["code"]), (65, "eval_cancel_error"))
+            t.contains(error["message"], want)
+    t.equal(t.maestro("policy", "eval", "--max-steps", "0", "1").code, 2)
+
+
+@case()
+def errors_have_details(t):
+    parse = t.write("parse.rego", "package e\n\np := {\nq if\n")
+    error = t.maestro("policy", "check", "--format", "json", parse).json()["errors"][0]
+    t.equal(error["details"], {"line": "q if", "idx": 2})
+    types = t.write("type.rego", "package e\n\np := upper(1)\n")
+    error = t.maestro("policy", "check", "--format", "json", types).json()["errors"][0]
+    t.equal((error["code"], error["message"]), ("rego_type_error", "upper: invalid argument(s)"))
+    t.equal(sorted(error["details"]), ["have", "want"])
+    conflict = t.write("conflict.rego", "package e\n\np := 1\n\np := 2\n")
+    error = t.maestro("policy", "eval", "-d", conflict, "data.e.p").json()["errors"][0]
+    t.equal(error["details"], f"rule data.e.p produced conflicting values:\n  1 at {conflict}:3\n  2 at {conflict}:5")
+    pretty = t.maestro("policy", "eval", "-f", "pretty", "-d", conflict, "data.e.p")
+    t.matches(pretty.err, r"^  2 at .*conflict\.rego:5$")
+
+
+@case()
+def bytes_that_are_no_text_are_replaced(t):
+    for form, want in (("json", b'"value": "a\xef\xbf\xbd"'), ("pretty", b'"a\xef\xbf\xbd"\n'), ("values", b'"a\xef\xbf\xbd"')):
+        with t.row(form):
+            result = t.maestro("policy", "eval", "-f", form, 'hex.decode("61ff")')
+            t.equal(result.code, 0)
+            t.contains(result.out.encode(), want)
 
 
 @case()
@@ -235,15 +422,49 @@ def tests_pass_fail_and_are_skipped(t):
     result = t.maestro("policy", "test", suite(t))
     t.equal(result.code, 1)
     for line in (r"^data\.deploy_test\.test_frozen: FAIL \(", "looking at billing", r"^data\.deploy_test\.todo_test_later: SKIPPED$",
-                 r"^data\.deploy_test\.test_conflict: ERROR \(", "eval_conflict_error", "^PASS: 2/5$", "^FAIL: 1/5$", "^SKIPPED: 1/5$", "^ERROR: 1/5$"):
+                 r"^data\.deploy_test\.test_conflict: ERROR \(", "eval_conflict_error", "^    2 at .*deploy_test.rego:18$", "^PASS: 3/6$", "^FAIL: 1/6$",
+                 "^SKIPPED: 1/6$", "^ERROR: 1/6$"):
         t.matches(result.out, line)
     t.lacks(result.out, "test_admins")
     verbose = t.maestro("policy", "test", "-v", suite(t))
     t.matches(verbose.out, r"^data\.deploy_test\.test_admins: PASS \(")
     t.matches(verbose.out, r"^FAILURES$")
-    t.matches(verbose.out, r"deploy_test\.rego:9 .*Fail deploy\.allow with")
+    t.matches(verbose.out, r"deploy_test\.rego:9 +\| \| Fail data\.deploy\.allow with input as ")
     chosen = t.maestro("policy", "test", "--run", "admins$", suite(t))
     t.equal((chosen.code, chosen.out), (0, "PASS: 1/1\n"))
+
+
+@case()
+def a_case_that_does_not_come_to_its_end_fails_its_test(t):
+    tests = suite(t, '''package deploy_test
+
+test_each[name] if {
+    some name, wanted in {"ann": "web", "bob": "billing"}
+    data.deploy.allow with input as {"user": name, "service": wanted}
+}
+
+test_all[name] if some name in ["a", "b"]
+''')
+    result = t.maestro("policy", "test", "-v", tests)
+    t.equal(result.code, 1)
+    for line in (r"^data\.deploy_test\.test_each: FAIL \(", "^  ann: PASS$", "^  bob: FAIL$", r"^data\.deploy_test\.test_all: PASS \(",
+                 "^PASS: 3/4$", "^FAIL: 1/4$"):
+        t.matches(result.out, line)
+    each = {test["name"]: test for test in t.maestro("policy", "test", "-f", "json", tests).json()}["test_each"]
+    t.equal((each["fail"], each["sub_results"]["bob"].get("fail"), each["sub_results"]["ann"].get("fail")), (True, True, None))
+
+
+@case()
+def what_failed_in_a_test_is_explained_as_far_as_wanted(t):
+    for words, present, absent in ((["--explain", "full"], "Enter data.deploy.allow", "nothing"),
+                                   (["--explain", "fails"], "Fail data.deploy.allow", "Eval"),
+                                   (["--explain", "notes"], "FAILURES", "Enter"),
+                                   (["--var-values"], "{__local", "Eval")):
+        with t.row(" ".join(words)):
+            result = t.maestro("policy", "test", *words, "--run", "test_frozen", suite(t))
+            t.equal(result.code, 1)
+            t.contains(result.out, present)
+            t.lacks(result.out, absent)
 
 
 @case()
@@ -296,11 +517,11 @@ def wrong_options_of_test_are_refused(t):
 
 @case()
 def check_underlines_mistakes(t):
-    bad = t.write("bad.rego", "package bad\n\np if {\n\tx > 1\n}\n\nq := y\n")
+    bad = t.write("bad.rego", "package bad\n\np if {\n\tx > 1\n}\n\nq if y\n")
     result = t.maestro("policy", "check", bad)
     t.equal((result.code, result.out), (65, ""))
     t.contains(result.err, f"{bad}:4:2: error:")
-    t.contains(result.err, "     7 | q := y\n")
+    t.contains(result.err, "     7 | q if y\n")
     t.contains(result.err, "^")
     t.equal(len(t.maestro("policy", "check", "--format", "json", bad).json()["errors"]), 2)
     good = t.maestro("policy", "check", t.write("good.rego", DEPLOY))
@@ -356,6 +577,18 @@ def bench_reports_figures(t):
 
 
 # --- the command itself --------------------------------------------------------------------------------------------------------
+
+
+@case()
+def the_guide_names_every_option_and_shows_the_program_that_is_built(t):
+    guide = (ROOT / "docs" / "policy.md").read_text()
+    t.contains(guide, "```c\n" + (ROOT / "examples" / "embed" / "policy.c").read_text() + "```\n")
+    for command in ("eval", "test", "check", "fmt", "bench"):
+        text = t.maestro("help", "policy", command).out.split("options:")[1].split("--runners")[0]
+        for option in re.findall(r"^ +(?:-\w, )?(--[\w-]+)", text, re.MULTILINE):
+            with t.row(f"{command} {option}"):
+                short = re.search(r"-(\w), " + option, text)
+                t.true(re.search(option + r"(?![\w-])", guide) or (short and f"`-{short.group(1)}" in guide), "it is in the guide")
 
 
 @case()

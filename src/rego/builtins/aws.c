@@ -294,7 +294,7 @@ BuiltinResult builtin_providers_aws_sign_req(BuiltinContext *context, const Valu
     if (result != BUILTIN_OK) return result;
     int64_t time_ns;
     if (!operand_is(args + 2, 0, &OPERAND_NUMBER, err)) return BUILTIN_TYPE_ERROR;
-    if (!number_to_int64(args[2], &time_ns))
+    if (args[2].kind != VALUE_INT || !number_to_int64(args[2], &time_ns))      /* 1e18 is none that OPA takes either */
         return operand_error(err, 2, "could not convert time_ns value into a unix timestamp");
     if (!request_check(args, 0, err)) return BUILTIN_TYPE_ERROR;
 

@@ -45,13 +45,20 @@ const Builtin *builtin_at(uint32_t index)
     return &table[index];
 }
 
+/* Asked at every step, so what fits is known without a call. */
+static inline bool is_within(const BuiltinContext *context, size_t size)
+{
+    size_t used = context->arena->size;
+    return size <= REGO_VALUE_SIZE_MAX && used <= context->arena_size_max && size <= context->arena_size_max - used;
+}
+
 BuiltinResult builtin_call(const Builtin *builtin, BuiltinContext *context, const Value *args, Value *out_result,
                            Error *err)
 {
     if (!builtin_spend(context, 1, err)) return BUILTIN_HALT;
     BuiltinResult result = builtin->call(context, args, out_result, err);
     if (result == BUILTIN_ERROR || result == BUILTIN_TYPE_ERROR) error_prefix(err, "%s: ", builtin->name);
-    if (result == BUILTIN_OK && !builtin_fits(context, 0, err)) return BUILTIN_HALT;
+    if (result == BUILTIN_OK && !is_within(context, 0) && !builtin_fits(context, 0, err)) return BUILTIN_HALT;
     return result;
 }
 
@@ -67,7 +74,7 @@ bool builtin_spend(BuiltinContext *context, uint64_t count, Error *err)
         return false;
     }
     *context->steps_left -= count;
-    return builtin_fits(context, 0, err);
+    return is_within(context, 0) || builtin_fits(context, 0, err);
 }
 
 static bool is_composite(Value value)
@@ -120,9 +127,7 @@ BuiltinResult builtin_list_set(BuiltinContext *context, ValueList *list, Value *
 
 bool builtin_fits(BuiltinContext *context, size_t size, Error *err)
 {
-    size_t used = context->arena->size;
-    if (size <= REGO_VALUE_SIZE_MAX && used <= context->arena_size_max && size <= context->arena_size_max - used)
-        return true;
+    if (is_within(context, size)) return true;
     if (size > REGO_VALUE_SIZE_MAX)
         error_set(err, ERR_LIMIT, "a value exceeds REGO_VALUE_SIZE_MAX (%u bytes)", REGO_VALUE_SIZE_MAX);
     else

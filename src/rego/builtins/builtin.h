@@ -64,6 +64,7 @@ enum {
     BUILTIN_NONDETERMINISTIC = 2,   /* answers from clock, chance or environment of the context */
     BUILTIN_RELATION = 4,       /* gives its answers as an array of values (walk): the evaluator iterates over them */
     BUILTIN_DEPRECATED = 8,     /* v0 only: an error in v1 and in strict mode */
+    BUILTIN_VOID = 16,          /* gives nothing: an expression, never a value */
 };
 
 /* --- the table --------------------------------------------------------------------------------------------------- */

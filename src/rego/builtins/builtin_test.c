@@ -50,28 +50,6 @@ TEST(the_arity_of_a_row_is_that_of_its_signature, "")
 
 /* --- calls ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Call {
-    Arena arena;
-    uint64_t steps;
-    BuiltinContext context;
-    Value result;
-    Error err;
-} Call;
-
-static void call_begin(Call *call)
-{
-    arena_init(&call->arena, SIZE_MAX);
-    rows_context(&call->context, &call->arena, &call->steps);
-    call->result = value_null();
-}
-
-static BuiltinResult call_run(Call *call, const char *name, const char *arguments)
-{
-    Value args;
-    EXPECT(tagged_read(&call->arena, str_of(arguments), &args, &call->err));
-    return builtin_call(builtin_find(str_of(name)), &call->context, args.items, &call->result, &call->err);
-}
-
 static void expect_result(const Call *call, const char *want)
 {
     Buf buf;
@@ -79,11 +57,6 @@ static void expect_result(const Call *call, const char *want)
     tagged_print(&buf, call->result);
     EXPECT_STR(buf_peek(&buf), str_of(want));
     buf_deinit(&buf);
-}
-
-static void call_end(Call *call)
-{
-    arena_deinit(&call->arena);
 }
 
 TEST(chance_follows_the_seed_alone, "")

@@ -3,46 +3,13 @@
 
 #include "base/limits.h"
 #include "harness/test.h"
-#include "rego/builtins/cache.h"
 #include "rego/builtins/rows_test.h"
-#include "value/json.h"
 
 TEST(graphql_documents_are_read_and_checked_as_in_opa, "") { rows_run("graphql"); }
 TEST(schemas_describe_documents_as_in_opa, "") { rows_run("json_schema"); }
 TEST(keys_and_certificates_are_read_as_in_opa, "") { rows_run("crypto"); }
 TEST(tokens_are_read_and_verified_as_in_opa, "") { rows_run("jwt"); }
 TEST(requests_are_signed_and_identifiers_read_as_in_opa, "") { rows_run("services"); }
-
-typedef struct Fixture {
-    Arena arena;
-    BuiltinCache cache;
-    BuiltinContext context;
-    uint64_t steps;
-    Error err;
-} Fixture;
-
-static void fixture_open(Fixture *fixture)
-{
-    arena_init(&fixture->arena, SIZE_MAX);
-    builtin_cache_init(&fixture->cache);
-    rows_context(&fixture->context, &fixture->arena, &fixture->steps);
-    fixture->context.cache = &fixture->cache;
-}
-
-static void fixture_close(Fixture *fixture)
-{
-    builtin_cache_deinit(&fixture->cache);
-    arena_deinit(&fixture->arena);
-}
-
-/* Operands as one JSON array. */
-static BuiltinResult call(Fixture *fixture, const char *name, const char *args, Value *out)
-{
-    Value operands;
-    Error err;
-    if (!EXPECT_OK(json_parse(&fixture->arena, str_of(args), &operands, &err), &err)) return BUILTIN_HALT;
-    return builtin_call(builtin_find(str_of(name)), &fixture->context, operands.items, out, &fixture->err);
-}
 
 TEST(what_is_cached_shows_in_neither_answer_nor_budget, "")
 {
@@ -53,33 +20,34 @@ TEST(what_is_cached_shows_in_neither_answer_nor_budget, "")
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ROW(cases[i].name);
-        Fixture fixture;
-        fixture_open(&fixture);
+        Call call;
+        call_begin(&call);
         Value first, second;
-        uint64_t before = fixture.steps;
-        EXPECT_INT(call(&fixture, cases[i].name, cases[i].args, &first), BUILTIN_OK);
-        uint64_t spent = before - fixture.steps;
-        before = fixture.steps;
-        EXPECT_INT(fixture.cache.item_count, 1);
-        EXPECT_INT(call(&fixture, cases[i].name, cases[i].args, &second), BUILTIN_OK);
-        EXPECT_INT(before - fixture.steps, spent);
-        EXPECT_INT(fixture.cache.item_count, 1);
+        uint64_t before = call.steps;
+        EXPECT_INT(call_run(&call, cases[i].name, cases[i].args), BUILTIN_OK);
+        first = call.result;
+        uint64_t spent = before - call.steps;
+        before = call.steps;
+        EXPECT_INT(call.cache.item_count, 1);
+        EXPECT_INT(call_run(&call, cases[i].name, cases[i].args), BUILTIN_OK);
+        second = call.result;
+        EXPECT_INT(before - call.steps, spent);
+        EXPECT_INT(call.cache.item_count, 1);
         EXPECT(value_equals(first, second));
-        fixture_close(&fixture);
+        call_end(&call);
     }
 }
 
 TEST(answers_outlive_the_cache, "")
 {
-    Fixture fixture;
-    fixture_open(&fixture);
-    Value answer;
-    EXPECT_INT(call(&fixture, "graphql.parse", "[\"{ a }\",\"type Query { a: Int }\"]", &answer), BUILTIN_OK);
-    Value copy = value_copy(&fixture.arena, answer);
-    builtin_cache_deinit(&fixture.cache);
-    builtin_cache_init(&fixture.cache);
-    EXPECT(value_equals(answer, copy));
-    fixture_close(&fixture);
+    Call call;
+    call_begin(&call);
+    EXPECT_INT(call_run(&call, "graphql.parse", "[\"{ a }\",\"type Query { a: Int }\"]"), BUILTIN_OK);
+    Value copy = value_copy(&call.arena, call.result);
+    builtin_cache_deinit(&call.cache);
+    builtin_cache_init(&call.cache);
+    EXPECT(value_equals(call.result, copy));
+    call_end(&call);
 }
 
 TEST(a_schema_that_applies_itself_for_ever_is_refused, "")
@@ -92,19 +60,18 @@ TEST(a_schema_that_applies_itself_for_ever_is_refused, "")
     };
     for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
         ROW(schemas[i]);
-        Fixture fixture;
-        fixture_open(&fixture);
-        Value answer;
-        EXPECT_INT(call(&fixture, "json.match_schema", schemas[i], &answer), BUILTIN_ERROR);
-        EXPECT(strstr(fixture.err.text, "DRAFT_DEPTH_MAX") != NULL);
-        fixture_close(&fixture);
+        Call call;
+        call_begin(&call);
+        EXPECT_INT(call_run(&call, "json.match_schema", schemas[i]), BUILTIN_ERROR);
+        EXPECT(strstr(call.err.text, "DRAFT_DEPTH_MAX") != NULL);
+        call_end(&call);
     }
 }
 
 TEST(a_schema_that_explodes_is_stopped_by_the_budget, "")
 {
-    Fixture fixture;
-    fixture_open(&fixture);
+    Call call;
+    call_begin(&call);
     static char text[16 * 1024];
     Buf buf = buf_on(text, sizeof text - 1);
     buf_text(&buf, "[{},{\"$ref\":\"#/definitions/d0\",\"definitions\":{");
@@ -113,11 +80,10 @@ TEST(a_schema_that_explodes_is_stopped_by_the_budget, "")
                    i + 1);
     buf_text(&buf, "\"d40\":{\"type\":\"string\"}}}]");
     text[buf.len] = '\0';
-    Value answer;
-    fixture.steps = 200000;
-    EXPECT_INT(call(&fixture, "json.match_schema", text, &answer), BUILTIN_HALT);
-    EXPECT_INT(fixture.steps, 0);
-    fixture_close(&fixture);
+    call.steps = 200000;
+    EXPECT_INT(call_run(&call, "json.match_schema", text), BUILTIN_HALT);
+    EXPECT_INT(call.steps, 0);
+    call_end(&call);
 }
 
 TEST(the_network_is_refused_in_words, "")
@@ -129,12 +95,11 @@ TEST(the_network_is_refused_in_words, "")
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ROW(cases[i].name);
-        Fixture fixture;
-        fixture_open(&fixture);
-        Value answer;
-        EXPECT_INT(call(&fixture, cases[i].name, cases[i].args, &answer), BUILTIN_ERROR);
-        EXPECT(strstr(fixture.err.text, "no access to the network") != NULL);
-        fixture_close(&fixture);
+        Call call;
+        call_begin(&call);
+        EXPECT_INT(call_run(&call, cases[i].name, cases[i].args), BUILTIN_ERROR);
+        EXPECT(strstr(call.err.text, "no access to the network") != NULL);
+        call_end(&call);
     }
     EXPECT(builtin_find(STR("http.send"))->flags & BUILTIN_NETWORK);
     EXPECT(builtin_find(STR("net.lookup_ip_addr"))->flags & BUILTIN_NETWORK);
@@ -142,22 +107,26 @@ TEST(the_network_is_refused_in_words, "")
 
 TEST(chance_comes_from_the_seed_alone, "")
 {
-    Fixture fixture;
-    fixture_open(&fixture);
+    Call call;
+    call_begin(&call);
     Value first, second;
-    fixture.context.seed = 1;
-    EXPECT_INT(call(&fixture, "uuid.rfc4122", "[\"k\"]", &first), BUILTIN_OK);
-    EXPECT_INT(call(&fixture, "uuid.rfc4122", "[\"k\"]", &second), BUILTIN_OK);
+    call.context.seed = 1;
+    EXPECT_INT(call_run(&call, "uuid.rfc4122", "[\"k\"]"), BUILTIN_OK);
+    first = call.result;
+    EXPECT_INT(call_run(&call, "uuid.rfc4122", "[\"k\"]"), BUILTIN_OK);
+    second = call.result;
     EXPECT(value_equals(first, second));
     EXPECT_INT(first.count, 36);
     EXPECT(first.text[14] == '4');
     EXPECT(strchr("89ab", first.text[19]) != NULL);
-    EXPECT_INT(call(&fixture, "uuid.rfc4122", "[\"l\"]", &second), BUILTIN_OK);
+    EXPECT_INT(call_run(&call, "uuid.rfc4122", "[\"l\"]"), BUILTIN_OK);
+    second = call.result;
     EXPECT(!value_equals(first, second));
-    fixture.context.seed = 2;
-    EXPECT_INT(call(&fixture, "uuid.rfc4122", "[\"k\"]", &second), BUILTIN_OK);
+    call.context.seed = 2;
+    EXPECT_INT(call_run(&call, "uuid.rfc4122", "[\"k\"]"), BUILTIN_OK);
+    second = call.result;
     EXPECT(!value_equals(first, second));
-    fixture_close(&fixture);
+    call_end(&call);
 }
 
 /* A header that says it holds a token, as often as asked. */
@@ -188,13 +157,13 @@ TEST(tokens_inside_tokens_have_an_end, "")
         { 0, BUILTIN_OK }, { 1, BUILTIN_OK }, { TOKEN_NESTING_MAX - 1, BUILTIN_OK }, { TOKEN_NESTING_MAX, BUILTIN_ERROR },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        Fixture fixture;
-        fixture_open(&fixture);
+        Call call;
+        call_begin(&call);
         static char text[8192];
         Buf buf = buf_on(text, sizeof text);
-        Value args[] = { value_string(nested_token(&buf, cases[i].depth)) }, answer;
-        EXPECT_INT(builtin_call(builtin_find(STR("io.jwt.decode")), &fixture.context, args, &answer, &fixture.err),
+        Value args[] = { value_string(nested_token(&buf, cases[i].depth)) };
+        EXPECT_INT(call_values(&call, "io.jwt.decode", args),
                    cases[i].want);
-        fixture_close(&fixture);
+        call_end(&call);
     }
 }

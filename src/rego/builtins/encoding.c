@@ -1,5 +1,6 @@
 /* encoding.c - base64, base64url, hex and URL queries. */
 #include "base/limits.h"
+#include "rego/builtins/json_text.h"
 #include "rego/builtins/operand.h"
 #include "rego/builtins/runes.h"
 #include "rego/builtins/url_escape.h"
@@ -222,17 +223,15 @@ BuiltinResult builtin_urlquery_encode_object(BuiltinContext *context, const Valu
     if (!operand_is(args, 0, &OPERAND_OBJECT, err)) return BUILTIN_TYPE_ERROR;
     uint64_t weight;
     if (!builtin_weigh(context, args[0], &weight, err)) return BUILTIN_HALT;
-    for (uint32_t i = 0; i < args[0].count; i++) {
-        if (args[0].members[i].key.kind != VALUE_STRING)
-            return operand_error(err, 0, "keys must be string but got %s", value_kind_name(args[0].members[i].key));
-        if (!is_encodable(args[0].members[i].value))
+    Value object = json_named_members(context->arena, args[0]);
+    for (uint32_t i = 0; i < object.count; i++)
+        if (!is_encodable(object.members[i].value))
             return operand_error(err, 0, "values must be string, array[string], or set[string]");
-    }
     Buf buf;
     builtin_text_begin(context, &buf);
-    for (uint32_t i = 0; i < args[0].count; i++) {
-        Str key = value_text(args[0].members[i].key);
-        Value value = args[0].members[i].value;
+    for (uint32_t i = 0; i < object.count; i++) {
+        Str key = value_text(object.members[i].key);
+        Value value = object.members[i].value;
         if (value.kind == VALUE_STRING) print_pair(&buf, key, value);
         else for (uint32_t j = 0; j < value.count; j++) print_pair(&buf, key, value.items[j]);
     }

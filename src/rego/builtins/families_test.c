@@ -11,3 +11,4 @@ TEST(texts_are_formatted_as_opa_does, "") { rows_run("format"); }
 TEST(texts_are_encoded_as_opa_does, "") { rows_run("encoding"); }
 TEST(networks_globs_and_versions_match_as_in_opa, "") { rows_run("net"); }
 TEST(times_are_read_and_written_as_opa_does, "") { rows_run("time"); }
+TEST(modules_become_the_trees_that_opa_shows, "") { rows_run("parse"); }

@@ -267,7 +267,10 @@ static bool normal_holds(const Grid *grid, unsigned lead, size_t in_lead, size_t
     if (ended || other_ended) return ended && other_ended;
     const Token *a = &leading->tokens[in_lead], *b = &other->tokens[in_other];
     if (!a->flag && !b->flag) return tokens_meet(a, b) && grid_has(grid, NORMAL, lead, in_lead + 1, in_other + 1);
-    if (!a->flag) return b->flag == '+' ? plus_holds(grid, !lead, in_other, in_lead) : star_holds(grid, !lead, in_other, in_lead);
+    if (!a->flag) {
+        bool is_plus = b->flag == '+';
+        return is_plus ? plus_holds(grid, !lead, in_other, in_lead) : star_holds(grid, !lead, in_other, in_lead);
+    }
     return a->flag == '+' ? plus_holds(grid, lead, in_lead, in_other) : star_holds(grid, lead, in_lead, in_other);
 }
 

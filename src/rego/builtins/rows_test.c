@@ -244,3 +244,32 @@ void rows_run(const char *name)
     }
     EXPECT(line > 1);
 }
+
+/* --- calls of a test --------------------------------------------------------------------------------------------- */
+
+void call_begin(Call *call)
+{
+    arena_init(&call->arena, SIZE_MAX);
+    builtin_cache_init(&call->cache);
+    rows_context(&call->context, &call->arena, &call->steps);
+    call->context.cache = &call->cache;
+    call->result = value_null();
+}
+
+void call_end(Call *call)
+{
+    builtin_cache_deinit(&call->cache);
+    arena_deinit(&call->arena);
+}
+
+BuiltinResult call_values(Call *call, const char *name, const Value *args)
+{
+    return builtin_call(builtin_find(str_of(name)), &call->context, args, &call->result, &call->err);
+}
+
+BuiltinResult call_run(Call *call, const char *name, const char *arguments)
+{
+    Value args;
+    if (!EXPECT(tagged_read(&call->arena, str_of(arguments), &args, &call->err))) return BUILTIN_HALT;
+    return call_values(call, name, args.items);
+}

@@ -16,12 +16,28 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "rego/builtins/builtin.h"
+#include "rego/builtins/cache.h"
 
 /* Runs every row of test/cases/rego-builtins/NAME.jsonl; each that fails is a failed expectation. */
 void rows_run(const char *name);
 
 /* A context with a large budget, the clock at 0 and a few zones. */
 void rows_context(BuiltinContext *context, Arena *arena, uint64_t *steps);
+
+/* What calls of a test share; `result` and `err` are those of the last one. */
+typedef struct Call {
+    Arena arena;
+    BuiltinCache cache;
+    BuiltinContext context;
+    uint64_t steps;
+    Value result;
+    Error err;
+} Call;
+
+void          call_begin(Call *call);
+void          call_end(Call *call);
+BuiltinResult call_run(Call *call, const char *name, const char *arguments);    /* one array, JSON with tags */
+BuiltinResult call_values(Call *call, const char *name, const Value *args);
 
 bool  tagged_read(Arena *arena, Str json, Value *out_value, Error *err);
 void  tagged_print(Buf *buf, Value value);

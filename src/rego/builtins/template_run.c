@@ -709,6 +709,17 @@ BuiltinResult template_render(BuiltinContext *context, const Template *template,
     return run_list(&runner, template->body, data_of(data), &ignored);
 }
 
+/* Variables come in as JSON; sets and other keys than strings cannot. */
+static bool is_json(Value value)
+{
+    if (value.kind == VALUE_SET) return false;
+    for (uint32_t i = 0; value.kind == VALUE_ARRAY && i < value.count; i++)
+        if (!is_json(value.items[i])) return false;
+    for (uint32_t i = 0; value.kind == VALUE_OBJECT && i < value.count; i++)
+        if (value.members[i].key.kind != VALUE_STRING || !is_json(value.members[i].value)) return false;
+    return true;
+}
+
 BuiltinResult builtin_strings_render_template(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
     Str text;
@@ -716,6 +727,7 @@ BuiltinResult builtin_strings_render_template(BuiltinContext *context, const Val
     uint64_t weight;
     if (!operand_string(args, 0, &text, err) || !operand_is(args, 1, &OPERAND_OBJECT, err)) return BUILTIN_TYPE_ERROR;
     if (!builtin_weigh(context, args[1], &weight, err)) return BUILTIN_HALT;
+    if (!is_json(args[1])) return builtin_error(err, "variables of a template hold no sets and no keys but strings");
     BuiltinResult result = template_read(context, text, &template, err);
     if (result) return result;
     Buf buf;

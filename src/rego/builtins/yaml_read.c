@@ -1,4 +1,6 @@
-/* yaml_read.c - yaml.unmarshal and yaml.is_valid: the first document of a YAML text as a value. */
+/* yaml.unmarshal and yaml.is_valid, and the reader that they share with whoever else has YAML. */
+#include "rego/builtins/yaml_read.h"
+
 #include <yaml.h>
 
 #include "base/limits.h"
@@ -14,6 +16,7 @@ typedef struct YamlReader {
     yaml_parser_t parser;
     yaml_event_t event;                     /* the present one */
     bool has_event;
+    bool as_written;                        /* numbers keep the text they have, where JSON knows it */
     MemberList anchors;                     /* by name; later ones hide earlier ones */
 } YamlReader;
 
@@ -106,7 +109,8 @@ static BuiltinResult scalar_value(YamlReader *reader, Str text, const YamlScalar
         return BUILTIN_OK;
     case YAML_INTEGER:
     case YAML_FLOAT:
-        *out = number_value(reader, scalar);
+        *out = reader->as_written && number_check(text, NULL) == OK ? number_make(reader->context->arena, text)
+                                                                    : number_value(reader, scalar);
         return BUILTIN_OK;
     case YAML_NO_NUMBER:
         return builtin_error(reader->err, "json: unsupported value: %s",
@@ -295,30 +299,69 @@ static BuiltinResult read_document(YamlReader *reader, Value *out)
     }
 }
 
-static BuiltinResult parse(BuiltinContext *context, Str text, Value *out, Error *err)
+/* The place of the event that was refused, or of the text that is no event at all. */
+static yaml_mark_t place_of(const YamlReader *reader)
 {
-    YamlReader reader = { .context = context, .err = err, .anchors = { .arena = context->arena } };
+    if (reader->has_event) return reader->event.start_mark;
+    return reader->parser.error ? reader->parser.problem_mark : reader->parser.mark;
+}
+
+static BuiltinResult parse(BuiltinContext *context, Str text, bool as_written, Value *out, yaml_mark_t *out_place, Error *err)
+{
+    YamlReader reader = { .context = context, .err = err, .as_written = as_written, .anchors = { .arena = context->arena } };
     if (!builtin_fits(context, text.len, err)) return BUILTIN_HALT;
     if (!yaml_parser_initialize(&reader.parser)) return builtin_error(err, "yaml: out of memory");
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text.ptr, text.len);
     BuiltinResult result = read_document(&reader, out);
+    *out_place = place_of(&reader);
     if (reader.has_event) yaml_event_delete(&reader.event);
     yaml_parser_delete(&reader.parser);
     return result;
+}
+
+static Status value_read(Arena *arena, Str text, bool as_written, Value *out_value, Error *err)
+{
+    /* A node is an event and an item, and a container one event more; long scalars are paid by their size. */
+    uint64_t steps = 3 * (uint64_t)REGO_YAML_NODE_COUNT_MAX + text.len / REGO_BYTES_PER_STEP;
+    BuiltinContext context = { .arena = arena, .arena_size_max = SIZE_MAX, .steps_left = &steps };
+    yaml_mark_t place = { 0 };
+    if (text.len > REGO_VALUE_SIZE_MAX)
+        return error_set(err, ERR_LIMIT, "a YAML text exceeds REGO_VALUE_SIZE_MAX (%u bytes)", REGO_VALUE_SIZE_MAX);
+    BuiltinResult result = parse(&context, text, as_written, out_value, &place, err);
+    if (result == BUILTIN_OK) return OK;
+    uint32_t line = (uint32_t)place.line + 1, column = (uint32_t)place.column + 1;
+    if (result == BUILTIN_HALT)
+        return error_at(err, ERR_LIMIT, line, column, "the YAML text has more nodes than REGO_YAML_NODE_COUNT_MAX (%u)",
+                        REGO_YAML_NODE_COUNT_MAX);
+    err->line = line;
+    err->column = column;
+    return err->status;
+}
+
+Status yaml_value_read(Arena *arena, Str text, Value *out_value, Error *err)
+{
+    return value_read(arena, text, /* as_written= */ false, out_value, err);
+}
+
+Status yaml_metadata_read(Arena *arena, Str text, Value *out_value, Error *err)
+{
+    return value_read(arena, text, /* as_written= */ true, out_value, err);
 }
 
 BuiltinResult builtin_yaml_unmarshal(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
     Str text;
     if (!operand_string(args, 0, &text, err)) return BUILTIN_TYPE_ERROR;
-    return parse(context, text, out_result, err);
+    yaml_mark_t place;
+    return parse(context, text, /* as_written= */ false, out_result, &place, err);
 }
 
 BuiltinResult builtin_yaml_is_valid(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
     Value ignored;
     BuiltinResult result = BUILTIN_ERROR;
-    if (args[0].kind == VALUE_STRING) result = parse(context, value_text(args[0]), &ignored, err);
+    yaml_mark_t place;
+    if (args[0].kind == VALUE_STRING) result = parse(context, value_text(args[0]), false, &ignored, &place, err);
     if (result == BUILTIN_HALT) return result;
     *out_result = value_bool(result == BUILTIN_OK);
     return BUILTIN_OK;

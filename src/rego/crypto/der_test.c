@@ -86,7 +86,8 @@ TEST(identifiers_are_shown_in_both_forms, "")
     EXPECT(oid_is(bytes, "1.2.840.113549.1.1.11"));
     EXPECT(!oid_is(bytes, "1.2.840.113549.1.1.1"));
     EXPECT(oid_is(STR("\x55\x1d\x11"), "2.5.29.17"));
-    Str open = STR("\x06\x02\x2a\x86"), padded = STR("\x06\x03\x2a\x80\x01"), large = STR("\x06\x06\x2a\x90\x80\x80\x80\x00"), out;
+    Str open = STR("\x06\x02\x2a\x86"), padded = STR("\x06\x03\x2a\x80\x01");
+    Str large = STR("\x06\x06\x2a\x90\x80\x80\x80\x00"), out;
     EXPECT(!der_take_oid(&open, &out));
     EXPECT(!der_take_oid(&padded, &out));
     EXPECT(!der_take_oid(&large, &out));
@@ -96,7 +97,8 @@ TEST(pem_blocks_are_found_among_other_text, "")
 {
     Arena arena;
     arena_init(&arena, SIZE_MAX);
-    Str text = STR("noise\n-----BEGIN A-----\nHeader: x\n\nZm9v\n-----END A-----\nmore\n-----BEGIN B-----\nYmFy\n-----END B-----\n");
+    Str text = STR("noise\n-----BEGIN A-----\nHeader: x\n\nZm9v\n-----END A-----\nmore\n"
+                   "-----BEGIN B-----\nYmFy\n-----END B-----\n");
     PemBlock block;
     REQUIRE(pem_next(&arena, &text, &block));
     EXPECT_STR(block.type, STR("A"));

@@ -101,15 +101,23 @@ static uint32_t emit_choice(Compiler *compiler, const Node *repeat, uint32_t bod
     return repeat->lazy ? emit(compiler, INST_SPLIT, next, body) : emit(compiler, INST_SPLIT, body, next);
 }
 
-/* Once or more: the body, then the choice to go round again. */
-static uint32_t compile_plus(Compiler *compiler, const Node *repeat, uint32_t next)
+/* The body and behind it the choice to go round again; returns the choice. */
+static uint32_t compile_loop(Compiler *compiler, const Node *repeat, uint32_t next, uint32_t *out_body)
 {
     uint32_t split = emit(compiler, INST_SPLIT, 0, 0);
-    uint32_t body = compile_node(compiler, repeat->children[0], split);
+    uint32_t body = *out_body = compile_node(compiler, repeat->children[0], split);
     if (compiler->status) return 0;
     compiler->program[split].out = repeat->lazy ? next : body;
     compiler->program[split].arg = repeat->lazy ? body : next;
-    return body;
+    return split;
+}
+
+/* Once or more: entered through the body. */
+static uint32_t compile_plus(Compiler *compiler, const Node *repeat, uint32_t next)
+{
+    uint32_t body;
+    compile_loop(compiler, repeat, next, &body);
+    return compiler->status ? 0 : body;
 }
 
 static uint32_t compile_star(Compiler *compiler, const Node *repeat, uint32_t next)
@@ -120,12 +128,8 @@ static uint32_t compile_star(Compiler *compiler, const Node *repeat, uint32_t ne
         uint32_t body = compile_plus(compiler, repeat, next);
         return emit_choice(compiler, repeat, body, next);
     }
-    uint32_t split = emit(compiler, INST_SPLIT, 0, 0);
-    uint32_t body = compile_node(compiler, repeat->children[0], split);
-    if (compiler->status) return 0;
-    compiler->program[split].out = repeat->lazy ? next : body;
-    compiler->program[split].arg = repeat->lazy ? body : next;
-    return split;
+    uint32_t body;
+    return compile_loop(compiler, repeat, next, &body);
 }
 
 static uint32_t compile_repeat(Compiler *compiler, const Node *node, uint32_t next)

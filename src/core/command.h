@@ -1,0 +1,63 @@
+/* command.h - wishes: everything that can enter a run from outside.
+ *
+ * A person, a program, a timer, an executor: whoever wants something of a run sends a command, and decide() answers with
+ * events or a refusal. A command has an id, so that sending it again is safe, and says who sent it and why.
+ *
+ * Owns: nothing; texts and values are borrowed until the decision is made.     Fails: never.     Thread: pure, any.
+ */
+#ifndef CORE_COMMAND_H
+#define CORE_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "core/state.h"
+#include "value/value.h"
+
+typedef enum CommandKind {
+    COMMAND_START,          /* begin a run: decide_start() */
+    COMMAND_ACCEPT,         /* a remote executor took an attempt: `step`, `attempt`, `holder`, `lease_ms` */
+    COMMAND_REPORT,         /* an attempt ended: `step`, `attempt`, `holder`, `report` */
+    COMMAND_EFFECT,         /* an attempt is about to act, or has acted: `step`, `attempt`, `holder`, `value`, `is_committed` */
+    COMMAND_COST,           /* `step`, `attempt`, `holder`, `number` in millionths */
+    COMMAND_SIGNAL,         /* `name`, `sort`, `value`, `is_denial` */
+    COMMAND_TIMER,          /* the time of something has come; what, is found in the run */
+    COMMAND_ORPHANED,       /* the holder of `step`, `attempt` is gone: its lease ran out or its process died */
+    COMMAND_RECOVER,        /* a new owner: everything held by `holder` older than this one is orphaned */
+    COMMAND_PAUSE,
+    COMMAND_RESUME,
+    COMMAND_CANCEL,         /* `is_compensating` once that exists */
+    COMMAND_KIND_COUNT
+} CommandKind;
+
+typedef enum SignalKind { SIGNAL_HEALTH, SIGNAL_ANOMALY, SIGNAL_MILESTONE, SIGNAL_APPROVAL, SIGNAL_OPERATOR, SIGNAL_KIND_COUNT
+} SignalKind;
+
+typedef struct Report {
+    Cause cause;                    /* CAUSE_NONE: success */
+    Str message;                    /* of a failure */
+    Value output;                   /* of a success; details of a failure (null: none) */
+} Report;
+
+typedef struct Command {
+    CommandKind kind;
+    Str id;                         /* unique; empty for what the engine itself sends */
+    Str actor, rationale;           /* "user:ana", "executor:local", "timer" / why; may be empty */
+    Str trace;                      /* a W3C traceparent; may be empty: then the run's own */
+    uint32_t step, attempt;
+    uint64_t holder;
+    int64_t lease_ms;
+    uint64_t number;
+    Str name;
+    SignalKind sort;
+    Value value;
+    Report report;
+    bool is_committed, is_denial;
+} Command;
+
+const char *command_kind_name(CommandKind kind);        /* "report" */
+const char *signal_kind_name(SignalKind kind);          /* "approval" */
+bool        signal_kind_find(Str name, SignalKind *out_kind);
+
+#endif

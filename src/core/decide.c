@@ -1,0 +1,147 @@
+/* decide.c - commands on a run: pausing, resuming, cancelling, signals. Reports and time have files of their own. */
+#include "core/decide.h"
+
+#include "base/limits.h"
+#include "core/decide_kinds.h"
+
+/* --- refusals ---------------------------------------------------------------------------------------------------------- */
+
+Status decide_refuse(const Asked *asked, Error *err, const char *why, const char *instead)
+{
+    return error_set(err, ERR_CONFLICT, "the run is %s%s: %s%s%s", run_state_name((RunState)asked->settle.run->state),
+                     asked->settle.run->is_cancelling  ? " and being cancelled"
+                     : asked->settle.run->is_failing ? " and failing"
+                                                       : "",
+                     why, instead[0] ? "; " : "", instead);
+}
+
+static bool is_over(const Run *run)
+{
+    return run_state_is_settled((RunState)run->state, (Resolution)run->resolution);
+}
+
+static Status ask_policy(const Asked *asked, Hook hook, Value input, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    Verdict verdict = settle->env->verdict(settle->env->context, hook, settle->plan, settle->run, STEP_NONE, input);
+    if (verdict.kind == VERDICT_LATER) return error_set(err, ERR_UNAVAILABLE, "the policy has not answered yet");
+    if (verdict.kind == VERDICT_DENY)
+        return error_set(err, ERR_DENIED, "a policy does not permit it: %.*s", STR_ARG(verdict.text));
+    settle->decision->policy = verdict.policy;
+    return OK;
+}
+
+/* --- pause, resume, cancel ----------------------------------------------------------------------------------------------- */
+
+/* What a wish meets in each state; NULL: it is granted. */
+typedef struct Refusal { const char *why, *instead; } Refusal;
+
+static const Refusal pause_refusals[RUN_STATE_COUNT] = {
+    [RUN_QUEUED] = { "it has not begun", "cancel it, or pause it when it runs" },
+    [RUN_DISPATCHED] = { "it has not begun", "cancel it, or pause it when it runs" },
+    [RUN_PAUSED] = { "it is paused already", "resume it, or cancel it" },
+    [RUN_SUCCEEDED] = { "it has ended", "" },
+    [RUN_FAILED] = { "it has ended and starts nothing by itself", "cancel it, or decide on it" },
+    [RUN_COMPENSATING] = { "what is being undone is not paused", "cancel it" },
+    [RUN_COMPENSATED] = { "it has ended", "" },
+    [RUN_COMPENSATION_FAILED] = { "it starts nothing by itself", "decide on it" },
+    [RUN_CANCELLED] = { "it has ended", "" },
+    [RUN_SKIPPED] = { "it has ended", "" },
+};
+
+static const Refusal resume_refusals[RUN_STATE_COUNT] = {
+    [RUN_QUEUED] = { "it is not paused", "it begins by itself" },
+    [RUN_DISPATCHED] = { "it is not paused", "it begins by itself" },
+    [RUN_RUNNING] = { "it is not paused", "pause it first, or cancel it" },
+    [RUN_WAITING_SIGNAL] = { "it is not paused", "it goes on with the signal it waits for" },
+    [RUN_SUCCEEDED] = { "it has ended", "" },
+    [RUN_FAILED] = { "it is not paused", "decide on it" },
+    [RUN_COMPENSATING] = { "it is not paused", "it goes on by itself" },
+    [RUN_COMPENSATED] = { "it has ended", "" },
+    [RUN_COMPENSATION_FAILED] = { "it is not paused", "decide on it" },
+    [RUN_CANCELLED] = { "it has ended", "" },
+    [RUN_SKIPPED] = { "it has ended", "" },
+};
+
+Status decide_pause(const Asked *asked, Error *err)
+{
+    const Run *run = asked->settle.run;
+    const Refusal *refusal = &pause_refusals[run->state];
+    if (refusal->why) return decide_refuse(asked, err, refusal->why, refusal->instead);
+    if (run_is_winding(run)) return decide_refuse(asked, err, "nothing new starts", run->is_cancelling ? "" : "cancel it");
+    /* A run that waits for signals passes `running`: the table knows no shorter way. */
+    if (run->state == RUN_WAITING_SIGNAL) decision_event(asked->settle.decision, EVENT_RUN_RUNNING, 0);
+    decision_event(asked->settle.decision, EVENT_RUN_PAUSED, 0)->text = asked->command->rationale;
+    return OK;
+}
+
+Status decide_resume(const Asked *asked, Error *err)
+{
+    const Run *run = asked->settle.run;
+    const Refusal *refusal = &resume_refusals[run->state];
+    if (refusal->why) return decide_refuse(asked, err, refusal->why, refusal->instead);
+    if (run_is_winding(run)) return decide_refuse(asked, err, "nothing new starts", "");
+    Status status = ask_policy(asked, HOOK_RUN_RESUME, value_null(), err);
+    if (status) return status;
+    decision_event(asked->settle.decision, EVENT_RUN_RUNNING, 0);
+    return OK;
+}
+
+Status decide_cancel(const Asked *asked, Error *err)
+{
+    const Run *run = asked->settle.run;
+    RunState state = (RunState)run->state;
+    if (state == RUN_CANCELLED || run->is_cancelling) return OK;                    /* C-09: done, nothing to record */
+    if (run_is_terminal(run)) return decide_refuse(asked, err, "it has ended", "");
+    if ((state == RUN_COMPENSATING || state == RUN_COMPENSATION_FAILED) && run->cancel_requested) return OK;
+    /* A failed run has nothing left to end. */
+    EventKind kind = state == RUN_FAILED ? EVENT_RUN_CANCELLED : EVENT_RUN_CANCELLING;
+    decision_event(asked->settle.decision, kind, 0)->text = asked->command->rationale;
+    return OK;
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------------- */
+
+Status decide_signal(const Asked *asked, Error *err)
+{
+    const Run *run = asked->settle.run;
+    const Command *command = asked->command;
+    if (command->name.len == 0 || command->name.len > NAME_SIZE_MAX)
+        return error_set(err, ERR_INVALID, "a signal has a name of 1 to NAME_SIZE_MAX (%u) bytes", NAME_SIZE_MAX);
+    if (is_over(run)) return decide_refuse(asked, err, "signals are no longer taken", "");
+    if (run->signal_count >= RUN_SIGNAL_COUNT_MAX)
+        return error_set(err, ERR_LIMIT, "the run keeps RUN_SIGNAL_COUNT_MAX (%u) signals already", RUN_SIGNAL_COUNT_MAX);
+    Status status = ask_policy(asked, HOOK_SIGNAL, command->value, err);
+    if (status) return status;
+    Decision *decision = asked->settle.decision;
+    uint32_t payload = decision_payload(decision, command->value);
+    Event *event = decision_event(decision, EVENT_SIGNAL_RECEIVED, 0);
+    event->name = command->name;
+    event->sort = command->sort;
+    event->source = command->actor;
+    event->payload = payload;
+    event->count = run->signal_count + 1;
+    event->flags = command->is_denial;
+    return OK;
+}
+
+/* --- the table ------------------------------------------------------------------------------------------------------------ */
+
+static Status refuse_start(const Asked *asked, Error *err)
+{
+    return decide_refuse(asked, err, "it has begun already", "");
+}
+
+static const DecideKind decide_kinds[COMMAND_KIND_COUNT] = {
+    [COMMAND_START] = refuse_start,       [COMMAND_ACCEPT] = decide_accept,     [COMMAND_REPORT] = decide_report,
+    [COMMAND_EFFECT] = decide_effect,     [COMMAND_COST] = decide_cost,         [COMMAND_SIGNAL] = decide_signal,
+    [COMMAND_TIMER] = decide_timer,       [COMMAND_ORPHANED] = decide_orphaned, [COMMAND_RECOVER] = decide_recover,
+    [COMMAND_PAUSE] = decide_pause,       [COMMAND_RESUME] = decide_resume,     [COMMAND_CANCEL] = decide_cancel,
+};
+
+Status decide(const DecideEnv *env, const Plan *plan, const Run *run, const Command *command, int64_t now_ms,
+              Decision *decision, Error *err)
+{
+    Asked asked = { { env, plan, run, now_ms, decision }, command };
+    return decide_kinds[command->kind](&asked, err);
+}

@@ -1,0 +1,166 @@
+/* decide.h - what follows from a command: the rules of runs, in three pure functions.
+ *
+ *   decide()    a command's own events, or why it is refused. Never changes anything.
+ *   advance()   what follows from the state that these events made: steps become ready, start, are skipped, the run ends.
+ *               Called again until it has nothing more to say, or the bound of one decision is reached; then the rest
+ *               follows from the state alone, in a later decision, even after a crash in between.
+ *   pending()   the effects that a state leaves open: what recovery has to perform.
+ *
+ * All events of one command and its consequences form one record: [decide, apply], then [advance, apply] until done. What
+ * these functions need from outside (payloads, conditions, verdicts, places to run) comes through DecideEnv, whose functions
+ * are pure in their turn; an answer that is not at hand is fetched by the caller, who then goes on.
+ *
+ * Owns:   a Decision's events live in its arena.
+ * Fails:  decide() with ERR_CONFLICT (the state does not permit it: says the state, why, and what would work), ERR_INVALID,
+ *         ERR_NOT_FOUND, ERR_LIMIT, ERR_DENIED (a policy), ERR_UNAVAILABLE with `missing` set (fetch it and ask again).
+ * Bounds: DECISION_EVENT_COUNT_MAX.     Thread: pure, any.
+ * Invariant I10: effects decided = pending(after) - pending(before).
+ */
+#ifndef CORE_DECIDE_H
+#define CORE_DECIDE_H
+
+#include "base/arena.h"
+#include "core/command.h"
+#include "core/event.h"
+#include "core/run.h"
+#include "core/terms.h"
+
+/* --- what comes from outside --------------------------------------------------------------------------------------- */
+
+typedef enum ConditionAnswer {
+    CONDITION_FALSE, CONDITION_TRUE, CONDITION_UNDEFINED, CONDITION_ERROR,
+    CONDITION_MISSING,              /* it needs an output that is not at hand: ConditionAsk.out_missing */
+} ConditionAnswer;
+
+typedef struct ConditionAsk {
+    const Plan *plan;
+    const Run *run;
+    uint32_t condition;             /* index in the plan's terms */
+    uint32_t step;                  /* whose it is */
+    const Value *output;            /* of that step, where the condition speaks of `output`; else NULL */
+    const Value *payload;           /* of the signal or trigger; else NULL */
+} ConditionAsk;
+
+typedef struct ConditionResult {
+    Value value;                    /* what the expression gives (branch.select); in the decision's arena */
+    Str text;                       /* the missing path of an undefined one, the message of an error */
+    uint32_t missing;               /* step whose output is not at hand, or MISSING_PARAMS */
+} ConditionResult;
+#define MISSING_PARAMS (UINT32_MAX - 1)
+
+typedef enum Hook { HOOK_RUN_START, HOOK_STEP_DISPATCH, HOOK_STEP_END, HOOK_RUN_RESUME, HOOK_SIGNAL, HOOK_COUNT } Hook;
+typedef enum VerdictKind { VERDICT_ALLOW, VERDICT_DENY, VERDICT_LATER } VerdictKind;
+
+typedef struct Verdict {
+    VerdictKind kind;
+    Digest policy;                  /* what was asked; the built-in policy that allows has one too */
+    Str text;                       /* why it denies */
+} Verdict;
+
+typedef enum PlaceKind {
+    PLACE_HERE,                     /* an executor of this process takes it: accepted by being called */
+    PLACE_THERE,                    /* a remote one that has yet to accept */
+    PLACE_LATER,                    /* none has room now; the step stays queued, and the run is advanced when one has */
+    PLACE_DEFERRED,                 /* admission refuses it under this pressure; recorded once */
+    PLACE_NEVER,                    /* no executor offers that runner */
+} PlaceKind;
+
+typedef struct Place {
+    PlaceKind kind;
+    Str executor, rationale;        /* its name; candidates and scores where there was a choice */
+    uint64_t holder;                /* for PLACE_HERE: this owner's epoch and the executor's slot */
+    int64_t lease_ms;               /* how long a lease lasts */
+    uint32_t pressure;              /* in thousandths */
+} Place;
+
+typedef enum DedupeKind { DEDUPE_NONE, DEDUPE_DONE, DEDUPE_UNDER_WAY, DEDUPE_MISSING } DedupeKind;
+typedef struct Dedupe {
+    DedupeKind kind;
+    Str source;                     /* the run that has it, or had it */
+    Value output;                   /* its result */
+} Dedupe;
+
+typedef struct DecideEnv {
+    void *context;
+    /* {"params": ..., "payload": ...} of the run; an output. False: not at hand. */
+    bool (*params)(void *context, const Run *run, Value *out);
+    bool (*output)(void *context, const Run *run, uint32_t step, Value *out);
+    ConditionAnswer (*condition)(void *context, const ConditionAsk *ask, Arena *arena, ConditionResult *out);
+    Verdict (*verdict)(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input);
+    Place (*place)(void *context, const Plan *plan, const Run *run, uint32_t step);
+    Dedupe (*dedupe)(void *context, const Run *run, uint32_t step, Str domain, Str key);
+    /* Against a schema of the plan; the first violation becomes the error's text. */
+    Status (*schema)(void *context, const Plan *plan, Value schema, Value instance, Error *err);
+} DecideEnv;
+
+/* --- what comes out ------------------------------------------------------------------------------------------------ */
+
+typedef enum EffectKind {
+    EFFECT_EXECUTE,                 /* hand an attempt to its executor */
+    EFFECT_END,                     /* tell the executor of an attempt to end it */
+    EFFECT_KIND_COUNT
+} EffectKind;
+
+typedef struct Effect { EffectKind kind; uint32_t step, attempt; uint64_t holder; } Effect;
+
+typedef struct Decision {
+    Arena *arena;
+    Event *events;
+    Value *payloads;
+    uint32_t event_count, event_capacity, payload_count, payload_capacity;
+    uint32_t missing;               /* with ERR_UNAVAILABLE or ADVANCE_MISSING: STEP_NONE, a step, or MISSING_PARAMS */
+    bool missing_is_key;            /* what is missing is the answer about the declared key of that step */
+    Digest policy;                  /* whose verdicts allowed all this */
+} Decision;
+
+void decision_init(Decision *decision, Arena *arena);
+/* Adds an event of that kind with nothing set but `step`; valid until the next one is added. */
+Event   *decision_event(Decision *decision, EventKind kind, uint32_t step);
+uint32_t decision_payload(Decision *decision, Value value);         /* EVENT_NO_PAYLOAD for null */
+/* What this decision itself has brought forth and no record holds yet: an output, {"params", "payload"}; NULL: nothing. */
+const Value *decision_output(const Decision *decision, uint32_t step);
+const Value *decision_params(const Decision *decision);
+
+/* --- the rules ----------------------------------------------------------------------------------------------------- */
+
+typedef struct StartRequest {
+    Value params;                   /* as given: checked against the plan's parameters, defaults filled in */
+    Value payload;                  /* of the trigger; null for none */
+    Str key;                        /* idempotency key; empty: made from the definition's template, or none */
+    uint32_t key_generation;        /* how often that key was used before, on purpose */
+    bool is_again;                  /* a new run, though the key has one: its next generation */
+    uint64_t seed;                  /* of the run's jitter */
+    uint32_t revision;
+    Str source;                     /* "manual", "schedule:...", "webhook:..." */
+    Str parent;
+} StartRequest;
+
+/* The key that a start with these parameters has: empty where neither the request nor the definition gives one. */
+MUST_USE Status decide_start_key(const Plan *plan, const StartRequest *request, Arena *arena, Str *out_key, Error *err);
+/* Refused with ERR_INVALID where parameters are wrong: nothing is created then. */
+MUST_USE Status decide_start(const DecideEnv *env, const Plan *plan, const Run *run, const StartRequest *request,
+                             const Command *command, int64_t now_ms, Decision *decision, Error *err);
+MUST_USE Status decide(const DecideEnv *env, const Plan *plan, const Run *run, const Command *command, int64_t now_ms,
+                       Decision *decision, Error *err);
+
+typedef enum Advance {
+    ADVANCE_DONE,                   /* nothing follows */
+    ADVANCE_EVENTS,                 /* events were added: apply them, then ask again */
+    ADVANCE_MISSING,                /* decision->missing has to be fetched first */
+    ADVANCE_LATER,                  /* steps are ready and no executor has room: ask again when one has */
+} Advance;
+/* Adds at most `event_count_max` events; the few events of one step (ADVANCE_EVENT_COUNT_MIN) are added whole even where
+ * these are fewer. */
+Advance advance(const DecideEnv *env, const Plan *plan, const Run *run, int64_t now_ms, uint32_t event_count_max,
+                Decision *decision);
+
+/* Calls back for each effect that the state leaves open: EFFECT_EXECUTE for each attempt that somebody of this process has
+ * to carry out, EFFECT_END beside it where it is to be ended. An attempt that was handed over, has not reported and is no
+ * longer among them was given up (its time was over): whoever has it is told to end it, and its report is refused. */
+typedef void (*EffectVisit)(void *context, const Effect *effect);
+void pending(const Plan *plan, const Run *run, EffectVisit visit, void *context);
+
+/* The idempotency key of a step run: the declared one, else derived from run and step; `arena` holds the text. */
+Str step_key(const Plan *plan, const Run *run, uint32_t step, Str declared, Arena *arena);
+
+#endif

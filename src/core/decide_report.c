@@ -1,0 +1,80 @@
+/* decide_report.c - what the holder of an attempt says: taken, about to act, has acted, cost, ended. */
+#include <inttypes.h>
+
+#include "core/decide_kinds.h"
+
+/* Only who holds the attempt that is under way may speak of it. */
+static Status check_holder(const Asked *asked, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    const Command *command = asked->command;
+    if (command->step >= settle->run->step_count)
+        return error_set(err, ERR_NOT_FOUND, "the run has no step %" PRIu32, command->step);
+    const StepRun *step = &settle->run->steps[command->step];
+    Str id = settle->plan->steps[command->step].id;
+    if (step->state != STEP_RUNNING || command->attempt != step->attempt)
+        return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is not under way: the step is %s, attempt %u",
+                         command->attempt, STR_ARG(id), step_state_name((StepState)step->state), step->attempt);
+    const ActiveStep *active = run_active(settle->run, command->step);
+    if (!active || active->holder == 0 || active->holder != command->holder)
+        return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is held by another executor",
+                         command->attempt, STR_ARG(id));
+    return OK;
+}
+
+Status decide_accept(const Asked *asked, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    const Command *command = asked->command;
+    if (command->step >= settle->run->step_count)
+        return error_set(err, ERR_NOT_FOUND, "the run has no step %" PRIu32, command->step);
+    const StepRun *step = &settle->run->steps[command->step];
+    if (step->state != STEP_DISPATCHED || step->attempt != command->attempt || command->holder == 0)
+        return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is not offered: the step is %s, attempt %u",
+                         command->attempt, STR_ARG(settle->plan->steps[command->step].id),
+                         step_state_name((StepState)step->state), step->attempt);
+    int64_t lease = command->lease_ms > 0 ? command->lease_ms : settle->plan->terms->lease_ms;
+    Event *event = decision_event(settle->decision, EVENT_STEP_RUNNING, command->step);
+    event->due_ms = settle_deadline(settle, command->step);
+    event->lease_ms = settle->now_ms + lease;
+    event->holder = command->holder;
+    return OK;
+}
+
+Status decide_report(const Asked *asked, Error *err)
+{
+    const Command *command = asked->command;
+    const Report *report = &command->report;
+    Status status = check_holder(asked, err);
+    if (status) return status;
+    if (report->cause >= CAUSE_COUNT) return error_set(err, ERR_INVALID, "the report has no known cause");
+    if (report->cause == CAUSE_NONE) return settle_success(&asked->settle, command->step, report->output, err);
+    Failure failure = { report->cause, report->message, report->output };
+    if (failure.text.len == 0) failure.text = str_of(cause_name(report->cause));        /* there is always one */
+    settle_attempt(&asked->settle, command->step, command->attempt, &failure);
+    return OK;
+}
+
+Status decide_effect(const Asked *asked, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    const Command *command = asked->command;
+    Status status = check_holder(asked, err);
+    if (status) return status;
+    uint16_t flags = settle->run->steps[command->step].flags;
+    if (command->is_committed && !(flags & STEP_EFFECT_INTENDED))
+        return error_set(err, ERR_CONFLICT, "step '%.*s' has announced no effect that it could have committed",
+                         STR_ARG(settle->plan->steps[command->step].id));
+    uint32_t payload = decision_payload(settle->decision, command->value);
+    EventKind kind = command->is_committed ? EVENT_EFFECT_COMMITTED : EVENT_EFFECT_INTENDED;
+    decision_event(settle->decision, kind, command->step)->payload = payload;
+    return OK;
+}
+
+Status decide_cost(const Asked *asked, Error *err)
+{
+    Status status = check_holder(asked, err);
+    if (status) return status;
+    decision_event(asked->settle.decision, EVENT_COST_REPORTED, asked->command->step)->count = asked->command->number;
+    return OK;
+}

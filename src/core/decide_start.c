@@ -1,0 +1,143 @@
+/* decide_start.c - the beginning of a run: its parameters, its key, its first events. */
+#include <inttypes.h>
+
+#include "core/decide.h"
+#include "core/input.h"
+#include "core/type.h"
+
+/* --- parameters --------------------------------------------------------------------------------------------------------- */
+
+typedef struct ParamCheck {
+    const Plan *plan;
+    Arena *arena;
+    Buf wrong;                          /* all that is wrong, one after another */
+    MemberList members;
+} ParamCheck;
+
+static void violation(ParamCheck *check, Str name, const char *what, Str detail)
+{
+    if (check->wrong.len) buf_text(&check->wrong, "; ");
+    buf_format(&check->wrong, "parameter '%.*s' %s%.*s", STR_ARG(name), what, STR_ARG(detail));
+}
+
+static Value declared_params(const Plan *plan)
+{
+    const Value *declared = value_get_text(plan->document, "params");
+    return declared && declared->kind == VALUE_ARRAY ? *declared : value_array(NULL, 0);
+}
+
+static void check_declared(ParamCheck *check, Value given)
+{
+    Value declared = declared_params(check->plan);
+    for (uint32_t i = 0; i < declared.count; i++) {
+        Str name = value_get_string(declared.items[i], "name", STR(""));
+        Str type = value_get_string(declared.items[i], "type", STR(""));
+        const Value *value = value_get(given, name);
+        if (!value) value = value_get_text(declared.items[i], "default");
+        if (value && !type_accepts(type, *value))
+            violation(check, name, "is not of type ", type);
+        else if (value)
+            member_list_add(&check->members, name, *value);
+        else if (value_get_bool(declared.items[i], "required", true))
+            violation(check, name, "is missing", STR(""));
+    }
+}
+
+static void check_unknown(ParamCheck *check, Value given)
+{
+    Value declared = declared_params(check->plan);
+    for (uint32_t i = 0; i < given.count; i++) {
+        Str name = value_text(given.members[i].key);
+        bool is_known = false;
+        for (uint32_t k = 0; k < declared.count && !is_known; k++)
+            is_known = str_is(value_get_string(declared.items[k], "name", STR("")), name);
+        if (!is_known) violation(check, name, "is not declared", STR(""));
+    }
+}
+
+/* {"params": ..., "payload": ...}, checked and with defaults; refused with all that is wrong. */
+static Status make_params(const Plan *plan, const StartRequest *request, Arena *arena, Value *out, Error *err)
+{
+    char storage[ERROR_TEXT_SIZE];
+    ParamCheck check = { .plan = plan, .arena = arena, .wrong = buf_on(storage, sizeof storage), .members = { .arena = arena } };
+    Value given = request->params;
+    if (given.kind != VALUE_NULL && given.kind != VALUE_OBJECT)
+        return error_set(err, ERR_INVALID, "parameters are an object, this is of type %s", value_kind_name(given));
+    if (given.kind == VALUE_OBJECT) check_unknown(&check, given);
+    check_declared(&check, given);
+    if (check.wrong.len)
+        return error_set(err, ERR_INVALID, "%.*s%s", STR_ARG(buf_peek(&check.wrong)),
+                         buf_overflowed(&check.wrong) ? " ..." : "");
+    MemberList whole = { .arena = arena };
+    member_list_add(&whole, STR("params"), member_list_object(&check.members));
+    member_list_add(&whole, STR("payload"), request->payload);
+    *out = member_list_object(&whole);
+    return OK;
+}
+
+/* --- the key -------------------------------------------------------------------------------------------------------------- */
+
+static Status make_key(const Plan *plan, const StartRequest *request, Value params, Arena *arena, Str *out_key, Error *err)
+{
+    Str template = value_get_string(plan->document, "idempotency_key", STR(""));
+    *out_key = request->key;
+    if (request->key.len || template.len == 0) return OK;
+    /* With a space behind it, what is one path is printed like any other; numbers make keys, too. */
+    InputResult result = { 0 };
+    Str text = arena_format(arena, "%.*s ", STR_ARG(template));
+    if (input_fill_start(params, arena, value_string(text), &result) != INPUT_OK)
+        return error_set(err, ERR_INVALID, "the idempotency key cannot be made: %.*s", STR_ARG(result.text));
+    Str filled = value_text(result.value);
+    *out_key = str_slice(filled, 0, filled.len - 1);
+    return OK;
+}
+
+Status decide_start_key(const Plan *plan, const StartRequest *request, Arena *arena, Str *out_key, Error *err)
+{
+    Value params;
+    Status status = make_params(plan, request, arena, &params, err);
+    return status ? status : make_key(plan, request, params, arena, out_key, err);
+}
+
+/* --- the start ------------------------------------------------------------------------------------------------------------ */
+
+Status decide_start(const DecideEnv *env, const Plan *plan, const Run *run, const StartRequest *request,
+                    const Command *command, int64_t now_ms, Decision *decision, Error *err)
+{
+    (void)command;
+    if (run->event_count) return error_set(err, ERR_CONFLICT, "the run has begun already");
+    if (plan->terms->unsupported.len)
+        return error_set(err, ERR_INVALID, "this version cannot carry out %.*s; remove it from the definition",
+                         STR_ARG(plan->terms->unsupported));
+    Value params;
+    Str key;
+    Status status = make_params(plan, request, decision->arena, &params, err);
+    if (!status) status = make_key(plan, request, params, decision->arena, &key, err);
+    if (status) return status;
+    Verdict verdict = env->verdict(env->context, HOOK_RUN_START, plan, run, STEP_NONE, params);
+    if (verdict.kind == VERDICT_LATER) return error_set(err, ERR_UNAVAILABLE, "the policy has not answered yet");
+    if (verdict.kind == VERDICT_DENY)
+        return error_set(err, ERR_DENIED, "a policy does not permit this run: %.*s", STR_ARG(verdict.text));
+    decision->policy = verdict.policy;
+
+    Event *event = decision_event(decision, EVENT_RUN_CREATED, 0);
+    event->tenant = plan->tenant;
+    event->name = plan->id;
+    event->revision = request->revision;
+    event->digest = &plan->digest;
+    event->key = key;
+    event->count = request->key_generation;
+    event->seed = request->seed;
+    event->due_ms = plan->terms->timeout_ms ? now_ms + plan->terms->timeout_ms : 0;
+    uint8_t priority = PRIORITY_NORMAL;
+    Str written = value_get_string(plan->document, "priority", STR("normal"));
+    for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
+        if (str_is_text(written, priority_name((Priority)p))) priority = p;
+    event->priority = priority;
+    event->payload = decision_payload(decision, params);
+    event->parent = request->parent;
+    event->source = request->source;
+    decision_event(decision, EVENT_RUN_DISPATCHED, 0);          /* C-05: three events of one transaction */
+    decision_event(decision, EVENT_RUN_RUNNING, 0);
+    return OK;
+}

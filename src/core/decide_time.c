@@ -1,0 +1,88 @@
+/* decide_time.c - what is due, and attempts whose holder is gone. */
+#include <inttypes.h>
+
+#include "base/limits.h"
+#include "core/decide_kinds.h"
+
+/* --- timers -------------------------------------------------------------------------------------------------------------- */
+
+static void time_out(const Settle *settle, const ActiveStep *active)
+{
+    const StepRun *step = &settle->run->steps[active->step];
+    const StepTerms *terms = &settle->plan->terms->steps[active->step];
+    Arena *arena = settle->decision->arena;
+    if (step->state == STEP_QUEUED) {                                               /* its retry is due */
+        if (run_is_winding(settle->run)) return;
+        decision_event(settle->decision, EVENT_STEP_READY, active->step)->last = active->step;
+    } else if (step->state == STEP_DISPATCHED) {
+        Failure failure = { CAUSE_NOT_ACCEPTED, STR("no executor accepted it in time"), value_null() };
+        settle_attempt(settle, active->step, step->attempt, &failure);
+    } else if (step->state == STEP_WAITING_SIGNAL) {
+        Str text = arena_format(arena, "the signal '%.*s' did not come within %" PRId64 " ms", STR_ARG(terms->gate.signal),
+                                terms->gate.timeout_ms);
+        settle_fail(settle, active->step, &(Failure){ CAUSE_TIMEOUT, text, value_null() });
+    } else if (active->due_ms && active->due_ms <= settle->now_ms) {
+        Str text = arena_format(arena, "it did not end within %" PRId64 " ms", terms->timeout_ms);
+        settle_attempt(settle, active->step, step->attempt, &(Failure){ CAUSE_TIMEOUT, text, value_null() });
+    } else {
+        settle_orphan(settle, active->step, STR("its lease ran out"));
+    }
+}
+
+/* Everything that is due, up to the bound of one decision; what is left is due still. */
+Status decide_timer(const Asked *asked, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    const Run *run = settle->run;
+    (void)err;
+    if (run_state_is_settled((RunState)run->state, (Resolution)run->resolution)) return OK;
+    if (run->deadline_ms && run->deadline_ms <= settle->now_ms && !run_is_winding(run)) {
+        Event *event = decision_event(settle->decision, EVENT_RUN_FAILING, STEP_NONE);
+        event->cause = CAUSE_DEADLINE;
+        event->class_ = cause_class(CAUSE_DEADLINE);
+        event->text = arena_format(settle->decision->arena, "the run did not end within %" PRId64 " ms",
+                                   settle->plan->terms->timeout_ms);
+        return OK;                                                                  /* what runs is ended by what follows */
+    }
+    for (uint32_t i = 0; i < run->active_count; i++) {
+        if (settle->decision->event_count + ADVANCE_EVENT_COUNT_MIN > DECISION_EVENT_COUNT_MAX) break;
+        if (active_due_ms(run, &run->active[i]) <= settle->now_ms) time_out(settle, &run->active[i]);
+    }
+    return OK;
+}
+
+/* --- lost holders ----------------------------------------------------------------------------------------------------------- */
+
+Status decide_orphaned(const Asked *asked, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    const Command *command = asked->command;
+    if (command->step >= settle->run->step_count)
+        return error_set(err, ERR_NOT_FOUND, "the run has no step %" PRIu32, command->step);
+    const StepRun *step = &settle->run->steps[command->step];
+    const ActiveStep *active = run_active(settle->run, command->step);
+    bool is_held = step->state == STEP_RUNNING && step->attempt == command->attempt && active && active->holder
+                && active->holder == command->holder;
+    if (!is_held)
+        return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is not held by that executor",
+                         command->attempt, STR_ARG(settle->plan->steps[command->step].id));
+    settle_orphan(settle, command->step, command->rationale.len ? command->rationale : STR("its holder is gone"));
+    return OK;
+}
+
+/* Attempts that an earlier owner of the log had in its own process. Bounded: sent again until it has no events. */
+Status decide_recover(const Asked *asked, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    const Run *run = settle->run;
+    (void)err;
+    for (uint32_t i = 0; i < run->active_count; i++) {
+        const ActiveStep *active = &run->active[i];
+        bool is_orphan = run->steps[active->step].state == STEP_RUNNING && active->holder && active->lease_ms == 0
+                      && holder_epoch(active->holder) < holder_epoch(asked->command->holder);
+        if (!is_orphan) continue;
+        if (settle->decision->event_count + ADVANCE_EVENT_COUNT_MIN > DECISION_EVENT_COUNT_MAX) break;
+        settle_orphan(settle, active->step, STR("its process has ended"));
+    }
+    return OK;
+}

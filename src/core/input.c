@@ -1,0 +1,312 @@
+#include "core/input.h"
+
+#include <inttypes.h>
+
+#include "base/civil.h"
+#include "base/limits.h"
+#include "core/name.h"
+#include "core/path.h"
+#include "value/json.h"
+
+typedef struct Filler {
+    const InputScope *scope;            /* NULL at a start */
+    Arena *arena;
+    Value params;                       /* {"params", "payload"}, once asked for */
+    bool has_params;
+    InputResult *out;
+} Filler;
+
+/* What a path leads to. */
+typedef enum Lookup { LOOKUP_FOUND, LOOKUP_ABSENT /* optional, and not there */, LOOKUP_SECRET, LOOKUP_FAILED } Lookup;
+
+typedef struct Found {
+    Lookup kind;
+    InputAnswer answer;                 /* with LOOKUP_FAILED */
+    Value value;
+} Found;
+
+static Found fail(Filler *filler, Str text)
+{
+    filler->out->text = text;
+    return (Found){ .kind = LOOKUP_FAILED, .answer = INPUT_WRONG };
+}
+
+static Found fail_path(Filler *filler, Str text, const Path *path)
+{
+    Str written = str_slice(text, path->begin, path->end);
+    return fail(filler, arena_format(filler->arena, "%.*s is not there", STR_ARG(written)));
+}
+
+static Found missing(Filler *filler, uint32_t what)
+{
+    filler->out->missing = what;
+    return (Found){ .kind = LOOKUP_FAILED, .answer = INPUT_MISSING };
+}
+
+/* --- roots ------------------------------------------------------------------------------------------------------------ */
+
+static bool get_params(Filler *filler)
+{
+    if (filler->has_params) return true;
+    const InputScope *scope = filler->scope;
+    const Value *here = scope->decision ? decision_params(scope->decision) : NULL;
+    if (here) filler->params = *here;
+    else if (!scope->env->params(scope->env->context, scope->run, &filler->params)) return false;
+    filler->has_params = true;
+    return true;
+}
+
+static uint32_t iteration_of(const Plan *plan, const Run *run, uint32_t step)
+{
+    uint32_t best = PLAN_NONE;
+    for (uint32_t l = 0; l < plan->loop_count; l++) {
+        const PlanLoop *loop = &plan->loops[l];
+        if (best != PLAN_NONE && loop->body_count >= plan->loops[best].body_count) continue;
+        for (uint32_t i = 0; i < loop->body_count; i++)
+            if (loop->body[i].step == step) best = l;
+    }
+    return best == PLAN_NONE ? 1 : run->loops[best] + 1;
+}
+
+Value run_value(const Plan *plan, const Run *run, uint32_t step, Arena *arena)
+{
+    char storage[64];
+    Buf started = buf_on(storage, sizeof storage);
+    civil_print_ms(&started, run->started_ms);
+    MemberList members = { .arena = arena };
+    member_list_add(&members, STR("id"), value_string(arena_copy(arena, id_peek(&run->id))));
+    member_list_add(&members, STR("workflow"), value_string(run->definition));
+    member_list_add(&members, STR("tenant"), value_string(run->tenant));
+    member_list_add(&members, STR("version"), value_int(run->revision));
+    member_list_add(&members, STR("started_at"), value_string(arena_copy(arena, buf_peek(&started))));
+    member_list_add(&members, STR("trigger"), value_string(run->source));
+    member_list_add(&members, STR("parent"), run->parent.len ? value_string(run->parent) : value_null());
+    if (step != STEP_NONE) {
+        const StepRun *state = &run->steps[step];
+        member_list_add(&members, STR("attempt"), value_int(state->attempt + (state->state == STEP_QUEUED)));
+        member_list_add(&members, STR("iteration"), value_int(iteration_of(plan, run, step)));
+    }
+    return member_list_object(&members);
+}
+
+static bool lists_name(Value settings, const PlanStep *producer, Str job)
+{
+    const Value *list = value_get_text(settings, "optional_outputs");
+    for (uint32_t i = 0; list && list->kind == VALUE_ARRAY && i < list->count; i++) {
+        if (list->items[i].kind != VALUE_STRING) continue;
+        Str name = value_text(list->items[i]);
+        if (str_is(name, producer->name) || str_is(name, producer->id) || (job.len && str_is(name, job))) return true;
+    }
+    return false;
+}
+
+static bool is_optional(const Plan *plan, uint32_t consumer, uint32_t producer)
+{
+    const PlanStep *step = &plan->steps[consumer], *from = &plan->steps[producer];
+    Str job = from->job != PLAN_NONE ? plan->jobs[from->job].id : STR("");
+    return lists_name(step->settings, from, job)
+        || (step->job != PLAN_NONE && lists_name(plan->jobs[step->job].settings, from, job));
+}
+
+static Found find_output(Filler *filler, Str text, const Path *path, uint32_t *used)
+{
+    const InputScope *scope = filler->scope;
+    uint32_t producer, parts;
+    if (!name_find(scope->plan, path->parts + 1, path->part_count - 1, &producer, &parts)) return fail_path(filler, text, path);
+    *used = 1 + parts;
+    const StepRun *step = &scope->run->steps[producer];
+    if (!(step->flags & STEP_HAS_OUTPUT)) {
+        if (step->state == STEP_SUCCEEDED) return (Found){ .kind = LOOKUP_FOUND, .value = value_null() };
+        if (is_optional(scope->plan, scope->step, producer)) return (Found){ .kind = LOOKUP_ABSENT };
+        return fail_path(filler, text, path);
+    }
+    const Value *here = scope->decision ? decision_output(scope->decision, producer) : NULL;
+    Found found = { .kind = LOOKUP_FOUND };
+    if (here) found.value = *here;
+    else if (!scope->env->output(scope->env->context, scope->run, producer, &found.value)) return missing(filler, producer);
+    return found;
+}
+
+static Found find_secret(Filler *filler, Str text, const Path *path)
+{
+    const InputScope *scope = filler->scope;
+    if (!scope || !scope->secret) return (Found){ .kind = LOOKUP_SECRET };
+    Str value;
+    if (path->part_count != 2 || !scope->secret(scope->secret_context, path->parts[1], &value))
+        return fail_path(filler, text, path);
+    return (Found){ .kind = LOOKUP_FOUND, .value = value_string(arena_copy(filler->arena, value)) };
+}
+
+/* The value a path begins with; *used is how many of its parts that took. */
+static Found find_root(Filler *filler, Str text, const Path *path, uint32_t *used)
+{
+    Str root = path->parts[0];
+    *used = 1;
+    if (str_is(root, STR("secrets"))) {
+        *used = path->part_count;
+        return find_secret(filler, text, path);
+    }
+    if (filler->scope && str_is(root, STR("outputs"))) return find_output(filler, text, path, used);
+    if (filler->scope && str_is(root, STR("run"))) {
+        Value run = run_value(filler->scope->plan, filler->scope->run, filler->scope->step, filler->arena);
+        return (Found){ .kind = LOOKUP_FOUND, .value = run };
+    }
+    if (!get_params(filler)) return missing(filler, MISSING_PARAMS);
+    bool is_params = str_is(root, STR("params"));
+    const Value *found = value_get_text(filler->params, is_params ? "params" : "payload");
+    if (!found) return fail_path(filler, text, path);
+    if (!is_params && !str_is(root, STR("payload"))) *used = 0;         /* a bare name is one of the trigger's payload */
+    return (Found){ .kind = LOOKUP_FOUND, .value = *found };
+}
+
+static const Value *part_of(const Value *value, Str part)
+{
+    if (value->kind == VALUE_OBJECT) return value_get(*value, part);
+    uint64_t index;
+    if (value->kind != VALUE_ARRAY || !str_to_u64(part, &index) || index >= value->count) return NULL;
+    return &value->items[index];
+}
+
+static Found find_path(Filler *filler, Str text, const Path *path)
+{
+    uint32_t used;
+    Found found = find_root(filler, text, path, &used);
+    if (found.kind != LOOKUP_FOUND) return found;
+    const Value *at = &found.value;
+    for (uint32_t i = used; i < path->part_count && at; i++) at = part_of(at, path->parts[i]);
+    if (!at) return fail_path(filler, text, path);
+    return (Found){ .kind = LOOKUP_FOUND, .value = *at };
+}
+
+/* --- filling in --------------------------------------------------------------------------------------------------------- */
+
+/* Paths inside a longer text. */
+static Found fill_text(Filler *filler, Str text)
+{
+    Buf buf;
+    buf_init(&buf, INPUT_SIZE_MAX);
+    PathScan scan = { .text = text };
+    Path path;
+    size_t copied = 0;
+    Found result = { .kind = LOOKUP_FOUND };
+    Error err;
+    for (PathStep step; (step = path_next(&scan, &path)) != PATH_END;) {
+        if (step == PATH_WRONG) {
+            result = fail(filler, arena_format(filler->arena, "%s", scan.wrong));
+            goto end;
+        }
+        buf_str(&buf, str_slice(text, copied, path.begin));
+        copied = path.end;
+        if (step == PATH_ESCAPE) {
+            buf_text(&buf, "${");
+            continue;
+        }
+        Found found = find_path(filler, text, &path);
+        if (found.kind == LOOKUP_FAILED) {
+            result = found;
+            goto end;
+        }
+        if (found.kind == LOOKUP_SECRET) buf_str(&buf, str_slice(text, path.begin, path.end));
+        else if (found.kind == LOOKUP_FOUND && found.value.kind == VALUE_STRING) buf_str(&buf, value_text(found.value));
+        else if (found.kind == LOOKUP_FOUND && json_print(&buf, found.value, JSON_COMPACT, &err) != OK) {
+            result = fail(filler, arena_format(filler->arena, "%.*s: %s", STR_ARG(str_slice(text, path.begin, path.end)), err.text));
+            goto end;
+        }
+    }
+    buf_str(&buf, str_slice(text, copied, text.len));
+    if (buf_overflowed(&buf))
+        result = fail(filler, arena_format(filler->arena, "a text with its paths filled in exceeds INPUT_SIZE_MAX (%u)",
+                                           INPUT_SIZE_MAX));
+    else result.value = value_string(arena_copy(filler->arena, buf_peek(&buf)));
+end:
+    buf_deinit(&buf);
+    return result;
+}
+
+static Found fill_string(Filler *filler, Value written)
+{
+    Str text = value_text(written);
+    PathScan scan = { .text = text };
+    Path path;
+    PathStep step = path_next(&scan, &path);
+    if (step == PATH_END) return (Found){ .kind = LOOKUP_FOUND, .value = written };
+    bool is_whole = step == PATH_FOUND && path.begin == 0 && path.end == text.len;
+    if (!is_whole) return fill_text(filler, text);
+    Found found = find_path(filler, text, &path);
+    if (found.kind == LOOKUP_SECRET) return (Found){ .kind = LOOKUP_FOUND, .value = written };
+    return found;
+}
+
+static Found fill(Filler *filler, Value written);
+
+static Found fill_array(Filler *filler, Value written)
+{
+    Value *items = ARENA_ARRAY(filler->arena, Value, written.count);
+    for (uint32_t i = 0; i < written.count; i++) {
+        Found found = fill(filler, written.items[i]);
+        if (found.kind == LOOKUP_FAILED) return found;
+        items[i] = found.kind == LOOKUP_ABSENT ? value_null() : found.value;        /* places in a list keep their numbers */
+    }
+    return (Found){ .kind = LOOKUP_FOUND, .value = value_array(items, written.count) };
+}
+
+static Found fill_object(Filler *filler, Value written)
+{
+    Member *members = ARENA_ARRAY(filler->arena, Member, written.count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < written.count; i++) {
+        Found found = fill(filler, written.members[i].value);
+        if (found.kind == LOOKUP_FAILED) return found;
+        if (found.kind == LOOKUP_ABSENT) continue;
+        members[count++] = (Member){ written.members[i].key, found.value };
+    }
+    return (Found){ .kind = LOOKUP_FOUND, .value = { .kind = VALUE_OBJECT, .count = count, .members = members } };
+}
+
+static Found fill(Filler *filler, Value written)
+{
+    if (written.kind == VALUE_STRING) return fill_string(filler, written);
+    if (written.kind == VALUE_ARRAY) return fill_array(filler, written);
+    if (written.kind == VALUE_OBJECT) return fill_object(filler, written);
+    return (Found){ .kind = LOOKUP_FOUND, .value = written };
+}
+
+/* One large output named often makes an input that no record can hold; one deep output inside a deep input, too. */
+static bool fits(Value value, uint32_t depth, size_t *left)
+{
+    if (depth > JSON_DEPTH_MAX) return false;
+    size_t size = value.kind == VALUE_STRING || value.kind == VALUE_DECIMAL ? (size_t)value.count + 3 : 20;
+    if (size > *left) return false;
+    *left -= size;
+    if (value.kind == VALUE_ARRAY)
+        for (uint32_t i = 0; i < value.count; i++)
+            if (!fits(value.items[i], depth + 1, left)) return false;
+    if (value.kind == VALUE_OBJECT)
+        for (uint32_t i = 0; i < value.count; i++)
+            if (!fits(value.members[i].key, depth, left) || !fits(value.members[i].value, depth + 1, left)) return false;
+    return true;
+}
+
+static InputAnswer fill_whole(Filler *filler, Value written)
+{
+    Found found = fill(filler, written);
+    if (found.kind == LOOKUP_FAILED) return found.answer;
+    filler->out->value = found.kind == LOOKUP_ABSENT ? value_null() : found.value;
+    size_t left = INPUT_SIZE_MAX;
+    if (fits(filler->out->value, 1, &left)) return INPUT_OK;
+    filler->out->text = arena_format(filler->arena, "the input with its paths filled in exceeds INPUT_SIZE_MAX (%u) or JSON_DEPTH_MAX (%u)",
+                                     INPUT_SIZE_MAX, JSON_DEPTH_MAX);
+    return INPUT_WRONG;
+}
+
+InputAnswer input_fill(const InputScope *scope, Value written, InputResult *out)
+{
+    Filler filler = { .scope = scope, .arena = scope->arena, .out = out };
+    return fill_whole(&filler, written);
+}
+
+InputAnswer input_fill_start(Value params, Arena *arena, Value written, InputResult *out)
+{
+    Filler filler = { .arena = arena, .params = params, .has_params = true, .out = out };
+    return fill_whole(&filler, written);
+}

@@ -1,0 +1,24 @@
+/* name.h - which step a name in `outputs` means.
+ *
+ * outputs.<job>.<task> names a task; the bare name of a task works where only one job has it; in a step tree it is the name
+ * of the step, in a runbook the artifact. Templates and conditions ask here, so that both mean the same.
+ *
+ * Owns: everything lives in the plan's arena.     Fails: never.     Thread: immutable, any.
+ */
+#ifndef CORE_NAME_H
+#define CORE_NAME_H
+
+#include "base/map.h"
+#include "core/plan.h"
+
+typedef struct PlanNames {
+    Map ids;                        /* "job.task", artifact or step -> step, for steps that have an output */
+    Map names;                      /* bare name -> step, or PLAN_NONE where several have it */
+} PlanNames;
+
+const PlanNames *names_read(Arena *arena, const Plan *plan);
+
+/* The step that `parts` (what stands behind `outputs`) begin with, and how many of them name it; false where none does. */
+bool name_find(const Plan *plan, const Str *parts, uint32_t part_count, uint32_t *out_step, uint32_t *out_used);
+
+#endif

@@ -1,0 +1,260 @@
+/* Crashes, lost executors, remote executors, declared keys, places. */
+#include <string.h>
+
+#include "core/stage_test.h"
+
+static const char *const plans[3] = {
+    TREE_HEAD "\"steps\":[" TASK("a", ",\"strategy\":\"replay-safe\",\"timeout_ms\":1000") "]}",
+    TREE_HEAD "\"steps\":[" TASK("a", ",\"strategy\":\"dedupe-key\",\"timeout_ms\":1000") "]}",
+    TREE_HEAD "\"steps\":[" TASK("a", ",\"strategy\":\"effect-recorded\",\"timeout_ms\":1000") "]}",
+};
+
+static Status recover(Stage *s)
+{
+    s->epoch++;
+    return stage_do(s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(s->epoch, 0) });
+}
+
+static Status effect(Stage *s, bool is_committed, const char *text)
+{
+    Command command = { .kind = COMMAND_EFFECT, .attempt = 1, .holder = holder_make(s->epoch, 1), .is_committed = is_committed,
+                        .value = text ? value_string(str_of(text)) : value_null() };
+    return stage_do(s, &command);
+}
+
+TEST(after_a_crash_the_same_attempt_is_executed_again, "proves: C-22 F-058 F-087 F-089 R-005")
+{
+    for (int i = 0; i < 3; i++) {
+        STAGE(s, plans[i]);
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        Str key = step_key(&s.plan, &s.run, 0, STR(""), &s.log_arena);
+        s.now += 900;
+        EXPECT_OK(recover(&s), &s.err);
+        EXPECT_INT(stage_count_last(&s, EVENT_LEASE_EXPIRED), 1);
+        EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+        EXPECT_INT(stage_step(&s, "a")->attempt, 1);
+        EXPECT_STR(step_key(&s.plan, &s.run, 0, STR(""), &s.log_arena), key);
+        EXPECT_INT(run_active(&s.run, 0)->holder, holder_make(2, 1));
+        EXPECT_INT(run_active(&s.run, 0)->due_ms, s.now + 1000);    /* it has its whole time again */
+        Command old = { .kind = COMMAND_REPORT, .attempt = 1, .holder = holder_make(1, 1) };
+        EXPECT_INT(stage_do(&s, &old), ERR_CONFLICT);               /* the one who lost it is not heard */
+        size_t before = s.log_count;
+        EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(2, 0) }), &s.err);
+        EXPECT_INT(s.log_count, before);                            /* harmless when repeated */
+        EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+        EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+        stage_close(&s);
+    }
+}
+
+TEST(a_crash_without_room_puts_the_attempt_back_under_its_number, "proves: C-22")
+{
+    STAGE(s, plans[1]);
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    s.room = 0;
+    EXPECT_OK(recover(&s), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+    EXPECT_INT(s.answer, ADVANCE_LATER);
+    s.room = 1;
+    stage_more(&s);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    EXPECT_INT(stage_step(&s, "a")->attempt, 1);
+    stage_close(&s);
+}
+
+TEST(an_announced_effect_decides_what_a_crash_means, "proves: C-22 F-060 F-088")
+{
+    STAGE(s, plans[2]);
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(effect(&s, true, NULL), ERR_CONFLICT);               /* nothing was announced */
+    EXPECT_OK(effect(&s, false, "will pay"), &s.err);
+    EXPECT_OK(recover(&s), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_EFFECT_UNKNOWN);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
+    stage_close(&s);
+
+    STAGE(c, plans[2]);
+    REQUIRE_OK(stage_start(&c, "{}"), &c.err);
+    EXPECT_OK(effect(&c, false, "will pay"), &c.err);
+    EXPECT_OK(effect(&c, true, "paid"), &c.err);
+    uint64_t at = c.position;
+    EXPECT_OK(recover(&c), &c.err);
+    EXPECT_INT(stage_state(&c, "a"), STEP_SUCCEEDED);
+    EXPECT_INT(stage_step(&c, "a")->output_at, at);                 /* where the committed effect is recorded */
+    EXPECT_STR(value_text(c.outputs[0]), STR("paid"));
+    EXPECT_INT(c.run.state, RUN_SUCCEEDED);
+    stage_close(&c);
+}
+
+TEST(a_remote_executor_accepts_holds_a_lease_and_renews_it, "proves: F-070 F-072 F-086 F-087 C-91 G-04")
+{
+    STAGE(s, TREE_HEAD "\"lease\":{\"duration_ms\":20000,\"heartbeat_ms\":5000},\"steps\":["
+          TASK("a", ",\"retries\":{\"attempts\":2,\"jitter_ms\":0,\"delay_ms\":1000}") "]}");
+    s.place = PLACE_THERE;
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_DISPATCHED);
+    EXPECT_INT(run_due_ms(&s.run), s.now + 15000);
+    Command report = { .kind = COMMAND_REPORT, .attempt = 1, .holder = 99 };
+    EXPECT_INT(stage_do(&s, &report), ERR_CONFLICT);                /* it has not been accepted */
+    Command accept = { .kind = COMMAND_ACCEPT, .attempt = 1, .holder = 99 };
+    EXPECT_OK(stage_do(&s, &accept), &s.err);
+    EXPECT_INT(stage_do(&s, &accept), ERR_CONFLICT);
+    EXPECT_INT(run_due_ms(&s.run), s.now + 20000);
+    EXPECT(!run_renew(&s.run, 0, 1, 98, s.now + 60000));
+    EXPECT(!run_renew(&s.run, 0, 2, 99, s.now + 60000));
+    s.now += 10000;
+    EXPECT(run_renew(&s.run, 0, 1, 99, s.now + 20000));
+    EXPECT(run_renew(&s.fold, 0, 1, 99, s.now + 20000));
+    EXPECT_INT(run_due_ms(&s.run), s.now + 20000);
+    s.is_fast = true;                                               /* heartbeats are not in the snapshot */
+    stage_wait(&s, 19999);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    stage_wait(&s, 1);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);                  /* a failed attempt, to be retried */
+    EXPECT_INT(stage_step(&s, "a")->cause, CAUSE_LEASE_EXPIRED);
+    stage_wait(&s, 1000);
+    EXPECT_INT(stage_state(&s, "a"), STEP_DISPATCHED);
+    EXPECT_INT(stage_step(&s, "a")->attempt, 2);
+    stage_close(&s);
+}
+
+TEST(what_nobody_accepts_is_offered_again_within_its_spawn_budget, "proves: F-070 M-4 M-5")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");           /* one attempt: three dispatches */
+    s.place = PLACE_THERE;
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    for (uint32_t dispatch = 1; dispatch <= 3; dispatch++) {
+        EXPECT_INT(stage_step(&s, "a")->attempt, dispatch);
+        EXPECT_INT(stage_state(&s, "a"), STEP_DISPATCHED);
+        stage_wait(&s, 14999);
+        EXPECT_INT(stage_state(&s, "a"), STEP_DISPATCHED);
+        stage_wait(&s, 1);
+        if (dispatch == 3) break;
+        EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+        Command late = { .kind = COMMAND_ACCEPT, .attempt = dispatch, .holder = 99 };
+        EXPECT_INT(stage_do(&s, &late), ERR_CONFLICT);
+        stage_wait(&s, run_due_ms(&s.run) - s.now);
+    }
+    EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_NOT_ACCEPTED);
+    stage_close(&s);
+}
+
+TEST(reports_are_heard_only_from_who_holds_the_attempt, "proves: F-084 F-087")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    static const struct { const char *name; uint32_t step, attempt; uint64_t holder; Status want; } rows[] = {
+        { "no such step", 9, 1, 1 << HOLDER_SLOT_BITS | 1, ERR_NOT_FOUND },
+        { "another attempt", 0, 2, 1 << HOLDER_SLOT_BITS | 1, ERR_CONFLICT },
+        { "another holder", 0, 1, 2 << HOLDER_SLOT_BITS | 1, ERR_CONFLICT },
+        { "nobody", 0, 1, 0, ERR_CONFLICT },
+        { "the one who has it", 0, 1, 1 << HOLDER_SLOT_BITS | 1, OK },
+        { "once more", 0, 1, 1 << HOLDER_SLOT_BITS | 1, ERR_CONFLICT },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        Command report = { .kind = COMMAND_REPORT, .step = rows[i].step, .attempt = rows[i].attempt, .holder = rows[i].holder };
+        EXPECT_INT(stage_do(&s, &report), rows[i].want);
+    }
+    stage_close(&s);
+    STAGE(m, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    REQUIRE_OK(stage_start(&m, "{}"), &m.err);
+    Command silent = { .kind = COMMAND_REPORT, .attempt = 1, .holder = holder_make(1, 1), .report = { .cause = CAUSE_ERROR } };
+    EXPECT_OK(stage_do(&m, &silent), &m.err);
+    EXPECT(stage_last(&m, EVENT_STEP_FAILED)->text.len > 0);        /* */
+    stage_close(&m);
+}
+
+TEST(work_under_a_declared_key_is_done_once, "proves: F-059 C-87")
+{
+    static const char plan[] = TREE_HEAD "\"params\":[{\"name\":\"o\",\"type\":\"integer\",\"default\":4}],\"steps\":["
+        TASK("a", ",\"strategy\":\"dedupe-key\",\"key\":\"${params.o}\"") "]}";
+    STAGE(s, plan);
+    s.dedupe = (Dedupe){ .kind = DEDUPE_DONE, .source = STR("run-x"), .output = value_int(9) };
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_SUCCEEDED);
+    EXPECT_INT(s.outputs[0].integer, 9);
+    EXPECT_STR(stage_last(&s, EVENT_STEP_SUCCEEDED)->source, STR("run-x"));
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+
+    STAGE(w, plan);
+    w.dedupe = (Dedupe){ .kind = DEDUPE_UNDER_WAY, .source = STR("run-x") };
+    REQUIRE_OK(stage_start(&w, "{}"), &w.err);
+    EXPECT_INT(w.answer, ADVANCE_LATER);
+    EXPECT_STR(stage_last(&w, EVENT_DEDUPE_WAITING)->key, STR("4"));
+    stage_more(&w);
+    EXPECT_INT(stage_count(&w, EVENT_DEDUPE_WAITING), 1);           /* recorded once */
+    w.dedupe.kind = DEDUPE_MISSING;
+    stage_more(&w);
+    EXPECT_INT(w.answer, ADVANCE_MISSING);
+    w.dedupe.kind = DEDUPE_NONE;
+    stage_more(&w);
+    EXPECT_INT(stage_state(&w, "a"), STEP_RUNNING);
+    EXPECT_STR(stage_last(&w, EVENT_STEP_DISPATCHED)->key, STR("4"));
+    stage_close(&w);
+
+    STAGE(d, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");           /* a derived key is nobody else's */
+    d.dedupe = (Dedupe){ .kind = DEDUPE_DONE };
+    REQUIRE_OK(stage_start(&d, "{}"), &d.err);
+    EXPECT_INT(stage_state(&d, "a"), STEP_RUNNING);
+    stage_close(&d);
+}
+
+TEST(a_step_without_a_place_waits_or_fails, "proves: C-94 F-071")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    s.place = PLACE_LATER;
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(s.answer, ADVANCE_LATER);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+    s.place = PLACE_DEFERRED;
+    stage_more(&s);
+    EXPECT_INT(s.answer, ADVANCE_LATER);
+    stage_more(&s);
+    EXPECT_INT(stage_count(&s, EVENT_STEP_DEFERRED), 1);            /* recorded once */
+    s.verdicts[HOOK_STEP_DISPATCH] = VERDICT_LATER;
+    s.place = PLACE_HERE;
+    stage_more(&s);
+    EXPECT_INT(s.answer, ADVANCE_LATER);
+    s.verdicts[HOOK_STEP_DISPATCH] = VERDICT_ALLOW;
+    stage_more(&s);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    stage_close(&s);
+    STAGE(n, TREE_HEAD "\"steps\":[" TASK("a", ",\"retries\":{\"attempts\":9}") "]}");
+    n.place = PLACE_NEVER;
+    REQUIRE_OK(stage_start(&n, "{}"), &n.err);
+    EXPECT_INT(stage_state(&n, "a"), STEP_FAILED);
+    EXPECT_INT(stage_last(&n, EVENT_STEP_FAILED)->class_, CLASS_PERMANENT);
+    stage_close(&n);
+}
+
+TEST(a_step_whose_executor_is_full_does_not_hold_up_the_others, "")
+{
+    /* The first three find no place; engine-made steps behind them still go on. */
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") ",{\"id\":\"q\",\"kind\":\"sequence\"}]}");
+    s.place = PLACE_LATER;
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(stage_state(&s, "q"), STEP_SUCCEEDED);
+    EXPECT_INT(s.answer, ADVANCE_LATER);
+    stage_close(&s);
+}
+
+TEST(urgent_steps_go_first_and_equals_in_their_order, "proves: F-019 F-021 G-16 C-45 K-012")
+{
+    STAGE(s, PLAN_HEAD "\"config\":{\"max_concurrency\":1},\"jobs\":[{\"id\":\"l\",\"priority\":\"low\"},{\"id\":\"n\",\"priority\":\"normal\"},"
+          "{\"id\":\"m\",\"priority\":\"normal\"},{\"id\":\"c\",\"priority\":\"critical\"}],\"steps\":[{\"id\":\"l.a\",\"kind\":\"task\",\"job\":0},"
+          "{\"id\":\"n.a\",\"kind\":\"task\",\"job\":1},{\"id\":\"m.a\",\"kind\":\"task\",\"job\":2},{\"id\":\"c.a\",\"kind\":\"task\",\"job\":3}]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    const char *const order[] = { "c.a", "n.a", "m.a", "l.a" };
+    for (int i = 0; i < 4; i++) {
+        EXPECT_INT(s.run.running_count, 1);
+        EXPECT_INT(stage_state(&s, order[i]), STEP_RUNNING);
+        EXPECT_OK(stage_succeed(&s, order[i], NULL), &s.err);
+    }
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+}

@@ -1,0 +1,49 @@
+#include "core/retry.h"
+
+/* A finalizer of SplitMix64: every bit of the input reaches every bit of the output. */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+uint64_t retry_seed(uint64_t run_seed, uint32_t step, uint32_t attempt)
+{
+    return mix(run_seed ^ mix((uint64_t)step << 32 | attempt));
+}
+
+int64_t retry_delay_ms(const RetryTerms *terms, uint32_t failure_count, uint64_t seed)
+{
+    int64_t delay = terms->delay_ms;
+    for (uint32_t i = 1; terms->is_exponential && i < failure_count && delay < terms->delay_ms_max; i++) {
+        if (delay == 0) break;
+        delay = delay > terms->delay_ms_max / 2 ? terms->delay_ms_max : delay * 2;
+    }
+    if (delay > terms->delay_ms_max) delay = terms->delay_ms_max;
+    return delay + (int64_t)(mix(seed) % ((uint64_t)terms->jitter_ms + 1));
+}
+
+bool cost_is_spent(const Plan *plan, const Run *run)
+{
+    return plan->terms->has_cost_max && run->cost_micro && run->cost_micro >= (uint64_t)plan->terms->cost_max_micro;
+}
+
+bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause, int64_t now_ms,
+                  int64_t *out_due_ms)
+{
+    const PlanTerms *terms = plan->terms;
+    const RetryTerms *retry = &terms->steps[step].retry;
+    const StepRun *state = &run->steps[step];
+    uint32_t failure_count = state->retry + 1u;
+    if (run_is_winding(run) || attempt >= retry->spawn_count_max) return false;
+    /* What nobody accepted was not tried: it is admitted again as long as dispatches are left. */
+    bool is_tried = cause != CAUSE_NOT_ACCEPTED;
+    if (is_tried && (!(retry->on >> cause & 1) || failure_count >= retry->attempt_count_max)) return false;
+    if (cost_is_spent(plan, run)) return false;                                                             /* F-065 */
+    int64_t due = now_ms + retry_delay_ms(retry, is_tried ? failure_count : attempt, retry_seed(run->seed, step, attempt));
+    if (run->deadline_ms && due >= run->deadline_ms) return false;
+    *out_due_ms = due;
+    return true;
+}

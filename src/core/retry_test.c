@@ -1,0 +1,171 @@
+#include "core/retry.h"
+
+#include "core/stage_test.h"
+
+TEST(delays_double_up_to_their_ceiling, "proves: F-062 G-04")
+{
+    static const struct { const char *name; uint32_t failures; int64_t base, most, want; bool exponential; } rows[] = {
+        { "the first retry waits the base", 1, 100, 10000, 100, true },
+        { "the second doubles", 2, 100, 10000, 200, true },
+        { "each further one doubles", 3, 100, 10000, 400, true },
+        { "the ceiling holds", 20, 100, 10000, 10000, true },
+        { "a ceiling below the base holds", 1, 100, 50, 50, true },
+        { "fixed stays", 20, 100, 10000, 100, false },
+        { "nothing doubles to nothing", 1000, 0, 10000, 0, true },
+        { "ten years do not overflow", 1000, INT64_C(316224000000), INT64_C(316224000000), INT64_C(316224000000), true },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        RetryTerms terms = { .delay_ms = rows[i].base, .delay_ms_max = rows[i].most, .is_exponential = rows[i].exponential };
+        EXPECT_INT(retry_delay_ms(&terms, rows[i].failures, 1), rows[i].want);
+    }
+}
+
+TEST(jitter_stays_in_its_range_and_is_the_same_again, "proves: F-062")
+{
+    RetryTerms terms = { .delay_ms = 1000, .delay_ms_max = 1000, .jitter_ms = 9 };
+    uint32_t seen = 0;
+    for (uint32_t attempt = 1; attempt <= 200; attempt++) {
+        uint64_t seed = retry_seed(77, 5, attempt);
+        int64_t delay = retry_delay_ms(&terms, attempt, seed);
+        EXPECT(delay >= 1000 && delay <= 1009);
+        EXPECT_INT(delay, retry_delay_ms(&terms, attempt, retry_seed(77, 5, attempt)));
+        seen |= 1u << (delay - 1000);
+    }
+    EXPECT_INT(seen, 0x3ff);                                /* every value of the range occurs */
+    EXPECT(retry_seed(77, 5, 1) != retry_seed(77, 6, 1));
+    EXPECT(retry_seed(77, 5, 1) != retry_seed(78, 5, 1));
+}
+
+#define RETRIES(more) ",\"retries\":{\"attempts\":3,\"delay_ms\":1000,\"max_delay_ms\":60000,\"jitter_ms\":0," \
+                      "\"strategy\":\"exponential\"" more "}"
+
+TEST(a_transient_failure_is_tried_again_until_the_attempts_are_used, "proves: F-061 F-063 F-064 F-079 F-089 C-30 M-5")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", RETRIES("")) "," TASK("b", "") "],\"edges\":[[0,1,\"order\"]]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    Str key = step_key(&s.plan, &s.run, 0, STR(""), &s.log_arena);
+    for (uint32_t attempt = 1; attempt <= 2; attempt++) {
+        EXPECT_INT(stage_step(&s, "a")->attempt, attempt);
+        EXPECT_OK(stage_fail(&s, "a", CAUSE_TRANSIENT), &s.err);
+        EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+        EXPECT_INT(stage_last(&s, EVENT_ATTEMPT_FAILED)->class_, CLASS_TRANSIENT);
+        int64_t delay = attempt == 1 ? 1000 : 2000;
+        EXPECT_INT(run_due_ms(&s.run), s.now + delay);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_REQUEUED)->due_ms, s.now + delay);
+        stage_wait(&s, delay - 1);
+        EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+        EXPECT_INT(stage_state(&s, "b"), STEP_QUEUED);              /* F-066 */
+        stage_wait(&s, 1);
+        EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+        EXPECT_STR(step_key(&s.plan, &s.run, 0, STR(""), &s.log_arena), key);
+    }
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_TRANSIENT), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+    EXPECT_INT(stage_count(&s, EVENT_STEP_DISPATCHED), 3);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    EXPECT_INT(stage_step(&s, "a")->number, 1);
+    stage_close(&s);
+}
+
+TEST(only_the_causes_named_are_retried, "proves: F-064 F-076 C-34")
+{
+    static const struct { const char *name, *on; Cause cause; bool retried; } rows[] = {
+        { "transient by its class", "\"transient\"", CAUSE_TRANSIENT, true },
+        { "an error without class", "\"transient\"", CAUSE_ERROR, true },
+        { "timeout is transient", "\"transient\"", CAUSE_TIMEOUT, true },
+        { "timeout alone", "\"timeout\"", CAUSE_TIMEOUT, true },
+        { "timeout alone, not others", "\"timeout\"", CAUSE_TRANSIENT, false },
+        { "lease-expired alone", "\"lease-expired\"", CAUSE_TIMEOUT, false },
+        { "policy-blocked if named", "\"policy-blocked\"", CAUSE_POLICY, true },
+        { "budget-exceeded if named", "\"budget-exceeded\"", CAUSE_BUDGET_EXCEEDED, true },
+        { "policy-blocked not by itself", "\"transient\"", CAUSE_POLICY, false },
+        { "permanent never", "\"transient\",\"policy-blocked\",\"permanent\"", CAUSE_PERMANENT, false },
+        { "dropped never", "\"transient\",\"dropped\"", CAUSE_DROPPED, false },
+        { "nothing named", "", CAUSE_TRANSIENT, false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        Buf plan;
+        buf_init(&plan, 4096);
+        buf_format(&plan, "%s\"steps\":[{\"id\":\"a\",\"kind\":\"task\",\"run\":\"noop\",\"retries\":{\"attempts\":3,\"on\":[%s]}}]}",
+                   TREE_HEAD, rows[i].on);
+        Stage s;
+        if (!stage_open_str(&s, buf_peek(&plan))) return;
+        EXPECT_OK(stage_start(&s, "{}"), &s.err);
+        EXPECT_OK(stage_fail(&s, "a", rows[i].cause), &s.err);
+        EXPECT_INT(stage_state(&s, "a"), rows[i].retried ? STEP_QUEUED : STEP_FAILED);
+        const Event *event = stage_last(&s, rows[i].retried ? EVENT_ATTEMPT_FAILED : EVENT_STEP_FAILED);
+        EXPECT(event && event->class_ == (uint32_t)cause_class(rows[i].cause));
+        stage_close(&s);
+        buf_deinit(&plan);
+    }
+}
+
+TEST(a_retry_beyond_the_deadline_or_the_cost_limit_is_not_made, "proves: F-065 C-43 C-44")
+{
+    STAGE(s, TREE_HEAD "\"config\":{\"timeout_ms\":1500},\"steps\":[" TASK("a", RETRIES("")) "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_TRANSIENT), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);                  /* 1000 < 1500 */
+    stage_wait(&s, 1000);
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_TRANSIENT), &s.err);        /* 1000 + 2000 > 1500 */
+    EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+    stage_close(&s);
+
+    STAGE(c, TREE_HEAD "\"config\":{\"cost_limit_micro\":100},\"steps\":[" TASK("a", RETRIES("")) "," TASK("b", "") "]}");
+    REQUIRE_OK(stage_start(&c, "{}"), &c.err);
+    Command cost = { .kind = COMMAND_COST, .step = 0, .attempt = 1, .holder = holder_make(1, 1), .number = 100 };
+    EXPECT_OK(stage_do(&c, &cost), &c.err);
+    EXPECT_INT(c.run.cost_micro, 100);
+    EXPECT_OK(stage_fail(&c, "a", CAUSE_TRANSIENT), &c.err);
+    EXPECT_INT(stage_state(&c, "a"), STEP_FAILED);
+    stage_close(&c);
+}
+
+TEST(a_blocked_step_is_tried_again_only_when_the_policy_allows_it, "proves: F-064 M-5")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", RETRIES(",\"on\":[\"policy-blocked\"]")) "]}");
+    s.verdicts[HOOK_STEP_DISPATCH] = VERDICT_DENY;
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+    EXPECT_INT(stage_count(&s, EVENT_VERDICT), 1);
+    EXPECT_INT(stage_count(&s, EVENT_STEP_DISPATCHED), 0);
+    stage_wait(&s, 1000);
+    EXPECT_INT(stage_count(&s, EVENT_STEP_DISPATCHED), 0);          /* the re-check says no again */
+    EXPECT_INT(stage_count(&s, EVENT_ATTEMPT_FAILED), 2);
+    s.verdicts[HOOK_STEP_DISPATCH] = VERDICT_ALLOW;
+    stage_wait(&s, 2000);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    EXPECT_INT(stage_step(&s, "a")->attempt, 3);
+    stage_close(&s);
+
+    STAGE(d, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    d.verdicts[HOOK_STEP_DISPATCH] = VERDICT_DENY;
+    REQUIRE_OK(stage_start(&d, "{}"), &d.err);
+    EXPECT_INT(stage_state(&d, "a"), STEP_FAILED);
+    EXPECT_INT(stage_last(&d, EVENT_STEP_FAILED)->class_, CLASS_POLICY_BLOCKED);
+    stage_close(&d);
+}
+
+TEST(an_attempt_that_takes_too_long_is_given_up, "proves: F-062 F-063 C-43")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", RETRIES("") ",\"timeout_ms\":5000") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_RUNNING)->due_ms, s.now + 5000);
+    uint64_t holder = holder_make(1, 1);
+    stage_wait(&s, 4999);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    stage_wait(&s, 1);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+    EXPECT_INT(stage_last(&s, EVENT_ATTEMPT_FAILED)->cause, CAUSE_TIMEOUT);
+    /* Its late report is refused, before and after the next attempt has begun. */
+    Command late = { .kind = COMMAND_REPORT, .step = 0, .attempt = 1, .holder = holder };
+    EXPECT_INT(stage_do(&s, &late), ERR_CONFLICT);
+    stage_wait(&s, 1000);
+    EXPECT_INT(stage_step(&s, "a")->attempt, 2);
+    EXPECT_INT(stage_do(&s, &late), ERR_CONFLICT);
+    EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+}

@@ -1,0 +1,151 @@
+#include "core/run.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "core/terms.h"
+
+static void *make(uint32_t count, size_t size)
+{
+    void *items = calloc(count ? count : 1, size);
+    CHECK(items != NULL);
+    return items;
+}
+
+static const StepList empty_list = { STEP_NONE, STEP_NONE, 0 };
+
+void run_init(Run *run, const Plan *plan, const Id *id, uint64_t run_no)
+{
+    *run = (Run){ .id = *id, .run_no = run_no, .state = RUN_QUEUED, .failed_step = STEP_NONE };
+    run->step_count = run->open_count = plan->step_count;
+    run->job_count = plan->job_count;
+    run->loop_count = plan->loop_count;
+    run->reached = run->moved = empty_list;
+    for (int p = 0; p < PRIORITY_COUNT; p++) run->ready[p] = empty_list;
+    run->steps = make(plan->step_count, sizeof *run->steps);
+    run->jobs = make(plan->job_count, sizeof *run->jobs);
+    run->loops = make(plan->loop_count, sizeof *run->loops);
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        run->steps[i].need_left = plan->steps[i].need_count;
+        run->steps[i].flags = plan->steps[i].need_count ? 0 : STEP_LIVE;
+    }
+    for (uint32_t i = 0; i < plan->job_count; i++) run->jobs[i].open = plan->jobs[i].step_count;
+}
+
+void run_deinit(Run *run)
+{
+    Str *texts[] = { &run->tenant, &run->definition, &run->key, &run->source, &run->parent, &run->failure };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((char *)texts[i]->ptr);
+    for (uint32_t i = 0; i < run->signal_count; i++) free((char *)run->signals[i].name.ptr);
+    free(run->steps);
+    free(run->active);
+    free(run->jobs);
+    free(run->loops);
+    free(run->signals);
+    free(run->uses);
+    *run = (Run){ 0 };
+}
+
+size_t run_size(const Run *run)
+{
+    size_t size = sizeof *run + run->step_count * sizeof *run->steps + run->job_count * sizeof *run->jobs
+                + run->loop_count * sizeof *run->loops + run->active_capacity * sizeof *run->active
+                + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
+                + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len
+                + run->failure.len;
+    for (uint32_t i = 0; i < run->signal_count; i++) size += run->signals[i].name.len;
+    return size;
+}
+
+/* --- time ----------------------------------------------------------------------------------------------------------- */
+
+static int64_t lease_end(const ActiveStep *active)
+{
+    return active->renewed_ms > active->lease_ms ? active->renewed_ms : active->lease_ms;
+}
+
+int64_t active_due_ms(const Run *run, const ActiveStep *active)
+{
+    int64_t due = INT64_MAX;
+    bool is_ending = run->steps[active->step].flags & STEP_ENDING;
+    if (active->due_ms && !is_ending) due = active->due_ms;     /* who was told to end will report, or lose its lease */
+    if (active->lease_ms && lease_end(active) < due) due = lease_end(active);
+    return due;
+}
+
+int64_t run_due_ms(const Run *run)
+{
+    if (run_state_is_settled((RunState)run->state, (Resolution)run->resolution)) return INT64_MAX;
+    int64_t due = INT64_MAX;
+    if (run->deadline_ms && !run_is_winding(run)) due = run->deadline_ms;
+    for (uint32_t i = 0; i < run->active_count; i++) {
+        int64_t one = active_due_ms(run, &run->active[i]);
+        if (one < due) due = one;
+    }
+    return due;
+}
+
+bool run_renew(Run *run, uint32_t step, uint32_t attempt, uint64_t holder, int64_t lease_ms)
+{
+    if (step >= run->step_count) return false;
+    const StepRun *one = &run->steps[step];
+    if (one->state != STEP_RUNNING || one->attempt != attempt || !(one->flags & STEP_IN_ACTIVE)) return false;
+    ActiveStep *active = &run->active[one->next];
+    if (active->holder != holder || active->lease_ms == 0) return false;
+    if (lease_ms > active->renewed_ms) active->renewed_ms = lease_ms;
+    return true;
+}
+
+/* --- looking ---------------------------------------------------------------------------------------------------------- */
+
+const ActiveStep *run_active(const Run *run, uint32_t step)
+{
+    return run->steps[step].flags & STEP_IN_ACTIVE ? &run->active[run->steps[step].next] : NULL;
+}
+
+static bool is_used(const Run *run, uint32_t number, uint32_t step)
+{
+    for (uint32_t i = 0; i < run->use_count; i++)
+        if (run->uses[i].number == number && run->uses[i].step == step) return true;
+    return false;
+}
+
+const RunSignal *run_signal_for(const Run *run, uint32_t step, Str name)
+{
+    for (uint32_t i = 0; i < run->signal_count; i++)
+        if (str_is(run->signals[i].name, name) && !is_used(run, run->signals[i].number, step)) return &run->signals[i];
+    return NULL;
+}
+
+bool run_is_parked(const Run *run)
+{
+    RunState state = (RunState)run->state;
+    if (run->moved.count) return false;
+    if (run_state_is_settled(state, (Resolution)run->resolution)) return true;
+    if (run->running_count || run->reached.count || run->satisfied_count) return false;
+    if (run_is_winding(run)) return false;
+    if (state == RUN_PAUSED) return true;
+    uint32_t ready_count = 0;
+    for (int p = 0; p < PRIORITY_COUNT; p++) ready_count += run->ready[p].count;
+    return ready_count == 0 && run->active_count;       /* signals and retries alone */
+}
+
+/* --- jobs ------------------------------------------------------------------------------------------------------------- */
+
+RunState job_target(const JobRun *job)
+{
+    if (job->open == 0) {
+        if (job->flags & JOB_FAILED) return RUN_FAILED;
+        if (!(job->flags & JOB_BEGAN)) return RUN_SKIPPED;
+        return job->flags & JOB_CUT ? RUN_CANCELLED : RUN_SUCCEEDED;
+    }
+    if (job->waiting && !job->under_way) return RUN_WAITING_SIGNAL;
+    if (job->flags & JOB_RAN) return RUN_RUNNING;
+    return job->under_way ? RUN_DISPATCHED : RUN_QUEUED;
+}
+
+RunState job_hop(RunState from, RunState target)
+{
+    if (job_can(from, target)) return target;
+    return from == RUN_QUEUED ? RUN_DISPATCHED : RUN_RUNNING;
+}

@@ -1,0 +1,378 @@
+/* run_codec.c - a run as bytes: the snapshot that spares reading all its events.
+ *
+ *   format, then every member of Run in the order of the struct; lists by their members in order
+ *   steps: a byte that says which members differ from those of a step that has not begun, then these
+ *
+ * Integers are little-endian base-128, signed ones zigzag. What can be found from others is not written: counters are
+ * counted again, so that a damaged snapshot cannot contradict itself in them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "core/run_lists.h"
+#include "core/terms.h"
+
+#define SNAPSHOT_FORMAT 1u
+
+/* --- writing ------------------------------------------------------------------------------------------------------------- */
+
+static void put(Buf *buf, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7) buf_char(buf, (char)(number | 0x80));
+    buf_char(buf, (char)number);
+}
+
+static void put_signed(Buf *buf, int64_t number)
+{
+    put(buf, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
+}
+
+static void put_text(Buf *buf, Str text)
+{
+    put(buf, text.len);
+    buf_str(buf, text);
+}
+
+/* One more, so that STEP_NONE is 0. */
+static void put_index(Buf *buf, uint32_t index)
+{
+    put(buf, (uint64_t)(index + 1u));
+}
+
+static void put_steps(Buf *buf, const Run *run, const StepList *list)
+{
+    put(buf, list->count);
+    for (uint32_t s = list->first; s != STEP_NONE; s = run->steps[s].next) put(buf, s);
+}
+
+#define FLAGS_KEPT (STEP_LIVE | STEP_DOOMED | STEP_HAS_OUTPUT | STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING \
+                    | STEP_DEFER_NOTED)                 /* the others follow from the lists */
+
+enum { HAS_STATE = 1, HAS_FLAGS = 2, HAS_TRIES = 4, HAS_NEEDS = 8, HAS_NUMBER = 16, HAS_GENERATION = 32, HAS_OUTPUT = 64 };
+
+static void put_step(Buf *buf, const StepRun *step)
+{
+    uint32_t has = 0;
+    if (step->state || step->cause) has |= HAS_STATE;
+    if (step->flags & FLAGS_KEPT) has |= HAS_FLAGS;
+    if (step->attempt || step->retry) has |= HAS_TRIES;
+    if (step->need_left) has |= HAS_NEEDS;
+    if (step->number) has |= HAS_NUMBER;
+    if (step->generation) has |= HAS_GENERATION;
+    if (step->output_at) has |= HAS_OUTPUT;
+    buf_char(buf, (char)has);
+    if (has & HAS_STATE) put(buf, step->state), put(buf, step->cause);
+    if (has & HAS_FLAGS) put(buf, step->flags & FLAGS_KEPT);
+    if (has & HAS_TRIES) put(buf, step->attempt), put(buf, step->retry);
+    if (has & HAS_NEEDS) put(buf, step->need_left);
+    if (has & HAS_NUMBER) put(buf, step->number);
+    if (has & HAS_GENERATION) put(buf, step->generation);
+    if (has & HAS_OUTPUT) put(buf, step->output_at);
+}
+
+static void put_head(Buf *buf, const Run *run)
+{
+    buf_bytes(buf, run->id.text, ID_SIZE);
+    put(buf, run->run_no);
+    put_text(buf, run->tenant);
+    put_text(buf, run->definition);
+    put_text(buf, run->key);
+    put_text(buf, run->source);
+    put_text(buf, run->parent);
+    buf_bytes(buf, run->plan_digest.bytes, DIGEST_SIZE);
+    put(buf, run->revision);
+    put(buf, run->key_generation);
+    put(buf, run->seed);
+    put_signed(buf, run->created_ms);
+    put_signed(buf, run->deadline_ms);
+    put(buf, run->params_at);
+    put(buf, run->priority);
+    put(buf, run->state);
+    put(buf, run->resolution);
+    put(buf, (uint64_t)(run->cancel_requested | run->is_failing << 1 | run->is_cancelling << 2));
+    put(buf, run->cause);
+    put_index(buf, run->failed_step);
+    put_text(buf, run->failure);
+    put(buf, run->event_count);
+    put(buf, run->cost_micro);
+    put_signed(buf, run->started_ms);
+    put_signed(buf, run->ended_ms);
+    put_signed(buf, run->updated_ms);
+    put(buf, run->begun_count);
+    put(buf, run->sweep_next);
+}
+
+void run_encode(const Run *run, Buf *buf)
+{
+    put(buf, SNAPSHOT_FORMAT);
+    put_head(buf, run);
+    put(buf, run->step_count);
+    put(buf, run->job_count);
+    put(buf, run->loop_count);
+    for (uint32_t i = 0; i < run->step_count; i++) put_step(buf, &run->steps[i]);
+    for (uint32_t i = 0; i < run->job_count; i++) put(buf, run->jobs[i].state), put(buf, run->jobs[i].flags & (JOB_IN_MOVED - 1u));
+    for (uint32_t i = 0; i < run->loop_count; i++) put(buf, run->loops[i]);
+    put_steps(buf, run, &run->reached);
+    for (int p = 0; p < PRIORITY_COUNT; p++) put_steps(buf, run, &run->ready[p]);
+    put(buf, run->active_count);
+    for (uint32_t i = 0; i < run->active_count; i++) {
+        const ActiveStep *active = &run->active[i];
+        put(buf, active->step);
+        put(buf, active->holder);
+        put_signed(buf, active->due_ms);
+        put_signed(buf, active->lease_ms);
+        put(buf, active->kept_at);
+        put(buf, active->signal);
+    }
+    put(buf, run->moved.count);
+    for (uint32_t j = run->moved.first; j != STEP_NONE; j = run->jobs[j].next) put(buf, j);
+    put(buf, run->signal_count);
+    for (uint32_t i = 0; i < run->signal_count; i++) {
+        const RunSignal *signal = &run->signals[i];
+        put(buf, (uint64_t)(signal->sort << 1 | signal->is_denial));
+        put(buf, signal->at);
+        put_text(buf, signal->name);
+    }
+    put(buf, run->use_count);
+    for (uint32_t i = 0; i < run->use_count; i++) put(buf, run->uses[i].number), put(buf, run->uses[i].step);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct RunReader {
+    Str bytes;
+    size_t at;
+    bool is_wrong;
+    Run *run;
+    const Plan *plan;
+} RunReader;
+
+/* A number that is at most `max`; what is wrong is remembered, and everything after it reads as 0. */
+static uint64_t get(RunReader *reader, uint64_t max)
+{
+    uint64_t number = 0;
+    for (unsigned shift = 0; !reader->is_wrong; shift += 7) {
+        if (reader->at >= reader->bytes.len || shift > 63) break;
+        uint8_t byte = (uint8_t)reader->bytes.ptr[reader->at++];
+        if (shift == 63 && byte > 1) break;
+        number |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) {
+            if (number <= max) return number;
+            break;
+        }
+    }
+    reader->is_wrong = true;
+    return 0;
+}
+
+static uint32_t get32(RunReader *reader)
+{
+    return (uint32_t)get(reader, UINT32_MAX);
+}
+
+/* A number below `count`. */
+static uint32_t get_below(RunReader *reader, uint32_t count)
+{
+    if (count == 0) reader->is_wrong = true;
+    return count ? (uint32_t)get(reader, count - 1) : 0;
+}
+
+static int64_t get_signed(RunReader *reader)
+{
+    uint64_t number = get(reader, UINT64_MAX);
+    return (int64_t)(number >> 1 ^ (0 - (number & 1)));
+}
+
+static const char *get_bytes(RunReader *reader, size_t size)
+{
+    if (reader->is_wrong || reader->bytes.len - reader->at < size) {
+        reader->is_wrong = true;
+        return NULL;
+    }
+    reader->at += size;
+    return reader->bytes.ptr + reader->at - size;
+}
+
+static Str get_text(RunReader *reader)
+{
+    size_t size = (size_t)get(reader, reader->bytes.len);
+    const char *bytes = get_bytes(reader, size);
+    return bytes ? run_copy((Str){ bytes, size }) : (Str){ 0 };
+}
+
+static void get_head(RunReader *reader)
+{
+    Run *run = reader->run;
+    const char *id = get_bytes(reader, ID_SIZE);
+    if (id && memcmp(id, run->id.text, ID_SIZE) != 0) reader->is_wrong = true;
+    if (get(reader, UINT64_MAX) != run->run_no) reader->is_wrong = true;
+    run->tenant = get_text(reader);
+    run->definition = get_text(reader);
+    run->key = get_text(reader);
+    run->source = get_text(reader);
+    run->parent = get_text(reader);
+    const char *digest = get_bytes(reader, DIGEST_SIZE);
+    if (digest) memcpy(run->plan_digest.bytes, digest, DIGEST_SIZE);
+    run->revision = get32(reader);
+    run->key_generation = get32(reader);
+    run->seed = get(reader, UINT64_MAX);
+    run->created_ms = get_signed(reader);
+    run->deadline_ms = get_signed(reader);
+    run->params_at = get(reader, UINT64_MAX);
+    run->priority = (uint8_t)get(reader, PRIORITY_COUNT - 1);
+    run->state = (uint8_t)get(reader, RUN_STATE_COUNT - 1);
+    run->resolution = (uint8_t)get(reader, RESOLUTION_COUNT - 1);
+    uint64_t bits = get(reader, 7);
+    run->cancel_requested = bits & 1;
+    run->is_failing = bits >> 1 & 1;
+    run->is_cancelling = bits >> 2 & 1;
+    run->cause = (uint8_t)get(reader, CAUSE_COUNT - 1);
+    run->failed_step = (uint32_t)get(reader, run->step_count) - 1u;
+    run->failure = get_text(reader);
+    run->event_count = get(reader, UINT64_MAX);
+    run->cost_micro = get(reader, UINT64_MAX);
+    run->started_ms = get_signed(reader);
+    run->ended_ms = get_signed(reader);
+    run->updated_ms = get_signed(reader);
+    run->begun_count = get32(reader);
+    run->sweep_next = (uint32_t)get(reader, run->step_count);
+}
+
+static void get_step(RunReader *reader, StepRun *step)
+{
+    uint64_t has = get(reader, 127);
+    *step = (StepRun){ 0 };
+    if (has & HAS_STATE) {
+        step->state = (uint8_t)get(reader, STEP_STATE_COUNT - 1);
+        step->cause = (uint8_t)get(reader, CAUSE_COUNT - 1);
+    }
+    if (has & HAS_FLAGS) step->flags = (uint16_t)(get(reader, UINT16_MAX) & FLAGS_KEPT);
+    if (has & HAS_TRIES) {
+        step->attempt = (uint16_t)get(reader, UINT16_MAX);
+        step->retry = (uint16_t)get(reader, UINT16_MAX);
+    }
+    if (has & HAS_NEEDS) step->need_left = get32(reader);
+    if (has & HAS_NUMBER) step->number = get32(reader);
+    if (has & HAS_GENERATION) step->generation = get32(reader);
+    if (has & HAS_OUTPUT) step->output_at = get(reader, UINT64_MAX);
+}
+
+/* Counters of the run and of its jobs, out of the states of the steps. */
+static void count_again(Run *run, const Plan *plan)
+{
+    run->open_count = 0;
+    for (uint32_t i = 0; i < run->job_count; i++) run->jobs[i].open = 0;
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        StepState state = (StepState)run->steps[i].state;
+        bool is_open = !step_state_is_final(state), is_waiting = state == STEP_WAITING_SIGNAL;
+        bool is_under_way = state == STEP_DISPATCHED || state == STEP_RUNNING;
+        run->open_count += is_open;
+        run->waiting_count += is_waiting;
+        run->running_count += is_under_way && step_works(&plan->steps[i]);
+        if (plan->steps[i].job == PLAN_NONE) continue;
+        JobRun *job = &run->jobs[plan->steps[i].job];
+        job->open += is_open;
+        job->waiting += is_waiting;
+        job->under_way += is_under_way;
+    }
+}
+
+static bool is_listed(const Run *run, uint32_t step)
+{
+    return run->steps[step].flags & (STEP_IN_REACHED | STEP_IN_READY | STEP_IN_ACTIVE);
+}
+
+static void get_lists(RunReader *reader)
+{
+    Run *run = reader->run;
+    for (int list = 0; list <= PRIORITY_COUNT; list++) {
+        uint32_t count = (uint32_t)get(reader, run->step_count);
+        for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
+            uint32_t step = get_below(reader, run->step_count);
+            bool fits = !reader->is_wrong && !is_listed(run, step)
+                     && (list == 0 || reader->plan->steps[step].priority == list - 1);
+            if (!fits) reader->is_wrong = true;
+            else if (list == 0) reached_add(run, step);
+            else ready_add(run, reader->plan, step);
+        }
+    }
+    uint32_t count = (uint32_t)get(reader, run->step_count);
+    for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
+        uint32_t step = get_below(reader, run->step_count);
+        if (reader->is_wrong || is_listed(run, step)) {
+            reader->is_wrong = true;
+            break;
+        }
+        ActiveStep *active = active_add(run, step);
+        active->holder = get(reader, UINT64_MAX);
+        active->due_ms = get_signed(reader);
+        active->lease_ms = get_signed(reader);
+        active->kept_at = get(reader, UINT64_MAX);
+        active->signal = (uint32_t)get(reader, RUN_SIGNAL_COUNT_MAX);
+        run->satisfied_count += active->signal != 0;
+    }
+    count = (uint32_t)get(reader, run->job_count);
+    for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
+        uint32_t job = get_below(reader, run->job_count);
+        if (reader->is_wrong || run->jobs[job].flags & JOB_IN_MOVED) reader->is_wrong = true;
+        else moved_add(run, job);
+    }
+}
+
+static void get_signals(RunReader *reader)
+{
+    Run *run = reader->run;
+    uint32_t count = (uint32_t)get(reader, RUN_SIGNAL_COUNT_MAX);
+    for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
+        run->signals = run_grow(run->signals, sizeof *run->signals, run->signal_count, &run->signal_capacity);
+        RunSignal *signal = &run->signals[run->signal_count++];
+        uint64_t bits = get(reader, UINT8_MAX);
+        *signal = (RunSignal){ .number = i + 1, .sort = (uint8_t)(bits >> 1), .is_denial = bits & 1 };
+        signal->at = get(reader, UINT64_MAX);
+        signal->name = get_text(reader);
+    }
+    count = (uint32_t)get(reader, reader->bytes.len);
+    for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
+        run->uses = run_grow(run->uses, sizeof *run->uses, run->use_count, &run->use_capacity);
+        uint32_t number = (uint32_t)get(reader, run->signal_count);
+        run->uses[run->use_count++] = (SignalUse){ number, get_below(reader, run->step_count) };
+    }
+    for (uint32_t i = 0; i < run->active_count; i++)
+        if (run->active[i].signal > run->signal_count) reader->is_wrong = true;
+}
+
+static void get_all(RunReader *reader)
+{
+    Run *run = reader->run;
+    if (get(reader, UINT32_MAX) != SNAPSHOT_FORMAT) reader->is_wrong = true;
+    get_head(reader);
+    if (get(reader, UINT32_MAX) != run->step_count || get(reader, UINT32_MAX) != run->job_count
+        || get(reader, UINT32_MAX) != run->loop_count)
+        reader->is_wrong = true;
+    for (uint32_t i = 0; i < run->step_count && !reader->is_wrong; i++) get_step(reader, &run->steps[i]);
+    for (uint32_t i = 0; i < run->job_count && !reader->is_wrong; i++) {
+        run->jobs[i].state = (uint8_t)get(reader, RUN_STATE_COUNT - 1);
+        run->jobs[i].flags = (uint8_t)get(reader, JOB_IN_MOVED - 1);
+    }
+    for (uint32_t i = 0; i < run->loop_count; i++) run->loops[i] = get32(reader);
+    get_lists(reader);
+    get_signals(reader);
+    if (reader->at != reader->bytes.len) reader->is_wrong = true;
+    if (!reader->is_wrong) count_again(run, reader->plan);
+}
+
+Status run_decode(Run *run, const Plan *plan, Str bytes, Error *err)
+{
+    Run fresh;
+    run_init(&fresh, plan, &run->id, run->run_no);
+    RunReader reader = { .bytes = bytes, .run = &fresh, .plan = plan };
+    get_all(&reader);
+    if (reader.is_wrong) {
+        run_deinit(&fresh);
+        return error_set(err, ERR_CORRUPT, "the snapshot of run %s is damaged, at byte %zu", run->id.text, reader.at);
+    }
+    run_deinit(run);
+    *run = fresh;
+    return OK;
+}

@@ -1,0 +1,192 @@
+#include "core/settle.h"
+
+#include "base/limits.h"
+#include "core/retry.h"
+#include "core/type.h"
+
+int64_t settle_deadline(const Settle *settle, uint32_t step)
+{
+    int64_t timeout = settle->plan->terms->steps[step].timeout_ms;
+    int64_t due = timeout ? settle->now_ms + timeout : 0, deadline = settle->run->deadline_ms;
+    return deadline && (!due || deadline < due) ? deadline : due;       /* C-43: never after the run's own */
+}
+
+/* --- failures --------------------------------------------------------------------------------------------------------- */
+
+void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
+{
+    bool is_begun = settle->run->steps[step].number != 0;
+    uint32_t payload = decision_payload(settle->decision, failure->details);
+    Event *event = decision_event(settle->decision, EVENT_STEP_FAILED, step);
+    event->number = is_begun ? 0 : settle_number(settle, step);
+    event->cause = failure->cause;
+    event->class_ = cause_class(failure->cause);
+    event->text = failure->text;
+    event->payload = payload;
+    event->flags = settle->plan->terms->steps[step].is_optional;
+}
+
+void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const Failure *failure)
+{
+    int64_t due;
+    if (settle->run->steps[step].flags & STEP_ENDING) {
+        decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
+        return;
+    }
+    if (!retry_is_due(settle->plan, settle->run, step, attempt, failure->cause, settle->now_ms, &due)) {
+        settle_fail(settle, step, failure);
+        return;
+    }
+    /* A dispatch that nobody accepted is no try that failed. */
+    if (failure->cause != CAUSE_NOT_ACCEPTED) {
+        uint32_t payload = decision_payload(settle->decision, failure->details);
+        Event *event = decision_event(settle->decision, EVENT_ATTEMPT_FAILED, step);
+        event->attempt = attempt;
+        event->cause = failure->cause;
+        event->class_ = cause_class(failure->cause);
+        event->text = failure->text;
+        event->payload = payload;
+    }
+    Event *event = decision_event(settle->decision, EVENT_STEP_REQUEUED, step);
+    event->attempt = attempt;
+    event->due_ms = due;
+}
+
+/* --- success ---------------------------------------------------------------------------------------------------------- */
+
+/* The declared names and types of `outputs`. */
+static bool outputs_match(const Settle *settle, uint32_t step, Value output, Str *out_text)
+{
+    Value outputs = settle->plan->terms->steps[step].outputs;
+    for (uint32_t i = 0; outputs.kind == VALUE_OBJECT && i < outputs.count; i++) {
+        Str name = value_text(outputs.members[i].key), type = value_text(outputs.members[i].value);
+        const Value *value = value_get(output, name);
+        if (value && type_accepts(type, *value)) continue;
+        *out_text = value ? arena_format(settle->decision->arena, "the output '%.*s' is not of type %.*s", STR_ARG(name),
+                                         STR_ARG(type))
+                          : arena_format(settle->decision->arena, "the output '%.*s' is missing", STR_ARG(name));
+        return false;
+    }
+    return true;
+}
+
+static bool output_is_valid(const Settle *settle, uint32_t step, Value output, Str *out_text)
+{
+    const StepTerms *terms = &settle->plan->terms->steps[step];
+    if (!outputs_match(settle, step, output, out_text)) return false;
+    if (terms->output_schema.kind == VALUE_NULL) return true;
+    Error err;
+    if (settle->env->schema(settle->env->context, settle->plan, terms->output_schema, output, &err) == OK) return true;
+    *out_text = arena_format(settle->decision->arena, "the output is not what output_schema says: %s", err.text);
+    return false;
+}
+
+static void consume(const Settle *settle, uint32_t step, const RunSignal *signal)
+{
+    decision_event(settle->decision, EVENT_SIGNAL_CONSUMED, step)->count = signal->number;
+}
+
+static void deny(const Settle *settle, uint32_t step, const RunSignal *signal)
+{
+    Str text = arena_format(settle->decision->arena, "the signal '%.*s' was denied", STR_ARG(signal->name));
+    settle_fail(settle, step, &(Failure){ CAUSE_SIGNAL_DENIED, text, value_null() });
+}
+
+static void succeed(const Settle *settle, uint32_t step, Value output)
+{
+    uint32_t payload = decision_payload(settle->decision, output);
+    decision_event(settle->decision, EVENT_STEP_SUCCEEDED, step)->payload = payload;
+}
+
+Status settle_success(const Settle *settle, uint32_t step, Value output, Error *err)
+{
+    const StepRun *state = &settle->run->steps[step];
+    const GateTerms *gate = &settle->plan->terms->steps[step].gate;
+    Str text;
+    if (!output_is_valid(settle, step, output, &text)) {
+        settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_OUTPUT_INVALID, text, value_null() });
+        return OK;
+    }
+    Verdict verdict = settle->env->verdict(settle->env->context, HOOK_STEP_END, settle->plan, settle->run, step, output);
+    if (verdict.kind == VERDICT_LATER) return error_set(err, ERR_UNAVAILABLE, "the policy has not answered yet");
+    if (verdict.kind == VERDICT_DENY) {
+        text = arena_format(settle->decision->arena, "a policy does not permit this end: %.*s", STR_ARG(verdict.text));
+        settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_POLICY, text, value_null() });
+        return OK;
+    }
+    settle->decision->policy = verdict.policy;
+    if (gate->signal.len == 0 || gate->is_before) {
+        succeed(settle, step, output);
+        return OK;
+    }
+    const RunSignal *signal = run_signal_for(settle->run, step, gate->signal);
+    if (signal) {                                               /* F-056: it came before the wait began */
+        consume(settle, step, signal);
+        if (signal->is_denial) deny(settle, step, signal);
+        else succeed(settle, step, output);
+        return OK;
+    }
+    uint32_t payload = decision_payload(settle->decision, output);
+    Event *event = decision_event(settle->decision, EVENT_STEP_WAITING, step);
+    event->name = gate->signal;
+    event->due_ms = gate->timeout_ms ? settle->now_ms + gate->timeout_ms : 0;
+    event->payload = payload;
+    return OK;
+}
+
+void settle_signal(const Settle *settle, uint32_t step, const RunSignal *signal)
+{
+    consume(settle, step, signal);
+    if (signal->is_denial) {
+        deny(settle, step, signal);
+        return;
+    }
+    decision_event(settle->decision, EVENT_STEP_RESUMED, step)->name = signal->name;
+    if (settle->plan->terms->steps[step].gate.is_before) {
+        Event *event = decision_event(settle->decision, EVENT_STEP_REQUEUED, step);
+        event->attempt = settle->run->steps[step].attempt;
+    } else {
+        decision_event(settle->decision, EVENT_STEP_SUCCEEDED, step)->flags = 1;
+    }
+}
+
+/* --- lost holders ------------------------------------------------------------------------------------------------------- */
+
+/* The same attempt once more: to this process if it can take it, else from the queue, under the same number. */
+static void execute_again(const Settle *settle, uint32_t step)
+{
+    Place place = settle->env->place(settle->env->context, settle->plan, settle->run, step);
+    if (place.kind == PLACE_HERE) {
+        Event *event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);
+        event->due_ms = settle_deadline(settle, step);
+        event->lease_ms = place.lease_ms ? settle->now_ms + place.lease_ms : 0;
+        event->holder = place.holder;
+        return;
+    }
+    Event *event = decision_event(settle->decision, EVENT_STEP_REQUEUED, step);
+    event->attempt = settle->run->steps[step].attempt - 1u;
+}
+
+void settle_orphan(const Settle *settle, uint32_t step, Str why)
+{
+    const StepRun *state = &settle->run->steps[step];
+    const ActiveStep *active = run_active(settle->run, step);
+    bool is_remote = active->lease_ms != 0;
+    Event *event = decision_event(settle->decision, EVENT_LEASE_EXPIRED, step);
+    event->attempt = state->attempt;
+    event->holder = active->holder;
+    event->text = why;
+    if (state->flags & STEP_ENDING) {
+        decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
+    } else if (state->flags & STEP_EFFECT_COMMITTED) {
+        decision_event(settle->decision, EVENT_STEP_SUCCEEDED, step)->flags = 1;
+    } else if (state->flags & STEP_EFFECT_INTENDED) {
+        Failure failure = { CAUSE_EFFECT_UNKNOWN, STR("it announced an effect, and whether that took place is not known"),
+                            value_null() };
+        settle_fail(settle, step, &failure);
+    } else if (is_remote) {
+        settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_LEASE_EXPIRED, why, value_null() });
+    } else {
+        execute_again(settle, step);
+    }
+}

@@ -1,0 +1,46 @@
+/* settle.h - how steps end: the events that the other rules share.
+ *
+ * A report, a timer, a lost holder and a policy all end attempts; what follows is decided here once.
+ *
+ * Owns: nothing.     Fails: never.     Thread: pure, any.
+ */
+#ifndef CORE_SETTLE_H
+#define CORE_SETTLE_H
+
+#include "core/decide.h"
+
+typedef struct Settle {
+    const DecideEnv *env;
+    const Plan *plan;
+    const Run *run;
+    int64_t now_ms;
+    Decision *decision;
+} Settle;
+
+typedef struct Failure {
+    Cause cause;
+    Str text;                       /* borrowed until the decision is made */
+    Value details;                  /* null: none */
+} Failure;
+
+/* The step fails for good, whatever its retries say. */
+void settle_fail(const Settle *settle, uint32_t step, const Failure *failure);
+/* An attempt failed: the step is tried again later, or fails. One that was told to end is cancelled. */
+void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const Failure *failure);
+/* The work is done: the output is checked, a gate is respected. Fails with ERR_UNAVAILABLE where a policy has yet to answer. */
+MUST_USE Status settle_success(const Settle *settle, uint32_t step, Value output, Error *err);
+/* The signal that a waiting step has waited for is there: it goes on, or is denied. */
+void settle_signal(const Settle *settle, uint32_t step, const RunSignal *signal);
+/* Whoever had the attempt is gone (a crash, a new owner): what its strategy says. */
+void settle_orphan(const Settle *settle, uint32_t step, Str why);
+
+/* The number of a step's run: the one it has, or the next. */
+static inline uint32_t settle_number(const Settle *settle, uint32_t step)
+{
+    uint32_t number = settle->run->steps[step].number;
+    return number ? number : settle->run->begun_count + 1;
+}
+/* When an attempt that begins now has to end, and 0 where it need not. */
+int64_t settle_deadline(const Settle *settle, uint32_t step);
+
+#endif

@@ -1,0 +1,500 @@
+#include "core/stage_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "core/name.h"
+#include "value/json.h"
+
+/* --- what events may carry ------------------------------------------------------------------------------------------------ */
+
+#define F(member) (UINT32_C(1) << FIELD_##member)
+static const uint32_t kind_fields[EVENT_KIND_END] = {
+#define EVENT(number, NAME, name, fields) [number] = fields,
+#include "../spec/events.def"
+};
+#undef F
+
+/* The event with its declared fields alone, in the stage's own memory; a field set beyond them is a mistake. */
+static Event declared(Stage *stage, const Event *event)
+{
+    Event copy = { .kind = event->kind, .payload = EVENT_NO_PAYLOAD };
+    uint32_t fields = kind_fields[event->kind];
+#define SET_U32(m) (event->m != 0)
+#define SET_U64(m) (event->m != 0)
+#define SET_I64(m) (event->m != 0)
+#define SET_TEXT(m) (event->m.len != 0)
+#define SET_DIGEST(m) (event->m != NULL)
+#define SET_PAYLOAD(m) (event->m != EVENT_NO_PAYLOAD)
+#define TAKE_U32(m) copy.m = event->m
+#define TAKE_U64(m) copy.m = event->m
+#define TAKE_I64(m) copy.m = event->m
+#define TAKE_TEXT(m) copy.m = arena_copy(&stage->log_arena, event->m)
+#define TAKE_DIGEST(m) copy.m = event->m ? arena_copy_items(&stage->log_arena, event->m, sizeof *event->m) : NULL
+#define TAKE_PAYLOAD(m) copy.m = event->m
+#define FIELD(number, member, type, name) \
+    if (fields >> number & 1) { TAKE_##type(member); } \
+    else test_expect(!SET_##type(member), __FILE__, __LINE__, "event %u has no field %s", event->kind, name);
+#include "../spec/events.def"
+    return copy;
+}
+
+/* --- the world --------------------------------------------------------------------------------------------------------------- */
+
+static bool world_params(void *context, const Run *run, Value *out)
+{
+    Stage *stage = context;
+    (void)run;
+    *out = stage->params;
+    return stage->hidden != MISSING_PARAMS;
+}
+
+static bool world_output(void *context, const Run *run, uint32_t step, Value *out)
+{
+    Stage *stage = context;
+    (void)run;
+    *out = stage->outputs[step];
+    return stage->hidden != step;
+}
+
+static ConditionAnswer world_condition(void *context, const ConditionAsk *ask, Arena *arena, ConditionResult *out)
+{
+    Stage *stage = context;
+    Str text = ask->plan->terms->conditions[ask->condition].text;
+    size_t space = str_find(text, ' ', 0);
+    Str word = str_slice(text, 0, space), rest = str_slice(text, space + 1, text.len);
+    const Value *params = value_get_text(stage->params, "params");
+    stage->condition_count++;
+    out->text = text;
+    if (str_is(word, STR("yes"))) return CONDITION_TRUE;
+    if (str_is(word, STR("no"))) return CONDITION_FALSE;
+    if (str_is(word, STR("error"))) return CONDITION_ERROR;
+    if (str_is(word, STR("hidden"))) {
+        out->missing = stage->hidden;
+        return stage->hidden == STEP_NONE ? CONDITION_TRUE : CONDITION_MISSING;
+    }
+    if (str_is(word, STR("is"))) {
+        const Value *value = params ? value_get(*params, rest) : NULL;
+        return !value ? CONDITION_UNDEFINED : value_is_true(*value) ? CONDITION_TRUE : CONDITION_FALSE;
+    }
+    if (str_is(word, STR("param"))) {
+        const Value *value = params ? value_get(*params, rest) : NULL;
+        if (!value) return CONDITION_UNDEFINED;
+        out->value = *value;
+        return CONDITION_TRUE;
+    }
+    if (str_is(word, STR("pick"))) {
+        ValueList list = { .arena = arena };
+        for (size_t at = 0; at <= rest.len;) {
+            size_t end = str_find(rest, ',', at);
+            value_list_add(&list, value_string(str_slice(rest, at, end)));
+            at = end + 1;
+        }
+        out->value = list.count == 1 ? list.items[0] : value_list_array(&list);
+        return CONDITION_TRUE;
+    }
+    if (str_is(word, STR("rounds"))) {
+        Value run = run_value(ask->plan, ask->run, ask->step, arena);
+        uint64_t wanted;
+        return str_to_u64(rest, &wanted) && (uint64_t)value_get_int(run, "iteration", 0) < wanted ? CONDITION_TRUE
+                                                                                                   : CONDITION_FALSE;
+    }
+    return CONDITION_UNDEFINED;
+}
+
+static Verdict world_verdict(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input)
+{
+    Stage *stage = context;
+    (void)plan, (void)run, (void)step, (void)input;
+    return (Verdict){ .kind = stage->verdicts[hook], .text = STR("the policy says no") };
+}
+
+static Place world_place(void *context, const Plan *plan, const Run *run, uint32_t step)
+{
+    Stage *stage = context;
+    (void)plan, (void)run, (void)step;
+    Place place = { .kind = stage->place, .executor = STR("local") };
+    if (stage->room == 0) place.kind = PLACE_LATER;
+    if (place.kind == PLACE_HERE) place.holder = holder_make(stage->epoch, 1);
+    return place;
+}
+
+static Dedupe world_dedupe(void *context, const Run *run, uint32_t step, Str domain, Str key)
+{
+    Stage *stage = context;
+    (void)run, (void)step, (void)domain, (void)key;
+    return stage->dedupe;
+}
+
+static Status world_schema(void *context, const Plan *plan, Value schema, Value instance, Error *err)
+{
+    Stage *stage = context;
+    (void)plan, (void)schema, (void)instance;
+    return stage->schema_error ? error_set(err, ERR_INVALID, "%s", stage->schema_error) : OK;
+}
+
+DecideEnv stage_world(Stage *stage)
+{
+    return (DecideEnv){ stage, world_params, world_output, world_condition, world_verdict, world_place, world_dedupe,
+                        world_schema };
+}
+
+/* --- life ----------------------------------------------------------------------------------------------------------------------- */
+
+bool stage_open_str(Stage *stage, Str plan_json)
+{
+    *stage = (Stage){ .now = 1000000, .epoch = 1, .room = UINT32_MAX, .hidden = STEP_NONE };
+    arena_init(&stage->plan_arena, SIZE_MAX);
+    arena_init(&stage->arena, SIZE_MAX);
+    arena_init(&stage->log_arena, SIZE_MAX);
+    Value document;
+    Status status = json_parse(&stage->plan_arena, plan_json, &document, &stage->err);
+    if (!status) status = plan_read(&stage->plan_arena, document, &stage->plan, &stage->err);
+    if (!test_expect_ok(status, &stage->err, "the plan", __FILE__, __LINE__)) return false;
+    static const Id id = { "abcdefghijklmnopqrstu" };
+    run_init(&stage->run, &stage->plan, &id, 7);
+    run_init(&stage->fold, &stage->plan, &id, 7);
+    stage->outputs = ARENA_ARRAY(&stage->log_arena, Value, stage->plan.step_count + 1);
+    stage->kept = ARENA_ARRAY(&stage->log_arena, Value, stage->plan.step_count + 1);
+    return true;
+}
+
+bool stage_open(Stage *stage, const char *plan_json)
+{
+    return stage_open_str(stage, str_of(plan_json));
+}
+
+void stage_close(Stage *stage)
+{
+    run_deinit(&stage->run);
+    run_deinit(&stage->fold);
+    free(stage->is_number_given);
+    arena_deinit(&stage->plan_arena);
+    arena_deinit(&stage->arena);
+    arena_deinit(&stage->log_arena);
+}
+
+/* --- checks ------------------------------------------------------------------------------------------------------------------------ */
+
+static void check_bytes(Stage *stage)
+{
+    Buf live, folded, again;
+    buf_init(&live, SIZE_MAX);
+    buf_init(&folded, SIZE_MAX);
+    buf_init(&again, SIZE_MAX);
+    run_encode(&stage->run, &live);
+    run_encode(&stage->fold, &folded);
+    EXPECT(str_is(buf_peek(&live), buf_peek(&folded)));                                                        /* I12 */
+    Run read;
+    run_init(&read, &stage->plan, &stage->run.id, stage->run.run_no);
+    Error err;
+    if (EXPECT_OK(run_decode(&read, &stage->plan, buf_peek(&live), &err), &err)) {
+        run_encode(&read, &again);
+        EXPECT(str_is(buf_peek(&live), buf_peek(&again)));
+        EXPECT(read.open_count == stage->run.open_count && read.running_count == stage->run.running_count);
+        EXPECT(read.waiting_count == stage->run.waiting_count && read.satisfied_count == stage->run.satisfied_count);
+        for (uint32_t i = 0; i < read.job_count; i++) {
+            const JobRun *a = &read.jobs[i], *b = &stage->run.jobs[i];
+            EXPECT(a->open == b->open && a->under_way == b->under_way && a->waiting == b->waiting && a->flags == b->flags);
+        }
+        EXPECT(run_due_ms(&read) == run_due_ms(&stage->run));
+    }
+    run_deinit(&read);
+    buf_deinit(&live);
+    buf_deinit(&folded);
+    buf_deinit(&again);
+}
+
+static void check_lists(Stage *stage)
+{
+    const Run *run = &stage->run;
+    uint32_t reached = 0, ready = 0, active = 0;
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        uint16_t flags = run->steps[i].flags;
+        int lists = !!(flags & STEP_IN_REACHED) + !!(flags & STEP_IN_READY) + !!(flags & STEP_IN_ACTIVE);
+        StepState state = (StepState)run->steps[i].state;
+        EXPECT(lists <= 1);
+        reached += !!(flags & STEP_IN_REACHED);
+        ready += !!(flags & STEP_IN_READY);
+        active += !!(flags & STEP_IN_ACTIVE);
+        if (flags & STEP_IN_READY) EXPECT(state == STEP_QUEUED);
+        bool is_out = step_works(&stage->plan.steps[i])
+                   && (state == STEP_DISPATCHED || state == STEP_RUNNING || state == STEP_WAITING_SIGNAL);
+        if (is_out) EXPECT(flags & STEP_IN_ACTIVE);
+    }
+    EXPECT_INT(run->reached.count, reached);
+    EXPECT_INT(run->active_count, active);
+    for (int p = 0; p < PRIORITY_COUNT; p++) ready -= run->ready[p].count;
+    EXPECT_INT(ready, 0);
+    EXPECT(run->running_count <= stage->plan.terms->running_count_max);                                /* C-45 */
+    if (stage->answer == ADVANCE_EVENTS) return;
+    EXPECT_INT(run->moved.count, 0);
+    for (uint32_t j = 0; j < run->job_count; j++) EXPECT_INT(run->jobs[j].state, job_target(&run->jobs[j]));
+    uint32_t ready_count = 0;
+    for (int p = 0; p < PRIORITY_COUNT; p++) ready_count += run->ready[p].count;
+    if (run_is_winding(run) || (run->state != RUN_RUNNING && run->state != RUN_WAITING_SIGNAL)) return;
+    bool waits = run->waiting_count && !ready_count && !run->running_count;                                    /* C-08 */
+    EXPECT_INT(run->state == RUN_WAITING_SIGNAL, waits);
+}
+
+static void note_number(Stage *stage, uint32_t number)
+{
+    if (number >= stage->number_capacity) {
+        uint32_t capacity = number * 2 + 64;
+        stage->is_number_given = realloc(stage->is_number_given, capacity);
+        CHECK(stage->is_number_given != NULL);
+        memset(stage->is_number_given + stage->number_capacity, 0, capacity - stage->number_capacity);
+        stage->number_capacity = capacity;
+    }
+    stage->is_number_given[number] = 1;
+}
+
+/* the numbers given out so far are 1 .. begun_count, and each belongs to one step run. */
+static void check_numbers(Stage *stage)
+{
+    for (uint32_t n = 1; n <= stage->run.begun_count; n++)
+        if (!EXPECT(n < stage->number_capacity && stage->is_number_given[n])) return;
+}
+
+typedef struct Pendings { Effect items[256]; uint32_t count; } Pendings;
+
+static void collect(void *context, const Effect *effect)
+{
+    Pendings *pendings = context;
+    if (pendings->count < 256) pendings->items[pendings->count++] = *effect;
+}
+
+static bool has_effect(const Pendings *pendings, const Effect *effect)
+{
+    for (uint32_t i = 0; i < pendings->count; i++) {
+        const Effect *one = &pendings->items[i];
+        if (one->kind == effect->kind && one->step == effect->step && one->attempt == effect->attempt
+            && one->holder == effect->holder)
+            return true;
+    }
+    return false;
+}
+
+/* I10: what is pending now and was not before was decided in between, and the other way round. */
+static void check_effects(Stage *stage, const Pendings *before)
+{
+    Pendings after = { .count = 0 };
+    pending(&stage->plan, &stage->run, collect, &after);
+    if (after.count >= 256 || before->count >= 256) return;
+    for (uint32_t i = 0; i < after.count; i++) {
+        if (has_effect(before, &after.items[i])) continue;
+        EventKind wanted = after.items[i].kind == EFFECT_EXECUTE ? EVENT_STEP_RUNNING : EVENT_STEP_CANCELLING;
+        bool is_decided = false;
+        for (size_t e = stage->first; e < stage->log_count; e++)
+            is_decided = is_decided || (stage->log[e].kind == wanted && stage->log[e].step == after.items[i].step);
+        EXPECT(is_decided);
+    }
+    for (size_t e = stage->first; e < stage->log_count; e++) {
+        const Event *event = &stage->log[e];
+        if (event->kind != EVENT_STEP_RUNNING || !event->holder) continue;
+        const StepRun *step = &stage->run.steps[event->step];
+        Effect effect = { EFFECT_EXECUTE, event->step, step->attempt, event->holder };
+        const ActiveStep *active = run_active(&stage->run, event->step);
+        if (step->state == STEP_RUNNING && active && active->holder == event->holder) EXPECT(has_effect(&after, &effect));
+    }
+}
+
+/* --- deciding ------------------------------------------------------------------------------------------------------------------------ */
+
+static void keep(Stage *stage, const Decision *decision, const Event *event)
+{
+    Value payload = event->payload != EVENT_NO_PAYLOAD ? value_copy(&stage->log_arena, decision->payloads[event->payload])
+                                                       : value_null();
+    if (event->payload != EVENT_NO_PAYLOAD) stage->last_payload = payload;
+    if (event->kind == EVENT_RUN_CREATED) stage->params = payload;
+    if (event->kind == EVENT_STEP_WAITING || event->kind == EVENT_EFFECT_COMMITTED) stage->kept[event->step] = payload;
+    if (event->kind == EVENT_STEP_SUCCEEDED)
+        stage->outputs[event->step] = event->payload != EVENT_NO_PAYLOAD ? payload : stage->kept[event->step];
+    if (event->kind == EVENT_STEP_RUNNING && event->holder && stage->room != UINT32_MAX) stage->room--;
+    uint32_t count = event->kind == EVENT_STEP_SKIPPED ? event->last - event->step + 1 : 1;
+    bool has_number = kind_fields[event->kind] >> FIELD_number & 1;
+    for (uint32_t i = 0; has_number && event->number && i < count; i++) note_number(stage, event->number + i);
+}
+
+static void apply_from(Stage *stage, const Decision *decision, uint32_t first)
+{
+    EventPlace place = { .now_ms = stage->now, .position = stage->position };
+    for (uint32_t i = first; i < decision->event_count; i++) {
+        run_apply(&stage->run, &stage->plan, &decision->events[i], &place);
+        if (stage->is_fast) continue;
+        Event event = declared(stage, &decision->events[i]);
+        stage->log = arena_grow(&stage->log_arena, stage->log, sizeof event, stage->log_count, &stage->log_capacity);
+        stage->log[stage->log_count++] = event;
+        run_apply(&stage->fold, &stage->plan, &event, &place);
+        keep(stage, decision, &event);
+    }
+}
+
+static void finish(Stage *stage, Decision *decision, const Pendings *before)
+{
+    DecideEnv env = stage_world(stage);
+    for (;;) {
+        uint32_t first = decision->event_count;
+        if (first >= DECISION_EVENT_COUNT_MAX) {
+            stage->answer = ADVANCE_EVENTS;
+            break;
+        }
+        stage->answer = advance(&env, &stage->plan, &stage->run, stage->now, DECISION_EVENT_COUNT_MAX - first, decision);
+        stage->missing = decision->missing;
+        apply_from(stage, decision, first);
+        if (stage->answer != ADVANCE_EVENTS) break;
+        CHECK(decision->event_count > first);
+    }
+    if (stage->is_fast) return;
+    EXPECT(decision->event_count <= DECISION_EVENT_COUNT_MAX + ADVANCE_EVENT_COUNT_MIN);
+    check_bytes(stage);
+    check_lists(stage);
+    check_numbers(stage);
+    check_effects(stage, before);
+}
+
+typedef struct Deciding { Decision decision; Pendings before; } Deciding;
+
+static void begin(Stage *stage, Deciding *deciding)
+{
+    arena_reset(&stage->arena);
+    decision_init(&deciding->decision, &stage->arena);
+    deciding->before.count = 0;
+    if (!stage->is_fast) pending(&stage->plan, &stage->run, collect, &deciding->before);
+    stage->first = (uint32_t)stage->log_count;
+    stage->position++;
+}
+
+/* Further decisions, until the state has nothing more to say. */
+static void finish_all(Stage *stage, Deciding *deciding)
+{
+    finish(stage, &deciding->decision, &deciding->before);
+    uint32_t first = stage->first;
+    while (stage->answer == ADVANCE_EVENTS) stage_more(stage);
+    stage->first = first;
+}
+
+void stage_more(Stage *stage)
+{
+    Deciding deciding;
+    begin(stage, &deciding);
+    finish(stage, &deciding.decision, &deciding.before);
+}
+
+Status stage_start(Stage *stage, const char *params_json)
+{
+    Deciding deciding;
+    begin(stage, &deciding);
+    DecideEnv env = stage_world(stage);
+    Value params;
+    CHECK(json_parse(&stage->log_arena, str_of(params_json), &params, &stage->err) == OK);
+    const Value *given = value_get_text(params, "params"), *payload = value_get_text(params, "payload");
+    StartRequest request = { .params = given ? *given : params, .payload = payload ? *payload : value_null(), .seed = 42,
+                             .revision = 3, .source = STR("manual") };
+    Status status = decide_start(&env, &stage->plan, &stage->run, &request, &(Command){ .kind = COMMAND_START }, stage->now,
+                                 &deciding.decision, &stage->err);
+    if (status) return status;
+    apply_from(stage, &deciding.decision, 0);
+    finish_all(stage, &deciding);
+    return OK;
+}
+
+Status stage_do(Stage *stage, const Command *command)
+{
+    Deciding deciding;
+    begin(stage, &deciding);
+    DecideEnv env = stage_world(stage);
+    Status status = decide(&env, &stage->plan, &stage->run, command, stage->now, &deciding.decision, &stage->err);
+    if (status) return status;
+    apply_from(stage, &deciding.decision, 0);
+    finish_all(stage, &deciding);
+    return OK;
+}
+
+Status stage_kind(Stage *stage, CommandKind kind)
+{
+    return stage_do(stage, &(Command){ .kind = kind });
+}
+
+static Command report_on(Stage *stage, uint32_t step)
+{
+    const ActiveStep *active = run_active(&stage->run, step);
+    return (Command){ .kind = COMMAND_REPORT, .step = step, .attempt = stage->run.steps[step].attempt,
+                      .holder = active ? active->holder : 1 };
+}
+
+Status stage_succeed(Stage *stage, const char *step, const char *output_json)
+{
+    Command command = report_on(stage, stage_index(stage, step));
+    if (output_json)
+        CHECK(json_parse(&stage->log_arena, str_of(output_json), &command.report.output, &stage->err) == OK);
+    return stage_do(stage, &command);
+}
+
+Status stage_fail(Stage *stage, const char *step, Cause cause)
+{
+    Command command = report_on(stage, stage_index(stage, step));
+    command.report = (Report){ .cause = cause, .message = STR("it broke") };
+    return stage_do(stage, &command);
+}
+
+Status stage_signal(Stage *stage, const char *name, bool is_denial)
+{
+    return stage_do(stage, &(Command){ .kind = COMMAND_SIGNAL, .name = str_of(name), .sort = SIGNAL_APPROVAL,
+                                       .is_denial = is_denial, .value = value_null() });
+}
+
+void stage_wait(Stage *stage, int64_t ms)
+{
+    int64_t until = stage->now + ms;
+    while (run_due_ms(&stage->run) <= until) {
+        stage->now = run_due_ms(&stage->run) > stage->now ? run_due_ms(&stage->run) : stage->now;
+        int64_t due = run_due_ms(&stage->run);
+        CHECK(stage_kind(stage, COMMAND_TIMER) == OK);
+        if (run_due_ms(&stage->run) == due && due <= stage->now) break;
+    }
+    stage->now = until;
+}
+
+/* --- looking --------------------------------------------------------------------------------------------------------------------------- */
+
+uint32_t stage_index(const Stage *stage, const char *step)
+{
+    for (uint32_t i = 0; i < stage->plan.step_count; i++)
+        if (str_is_text(stage->plan.steps[i].id, step)) return i;
+    CHECK(!"a step of that name");
+    return 0;
+}
+
+const StepRun *stage_step(const Stage *stage, const char *step)
+{
+    return &stage->run.steps[stage_index(stage, step)];
+}
+
+StepState stage_state(const Stage *stage, const char *step)
+{
+    return (StepState)stage_step(stage, step)->state;
+}
+
+size_t stage_count(const Stage *stage, EventKind kind)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < stage->log_count; i++) count += stage->log[i].kind == kind;
+    return count;
+}
+
+size_t stage_count_last(const Stage *stage, EventKind kind)
+{
+    size_t count = 0;
+    for (size_t i = stage->first; i < stage->log_count; i++) count += stage->log[i].kind == kind;
+    return count;
+}
+
+const Event *stage_last(const Stage *stage, EventKind kind)
+{
+    for (size_t i = stage->log_count; i-- > 0;)
+        if (stage->log[i].kind == kind) return &stage->log[i];
+    return NULL;
+}

@@ -1,0 +1,77 @@
+/* state.h - the states of runs, jobs and steps, and the ways between them.
+ *
+ * One vocabulary (docs/glossary.md), three tables, total: for every pair of states there is an answer, and what is not
+ * listed is refused. The names that other documents use for a state (the stored one, the REST status) are columns beside
+ * it, so that no translation is written down twice.
+ *
+ * Owns: nothing.     Fails: never.     Thread: pure, any.
+ */
+#ifndef CORE_STATE_H
+#define CORE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* Runs and jobs. */
+typedef enum RunState {
+    RUN_QUEUED, RUN_DISPATCHED, RUN_RUNNING, RUN_PAUSED, RUN_WAITING_SIGNAL, RUN_SUCCEEDED, RUN_FAILED, RUN_COMPENSATING,
+    RUN_COMPENSATED, RUN_COMPENSATION_FAILED, RUN_CANCELLED, RUN_SKIPPED /* jobs alone */, RUN_STATE_COUNT
+} RunState;
+
+typedef enum StepState {
+    STEP_QUEUED, STEP_DISPATCHED, STEP_RUNNING, STEP_PAUSED, STEP_WAITING_SIGNAL, STEP_POLLING, STEP_SUCCEEDED, STEP_FAILED,
+    STEP_TIMED_OUT, STEP_SKIPPED, STEP_SUPERSEDED, STEP_CANCELLED, STEP_STATE_COUNT
+} StepState;
+
+/* What a failed run is waiting for. */
+typedef enum Resolution {
+    RESOLUTION_NONE, RESOLUTION_AWAITING_DECISION, RESOLUTION_AUTO_RETRY_SCHEDULED, RESOLUTION_RESOLVED, RESOLUTION_COUNT
+} Resolution;
+
+typedef enum SkipReason {
+    SKIP_NONE, SKIP_CONDITION_FALSE, SKIP_BRANCH_NOT_TAKEN, SKIP_EARLY_TERMINATION, SKIP_PREDECESSOR_FAILED,
+    SKIP_RUN_CANCELLED, SKIP_REASON_COUNT
+} SkipReason;
+
+typedef enum FailureClass { CLASS_NONE, CLASS_TRANSIENT, CLASS_POLICY_BLOCKED, CLASS_PERMANENT, CLASS_COUNT } FailureClass;
+
+/* Each cause belongs to one class; the table is in state.c. */
+typedef enum Cause {
+    CAUSE_NONE,
+    CAUSE_ERROR,                    /* the runner failed and said no more: transient or permanent as it or its retries say */
+    CAUSE_TRANSIENT,                /* the runner said so */
+    CAUSE_TIMEOUT, CAUSE_LEASE_EXPIRED, CAUSE_NOT_ACCEPTED,
+    CAUSE_POLICY, CAUSE_BUDGET_EXCEEDED,
+    CAUSE_PERMANENT,                /* the runner said so */
+    CAUSE_INPUT_INVALID, CAUSE_OUTPUT_INVALID, CAUSE_CONDITION_UNDEFINED, CAUSE_CONDITION_ERROR, CAUSE_DROPPED,
+    CAUSE_CANCELLED, CAUSE_SIGNAL_DENIED, CAUSE_DEADLINE, CAUSE_EFFECT_UNKNOWN, CAUSE_TERMINATED,
+    CAUSE_COUNT
+} Cause;
+
+bool run_can(RunState from, RunState to);
+bool job_can(RunState from, RunState to);
+bool step_can(StepState from, StepState to);
+
+bool run_state_is_terminal(RunState state, Resolution resolution);
+bool run_state_is_settled(RunState state, Resolution resolution);
+bool step_state_is_final(StepState state);          /* succeeded, failed, timed-out, skipped, superseded, cancelled */
+
+const char *run_state_name(RunState state);         /* "waiting-signal" */
+const char *run_state_stored(RunState state);       /* "WAITING_SIGNAL" */
+/* "PENDING", "RUNNING", "COMPLETED", "FAILED" or "CANCELLED". */
+const char *run_status(RunState state, Resolution resolution, bool cancel_requested);
+bool        run_state_find(Str name, RunState *out_state);      /* by either name */
+const char *step_state_name(StepState state);
+const char *step_state_stored(StepState state);
+/* "PENDING", "RUNNING", "COMPLETED", "FAILED" or "SKIPPED"; `began` tells whether a cancelled one had been started. */
+const char *step_status(StepState state, bool began, bool has_output);
+const char *resolution_name(Resolution resolution);             /* "AWAITING_DECISION" */
+const char *skip_reason_name(SkipReason reason);                /* "CONDITION_FALSE" */
+const char *failure_class_name(FailureClass failure_class);     /* "transient" */
+const char *cause_name(Cause cause);                            /* "lease-expired" */
+bool        cause_find(Str name, Cause *out_cause);
+FailureClass cause_class(Cause cause);
+
+#endif

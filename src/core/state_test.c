@@ -1,0 +1,168 @@
+#include "core/state.h"
+
+#include <string.h>
+
+#include "core/command.h"
+#include "harness/test.h"
+
+/* Tables M-3 and M-4 as they are written in the requirements, by the names that people see. */
+typedef struct Row { const char *from, *to; } Row;
+
+static const Row run_rows[] = {
+    { "queued", "dispatched failed cancelled" },
+    { "dispatched", "running queued failed cancelled" },
+    { "running", "paused waiting-signal succeeded failed compensating cancelled" },
+    { "paused", "running failed cancelled" },
+    { "waiting-signal", "running failed cancelled" },
+    { "failed", "queued compensating cancelled failed" },
+    { "compensating", "compensated compensation-failed failed" },
+    { "compensation-failed", "compensating compensated" },
+    { "succeeded", "" }, { "compensated", "" }, { "cancelled", "" }, { "skipped", "" },
+};
+
+static const Row step_rows[] = {
+    { "queued", "dispatched skipped failed superseded" },
+    { "dispatched", "running queued failed cancelled" },
+    { "running", "succeeded failed polling paused waiting-signal queued cancelled" },
+    { "paused", "running failed cancelled" },
+    { "waiting-signal", "running failed cancelled" },
+    { "polling", "running succeeded failed timed-out cancelled" },
+    { "succeeded", "superseded" }, { "failed", "superseded" }, { "timed-out", "superseded" }, { "skipped", "superseded" },
+    { "cancelled", "superseded" }, { "superseded", "" },
+};
+
+static bool is_listed(const Row *rows, size_t count, const char *from, const char *to)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].from, from) != 0) continue;
+        Str list = str_of(rows[i].to);
+        for (size_t at = 0; at < list.len;) {
+            size_t end = str_find(list, ' ', at);
+            if (str_is_text(str_slice(list, at, end), to)) return true;
+            at = end + 1;
+        }
+        return false;
+    }
+    EXPECT(!"a row for every state");
+    return false;
+}
+
+TEST(every_cell_of_the_run_and_job_tables_is_as_required, "proves: F-069 F-084 C-01 C-06 C-11 C-12 C-85 C-90")
+{
+    size_t count = sizeof run_rows / sizeof *run_rows;
+    EXPECT_INT(count, RUN_STATE_COUNT);
+    for (int from = 0; from < RUN_STATE_COUNT; from++)
+        for (int to = 0; to < RUN_STATE_COUNT; to++) {
+            ROW(run_state_name((RunState)from));
+            bool wanted = is_listed(run_rows, count, run_state_name((RunState)from), run_state_name((RunState)to));
+            EXPECT_INT(run_can((RunState)from, (RunState)to), wanted);
+            bool is_skip = from == RUN_QUEUED && to == RUN_SKIPPED;
+            EXPECT_INT(job_can((RunState)from, (RunState)to), wanted || is_skip);
+        }
+}
+
+TEST(every_cell_of_the_step_table_is_as_required, "proves: F-084 C-85 R-055")
+{
+    size_t count = sizeof step_rows / sizeof *step_rows;
+    EXPECT_INT(count, STEP_STATE_COUNT);
+    for (int from = 0; from < STEP_STATE_COUNT; from++)
+        for (int to = 0; to < STEP_STATE_COUNT; to++) {
+            ROW(step_state_name((StepState)from));
+            bool wanted = is_listed(step_rows, count, step_state_name((StepState)from), step_state_name((StepState)to));
+            EXPECT_INT(step_can((StepState)from, (StepState)to), wanted);
+        }
+}
+
+TEST(states_are_shown_by_the_names_of_each_document, "proves: C-01 C-02 C-07 C-09 R-043 R-054")
+{
+    static const struct {
+        const char *name, *stored, *status;
+        Resolution resolution;
+        bool cancel, settled, terminal;
+    } rows[] = {
+        { "queued", "PENDING", "PENDING", 0, false, false, false },
+        { "dispatched", "DISPATCHED", "PENDING", 0, false, false, false },
+        { "running", "RUNNING", "RUNNING", 0, false, false, false },
+        { "paused", "PAUSED", "RUNNING", 0, false, false, false },
+        { "waiting-signal", "WAITING_SIGNAL", "RUNNING", 0, false, false, false },
+        { "succeeded", "SUCCEEDED", "COMPLETED", 0, false, true, true },
+        { "failed", "FAILED", "RUNNING", RESOLUTION_AUTO_RETRY_SCHEDULED, false, false, false },
+        { "failed", "FAILED", "FAILED", RESOLUTION_AWAITING_DECISION, false, true, false },
+        { "failed", "FAILED", "FAILED", RESOLUTION_RESOLVED, false, true, true },
+        { "compensating", "COMPENSATING", "RUNNING", 0, false, false, false },
+        { "compensated", "COMPENSATED", "FAILED", 0, false, true, true },
+        { "compensated", "COMPENSATED", "CANCELLED", 0, true, true, true },
+        { "compensation-failed", "COMPENSATION_FAILED", "FAILED", 0, false, true, false },
+        { "cancelled", "CANCELLED", "CANCELLED", 0, false, true, true },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        RunState state, stored;
+        ROW(rows[i].name);
+        REQUIRE(run_state_find(str_of(rows[i].name), &state) && run_state_find(str_of(rows[i].stored), &stored));
+        EXPECT_INT(state, stored);
+        EXPECT_STR(str_of(run_state_stored(state)), str_of(rows[i].stored));
+        EXPECT_STR(str_of(run_status(state, rows[i].resolution, rows[i].cancel)), str_of(rows[i].status));
+        EXPECT_INT(run_state_is_settled(state, rows[i].resolution), rows[i].settled);
+        EXPECT_INT(run_state_is_terminal(state, rows[i].resolution), rows[i].terminal);
+    }
+    RunState state;
+    EXPECT(!run_state_find(STR("nowhere"), &state));
+}
+
+TEST(steps_have_the_status_of_the_rest_document, "proves: R-045 R-055")
+{
+    static const struct { StepState state; bool began, has_output; const char *stored, *status; } rows[] = {
+        { STEP_QUEUED, false, false, "PENDING", "PENDING" },        { STEP_DISPATCHED, true, false, "DISPATCHED", "PENDING" },
+        { STEP_RUNNING, true, false, "RUNNING", "RUNNING" },        { STEP_PAUSED, true, false, "PAUSED", "RUNNING" },
+        { STEP_WAITING_SIGNAL, true, false, "WAITING_SIGNAL", "RUNNING" }, { STEP_POLLING, true, false, "POLLING", "RUNNING" },
+        { STEP_SUCCEEDED, true, true, "SUCCEEDED", "COMPLETED" },   { STEP_FAILED, true, false, "FAILED", "FAILED" },
+        { STEP_TIMED_OUT, true, false, "TIMED_OUT", "FAILED" },     { STEP_TIMED_OUT, true, true, "TIMED_OUT", "COMPLETED" },
+        { STEP_SKIPPED, false, false, "SKIPPED", "SKIPPED" },       { STEP_CANCELLED, true, false, "CANCELLED", "FAILED" },
+        { STEP_CANCELLED, false, false, "CANCELLED", "SKIPPED" },   { STEP_SUPERSEDED, true, true, "SUPERSEDED", "COMPLETED" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].stored);
+        EXPECT_STR(str_of(step_state_stored(rows[i].state)), str_of(rows[i].stored));
+        EXPECT_STR(str_of(step_status(rows[i].state, rows[i].began, rows[i].has_output)), str_of(rows[i].status));
+    }
+    for (int state = 0; state < STEP_STATE_COUNT; state++)
+        EXPECT_INT(step_state_is_final((StepState)state), state >= STEP_SUCCEEDED);
+}
+
+TEST(each_cause_belongs_to_one_class, "proves: F-063 C-34 C-19")
+{
+    static const struct { const char *cause, *failure_class; } rows[] = {
+        { "timeout", "transient" },        { "lease-expired", "transient" },  { "not-accepted", "transient" },
+        { "transient", "transient" },      { "error", "transient" },          { "policy", "policy-blocked" },
+        { "budget-exceeded", "policy-blocked" }, { "dropped", "permanent" },  { "cancelled", "permanent" },
+        { "permanent", "permanent" },      { "input-invalid", "permanent" },  { "output-invalid", "permanent" },
+        { "condition-undefined", "permanent" }, { "condition-error", "permanent" }, { "signal-denied", "permanent" },
+        { "deadline", "permanent" },       { "effect-unknown", "permanent" }, { "terminated", "permanent" },
+    };
+    EXPECT_INT(sizeof rows / sizeof *rows, CAUSE_COUNT - 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Cause cause;
+        ROW(rows[i].cause);
+        REQUIRE(cause_find(str_of(rows[i].cause), &cause));
+        EXPECT_STR(str_of(failure_class_name(cause_class(cause))), str_of(rows[i].failure_class));
+    }
+    Cause cause;
+    EXPECT(!cause_find(STR(""), &cause));
+    EXPECT_STR(str_of(skip_reason_name(SKIP_PREDECESSOR_FAILED)), STR("PREDECESSOR_FAILED"));
+    EXPECT_STR(str_of(skip_reason_name(SKIP_RUN_CANCELLED)), STR("RUN_CANCELLED"));
+    EXPECT_STR(str_of(resolution_name(RESOLUTION_AWAITING_DECISION)), STR("AWAITING_DECISION"));
+}
+
+TEST(signals_are_of_five_kinds, "proves: C-80")
+{
+    static const char *const names[] = { "health", "anomaly", "milestone", "approval", "operator" };
+    EXPECT_INT(sizeof names / sizeof *names, SIGNAL_KIND_COUNT);
+    for (int i = 0; i < SIGNAL_KIND_COUNT; i++) {
+        SignalKind kind;
+        REQUIRE(signal_kind_find(str_of(names[i]), &kind));
+        EXPECT_INT(kind, i);
+        EXPECT_STR(str_of(signal_kind_name(kind)), str_of(names[i]));
+    }
+    SignalKind kind;
+    EXPECT(!signal_kind_find(STR("retry"), &kind));
+}

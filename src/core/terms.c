@@ -1,0 +1,273 @@
+#include "core/terms.h"
+
+#include <inttypes.h>
+
+#include "base/limits.h"
+#include "core/path.h"
+
+typedef struct TermsReader {
+    Arena *arena;
+    const Plan *plan;
+    StepTerms *steps;
+    ConditionTerms *conditions;
+    size_t condition_count, condition_capacity;
+    PlanTerms *terms;
+    Error *err;
+} TermsReader;
+
+static Status corrupt(TermsReader *reader, const char *what, uint32_t index)
+{
+    return error_set(reader->err, ERR_CORRUPT, "the plan is damaged: %s, at %" PRIu32, what, index);
+}
+
+static void unsupported(TermsReader *reader, const char *what, Str where)
+{
+    if (reader->terms->unsupported.len) return;
+    reader->terms->unsupported = where.len ? arena_format(reader->arena, "%s (of '%.*s')", what, STR_ARG(where))
+                                           : arena_copy(reader->arena, str_of(what));
+}
+
+/* --- texts with paths ----------------------------------------------------------------------------------------------- */
+
+typedef struct PathFacts {
+    bool has_paths, has_secrets;
+} PathFacts;
+
+static void find_paths(Value value, PathFacts *facts)
+{
+    if (value.kind == VALUE_STRING) {
+        PathScan scan = { .text = value_text(value) };
+        Path path;
+        for (PathStep step; (step = path_next(&scan, &path)) != PATH_END;) {
+            facts->has_paths = true;
+            if (step == PATH_FOUND && str_is(path.parts[0], STR("secrets"))) facts->has_secrets = true;
+        }
+    } else if (value.kind == VALUE_ARRAY) {
+        for (uint32_t i = 0; i < value.count; i++) find_paths(value.items[i], facts);
+    } else if (value.kind == VALUE_OBJECT) {
+        for (uint32_t i = 0; i < value.count; i++) find_paths(value.members[i].value, facts);
+    }
+}
+
+static Value read_template(Value settings, const char *key, bool *out_has_paths, bool *has_secrets)
+{
+    const Value *member = value_get_text(settings, key);
+    PathFacts facts = { 0 };
+    if (member) find_paths(*member, &facts);
+    *out_has_paths = facts.has_paths;
+    *has_secrets = *has_secrets || facts.has_secrets;
+    return member ? *member : value_null();
+}
+
+/* --- conditions, retries, gates ------------------------------------------------------------------------------------- */
+
+static Status read_condition(TermsReader *reader, Value settings, const char *key, uint32_t step, uint32_t *out_index)
+{
+    const Value *member = value_get_text(settings, key);
+    *out_index = CONDITION_NONE;
+    if (!member) return OK;
+    if (member->kind != VALUE_STRING) return corrupt(reader, "a condition that is no text", step);
+    if (str_is(value_text(*member), STR("true"))) return OK;            /* nothing to ask */
+    reader->conditions = arena_grow(reader->arena, reader->conditions, sizeof *reader->conditions,
+                                    reader->condition_count, &reader->condition_capacity);
+    *out_index = (uint32_t)reader->condition_count++;
+    reader->conditions[*out_index] = (ConditionTerms){ value_text(*member), step };
+    return OK;
+}
+
+/* What `on` names: a class with all its causes, or one cause. */
+static uint32_t retried_causes(Str name)
+{
+    uint32_t bits = 0;
+    for (int cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
+        FailureClass failure_class = cause_class((Cause)cause);
+        bool is_named = str_is_text(name, failure_class_name(failure_class)) || str_is_text(name, cause_name((Cause)cause));
+        if (is_named && failure_class != CLASS_PERMANENT) bits |= 1u << cause;
+    }
+    return bits;
+}
+
+static Status read_retries(TermsReader *reader, Value settings, uint32_t step, RetryTerms *out)
+{
+    const Value *retries = value_get_text(settings, "retries");
+    *out = (RetryTerms){ .attempt_count_max = 1, .on = retried_causes(STR("transient")) };
+    if (retries) {
+        int64_t attempts = value_get_int(*retries, "attempts", 1);
+        out->delay_ms = value_get_int(*retries, "delay_ms", 1000);
+        out->delay_ms_max = value_get_int(*retries, "max_delay_ms", 60000);
+        out->jitter_ms = value_get_int(*retries, "jitter_ms", 500);
+        bool is_whole = attempts >= 1 && attempts <= ATTEMPT_COUNT_MAX && out->delay_ms >= 0
+                     && out->delay_ms <= DURATION_MS_MAX && out->delay_ms_max >= 0 && out->delay_ms_max <= DURATION_MS_MAX
+                     && out->jitter_ms >= 0 && out->jitter_ms <= DURATION_MS_MAX;
+        if (!is_whole) return corrupt(reader, "retries without bound", step);
+        out->attempt_count_max = (uint32_t)attempts;
+        out->is_exponential = str_is(value_get_string(*retries, "strategy", STR("exponential")), STR("exponential"));
+        const Value *on = value_get_text(*retries, "on");
+        if (on && on->kind == VALUE_ARRAY) out->on = 0;
+        for (uint32_t i = 0; on && on->kind == VALUE_ARRAY && i < on->count; i++)
+            if (on->items[i].kind == VALUE_STRING) out->on |= retried_causes(value_text(on->items[i]));
+    }
+    int64_t spawns = value_get_int(settings, "spawn_budget", out->attempt_count_max * (1 + COOPERATIVE_COUNT_DEFAULT));
+    if (spawns < 1 || spawns > UINT16_MAX) return corrupt(reader, "no spawn budget", step);
+    out->spawn_count_max = (uint32_t)spawns;
+    return OK;
+}
+
+static Status read_duration(TermsReader *reader, Value settings, const char *key, uint32_t index, int64_t *out_ms)
+{
+    *out_ms = value_get_int(settings, key, 0);
+    return *out_ms >= 0 && *out_ms <= DURATION_MS_MAX ? OK : corrupt(reader, "a time without bound", index);
+}
+
+static Status read_gate(TermsReader *reader, Value settings, uint32_t index, GateTerms *out)
+{
+    const Value *gate = value_get_text(settings, "wait_for_signal");
+    *out = (GateTerms){ 0 };
+    if (!gate) return OK;
+    out->signal = value_get_string(*gate, "signal", STR(""));
+    if (out->signal.len == 0) return corrupt(reader, "a gate without signal", index);
+    out->is_before = str_is(value_get_string(*gate, "when", STR("after")), STR("before"));
+    return read_duration(reader, *gate, "timeout_ms", index, &out->timeout_ms);
+}
+
+/* --- steps and jobs ------------------------------------------------------------------------------------------------- */
+
+static void check_supported(TermsReader *reader, Value settings, Str id)
+{
+    static const char *const keys[] = { "poll", "pause_after", "terminate_when", "execute", "canary", "on_signal", "budget",
+                                        NULL };
+    for (const char *const *key = keys; *key; key++)
+        if (value_get_text(settings, *key)) unsupported(reader, *key, id);
+}
+
+static Value member_or_null(Value settings, const char *key)
+{
+    const Value *member = value_get_text(settings, key);
+    return member ? *member : value_null();
+}
+
+static void read_branch(Value settings, StepTerms *terms)
+{
+    terms->is_selecting = value_get_text(settings, "select") != NULL;
+    terms->is_inclusive = str_is(value_get_string(settings, "type", STR("exclusive")), STR("inclusive"));
+    terms->otherwise = value_get_string(settings, "default", STR(""));
+    terms->cases = member_or_null(settings, "cases");
+}
+
+static Status read_step(TermsReader *reader, uint32_t index)
+{
+    const PlanStep *step = &reader->plan->steps[index];
+    StepTerms *terms = &reader->steps[index];
+    Value settings = step->settings;
+    terms->job_when = terms->select = CONDITION_NONE;
+    Status status = read_condition(reader, settings, "when", index, &terms->when);
+    if (!status && step->kind == STEP_BRANCH) {
+        read_branch(settings, terms);
+        status = read_condition(reader, settings, terms->is_selecting ? "select" : "condition", index, &terms->select);
+        if (!status && terms->select == CONDITION_NONE && terms->is_selecting)
+            status = corrupt(reader, "a branch that selects nothing", index);
+    }
+    if (status || !step_works(step)) return status;
+
+    status = read_retries(reader, settings, index, &terms->retry);
+    if (!status) status = read_duration(reader, settings, "timeout_ms", index, &terms->timeout_ms);
+    if (!status) status = read_gate(reader, settings, index, &terms->gate);
+    if (status) return status;
+    check_supported(reader, settings, step->id);
+    terms->key = value_get_string(settings, "key", STR(""));
+    terms->domain = value_get_string(settings, "key_domain", reader->plan->id);
+    terms->is_optional = value_get_bool(settings, "optional", false);
+    terms->outputs = member_or_null(settings, "outputs");
+    terms->output_schema = member_or_null(settings, "output_schema");
+    if (step->kind == STEP_ARTIFACT) return OK;
+    terms->input = read_template(settings, "input", &terms->input_has_paths, &terms->has_secrets);
+    terms->args = read_template(settings, "args", &terms->args_have_paths, &terms->has_secrets);
+    terms->input_schema = member_or_null(settings, "input_schema");
+    return OK;
+}
+
+/* A job waits at its last task, or at its first: a branch behind the tasks is taken after the wait. */
+static Status read_job(TermsReader *reader, uint32_t index)
+{
+    const PlanJob *job = &reader->plan->jobs[index];
+    if (job->step_count == 0) return OK;
+    check_supported(reader, job->settings, job->id);
+    Status status = read_condition(reader, job->settings, "when", job->step_first, &reader->steps[job->step_first].job_when);
+    GateTerms gate;
+    if (!status) status = read_gate(reader, job->settings, index, &gate);
+    if (status || gate.signal.len == 0) return status;
+    uint32_t first = job->step_first, last = job->step_first + job->step_count - 1;
+    if (!step_works(&reader->plan->steps[last]) && last > first) last--;
+    uint32_t at = gate.is_before ? first : last;
+    if (!step_works(&reader->plan->steps[at])) unsupported(reader, "wait_for_signal without a task", job->id);
+    else if (reader->steps[at].gate.signal.len) unsupported(reader, "wait_for_signal beside that of its task", job->id);
+    else reader->steps[at].gate = gate;
+    return OK;
+}
+
+static Status read_loops(TermsReader *reader)
+{
+    const Plan *plan = reader->plan;
+    uint32_t *conditions = ARENA_ARRAY(reader->arena, uint32_t, plan->loop_count);
+    bool *fails = ARENA_ARRAY(reader->arena, bool, plan->loop_count);
+    for (uint32_t l = 0; l < plan->loop_count; l++) {
+        Value settings = plan->loops[l].settings;
+        Status status = read_condition(reader, settings, "when", plan->loops[l].tail, &conditions[l]);
+        if (status) return status;
+        fails[l] = !str_is(value_get_string(settings, "on_max", STR("fail")), STR("continue"));
+    }
+    /* Which of its keys a branch has taken is not remembered until a loop is left. */
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (plan->edges[e].loop != PLAN_NONE && plan->edges[e].kind == EDGE_BRANCH)
+            unsupported(reader, "a guarded cycle that ends with a branch", plan->steps[plan->edges[e].from].id);
+    reader->terms->loop_conditions = conditions;
+    reader->terms->loop_fails = fails;
+    return OK;
+}
+
+/* --- the definition as a whole -------------------------------------------------------------------------------------- */
+
+static Status read_whole(TermsReader *reader)
+{
+    Value document = reader->plan->document;
+    PlanTerms *terms = reader->terms;
+    Value config = member_or_null(document, "config"), resolution = member_or_null(document, "failure_resolution");
+    terms->is_fail_fast = str_is(value_get_string(document, "failure_mode", STR("fail-fast")), STR("fail-fast"));
+    terms->ends_running = str_is(value_get_string(document, "on_fail_fast", STR("finish")), STR("cancel"));
+    terms->timeout_is_final = str_is(value_get_string(resolution, "on_timeout", STR("")), STR("FAIL"));
+    int64_t running = value_get_int(config, "max_concurrency", 10);
+    terms->cost_max_micro = value_get_int(config, "cost_limit_micro", 0);
+    terms->has_cost_max = value_get_text(config, "cost_limit_micro") != NULL;
+    if (running < 1 || running > UINT32_MAX || terms->cost_max_micro < 0) return corrupt(reader, "limits out of range", 0);
+    terms->running_count_max = (uint32_t)running;
+    Status status = read_duration(reader, config, "timeout_ms", 0, &terms->timeout_ms);
+    if (status) return status;
+    terms->lease_ms = value_get_int(member_or_null(document, "lease"), "duration_ms", LEASE_MS_DEFAULT);
+
+    Str strategy = value_get_string(resolution, "strategy", STR("AWAIT_DECISION"));
+    if (!str_is(strategy, STR("AWAIT_DECISION"))) unsupported(reader, "failure_resolution other than await_decision", STR(""));
+    if (str_is(value_get_string(resolution, "on_cancel", STR("")), STR("COMPENSATE")))
+        unsupported(reader, "on_cancel: compensate", STR(""));
+    if (str_is(value_get_string(resolution, "on_timeout", STR("")), STR("COMPENSATE")))
+        unsupported(reader, "on_timeout: compensate", STR(""));
+    if (value_get_text(document, "on_signal")) unsupported(reader, "on_signal", STR(""));
+    if (value_get_text(document, "blast_radius")) unsupported(reader, "blast_radius", STR(""));
+    return OK;
+}
+
+Status terms_read(Arena *arena, const Plan *plan, PlanTerms *out_terms, Error *err)
+{
+    PlanTerms terms = { 0 };
+    TermsReader reader = { .arena = arena, .plan = plan, .terms = &terms, .err = err };
+    reader.steps = ARENA_ARRAY(arena, StepTerms, plan->step_count);
+    Status status = read_whole(&reader);
+    for (uint32_t i = 0; i < plan->step_count && !status; i++) status = read_step(&reader, i);
+    for (uint32_t i = 0; i < plan->job_count && !status; i++) status = read_job(&reader, i);
+    if (!status) status = read_loops(&reader);
+    if (status) return status;
+    terms.steps = reader.steps;
+    terms.conditions = reader.conditions;
+    terms.condition_count = (uint32_t)reader.condition_count;
+    *out_terms = terms;
+    return OK;
+}

@@ -1,0 +1,71 @@
+/* terms.h - the terms under which each step of a plan is carried out, made ready for the engine.
+ *
+ * A plan's settings are values with names; looking them up at every step would cost more than the step. plan_read() fills
+ * these structs once for a plan. Conditions and schemas are numbered: who evaluates them compiles them once, too.
+ *
+ * Owns: everything lives in the plan's arena.     Thread: immutable, any.
+ */
+#ifndef CORE_TERMS_H
+#define CORE_TERMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/plan.h"
+#include "core/state.h"
+
+#define CONDITION_NONE UINT32_MAX
+
+typedef struct RetryTerms {
+    uint32_t attempt_count_max;     /* tries in all */
+    int64_t delay_ms, delay_ms_max, jitter_ms;
+    bool is_exponential;
+    uint32_t on;                    /* bit of each Cause that is retried */
+    uint32_t spawn_count_max;       /* dispatches in all, those that nobody accepted included */
+} RetryTerms;
+
+typedef struct GateTerms { Str signal; int64_t timeout_ms; bool is_before; } GateTerms;     /* empty signal: no gate */
+
+typedef struct StepTerms {
+    RetryTerms retry;
+    int64_t timeout_ms;             /* 0: none */
+    uint32_t when;                  /* index of a condition, or CONDITION_NONE */
+    uint32_t job_when;              /* of the first step of a job: the condition of the whole job */
+    uint32_t select;                /* of a branch: what it selects by, or its condition */
+    GateTerms gate;                 /* of the task; the gate of a job is that of its last task (before: of its first) */
+    Value input;                    /* with ${paths} where input_has_paths; null: none */
+    Value args;                     /* the same */
+    Value input_schema, output_schema;      /* null: none */
+    Value outputs;                  /* {name: type} that the output must have; null: none */
+    Value cases;                    /* of a branch: its keys */
+    Str otherwise;                  /* of a branch: its default; empty: none */
+    Str key, domain;                /* declared idempotency key (a template) and its domain */
+    bool input_has_paths, args_have_paths;
+    bool has_secrets;               /* in input or args: what is recorded is not yet what the runner gets */
+    bool is_optional;               /* an artifact that the run may do without */
+    bool is_selecting;              /* a branch by `select`; else by a condition */
+    bool is_inclusive;
+} StepTerms;
+
+typedef struct ConditionTerms { Str text; uint32_t step; } ConditionTerms;
+
+typedef struct PlanTerms {
+    const StepTerms *steps;         /* step_count of the plan */
+    const ConditionTerms *conditions;
+    const uint32_t *loop_conditions;        /* loop_count */
+    const bool *loop_fails;         /* loop_count: on_max is `fail` */
+    uint32_t condition_count;
+    bool is_fail_fast;              /* else continue-independent */
+    bool ends_running;              /* fail-fast cancels what runs, instead of letting it finish */
+    bool timeout_is_final;          /* on_timeout FAIL: resolution RESOLVED */
+    uint32_t running_count_max;
+    int64_t timeout_ms, lease_ms;
+    int64_t cost_max_micro;
+    bool has_cost_max;              /* a cost_limit of 0 permits nothing that costs */
+    Str unsupported;                /* names the first feature of the definition that runs cannot carry out; empty: none */
+} PlanTerms;
+
+/* Fails with ERR_CORRUPT where a setting has the wrong form. */
+MUST_USE Status terms_read(Arena *arena, const Plan *plan, PlanTerms *out_terms, Error *err);
+
+#endif

@@ -1,0 +1,142 @@
+/* crew.c - with main.c the composition root: the executors of this process, and who of them carries out which runner. */
+#include <string.h>
+
+#include "base/check.h"
+#include "cli/adapters.h"
+#include "exec/builtin/builtin.h"
+#include "exec/http/http.h"
+#include "exec/native/native.h"
+#include "exec/process/process.h"
+#include "store/memory/memory_store.h"
+#include "store/sqlite/sqlite_store.h"
+
+#define PROCESS_CAPACITY_DEFAULT 64u        /* programs at a time where runners.yaml does not say */
+
+static Status store_open(Str url, bool is_created, Store **out_store, Error *err)
+{
+    if (str_starts(url, STR("memory:"))) {
+        *out_store = memory_store_new(NULL);
+        return OK;
+    }
+    Str path = str_starts(url, STR("sqlite:")) ? str_slice(url, 7, url.len) : url;
+    char text[STORE_PATH_SIZE_MAX + 1];
+    size_t colon = str_find(url, ':', 0);
+    bool is_other = path.len == url.len && colon + 2 < url.len && url.ptr[colon + 1] == '/' && url.ptr[colon + 2] == '/';
+    if (is_other) return error_set(err, ERR_UNAVAILABLE, "there is no store of the kind '%.*s': sqlite:PATH is known", STR_ARG(url));
+    if (!path.len || path.len > STORE_PATH_SIZE_MAX)
+        return error_set(err, ERR_INVALID, "'%.*s' names no file", STR_ARG(url));
+    memcpy(text, path.ptr, path.len);
+    text[path.len] = '\0';
+    return sqlite_store_open(&(SqliteOptions){ .path = text, .is_created = is_created }, out_store, err);
+}
+
+/* --- executors ------------------------------------------------------------------------------------------------------------ */
+
+static Status noop_run(void *context, NativeCall *call, const Attempt *attempt, Arena *arena, Report *out_report)
+{
+    (void)context;
+    (void)call;
+    (void)attempt;
+    (void)arena;
+    (void)out_report;
+    return OK;
+}
+
+static const NativeFunction bench_functions[] = { { .runner = STR_INIT("bench/native"), .run = noop_run, .is_quick = true } };
+
+static Status crew_add(Crew *crew, Executor *executor, Error *err)
+{
+    if (crew->count == CREW_COUNT_MAX) return error_set(err, ERR_LIMIT, "more than %u executors", CREW_COUNT_MAX);
+    crew->executors[crew->count++] = executor;
+    return OK;
+}
+
+static Status add_process(Crew *crew, Str name, Value settings, const char *lock_path, Error *err)
+{
+    int64_t capacity = value_get_int(settings, "capacity", PROCESS_CAPACITY_DEFAULT);
+    Executor *executor;
+    Status status = process_executor_open(&(ProcessOptions){ .name = name, .capacity = (uint32_t)capacity, .lock_path = lock_path,
+                                                             .sink = notice_ring_sink(crew->notices) }, &executor, err);
+    return status ? status : crew_add(crew, executor, err);
+}
+
+static Status add_http(Crew *crew, Str name, Value settings, Error *err)
+{
+    Executor *executor;
+    Status status = http_executor_open(&(HttpOptions){ .name = name, .sink = notice_ring_sink(crew->notices),
+                                                       .capacity = (uint32_t)value_get_int(settings, "capacity", 0) },
+                                       &executor, err);
+    return status ? status : crew_add(crew, executor, err);
+}
+
+static Status add_builtin(Crew *crew, Error *err)
+{
+    Executor *executor;
+    Status status = builtin_executor_open(&(BuiltinOptions){ .name = STR("built-in"), .sink = notice_ring_sink(crew->notices) },
+                                          &executor, err);
+    return status ? status : crew_add(crew, executor, err);
+}
+
+static Status add_bench(Crew *crew, Error *err)
+{
+    Executor *executor;
+    NativeOptions options = { .name = STR("bench"), .functions = bench_functions, .function_count = 1, .capacity = UINT32_MAX,
+                              .sink = notice_ring_sink(crew->notices) };
+    Status status = native_executor_open(&options, &executor, err);
+    return status ? status : crew_add(crew, executor, err);
+}
+
+/* The spawners of processes are forked first, while this process has one thread. */
+static Status crew_open(const CrewOptions *options, Crew *out_crew, Error *err)
+{
+    *out_crew = (Crew){ .catalog = options->catalog };
+    Status status = notice_ring_open(/* count_max= */ 0, &out_crew->notices, err);
+    Value executors = options->catalog ? options->catalog->executors : value_null();
+    for (uint32_t i = 0; !status && i < executors.count; i++)
+        if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "process"))
+            status = add_process(out_crew, value_text(executors.members[i].key), executors.members[i].value, NULL, err);
+    if (!status) status = add_process(out_crew, STR("processes"), value_null(), options->lock_path, err);
+    for (uint32_t i = 0; !status && i < executors.count; i++)
+        if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "http"))
+            status = add_http(out_crew, value_text(executors.members[i].key), executors.members[i].value, err);
+    if (!status) status = add_http(out_crew, STR("requests"), value_null(), err);
+    if (!status) status = add_builtin(out_crew, err);
+    if (!status && options->is_bench) status = add_bench(out_crew, err);
+    if (status) adapters.crew_close(out_crew);
+    return status;
+}
+
+static void crew_close(Crew *crew)
+{
+    for (uint32_t i = 0; i < crew->count; i++) crew->executors[i]->ops->close(crew->executors[i]);
+    if (crew->notices) notice_ring_close(crew->notices);
+    *crew = (Crew){ 0 };
+}
+
+/* --- who does what -------------------------------------------------------------------------------------------------------- */
+
+static Executor *crew_find(const Crew *crew, Str name)
+{
+    for (uint32_t i = 0; i < crew->count; i++)
+        if (str_is(crew->executors[i]->name, name)) return crew->executors[i];
+    return NULL;
+}
+
+static bool crew_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+{
+    const Crew *crew = context;
+    (void)tenant;
+    if (str_is_text(runner, "bench/native")) {
+        *out = (RunnerOffer){ .executor = crew_find(crew, STR("bench")), .settings = value_null() };
+        return out->executor != NULL;
+    }
+    const CatalogEntry *entry = crew->catalog ? catalog_find(crew->catalog, CATALOG_RUNNER, runner) : NULL;
+    Str name = entry ? entry->origin : STR("built in");
+    if (str_is_text(name, "built in"))
+        name = str_is_text(runner, "shell") ? STR("processes") : str_is_text(runner, "http") ? STR("requests") : STR("built-in");
+    if (str_is_text(name, "built-in") && !builtin_executor_offers(runner)) return false;
+    *out = (RunnerOffer){ .executor = crew_find(crew, name), .settings = entry ? entry->settings : value_null() };
+    return out->executor != NULL;
+}
+
+const Adapters adapters = { .store_open = store_open, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner };

@@ -1,0 +1,205 @@
+/* decision.c - one command on one run: decide, apply, advance, record. */
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/internal.h"
+#include "value/json.h"
+
+Str builtin_policy_text(void)
+{
+    return STR("package maestro.builtin\n\nallow := true\n");
+}
+
+/* --- what the core asks of its surroundings ---------------------------------------------------------------------------- */
+
+typedef struct Surroundings { Engine *engine; Resident *resident; } Surroundings;
+
+static bool read_text(Surroundings *around, uint32_t which, Value *out)
+{
+    Str text;
+    if (!resident_text(around->resident, which, &text)) return false;
+    *out = value_null();
+    Error err;
+    CHECK(!text.len || json_parse(&around->engine->arena, text, out, &err) == OK);      /* we printed it ourselves */
+    return true;
+}
+
+static bool env_params(void *context, const Run *run, Value *out)
+{
+    (void)run;
+    return read_text(context, MISSING_PARAMS, out);
+}
+
+static bool env_output(void *context, const Run *run, uint32_t step, Value *out)
+{
+    if (!(run->steps[step].flags & STEP_HAS_OUTPUT)) {
+        *out = value_null();
+        return true;
+    }
+    return read_text(context, step, out);
+}
+
+static ConditionAnswer env_condition(void *context, const ConditionAsk *ask, Arena *arena, ConditionResult *out)
+{
+    Surroundings *around = context;
+    ConditionReader reader = { .context = context, .params = env_params, .output = env_output };
+    return condition_ask(around->resident->plan->conditions, ask, &reader, arena, out);
+}
+
+static Verdict env_verdict(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input)
+{
+    Engine *engine = ((Surroundings *)context)->engine;
+    if (engine->options.verdict) return engine->options.verdict(engine->options.context, hook, plan, run, step, input);
+    return (Verdict){ .kind = VERDICT_ALLOW, .policy = engine->policy_digest };
+}
+
+static Place env_place(void *context, const Plan *plan, const Run *run, uint32_t step)
+{
+    return effect_place(((Surroundings *)context)->engine, plan, run, step);
+}
+
+static Dedupe env_dedupe(void *context, const Run *run, uint32_t step, Str domain, Str key)
+{
+    Surroundings *around = context;
+    (void)run;
+    return dedupe_ask(around->engine, around->resident, step, domain, key);
+}
+
+static Status env_schema(void *context, const Plan *plan, Value schema, Value instance, Error *err)
+{
+    Surroundings *around = context;
+    (void)plan;
+    return plan_schema_check(around->resident->plan, schema, instance, &around->engine->arena, err);
+}
+
+static DecideEnv env_of(Surroundings *around)
+{
+    return (DecideEnv){ .context = around, .params = env_params, .output = env_output, .condition = env_condition,
+                        .verdict = env_verdict, .place = env_place, .dedupe = env_dedupe, .schema = env_schema };
+}
+
+/* --- consequences ------------------------------------------------------------------------------------------------------ */
+
+static void apply_from(Engine *engine, Resident *resident, const Decision *decision, uint32_t first)
+{
+    EventPlace place = { .now_ms = engine->now_ms, .position = engine->position + 1 };
+    for (uint32_t i = first; i < decision->event_count; i++)
+        run_apply(&resident->run, &resident->plan->plan, &decision->events[i], &place);
+}
+
+/* The consequences of a start may need its parameters, which no record holds yet. */
+static void keep_params(Resident *resident, const Decision *decision)
+{
+    Buf text;
+    buf_init(&text, PAYLOAD_SIZE_MAX);
+    Error err;
+    CHECK(decision->payload_count && canonical_print(&text, decision->payloads[0], &err) == OK);
+    resident_keep(resident, MISSING_PARAMS, buf_peek(&text));
+    buf_deinit(&text);
+}
+
+/* Decides what follows from the run's state and applies it, up to the bound of one decision. */
+static Advance advance_all(Engine *engine, Resident *resident, Decision *decision)
+{
+    Surroundings around = { engine, resident };
+    DecideEnv env = env_of(&around);
+    for (;;) {
+        if (decision->event_count >= DECISION_EVENT_COUNT_MAX) return ADVANCE_EVENTS;
+        uint32_t first = decision->event_count;
+        Advance answer = advance(&env, &resident->plan->plan, &resident->run, engine->now_ms,
+                                 DECISION_EVENT_COUNT_MAX - first, decision);
+        apply_from(engine, resident, decision, first);
+        if (answer != ADVANCE_EVENTS) return answer;
+        CHECK(decision->event_count > first);       /* else this would go on for ever */
+    }
+}
+
+/* What becomes of the run after a decision: more at once, a value to fetch, room to wait for, a time to note. */
+static void follow(Engine *engine, Resident *resident, Advance answer, const Decision *decision)
+{
+    if (answer == ADVANCE_EVENTS) queue_work(engine, resident);
+    else if (answer == ADVANCE_MISSING) load_fetch(engine, resident, decision->missing);
+    else if (answer == ADVANCE_LATER) effect_wait(engine, resident);
+}
+
+static void finish(Engine *engine, Resident *resident, const Command *command, Decision *decision)
+{
+    Advance answer = advance_all(engine, resident, decision);
+    if (decision->event_count) batch_record(engine, resident, command, decision);
+    follow(engine, resident, answer, decision);
+    effect_placed(engine);
+}
+
+Status decide_begin(Engine *engine, Resident *resident, const StartRequest *request, const Command *command, Error *err)
+{
+    Decision decision;
+    decision_init(&decision, &engine->arena);
+    Surroundings around = { engine, resident };
+    DecideEnv env = env_of(&around);
+    Status status =
+        decide_start(&env, &resident->plan->plan, &resident->run, request, command, engine->now_ms, &decision, err);
+    if (status) return status;
+    apply_from(engine, resident, &decision, 0);
+    keep_params(resident, &decision);
+    finish(engine, resident, command, &decision);
+    return OK;
+}
+
+void decide_more(Engine *engine, Resident *resident)
+{
+    if (resident->fetching != STEP_NONE) return;            /* what it waits for brings it back */
+    arena_reset(&engine->arena);
+    Decision decision;
+    decision_init(&decision, &engine->arena);
+    finish(engine, resident, &(Command){ .actor = STR("engine") }, &decision);
+}
+
+/* --- commands ---------------------------------------------------------------------------------------------------------- */
+
+/* What nobody asked about is not worth a word: a timer that found nothing, a report of an attempt that was given up. */
+static void refuse(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *err)
+{
+    if (mail->is_notice) engine->stats.refused_count++;
+    batch_reply(engine, resident, mail, status, err, /* is_noop= */ false);
+}
+
+static void decide_one(Engine *engine, Resident *resident, Mail *mail)
+{
+    arena_reset(&engine->arena);
+    Decision decision;
+    decision_init(&decision, &engine->arena);
+    Surroundings around = { engine, resident };
+    DecideEnv env = env_of(&around);
+    Command command;
+    Error err = { 0 };
+    Status status = mail_open(mail, &engine->arena, &command, &err);
+    if (!status && mail->tenant.len && !str_is(mail->tenant, resident->run.tenant))
+        status = error_set(&err, ERR_NOT_FOUND, "there is no run %s", resident->id.text);
+    if (!status)
+        status = decide(&env, &resident->plan->plan, &resident->run, &command, engine->now_ms, &decision, &err);
+    if (status == ERR_UNAVAILABLE && decision.missing != STEP_NONE) {
+        mail_list_put_back(&resident->inbox, mail);
+        load_fetch(engine, resident, decision.missing);
+        return;
+    }
+    if (status) {
+        refuse(engine, resident, mail, status, &err);
+        return;
+    }
+    bool is_noop = !decision.event_count;
+    apply_from(engine, resident, &decision, 0);
+    finish(engine, resident, &command, &decision);
+    batch_reply(engine, resident, mail, OK, NULL, is_noop && !decision.event_count);
+}
+
+void decide_inbox(Engine *engine, Resident *resident)
+{
+    while (!resident->loader && resident->fetching == STEP_NONE && resident->inbox.count)
+        decide_one(engine, resident, mail_list_take(&resident->inbox));
+}
+
+void decide_mail(Engine *engine, Resident *resident, Mail *mail)
+{
+    resident_touch(engine, resident);
+    mail_list_add(&resident->inbox, mail);
+    decide_inbox(engine, resident);
+}

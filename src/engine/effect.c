@@ -1,0 +1,348 @@
+/* effect.c - what follows a commit: attempts handed to executors, ended, acknowledged; and where there is room for them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/internal.h"
+#include "ledger/record.h"
+#include "value/json.h"
+
+/* --- places ------------------------------------------------------------------------------------------------------------- */
+
+/* Who holds a lease: the owner's epoch, and which of its executors. */
+static uint64_t holder_of(const Engine *engine, uint32_t slot)
+{
+    return holder_make(engine->holder_epoch, slot + 1);
+}
+
+Executor *holder_executor(Engine *engine, uint64_t holder)
+{
+    uint32_t slot = (uint32_t)(holder & ((1u << HOLDER_SLOT_BITS) - 1)) - 1;
+    if (holder_epoch(holder) != engine->holder_epoch || slot >= engine->options.executor_count) return NULL;
+    return engine->options.executors[slot];
+}
+
+Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step)
+{
+    Resident *resident = resident_find(engine, run->run_no);
+    (void)plan;
+    const RunnerOffer *offer = &resident->plan->offers[step];
+    if (!offer->executor) return (Place){ .kind = PLACE_NEVER };
+    Executor *executor = offer->executor;
+    uint32_t taken = executor->under_way + engine->placing[executor->slot];
+    uint32_t ceiling = engine->options.tenant_running_max;
+    engine->place_slot = executor->slot;
+    if (engine->state == ENGINE_DRAINING) return (Place){ .kind = PLACE_LATER };
+    if (executor->capacity && taken >= executor->capacity) return (Place){ .kind = PLACE_LATER };
+    if (ceiling && resident->tenant->running_count + engine->tenant_placing >= ceiling) return (Place){ .kind = PLACE_LATER };
+    engine->placing[executor->slot]++;
+    engine->tenant_placing++;
+    /* Its lease is the owner's own: it ends with the epoch. */
+    return (Place){ .kind = PLACE_HERE, .executor = executor->name, .holder = holder_of(engine, executor->slot) };
+}
+
+/* --- what is out ------------------------------------------------------------------------------------------------------------ */
+
+/* An attempt was decided for this executor: it counts from now on, so that later decisions do not give the place twice. It is
+ * known by its run's number and not by the run in memory, which may be read anew while the attempt is out. */
+void effect_given(Engine *engine, Resident *resident, const Effect *effect)
+{
+    Executor *executor = holder_executor(engine, effect->holder);
+    CHECK(executor);
+    OutEntry *entry = malloc(sizeof *entry);
+    CHECK(entry);
+    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step,
+                         .attempt = effect->attempt, .holder = effect->holder, .tenant = resident->tenant };
+    run_index_put(&engine->outs, resident->run_no, entry);
+    executor->under_way++;
+    resident->tenant->running_count++;
+    engine->stats.attempt_under_way++;
+}
+
+bool effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, Effect *out)
+{
+    for (const OutEntry *entry = run_index_find(&engine->outs, run_no); entry; entry = entry->next)
+        if (entry->step == step) {
+            *out = (Effect){ EFFECT_END, step, entry->attempt, entry->holder };
+            return true;
+        }
+    return false;
+}
+
+/* It reported, or was never handed over. False where it was not out: a report that came twice. */
+static bool take_back(Engine *engine, const AttemptId *id)
+{
+    OutEntry *first = run_index_find(&engine->outs, id->run_no), **place = &first;
+    while (*place && !((*place)->step == id->step && (*place)->attempt == id->attempt && (*place)->holder == id->holder))
+        place = &(*place)->next;
+    OutEntry *entry = *place;
+    if (!entry) return false;
+    *place = entry->next;
+    if (first) run_index_put(&engine->outs, id->run_no, first);
+    else run_index_remove(&engine->outs, id->run_no);
+    Executor *executor = holder_executor(engine, id->holder);
+    CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
+    executor->under_way--;
+    entry->tenant->running_count--;
+    engine->stats.attempt_under_way--;
+    free(entry);
+    effect_room(engine, executor->slot, 1);
+    return true;
+}
+
+/* Its commit failed: it was never handed over. */
+void effect_not_given(Engine *engine, const EffectEntry *entry)
+{
+    take_back(engine, &(AttemptId){ entry->run_no, entry->effect.step, entry->effect.attempt, entry->effect.holder });
+}
+
+void outs_deinit(Engine *engine)
+{
+    for (uint32_t i = 0; i < engine->outs.capacity; i++)
+        for (OutEntry *entry = engine->outs.slots[i].number ? engine->outs.slots[i].item : NULL, *next; entry; entry = next) {
+            next = entry->next;
+            free(entry);
+        }
+    run_index_deinit(&engine->outs);
+}
+
+void effect_placed(Engine *engine)
+{
+    memset(engine->placing, 0, engine->options.executor_count * sizeof *engine->placing);
+    engine->tenant_placing = 0;
+}
+
+/* --- waiting for room --------------------------------------------------------------------------------------------------- */
+
+void effect_wait(Engine *engine, Resident *resident)
+{
+    if (resident->is_waiting) return;
+    uint8_t level = resident->run.priority < PRIORITY_COUNT ? resident->run.priority : PRIORITY_NORMAL;
+    ResidentList *list = &resident->tenant->waiting[engine->place_slot][level];
+    resident->is_waiting = true;
+    resident->wait_slot = engine->place_slot;
+    resident->wait_level = level;
+    resident->wait_since = engine->now_ms;
+    resident->wait_next = NULL;
+    *(list->last ? &list->last->wait_next : &list->first) = resident;
+    list->last = resident;
+    list->count++;
+    resident->tenant->waiting_count++;
+    engine->waiting_count++;
+}
+
+static void stop_waiting(Engine *engine, Tenant *tenant, ResidentList *list)
+{
+    Resident *resident = list->first;
+    list->first = resident->wait_next;
+    if (!list->first) list->last = NULL;
+    list->count--;
+    resident->is_waiting = false;
+    tenant->waiting_count--;
+    engine->waiting_count--;
+    queue_work(engine, resident);
+}
+
+/* The list whose first run goes first: the highest level, where one that has waited long counts as one level higher, though
+ * never as critical. */
+static ResidentList *first_list(Engine *engine, Tenant *tenant, uint32_t slot)
+{
+    ResidentList *best = NULL;
+    int best_level = -1;
+    for (int level = PRIORITY_COUNT - 1; level >= 0; level--) {
+        ResidentList *list = &tenant->waiting[slot][level];
+        if (!list->first) continue;
+        bool is_old = engine->now_ms - list->first->wait_since >= PRIORITY_AGE_MS;
+        int counted = is_old && level < PRIORITY_HIGH ? level + 1 : level;
+        bool is_older = best && counted == best_level && list->first->wait_since < best->first->wait_since;
+        if (counted > best_level || is_older) {
+            best = list;
+            best_level = counted;
+        }
+    }
+    return best;
+}
+
+/* Tenants in turn: each that waits gets its next run looked at. */
+void effect_room(Engine *engine, uint32_t slot, uint32_t count)
+{
+    Tenant *tenant = engine->tenant;
+    for (uint32_t idle = 0; engine->waiting_count && count && idle < engine->tenant_count; tenant = tenant->next) {
+        ResidentList *list = tenant->waiting_count ? first_list(engine, tenant, slot) : NULL;
+        if (!list) {
+            idle++;
+            continue;
+        }
+        idle = 0;
+        count--;
+        stop_waiting(engine, tenant, list);
+    }
+}
+
+void effect_forget_waiting(Engine *engine, Resident *resident)
+{
+    if (!resident->is_waiting) return;
+    ResidentList *list = &resident->tenant->waiting[resident->wait_slot][resident->wait_level];
+    Resident **place = &list->first, *before = NULL;
+    while (*place != resident) {
+        before = *place;
+        place = &before->wait_next;
+    }
+    *place = resident->wait_next;
+    if (list->last == resident) list->last = before;
+    list->count--;
+    resident->is_waiting = false;
+    resident->tenant->waiting_count--;
+    engine->waiting_count--;
+}
+
+/* --- performing --------------------------------------------------------------------------------------------------------- */
+
+/* A later decision may have ended it before it was handed over. */
+static bool is_still_wanted(const Run *run, const Effect *effect)
+{
+    const ActiveStep *active = run_active(run, effect->step);
+    const StepRun *step = &run->steps[effect->step];
+    return active && step->state == STEP_RUNNING && step->attempt == effect->attempt && active->holder == effect->holder
+           && !(step->flags & STEP_ENDING);
+}
+
+static void make_traceparent(const Run *run, uint32_t step, uint32_t attempt, char out[56])
+{
+    Digest trace = digest_of(id_peek(&run->id));
+    char name[64];
+    Buf text = buf_on(name, sizeof name);
+    buf_format(&text, "%s/%u/%u", run->id.text, step, attempt);
+    Digest span = digest_of(buf_peek(&text));
+    Buf buf = buf_on(out, 56);
+    buf_text(&buf, "00-");
+    buf_hex(&buf, trace.bytes, 16);
+    buf_char(&buf, '-');
+    buf_hex(&buf, span.bytes, 8);
+    buf_text(&buf, "-01");
+    buf_char(&buf, '\0');
+}
+
+/* The attempt as its executor gets it. Secrets are filled in here and nowhere else. */
+static Status make_attempt(Engine *engine, Resident *resident, const EffectEntry *entry, char trace[56], Attempt *out, Error *err)
+{
+    const Plan *plan = &resident->plan->plan;
+    uint32_t index = entry->effect.step;
+    const PlanStep *step = &plan->steps[index];
+    Arena *arena = &engine->arena;
+    Value start = value_null(), input = value_null();
+    Str text;
+    if (resident_text(resident, MISSING_PARAMS, &text) && text.len) CHECK(json_parse(arena, text, &start, err) == OK);
+    if (entry->input.len) CHECK(json_parse(arena, entry->input, &input, err) == OK);
+    Status status = secret_fill(engine, resident->run.tenant, arena, &input, err);
+    if (status) return status;
+    make_traceparent(&resident->run, index, entry->effect.attempt, trace);
+    const Value *params = value_get_text(start, "params");
+    const Value *args = value_get_text(input, "args"), *own = value_get_text(input, "input");
+    const Value *resources = step->job == PLAN_NONE ? NULL : value_get_text(plan->jobs[step->job].settings, "resources");
+    bool has_args = value_get_text(step->settings, "args") != NULL;
+    *out = (Attempt){
+        .id = { resident->run_no, index, entry->effect.attempt, entry->effect.holder },
+        .run_id = id_peek(&resident->id), .tenant = resident->run.tenant, .definition = resident->run.definition,
+        .step_id = step->id, .runner = step->runner, .settings = resident->plan->offers[index].settings,
+        .step = step->settings, .resources = resources ? *resources : value_null(),
+        .input = has_args ? (own ? *own : value_null()) : input, .args = has_args && args ? *args : value_null(),
+        .params = params ? *params : value_null(),
+        .key = step_key(plan, &resident->run, index, (Str){ 0 }, arena), .traceparent = str_of(trace),
+        .deadline_ms = run_active(&resident->run, index)->due_ms,
+        .is_effect_recorded = step->strategy == STRATEGY_EFFECT_RECORDED,
+    };
+    return OK;
+}
+
+static void report_failure(Engine *engine, const AttemptId *id, const Error *err)
+{
+    engine_notice(engine, &(Notice){ .kind = NOTICE_REPORT, .id = *id,
+                                     .report = { .cause = CAUSE_PERMANENT, .message = str_of(err->text) } });
+}
+
+void effect_perform(Engine *engine, const EffectEntry *entry)
+{
+    Executor *executor = holder_executor(engine, entry->effect.holder);
+    Resident *resident = resident_find(engine, entry->run_no);
+    AttemptId id = { entry->run_no, entry->effect.step, entry->effect.attempt, entry->effect.holder };
+    if (!executor) return;
+    if (entry->effect.kind == EFFECT_END) {
+        executor->ops->end(executor, &id);
+        return;
+    }
+    if (!resident || !is_still_wanted(&resident->run, &entry->effect)) {
+        take_back(engine, &id);
+        return;
+    }
+    arena_reset(&engine->arena);
+    Attempt attempt;
+    Error err = { 0 };
+    char trace[56];
+    engine->stats.attempt_count++;
+    if (make_attempt(engine, resident, entry, trace, &attempt, &err)) report_failure(engine, &id, &err);
+    else if (!executor->ops->execute(executor, &attempt)) effect_retry_later(engine, entry);
+}
+
+/* --- what comes back ---------------------------------------------------------------------------------------------------- */
+
+void engine_notice(Engine *engine, const Notice *notice)
+{
+    Resident *resident = resident_find(engine, notice->id.run_no);
+    Executor *executor = holder_executor(engine, notice->id.holder);
+    switch (notice->kind) {
+    case NOTICE_REPORT:
+        if (!take_back(engine, &notice->id)) break;
+        queue_mail(engine, resident && resident->tenant ? resident->tenant : tenant_of(engine, (Str){ 0 }), mail_of_notice(notice));
+        break;
+    case NOTICE_EFFECT:
+    case NOTICE_COST:
+    case NOTICE_SIGNAL:
+        queue_mail(engine, resident && resident->tenant ? resident->tenant : tenant_of(engine, (Str){ 0 }), mail_of_notice(notice));
+        break;
+    case NOTICE_LOG: log_line_add(engine, notice); break;
+    case NOTICE_PROGRESS:
+        if (engine->observe && resident)
+            engine->observe(engine->observe_context,
+                            &(Observation){ .kind = OBSERVE_PROGRESS, .plan = &resident->plan->plan, .run = &resident->run,
+                                            .step = notice->id.step, .text = notice->text, .number = notice->number,
+                                            .now_ms = engine->now_ms });
+        break;
+    case NOTICE_HEARTBEAT: break;           /* the lease of an executor of this process ends with the process */
+    case NOTICE_ROOM:
+        if (executor) effect_room(engine, executor->slot, UINT32_MAX);
+        break;
+    }
+}
+
+/* Effects that became durable are acknowledged to the attempts that wait for it. */
+void effect_acknowledge(Engine *engine, const EngineBatch *batch)
+{
+    for (const Mail *mail = batch->notices.first; mail; mail = mail->next) {
+        if (mail->command.kind != COMMAND_EFFECT) continue;
+        Executor *executor = holder_executor(engine, mail->command.holder);
+        AttemptId id = { mail->run_no, mail->command.step, mail->command.attempt, mail->command.holder };
+        if (executor && executor->ops->acknowledge) executor->ops->acknowledge(executor, &id);
+    }
+}
+
+void effect_observe(Engine *engine, const EngineBatch *batch)
+{
+    for (uint32_t i = 0; i < batch->batch.record_count; i++) {
+        const BatchRecord *raw = &batch->records[i];
+        Resident *resident = resident_find(engine, raw->run_no);
+        if (!resident) continue;
+        arena_reset(&engine->arena);
+        Record record;
+        Error err;
+        CHECK(record_decode(&engine->arena, raw->record, &record, &err) == OK);     /* we wrote it a moment ago */
+        Str *texts = ARENA_ARRAY(&engine->arena, Str, record.payload_count + 1);
+        for (uint32_t j = 0; j < record.payload_count; j++)
+            CHECK(record_payload(&record, raw->payload, j, &texts[j], &err) == OK);
+        engine->observe(engine->observe_context,
+                        &(Observation){ .kind = OBSERVE_EVENTS, .plan = &resident->plan->plan, .run = &resident->run,
+                                        .events = record.events, .event_count = record.event_count,
+                                        .first_event = raw->first_event, .now_ms = record.head.now_ms, .payloads = texts });
+    }
+}

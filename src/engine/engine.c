@@ -1,0 +1,219 @@
+#include "engine/engine.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/internal.h"
+
+/* --- make ---------------------------------------------------------------------------------------------------------------- */
+
+Status engine_take_log(Engine *engine, int64_t now_ms, Error *err)
+{
+    LogHead head;
+    Status status = store_own(engine->store, engine->options.log, &head, err);
+    if (status) return status;
+    engine->epoch = head.epoch;
+    engine->position = head.position;
+    engine->head = head.head;
+    engine->durable_position = head.position;
+    engine->durable_head = head.head;
+    engine->next_run_no = head.next_run_no ? head.next_run_no : 1;
+    engine->next_step_run_no = head.next_step_run_no ? head.next_step_run_no : 1;
+    engine->now_ms = now_ms > head.now_ms ? now_ms : head.now_ms;       /* I13 */
+    return OK;
+}
+
+static bool take_line_no(void *context, const Cell *cells, uint32_t count)
+{
+    (void)count;
+    *(uint64_t *)context = (uint64_t)cells[LOGS_line_no].integer + 1;
+    return false;
+}
+
+Status engine_open(const EngineOptions *options, int64_t now_ms, Engine **out_engine, Error *err)
+{
+    Engine *engine = calloc(1, sizeof *engine);
+    CHECK(engine);
+    engine->options = *options;
+    if (!engine->options.run_count_max) engine->options.run_count_max = ENGINE_RUN_COUNT_MAX;
+    if (!engine->options.queue_count_max) engine->options.queue_count_max = ENGINE_QUEUE_COUNT_MAX;
+    engine->store = options->store;
+    engine->wall_ms = now_ms;
+    engine->policy_digest = digest_of(builtin_policy_text());
+    arena_init(&engine->arena, SIZE_MAX);
+    buf_init(&engine->record_buf, RECORD_SIZE_MAX);
+    buf_init(&engine->payload_buf, RECORD_SIZE_MAX);
+    heap_init(&engine->timers);
+    engine->placing = calloc(options->executor_count + 1, sizeof *engine->placing);
+    CHECK(engine->placing);
+    for (uint32_t i = 0; i < options->executor_count; i++) {
+        options->executors[i]->slot = i;
+        options->executors[i]->under_way = 0;
+    }
+    engine->next_line_no = 1;
+    Status status = engine_take_log(engine, now_ms, err);
+    if (!status)
+        status = store_select(engine->store, &(QueryAsk){ .query = QUERY_LOG_LINE_LAST }, take_line_no, &engine->next_line_no,
+                              err);
+    if (status) {
+        engine_close(engine);
+        return status;
+    }
+    engine->first_own_run_no = engine->next_run_no;
+    engine->holder_epoch = engine->epoch;
+    engine->state = ENGINE_RECOVERING;
+    recover_begin(engine, /* is_rescan= */ false);
+    *out_engine = engine;
+    return OK;
+}
+
+void engine_close(Engine *engine)
+{
+    if (!engine) return;
+    batches_deinit(engine);
+    residents_deinit(engine);
+    queues_deinit(engine);
+    plan_cache_deinit(engine);
+    log_lines_deinit(engine);
+    late_effects_deinit(engine);
+    for (uint32_t i = 0; engine->reads && i < ENGINE_READ_COUNT_MAX; i++)
+        if (engine->reads[i].is_asked && engine->reads[i].mail) mail_free(engine->reads[i].mail);
+    free(engine->reads);
+    outs_deinit(engine);
+    run_index_deinit(&engine->start_keys);
+    timers_deinit(engine);
+    buf_deinit(&engine->record_buf);
+    buf_deinit(&engine->payload_buf);
+    arena_deinit(&engine->arena);
+    free(engine->placing);
+    free(engine);
+}
+
+/* --- the loop ------------------------------------------------------------------------------------------------------------ */
+
+/* The log's time never goes back; a clock that was set back or forth by more than a minute is worth an event. */
+static void take_time(Engine *engine, int64_t now_ms)
+{
+    engine->wall_ms = now_ms;
+    if (now_ms > engine->now_ms) engine->now_ms = now_ms;       /* I13 */
+}
+
+static void take_completions(Engine *engine)
+{
+    Completion completion;
+    while (store_poll(engine->store, &completion)) {
+        if (completion.kind == COMPLETION_READ) read_answered(engine, completion.read_id, completion.answer);
+        else batch_completed(engine, &completion);
+    }
+}
+
+bool engine_turn(Engine *engine, int64_t now_ms)
+{
+    if (engine->state == ENGINE_FENCED) return false;
+    engine->turn++;
+    take_time(engine, now_ms);
+    take_completions(engine);
+    if (engine->state == ENGINE_FENCED) return false;
+    batch_retry(engine);
+    recover_more(engine);
+    timer_turn(engine);
+    late_effects_perform(engine);
+    for (uint32_t i = 0; i < engine->options.executor_count; i++) {
+        Executor *executor = engine->options.executors[i];
+        if (executor->ops->turn) executor->ops->turn(executor, now_ms);
+    }
+    bool has_more = engine->state != ENGINE_STALLED && queue_serve(engine);
+    log_lines_store(engine);
+    batch_submit(engine);
+    return has_more && !batch_is_full(engine);
+}
+
+int64_t engine_due_ms(const Engine *engine)
+{
+    int64_t due = timer_first(engine);
+    if (engine->sweep_at < due) due = engine->sweep_at;
+    if (engine->lines && engine->lines_due < due) due = engine->lines_due;
+    if (engine->state == ENGINE_STALLED && engine->retry_at < due) due = engine->retry_at;
+    return due;
+}
+
+EngineState engine_state(const Engine *engine)
+{
+    return engine->state;
+}
+
+const Error *engine_trouble(const Engine *engine)
+{
+    return engine->state == ENGINE_STALLED || engine->state == ENGINE_FENCED ? &engine->trouble : NULL;
+}
+
+bool engine_is_idle(const Engine *engine)
+{
+    if (engine->open || engine->under_way || engine->mail_count || engine->read_count || engine->is_recovering || engine->lines
+        || engine->stats.attempt_under_way || engine->late_count)
+        return false;
+    const Tenant *tenant = engine->tenant;
+    for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)
+        if (tenant->work.count) return false;
+    return true;
+}
+
+bool engine_drain(Engine *engine)
+{
+    if (engine->state == ENGINE_RUNNING || engine->state == ENGINE_RECOVERING) engine->state = ENGINE_DRAINING;
+    return !engine->stats.attempt_under_way && !engine->open && !engine->under_way && !engine->mail_count;
+}
+
+/* --- what comes in ------------------------------------------------------------------------------------------------------- */
+
+Status engine_plan_add(Engine *engine, Str document, Digest *out_digest, Error *err)
+{
+    PlanEntry *entry;
+    Status status = plan_cache_add(engine, document, &entry, err);
+    if (status) return status;
+    *out_digest = entry->digest;
+    return OK;
+}
+
+/* New runs are refused at a fill of ENGINE_FILL_MAX, so that work of admitted ones finds room (C-94). */
+bool engine_start(Engine *engine, const EngineStart *start)
+{
+    Tenant *tenant = tenant_of(engine, start->tenant);
+    uint64_t queue_max = (uint64_t)engine->options.queue_count_max * ENGINE_FILL_MAX / 1000;
+    uint64_t run_max = (uint64_t)engine->options.run_count_max * ENGINE_FILL_MAX / 1000;
+    if (tenant->queue.count >= queue_max || engine->run_count >= run_max || engine->state >= ENGINE_STALLED) {
+        engine->stats.refused_count++;
+        return false;
+    }
+    queue_mail(engine, tenant, mail_of_start(start));
+    return true;
+}
+
+bool engine_request(Engine *engine, const EngineRequest *request)
+{
+    Resident *resident = request->run_no ? resident_find(engine, request->run_no) : resident_of_id(engine, &request->run_id);
+    Tenant *tenant = resident && resident->tenant ? resident->tenant : tenant_of(engine, request->tenant);
+    if (tenant->queue.count >= engine->options.queue_count_max || engine->state == ENGINE_FENCED) {
+        engine->stats.refused_count++;
+        return false;
+    }
+    queue_mail(engine, tenant, mail_of_request(request));
+    return true;
+}
+
+/* --- look ---------------------------------------------------------------------------------------------------------------- */
+
+void engine_observe(Engine *engine, Observe observe, void *context)
+{
+    engine->observe = observe;
+    engine->observe_context = context;
+}
+
+EngineStats engine_stats(const Engine *engine)
+{
+    EngineStats stats = engine->stats;
+    stats.run_count = engine->run_count;
+    stats.batch_under_way = engine->under_way_count;
+    return stats;
+}

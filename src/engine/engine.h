@@ -1,0 +1,151 @@
+/* engine.h - the loop: commands in, decisions, one commit for many of them, then their effects.
+ *
+ *   requests, notices, timers ──▶ per-tenant queues ──▶ decide + advance ──▶ open batch ──▶ store
+ *                                                                                             │ durable
+ *   replies, effects, observers ◀──────────────────────────────────────────────────────────────┘
+ *
+ * engine_turn() never blocks, starts no thread, reads no clock and knows no file: time comes in, the store and the executors
+ * are ports. While one batch is being synced the next is being decided; nothing waits for a batch to fill. State that
+ * includes a batch still being synced is speculative, and nothing that rests on it leaves the engine: replies, refusals,
+ * effects and observations are released with the batch they saw. A commit that fails discards every run touched since the
+ * last durable batch; they are loaded again, and what executors reported meanwhile is decided again.
+ *
+ * Runs that wait are rows: they leave memory with the commit that parks them, and come back by a command or their timer.
+ *
+ * Owns:   requests are copied. Replies borrow for the time of the call.
+ * Fails:  engine_open() with the store's reason; engine_request() answers false where the queue of that tenant is full. A
+ *         store that refuses commits makes requests fail with its reason until it accepts again; one that fences (another
+ *         owner) ends the engine: engine_state().
+ * Bounds: ENGINE_QUEUE_COUNT_MAX a tenant, ENGINE_RUN_COUNT_MAX in memory, BATCH_EVENT_COUNT_MAX a batch.
+ * Thread: one. Other threads reach it through rings (engine/notice_ring.h, a request ring of its host).
+ * Invariants I1, I2, I9..I14, cited at their CHECKs.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/id.h"
+#include "base/status.h"
+#include "core/decide.h"
+#include "engine/executor.h"
+#include "view/store.h"
+
+typedef struct Engine Engine;
+
+/* --- make ---------------------------------------------------------------------------------------------------------- */
+
+/* Who offers a runner, and with which settings. Found once a plan and runner. */
+typedef struct RunnerOffer { Executor *executor; Value settings; } RunnerOffer;
+
+typedef struct EngineOptions {
+    Store *store;                       /* open; the engine takes ownership of its log, not of the store */
+    uint64_t log;                       /* 1 where the store has one */
+    Executor *const *executors;
+    uint32_t executor_count;
+    /* The executor that offers a runner, of those above; false where none does. */
+    bool (*runner)(void *context, Str tenant, Str runner, RunnerOffer *out);
+    /* The value of a secret at dispatch; false where there is none. May be NULL. */
+    bool (*secret)(void *context, Str tenant, Str name, Str *out);
+    void (*random)(void *context, uint8_t *bytes, size_t size);
+    /* The verdict of the policies in force; NULL: the built-in policy allows. */
+    Verdict (*verdict)(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input);
+    void *context;                      /* of the functions above */
+    uint32_t run_count_max;             /* in memory; 0: ENGINE_RUN_COUNT_MAX */
+    uint32_t queue_count_max;           /* requests a tenant may have waiting; 0: ENGINE_QUEUE_COUNT_MAX */
+    uint32_t tenant_running_max;        /* attempts of one tenant at a time; 0: without a ceiling */
+} EngineOptions;
+
+typedef enum EngineState {
+    ENGINE_RECOVERING,                  /* runs of an earlier owner are being loaded; requests are taken all the same */
+    ENGINE_RUNNING,
+    ENGINE_STALLED,                     /* the store refuses commits: see engine_trouble() */
+    ENGINE_DRAINING,                    /* engine_drain(): nothing new starts, what runs ends */
+    ENGINE_FENCED,                      /* another owner took the log: this engine does nothing more */
+} EngineState;
+
+MUST_USE Status engine_open(const EngineOptions *options, int64_t now_ms, Engine **out_engine, Error *err);
+void engine_close(Engine *engine);              /* NULL is permitted; what was not durable is not there */
+
+/* --- use ----------------------------------------------------------------------------------------------------------- */
+
+/* Does everything that can be done now. True where there is more to do at once. */
+bool engine_turn(Engine *engine, int64_t now_ms);
+/* When engine_turn() has to be called at the latest, even if nothing happens: INT64_MAX for never. */
+int64_t     engine_due_ms(const Engine *engine);
+EngineState engine_state(const Engine *engine);
+const Error *engine_trouble(const Engine *engine);      /* why it is stalled or fenced; NULL where it is not */
+/* No run is being decided, no batch is under way, no attempt is out. */
+bool engine_is_idle(const Engine *engine);
+/* Starts nothing more; attempts under way may end. True once none is left. */
+bool engine_drain(Engine *engine);
+
+typedef struct EngineReply {
+    Status status;
+    const Error *error;                 /* unless OK */
+    Id run_id;                          /* of a start */
+    uint64_t run_no;
+    bool is_repeat;                     /* a start whose key has a run already: that one */
+    bool is_noop;                       /* accepted, and nothing changed */
+    uint8_t run_state, resolution;      /* after it */
+} EngineReply;
+
+typedef void (*ReplyTo)(void *context, const EngineReply *reply);
+
+typedef struct EngineStart {
+    Digest plan;                        /* of engine_plan_add(), or of a plan that is in the store */
+    Str tenant;                         /* the queue it waits in, and whose run it is */
+    StartRequest request;
+    Command command;                    /* id, actor, rationale, trace */
+    ReplyTo reply;
+    void *context;
+} EngineStart;
+
+typedef struct EngineRequest {
+    Id run_id;
+    uint64_t run_no;                    /* 0: by run_id */
+    Str tenant;                         /* empty: any; else a run of another tenant is not found */
+    Command command;
+    ReplyTo reply;                      /* may be NULL */
+    void *context;
+} EngineRequest;
+
+/* Reads a plan's document (canonical JSON) and keeps it; it is stored with the first run that is pinned to it. */
+MUST_USE Status engine_plan_add(Engine *engine, Str document, Digest *out_digest, Error *err);
+
+/* False where the queue of that tenant is full: refuse it, and say so. Texts and values are copied. */
+bool engine_start(Engine *engine, const EngineStart *start);
+bool engine_request(Engine *engine, const EngineRequest *request);
+/* What an executor says: never refused; the caller's ring bounds it. */
+void engine_notice(Engine *engine, const Notice *notice);
+
+/* --- look ---------------------------------------------------------------------------------------------------------- */
+
+/* What became durable, in order, and what attempts say while they run. */
+typedef struct Observation {
+    enum { OBSERVE_EVENTS, OBSERVE_LOG, OBSERVE_PROGRESS } kind;
+    const Plan *plan;
+    const Run *run;                     /* may be ahead of the events: read states from the events */
+    const Event *events;
+    uint32_t event_count, step;
+    uint64_t first_event;
+    int64_t now_ms;
+    const Str *payloads;                /* of the events, as JSON */
+    Str text;                           /* a log line, the text of a progress */
+    uint64_t number;                    /* progress in thousandths */
+    bool is_error;
+} Observation;
+
+typedef void (*Observe)(void *context, const Observation *observation);
+void engine_observe(Engine *engine, Observe observe, void *context);   /* one observer; NULL for none */
+
+typedef struct EngineStats {
+    uint64_t record_count, event_count, batch_count, attempt_count, start_count, refused_count;
+    uint32_t run_count;                 /* in memory */
+    uint32_t attempt_under_way;
+    uint32_t batch_under_way;
+} EngineStats;
+EngineStats engine_stats(const Engine *engine);
+
+#endif

@@ -1,0 +1,90 @@
+/* executor.h - the port to places where work is done.
+ *
+ * An executor takes attempts and later reports on them. Taking one never blocks and tells nothing of its outcome; reports,
+ * logs, effects, costs and heartbeats come back by the sink, from any thread, and enter the engine as commands.
+ *
+ * Owns:   an executor copies what it needs of an Attempt before execute() returns. Reports are copied by the sink.
+ * Fails:  execute() answers false where it has no room or cannot take it now: the attempt is offered again.
+ * Bounds: capacity attempts at a time.
+ * Thread: execute(), end() and turn(): the engine's thread. Sink: any.
+ */
+#ifndef ENGINE_EXECUTOR_H
+#define ENGINE_EXECUTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/str.h"
+#include "core/command.h"
+#include "value/value.h"
+
+typedef struct AttemptId {
+    uint64_t run_no;
+    uint32_t step, attempt;
+    uint64_t holder;
+} AttemptId;
+
+typedef struct Attempt {
+    AttemptId id;
+    Str run_id, tenant, definition, step_id, runner;
+    Value settings;                 /* of the runner, as runners.yaml has them */
+    Value step;                     /* the step's object in the plan: args, resources of its job beside it */
+    Value resources;                /* of its job; null: none */
+    Value input, params, context;   /* context: {outputs...} as far as the step may see them; null where not wanted */
+    Value args;                     /* ${paths} filled in; null: none */
+    Str key;                        /* idempotency */
+    Str traceparent;
+    int64_t now_ms;                 /* when it is handed over, by the engine's clock */
+    int64_t deadline_ms;            /* by the same; 0: none */
+    bool is_effect_recorded;        /* its effects are announced and acknowledged */
+} Attempt;
+
+typedef enum NoticeKind {
+    NOTICE_REPORT,                  /* it ended: `report` */
+    NOTICE_EFFECT,                  /* it is about to act (value), or has acted (is_committed); answered by acknowledge() */
+    NOTICE_COST,                    /* number: millionths */
+    NOTICE_SIGNAL,                  /* name, sort, value */
+    NOTICE_PROGRESS,                /* number: thousandths; text */
+    NOTICE_HEARTBEAT,
+    NOTICE_LOG,                     /* text: one line, without its end; is_error: from stderr */
+    NOTICE_ROOM,                    /* it has room again after it had refused */
+} NoticeKind;
+
+typedef struct Notice {
+    NoticeKind kind;
+    AttemptId id;
+    Report report;
+    Value value;
+    Str name, text;
+    SignalKind sort;
+    uint64_t number;
+    bool is_committed, is_error;
+} Notice;
+
+/* Where notices go: copies what it is given and wakes the engine. False where its ring is full: try again later (reports
+ * are never dropped by the executor). */
+typedef struct NoticeSink {
+    bool (*notice)(void *context, const Notice *notice);
+    void *context;
+} NoticeSink;
+
+typedef struct Executor Executor;
+typedef struct ExecutorOps {
+    bool (*execute)(Executor *executor, const Attempt *attempt);
+    void (*end)(Executor *executor, const AttemptId *id);           /* stop it: TERM, then KILL; a report follows */
+    void (*acknowledge)(Executor *executor, const AttemptId *id);   /* its last effect notice is durable */
+    void (*turn)(Executor *executor, int64_t now_ms);               /* may be NULL; called once an engine turn */
+    int  (*wake_fd)(Executor *executor);                            /* may be NULL or answer -1 */
+    void (*close)(Executor *executor);                              /* ends what runs, waits for it */
+} ExecutorOps;
+
+struct Executor {
+    const ExecutorOps *ops;
+    Str name, kind;                 /* "local", "process" */
+    uint32_t capacity;              /* attempts at a time; 0: without bound */
+    uint32_t slot;                  /* given by the engine */
+    uint32_t under_way;             /* kept by the engine */
+};
+
+#endif

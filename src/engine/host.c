@@ -1,0 +1,128 @@
+#include "engine/host.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "os/clock.h"
+#include "os/poll.h"
+
+typedef struct Watch { int fd; HostWatch watch; void *context; } Watch;
+
+struct Host {
+    Engine *engine;
+    NoticeRing *notices;
+    Store *store;
+    Executor *const *executors;
+    uint32_t executor_count;
+    Poll poll;
+    Watch watches[HOST_WATCH_COUNT_MAX];
+    bool has_more;
+};
+
+/* Tokens of the poll: what the host itself waits for, then its callers' watches. */
+enum { TOKEN_ENGINE, TOKEN_WATCH };
+
+static int64_t now_ms(void)
+{
+    return clock_realtime_ns() / 1000000;
+}
+
+static Status watch_own(Host *host, Error *err)
+{
+    Status status = poll_add(&host->poll, notice_ring_fd(host->notices), TOKEN_ENGINE, err);
+    int fd = store_wake_fd(host->store);
+    if (!status && fd >= 0) status = poll_add(&host->poll, fd, TOKEN_ENGINE, err);
+    for (uint32_t i = 0; !status && i < host->executor_count; i++) {
+        Executor *executor = host->executors[i];
+        fd = executor->ops->wake_fd ? executor->ops->wake_fd(executor) : -1;
+        if (fd >= 0) status = poll_add(&host->poll, fd, TOKEN_ENGINE, err);
+    }
+    return status;
+}
+
+Status host_open(const HostOptions *options, Host **out_host, Error *err)
+{
+    Host *host = calloc(1, sizeof *host);
+    CHECK(host);
+    host->notices = options->notices;
+    host->store = options->engine.store;
+    host->executors = options->engine.executors;
+    host->executor_count = options->engine.executor_count;
+    for (uint32_t i = 0; i < HOST_WATCH_COUNT_MAX; i++) host->watches[i].fd = -1;
+    Status status = poll_open(&host->poll, err);
+    if (!status) status = watch_own(host, err);
+    if (!status) status = engine_open(&options->engine, now_ms(), &host->engine, err);
+    if (status) {
+        host_close(host);
+        return status;
+    }
+    host->has_more = true;
+    *out_host = host;
+    return OK;
+}
+
+/* Batches that the store has belong to the engine: they come back before it ends. */
+static void finish_commits(Host *host)
+{
+    while (host->engine && engine_stats(host->engine).batch_under_way) host_turn(host, 100);
+}
+
+void host_close(Host *host)
+{
+    if (!host) return;
+    finish_commits(host);
+    engine_close(host->engine);
+    poll_close(&host->poll);
+    free(host);
+}
+
+Engine *host_engine(Host *host)
+{
+    return host->engine;
+}
+
+Status host_watch(Host *host, int fd, HostWatch watch, void *context, Error *err)
+{
+    for (uint32_t i = 0; i < HOST_WATCH_COUNT_MAX; i++) {
+        if (host->watches[i].fd >= 0) continue;
+        Status status = poll_add(&host->poll, fd, TOKEN_WATCH + i, err);
+        if (!status) host->watches[i] = (Watch){ fd, watch, context };
+        return status;
+    }
+    return error_set(err, ERR_LIMIT, "more than %u descriptors are waited for", HOST_WATCH_COUNT_MAX);
+}
+
+void host_unwatch(Host *host, int fd)
+{
+    for (uint32_t i = 0; i < HOST_WATCH_COUNT_MAX; i++)
+        if (host->watches[i].fd == fd) {
+            poll_remove(&host->poll, fd);
+            host->watches[i].fd = -1;
+        }
+}
+
+static int64_t wait_ms(const Host *host, int64_t timeout_ms)
+{
+    if (host->has_more) return 0;
+    int64_t due = engine_due_ms(host->engine);
+    if (due == INT64_MAX) return timeout_ms;
+    int64_t left = due - now_ms();
+    if (left < 0) left = 0;
+    return timeout_ms < 0 || left < timeout_ms ? left : timeout_ms;
+}
+
+void host_turn(Host *host, int64_t timeout_ms)
+{
+    uint64_t tokens[HOST_WATCH_COUNT_MAX + 1];
+    uint32_t count = poll_wait(&host->poll, wait_ms(host, timeout_ms), tokens, HOST_WATCH_COUNT_MAX + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        if (tokens[i] < TOKEN_WATCH) continue;
+        const Watch *watch = &host->watches[tokens[i] - TOKEN_WATCH];
+        if (watch->fd >= 0) watch->watch(watch->context, watch->fd);
+    }
+    notice_ring_lower(host->notices);
+    Notice notice;
+    while (notice_ring_take(host->notices, &notice)) engine_notice(host->engine, &notice);
+    host->has_more = engine_turn(host->engine, now_ms());
+}

@@ -1,0 +1,250 @@
+/* load.c - a run from its rows: the snapshot, then the records behind it; and single payloads that a decision misses.
+ *
+ * The run's row says where it ends. Its plan, its snapshot and the records are asked for; when all are there the run is
+ * built, and checked against the row: the hash of its last record and the number of its last event must be those that the
+ * row states, or the run is set aside and the rest goes on.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/internal.h"
+#include "ledger/chain.h"
+#include "ledger/record.h"
+#include "value/json.h"
+
+typedef enum LoadPart { PART_PLAN, PART_SNAPSHOT, PART_RECORDS } LoadPart;
+
+struct Loader {
+    Arena arena;                        /* copies of what was answered */
+    uint64_t last_position, event_count;
+    Digest head, plan_digest;
+    Str tenant;
+    PlanEntry *plan;
+    Str snapshot;                       /* empty: none */
+    uint64_t snapshot_event, snapshot_position;
+    const BatchRecord *records;         /* newest first */
+    uint32_t record_count;
+    uint32_t left;                      /* answers that are still to come */
+    Error error;                        /* the first thing that went wrong */
+};
+
+void loader_free(Loader *loader)
+{
+    if (!loader) return;
+    if (loader->plan) loader->plan->user_count--;
+    arena_deinit(&loader->arena);
+    free(loader);
+}
+
+static Digest digest_cell(const Cell *cell)
+{
+    Digest digest = { 0 };
+    if (cell->text.len == sizeof digest) memcpy(&digest, cell->text.ptr, sizeof digest);
+    return digest;
+}
+
+/* --- asking -------------------------------------------------------------------------------------------------------------- */
+
+static void ask_part(Engine *engine, Resident *resident, LoadPart part, const QueryAsk *ask)
+{
+    Loader *loader = resident->loader;
+    if (read_begin(engine, ask, &(PendingRead){ .kind = READ_LOAD, .run_no = resident->run_no, .part = part })) loader->left++;
+    else error_set(&loader->error, ERR_UNAVAILABLE, "the store takes no more questions now");
+}
+
+static void ask_records(Engine *engine, Resident *resident, uint64_t after_event)
+{
+    Loader *loader = resident->loader;
+    ask_part(engine, resident, PART_RECORDS,
+             &(QueryAsk){ .query = QUERY_RUN_TAIL, .param_count = 2,
+                          .params = { cell_int((int64_t)loader->last_position), cell_int((int64_t)after_event) } });
+}
+
+void load_begin(Engine *engine, Resident *resident, const Cell *row)
+{
+    Loader *loader = calloc(1, sizeof *loader);
+    CHECK(loader);
+    arena_init(&loader->arena, SIZE_MAX);
+    resident->loader = loader;
+    loader->last_position = (uint64_t)row[RUNS_last_position].integer;
+    loader->event_count = (uint64_t)row[RUNS_event_count].integer;
+    loader->head = digest_cell(&row[RUNS_head]);
+    loader->plan_digest = digest_cell(&row[RUNS_plan_digest]);
+    loader->tenant = arena_copy(&loader->arena, row[RUNS_tenant].text);
+    loader->plan = plan_cache_find(engine, &loader->plan_digest);
+    if (loader->plan) {
+        loader->plan->user_count++;
+    } else {
+        Str digest = { (const char *)loader->plan_digest.bytes, sizeof loader->plan_digest };
+        ask_part(engine, resident, PART_PLAN,
+                 &(QueryAsk){ .query = QUERY_PLAN, .params = { cell_blob(digest) }, .param_count = 1 });
+    }
+    ask_part(engine, resident, PART_SNAPSHOT,
+             &(QueryAsk){ .query = QUERY_SNAPSHOT, .params = { cell_int((int64_t)resident->run_no) }, .param_count = 1 });
+    if (!loader->left) load_failed(engine, resident, &loader->error);
+}
+
+/* --- building ------------------------------------------------------------------------------------------------------------ */
+
+static Status fold(Resident *resident, Loader *loader, Error *err)
+{
+    Run *run = &resident->run;
+    Digest hash = { 0 };
+    for (uint32_t i = loader->record_count; i-- > 0;) {
+        const BatchRecord *raw = &loader->records[i];
+        Record record;
+        Status status = record_decode(&loader->arena, raw->record, &record, err);
+        if (status) return status;
+        if (raw->first_event != run->event_count + 1)
+            return error_set(err, ERR_CORRUPT, "the record at %llu does not follow event %llu of its run",
+                             (unsigned long long)raw->position, (unsigned long long)run->event_count);
+        EventPlace place = { .now_ms = record.head.now_ms, .position = raw->position };
+        for (uint32_t j = 0; j < record.event_count; j++) run_apply(run, &resident->plan->plan, &record.events[j], &place);
+        hash = raw->hash;
+    }
+    if (loader->record_count && memcmp(&hash, &loader->head, sizeof hash) != 0)
+        return error_set(err, ERR_CORRUPT, "the last record of the run does not have the hash that its row states");
+    if (run->event_count != loader->event_count)
+        return error_set(err, ERR_CORRUPT, "the run has %llu events, and its row states %llu",
+                         (unsigned long long)run->event_count, (unsigned long long)loader->event_count);
+    return OK;
+}
+
+static void build(Engine *engine, Resident *resident)
+{
+    Loader *loader = resident->loader;
+    Error err = loader->error;
+    Status status = err.status;
+    if (!status) {
+        resident_bind(engine, resident, loader->plan, loader->tenant);
+        if (loader->snapshot.len) status = run_decode(&resident->run, &loader->plan->plan, loader->snapshot, &err);
+        if (!status) status = fold(resident, loader, &err);
+    }
+    if (status) {
+        load_failed(engine, resident, &err);
+        return;
+    }
+    resident->last_position = loader->last_position;
+    resident->head = loader->head;
+    resident->snapshot_event = loader->snapshot_event;
+    loader_free(loader);
+    resident->loader = NULL;
+    resident->begun_count = resident->run.begun_count;
+    if (resident->step_numbers) projection_numbers(&resident->run, resident->step_numbers);
+    int64_t due = run_due_ms(&resident->run);
+    if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
+    queue_work(engine, resident);
+    decide_inbox(engine, resident);
+}
+
+/* A run that cannot be read is set aside: who asked is told why, and nothing else is touched. */
+void load_failed(Engine *engine, Resident *resident, const Error *why)
+{
+    Error err = *why;
+    error_prefix(&err, "run %s cannot be loaded: ", resident->id.text);
+    for (Mail *mail; (mail = mail_list_take(&resident->inbox));)
+        batch_reply(engine, NULL, mail, err.status, &err, /* is_noop= */ false);
+    resident_remove(engine, resident);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------------- */
+
+static void take_plan(Engine *engine, Loader *loader, const ReadAnswer *answer)
+{
+    Error err;
+    if (!answer->row_count)
+        error_set(&loader->error, ERR_CORRUPT, "the plan it is pinned to is not in the store");
+    else if (plan_cache_add(engine, answer->cells[PLANS_document].text, &loader->plan, &err))
+        loader->error = err;
+    else if (memcmp(&loader->plan->digest, &loader->plan_digest, sizeof(Digest)) != 0)
+        error_set(&loader->error, ERR_CORRUPT, "its plan is not the one it was pinned to");
+    else loader->plan->is_stored = true;
+    if (loader->error.status) loader->plan = NULL;
+    else loader->plan->user_count++;
+}
+
+static void take_records(Loader *loader, const ReadAnswer *answer)
+{
+    BatchRecord *records = ARENA_ARRAY(&loader->arena, BatchRecord, answer->row_count + 1);
+    for (uint32_t i = 0; i < answer->row_count; i++) {
+        const Cell *row = answer->cells + (size_t)i * answer->cell_count;
+        records[i] = (BatchRecord){ .position = (uint64_t)row[LEDGER_position].integer,
+                                    .first_event = (uint64_t)row[LEDGER_first_event].integer,
+                                    .hash = digest_cell(&row[LEDGER_hash]),
+                                    .record = arena_copy(&loader->arena, row[LEDGER_record].text) };
+    }
+    loader->records = records;
+    loader->record_count = answer->row_count;
+}
+
+void load_answer(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer)
+{
+    Loader *loader = resident->loader;
+    loader->left--;
+    if (answer->status && !loader->error.status) loader->error = answer->error;
+    if (!loader->error.status) {
+        if (part == PART_PLAN) take_plan(engine, loader, answer);
+        if (part == PART_RECORDS) take_records(loader, answer);
+        if (part == PART_SNAPSHOT) {
+            if (answer->row_count) {
+                loader->snapshot = arena_copy(&loader->arena, answer->cells[SNAPSHOTS_state].text);
+                loader->snapshot_event = (uint64_t)answer->cells[SNAPSHOTS_event_count].integer;
+            }
+            if (loader->snapshot_event < loader->event_count) ask_records(engine, resident, loader->snapshot_event);
+        }
+    }
+    if (!loader->left) build(engine, resident);
+}
+
+/* --- single payloads ----------------------------------------------------------------------------------------------------- */
+
+void load_fetch(Engine *engine, Resident *resident, uint32_t which)
+{
+    if (resident->fetching != STEP_NONE) return;
+    uint64_t at = which == MISSING_PARAMS ? resident->run.params_at : resident->run.steps[which].output_at;
+    QueryAsk ask = { .query = QUERY_RECORD, .params = { cell_int((int64_t)at) }, .param_count = 1 };
+    if (read_begin(engine, &ask, &(PendingRead){ .kind = READ_VALUE, .run_no = resident->run_no, .part = which }))
+        resident->fetching = which;
+    else queue_work(engine, resident);          /* asked again in a later turn */
+}
+
+static bool is_wanted(const Event *event, uint32_t which)
+{
+    if (event->payload == EVENT_NO_PAYLOAD) return false;
+    if (which == MISSING_PARAMS) return event->kind == EVENT_RUN_CREATED;
+    return event->step == which && (event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_WAITING);
+}
+
+static Status find_payload(Arena *arena, const Cell *row, uint32_t which, Str *out, Error *err)
+{
+    Record record;
+    Status status = record_decode(arena, row[LEDGER_record].text, &record, err);
+    if (status) return status;
+    for (uint32_t i = record.event_count; i-- > 0;)
+        if (is_wanted(&record.events[i], which))
+            return record_payload(&record, row[LEDGER_payload].text, record.events[i].payload, out, err);
+    return error_set(err, ERR_CORRUPT, "the record at %lld has no such payload", (long long)row[LEDGER_position].integer);
+}
+
+void load_fetched(Engine *engine, Resident *resident, uint32_t which, const ReadAnswer *answer)
+{
+    resident->fetching = STEP_NONE;
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Error err = answer->error;
+    Status status = answer->status;
+    Str text = { 0 };
+    if (!status && !answer->row_count) status = error_set(&err, ERR_CORRUPT, "a record of the run is missing");
+    if (!status) status = find_payload(&arena, answer->cells, which, &text, &err);
+    /* An erased payload is null from now on; that it was erased is in the ledger. */
+    if (!status || status == ERR_NOT_FOUND) resident_keep(resident, which, text);
+    arena_deinit(&arena);
+    if (status && status != ERR_NOT_FOUND) {
+        load_failed(engine, resident, &err);
+        return;
+    }
+    queue_work(engine, resident);
+    decide_inbox(engine, resident);
+}

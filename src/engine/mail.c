@@ -1,0 +1,192 @@
+#include "engine/mail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "value/json.h"
+
+/* --- packing: first the size of all texts, then the texts behind the struct ------------------------------------------ */
+
+typedef struct Packer { Mail *mail; size_t used; } Packer;
+
+static Str pack(Packer *packer, Str text)
+{
+    if (!text.len) return (Str){ 0 };
+    char *place = packer->mail->bytes + packer->used;
+    memcpy(place, text.ptr, text.len);
+    packer->used += text.len;
+    return (Str){ place, text.len };
+}
+
+static size_t command_size(const Command *command)
+{
+    return command->id.len + command->actor.len + command->rationale.len + command->trace.len + command->name.len
+           + command->report.message.len;
+}
+
+static void pack_command(Packer *packer, const Command *command)
+{
+    Command *copy = &packer->mail->command;
+    *copy = *command;
+    copy->id = pack(packer, command->id);
+    copy->actor = pack(packer, command->actor);
+    copy->rationale = pack(packer, command->rationale);
+    copy->trace = pack(packer, command->trace);
+    copy->name = pack(packer, command->name);
+    copy->report.message = pack(packer, command->report.message);
+    copy->value = copy->report.output = value_null();
+}
+
+/* A value as JSON; nothing for null. What no JSON can say never enters a command. */
+static void print_value(Buf *buf, Value value)
+{
+    buf_init(buf, JSON_SIZE_MAX);
+    if (value.kind == VALUE_NULL) return;
+    Error err;
+    CHECK(canonical_print(buf, value, &err) == OK);
+}
+
+static Mail *mail_alloc(size_t size)
+{
+    Mail *mail = malloc(sizeof *mail + size);
+    CHECK(mail);
+    *mail = (Mail){ 0 };
+    return mail;
+}
+
+static Mail *mail_of_command(const Command *command, Str tenant)
+{
+    Buf value, output;
+    print_value(&value, command->value);
+    print_value(&output, command->report.output);
+    Mail *mail = mail_alloc(command_size(command) + tenant.len + value.len + output.len);
+    Packer packer = { .mail = mail };
+    pack_command(&packer, command);
+    mail->tenant = pack(&packer, tenant);
+    mail->value = pack(&packer, buf_peek(&value));
+    mail->output = pack(&packer, buf_peek(&output));
+    buf_deinit(&value);
+    buf_deinit(&output);
+    return mail;
+}
+
+/* --- make ------------------------------------------------------------------------------------------------------------ */
+
+Mail *mail_of_start(const EngineStart *start)
+{
+    Buf params, payload;
+    print_value(&params, start->request.params);
+    print_value(&payload, start->request.payload);
+    const StartRequest *request = &start->request;
+    Mail *mail = mail_alloc(command_size(&start->command) + start->tenant.len + params.len + payload.len
+                            + request->key.len + request->source.len + request->parent.len);
+    Packer packer = { .mail = mail };
+    pack_command(&packer, &start->command);
+    mail->is_start = true;
+    mail->tenant = pack(&packer, start->tenant);
+    mail->plan = start->plan;
+    mail->params = pack(&packer, buf_peek(&params));
+    mail->payload = pack(&packer, buf_peek(&payload));
+    mail->start = *request;
+    mail->start.key = pack(&packer, request->key);
+    mail->start.source = pack(&packer, request->source);
+    mail->start.parent = pack(&packer, request->parent);
+    mail->start.params = mail->start.payload = value_null();
+    mail->reply = start->reply;
+    mail->context = start->context;
+    buf_deinit(&params);
+    buf_deinit(&payload);
+    return mail;
+}
+
+Mail *mail_of_request(const EngineRequest *request)
+{
+    Mail *mail = mail_of_command(&request->command, request->tenant);
+    mail->run_no = request->run_no;
+    mail->run_id = request->run_id;
+    mail->reply = request->reply;
+    mail->context = request->context;
+    return mail;
+}
+
+Mail *mail_of_notice(const Notice *notice)
+{
+    static const CommandKind kinds[] = { [NOTICE_REPORT] = COMMAND_REPORT, [NOTICE_EFFECT] = COMMAND_EFFECT,
+                                         [NOTICE_COST] = COMMAND_COST, [NOTICE_SIGNAL] = COMMAND_SIGNAL };
+    CHECK(notice->kind <= NOTICE_SIGNAL);
+    Command command = {
+        .kind = kinds[notice->kind], .actor = STR("executor"), .step = notice->id.step, .attempt = notice->id.attempt,
+        .holder = notice->id.holder, .number = notice->number, .name = notice->name, .sort = notice->sort,
+        .value = notice->value, .report = notice->report, .is_committed = notice->is_committed,
+    };
+    Mail *mail = mail_of_command(&command, (Str){ 0 });
+    mail->run_no = notice->id.run_no;
+    mail->is_notice = true;
+    return mail;
+}
+
+Mail *mail_of_engine(uint64_t run_no, CommandKind kind, Str actor)
+{
+    Mail *mail = mail_of_command(&(Command){ .kind = kind, .actor = actor }, (Str){ 0 });
+    mail->run_no = run_no;
+    return mail;
+}
+
+void mail_free(Mail *mail)
+{
+    free(mail);
+}
+
+/* --- open ------------------------------------------------------------------------------------------------------------ */
+
+static Status open_value(Str text, Arena *arena, Value *out, Error *err)
+{
+    *out = value_null();
+    return text.len ? json_parse(arena, text, out, err) : OK;
+}
+
+Status mail_open(const Mail *mail, Arena *arena, Command *out_command, Error *err)
+{
+    *out_command = mail->command;
+    Status status = open_value(mail->value, arena, &out_command->value, err);
+    return status ? status : open_value(mail->output, arena, &out_command->report.output, err);
+}
+
+Status mail_open_start(const Mail *mail, Arena *arena, StartRequest *out_request, Error *err)
+{
+    *out_request = mail->start;
+    Status status = open_value(mail->params, arena, &out_request->params, err);
+    return status ? status : open_value(mail->payload, arena, &out_request->payload, err);
+}
+
+/* --- lists ----------------------------------------------------------------------------------------------------------- */
+
+void mail_list_add(MailList *list, Mail *mail)
+{
+    mail->next = NULL;
+    if (list->last) list->last->next = mail;
+    else list->first = mail;
+    list->last = mail;
+    list->count++;
+}
+
+void mail_list_put_back(MailList *list, Mail *mail)
+{
+    mail->next = list->first;
+    list->first = mail;
+    if (!list->last) list->last = mail;
+    list->count++;
+}
+
+Mail *mail_list_take(MailList *list)
+{
+    Mail *mail = list->first;
+    if (!mail) return NULL;
+    list->first = mail->next;
+    if (!list->first) list->last = NULL;
+    list->count--;
+    mail->next = NULL;
+    return mail;
+}

@@ -1,0 +1,48 @@
+/* mail.h - a command on its way: copied, owned, and kept until it is answered.
+ *
+ * A mail is one allocation that holds the command's texts, and its values as JSON text, so that ten thousand waiting ones
+ * cost what they say and no more. Values are read into the arena of the decision when its turn comes.
+ *
+ * Owns:   itself; freed by mail_free().     Fails: mail_open() with ERR_INVALID where a text is no JSON (never for our own).
+ * Thread: one at a time.
+ */
+#ifndef ENGINE_MAIL_H
+#define ENGINE_MAIL_H
+
+#include "base/arena.h"
+#include "engine/engine.h"
+
+typedef struct Mail {
+    struct Mail *next;
+    bool is_start;
+    bool is_notice;                 /* from an executor: decided again where its commit fails */
+    uint64_t run_no;                /* 0: by run_id, or a start */
+    Id run_id;
+    Command command;                /* its values are null: see mail_open() */
+    Str value, output;              /* of the command, as JSON; empty: null */
+    Str tenant;
+    Digest plan;                    /* of a start */
+    Str params, payload;
+    StartRequest start;
+    ReplyTo reply;
+    void *context;
+    char bytes[];
+} Mail;
+
+typedef struct MailList { Mail *first, *last; uint32_t count; } MailList;
+
+Mail *mail_of_start(const EngineStart *start);
+Mail *mail_of_request(const EngineRequest *request);
+Mail *mail_of_notice(const Notice *notice);         /* a report, effect, cost or signal */
+Mail *mail_of_engine(uint64_t run_no, CommandKind kind, Str actor);
+void  mail_free(Mail *mail);
+
+/* The command with its values, read into `arena`. */
+MUST_USE Status mail_open(const Mail *mail, Arena *arena, Command *out_command, Error *err);
+MUST_USE Status mail_open_start(const Mail *mail, Arena *arena, StartRequest *out_request, Error *err);
+
+void  mail_list_add(MailList *list, Mail *mail);
+void  mail_list_put_back(MailList *list, Mail *mail);       /* before all others */
+Mail *mail_list_take(MailList *list);                       /* NULL where it is empty */
+
+#endif

@@ -1,0 +1,110 @@
+#include "engine/message.h"
+
+#include "base/limits.h"
+#include "lang/shape.h"
+#include "value/json.h"
+#include "value/number.h"
+
+typedef Status (*MessageRead)(Value value, Notice *notice, Error *err);
+
+static Status read_effect(Value value, Notice *notice, Error *err);
+static Status read_committed(Value value, Notice *notice, Error *err);
+static Status read_cost(Value value, Notice *notice, Error *err);
+static Status read_signal(Value value, Notice *notice, Error *err);
+static Status read_progress(Value value, Notice *notice, Error *err);
+static Status read_heartbeat(Value value, Notice *notice, Error *err);
+
+static const struct { const char *name; NoticeKind kind; MessageRead read; } messages[] = {
+    { "effect", NOTICE_EFFECT, read_effect },       { "effectCommitted", NOTICE_EFFECT, read_committed },
+    { "cost", NOTICE_COST, read_cost },             { "signal", NOTICE_SIGNAL, read_signal },
+    { "progress", NOTICE_PROGRESS, read_progress }, { "heartbeat", NOTICE_HEARTBEAT, read_heartbeat },
+};
+
+Status message_read(Arena *arena, Str line, Notice *out_notice, Error *err)
+{
+    Value message;
+    Status status = json_parse(arena, line, &message, err);
+    return status ? status : message_of(message, out_notice, err);
+}
+
+Status message_of(Value message, Notice *out_notice, Error *err)
+{
+    if (message.kind == VALUE_OBJECT && message.count == 1) {
+        for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+            const Value *value = value_get_text(message, messages[i].name);
+            if (!value) continue;
+            Notice notice = { .kind = messages[i].kind };
+            Status status = messages[i].read(*value, &notice, err);
+            if (!status) *out_notice = notice;
+            return status;
+        }
+    }
+    return error_set(err, ERR_INVALID, "expected an object with exactly one of effect, effectCommitted, cost, signal, "
+                     "progress and heartbeat");
+}
+
+static Status read_effect(Value value, Notice *notice, Error *err)
+{
+    notice->value = value;
+    return OK;
+}
+
+static Status read_committed(Value value, Notice *notice, Error *err)
+{
+    if (!value_is_true(value)) return error_set(err, ERR_INVALID, "effectCommitted: expected true");
+    notice->is_committed = true;
+    return OK;
+}
+
+static Status read_heartbeat(Value value, Notice *notice, Error *err)
+{
+    return value_is_true(value) ? OK : error_set(err, ERR_INVALID, "heartbeat: expected true");
+}
+
+static Status read_cost(Value value, Notice *notice, Error *err)
+{
+    int64_t micro;
+    if (value_is_number(value) && money_read(value, &micro)) {
+        notice->number = (uint64_t)micro;
+        return OK;
+    }
+    return error_set(err, ERR_INVALID, "cost: expected a number of at most six decimals that is not negative");
+}
+
+static Status read_signal(Value value, Notice *notice, Error *err)
+{
+    const Value *name = value.kind == VALUE_STRING ? &value : value_get_text(value, "name");
+    if (!name || name->kind != VALUE_STRING || name->count == 0 || name->count > NAME_SIZE_MAX)
+        return error_set(err, ERR_INVALID, "signal: expected a name of at most NAME_SIZE_MAX (%u) bytes, or {name, kind, "
+                         "value}", NAME_SIZE_MAX);
+    notice->name = value_text(*name);
+    Str kind = value_get_string(value, "kind", STR("milestone"));
+    if (!signal_kind_find(kind, &notice->sort))
+        return error_set(err, ERR_INVALID, "signal: the kind '%.*s' is not known", STR_ARG(kind));
+    const Value *carried = value_get_text(value, "value");
+    if (carried) notice->value = *carried;
+    return OK;
+}
+
+/* Thousandths; what lies beyond them does not move a bar. */
+static Status read_progress(Value value, Notice *notice, Error *err)
+{
+    const Value *done = value_is_number(value) ? &value : value_get_text(value, "done");
+    bool is_good = done && value_is_number(*done) && number_compare(*done, value_int(0)) >= 0
+                && number_compare(*done, value_int(1)) <= 0;
+    if (!is_good) return error_set(err, ERR_INVALID, "progress: expected a number from 0 to 1, or {done, text}");
+    Number number;
+    number_parts(*done, &number);
+    uint64_t thousandths = 0;
+    int32_t place = number.exponent;                        /* of the digit that is looked at */
+    for (size_t i = 0; i < number.digits.len && place >= -3; i++) {
+        if (number.digits.ptr[i] == '.') continue;
+        uint64_t digit = (uint64_t)(number.digits.ptr[i] - '0');
+        for (int32_t power = place + 3; power > 0; power--) digit *= 10;
+        thousandths += digit;
+        place--;
+    }
+    notice->number = thousandths;
+    notice->text = value_get_string(value, "text", STR(""));
+    return OK;
+}

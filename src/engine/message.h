@@ -1,0 +1,28 @@
+/* message.h - what a runner says while it works, one JSON object a line.
+ *
+ * The same messages come from a process by the descriptor MAESTRO_EVENTS, and from http and worker runners. An object has
+ * exactly one of these members:
+ *
+ *   {"effect": any}             it is about to act; wait for the acknowledgement before acting
+ *   {"effectCommitted": true}   it has acted
+ *   {"cost": 0.25}              what it has cost since the last such message, at most six decimals
+ *   {"signal": "name"}          or {"signal": {"name", "kind", "value"}}; kind is milestone unless told
+ *   {"progress": 0.5}           or {"progress": {"done": 0.5, "text": "half"}}; done is from 0 to 1
+ *   {"heartbeat": true}
+ *
+ * Owns:   the notice borrows from `arena`.
+ * Fails:  ERR_INVALID with what was expected.
+ * Bounds: RUNNER_LINE_SIZE_MAX is the caller's to keep.     Thread: pure, any.
+ */
+#ifndef ENGINE_MESSAGE_H
+#define ENGINE_MESSAGE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/executor.h"
+
+/* Fills kind, value, name, sort, number, text and is_committed; the id is the caller's. */
+MUST_USE Status message_read(Arena *arena, Str line, Notice *out_notice, Error *err);
+MUST_USE Status message_of(Value message, Notice *out_notice, Error *err);      /* the same of a value */
+
+#endif

@@ -1,0 +1,114 @@
+/* plans.c - the plans that runs in memory are pinned to, read once each. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/internal.h"
+#include "value/json.h"
+#include "value/schema.h"
+
+static PlanEntry **slot_of(Engine *engine, const Digest *digest)
+{
+    return &engine->plans.slots[digest->bytes[0] % PLAN_SLOT_COUNT];
+}
+
+static void entry_free(PlanEntry *entry)
+{
+    condition_set_free(entry->conditions);
+    run_index_deinit(&entry->schemas);
+    arena_deinit(&entry->arena);
+    free(entry);
+}
+
+PlanEntry *plan_cache_find(Engine *engine, const Digest *digest)
+{
+    for (PlanEntry *entry = *slot_of(engine, digest); entry; entry = entry->next)
+        if (memcmp(&entry->digest, digest, sizeof *digest) == 0) {
+            entry->used = engine->turn;
+            return entry;
+        }
+    return NULL;
+}
+
+/* The plan that nobody uses and that was used longest ago makes room. Where all are in use the cache grows. */
+static void make_room(Engine *engine)
+{
+    PlanEntry **oldest = NULL;
+    for (uint32_t i = 0; i < PLAN_SLOT_COUNT; i++)
+        for (PlanEntry **place = &engine->plans.slots[i]; *place; place = &(*place)->next)
+            if (!(*place)->user_count && (*place)->is_stored && (!oldest || (*place)->used < (*oldest)->used)) oldest = place;
+    if (!oldest) return;
+    PlanEntry *gone = *oldest;
+    *oldest = gone->next;
+    entry_free(gone);
+    engine->plans.count--;
+}
+
+static void find_offers(Engine *engine, PlanEntry *entry)
+{
+    const Plan *plan = &entry->plan;
+    entry->offers = ARENA_ARRAY(&entry->arena, RunnerOffer, plan->step_count ? plan->step_count : 1);
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        if (!plan->steps[i].runner.len) continue;
+        /* Neighbours often name the same runner. */
+        if (i && str_is(plan->steps[i].runner, plan->steps[i - 1].runner)) entry->offers[i] = entry->offers[i - 1];
+        else if (!engine->options.runner(engine->options.context, plan->tenant, plan->steps[i].runner, &entry->offers[i]))
+            entry->offers[i] = (RunnerOffer){ 0 };
+    }
+}
+
+Status plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error *err)
+{
+    Digest digest = digest_of(document);
+    PlanEntry *known = plan_cache_find(engine, &digest);
+    if (known) {
+        *out_entry = known;
+        return OK;
+    }
+    PlanEntry *entry = calloc(1, sizeof *entry);
+    CHECK(entry);
+    arena_init(&entry->arena, PLAN_SIZE_MAX);
+    entry->document = arena_copy(&entry->arena, document);
+    entry->digest = digest;
+    entry->used = engine->turn;
+    Value value;
+    Status status = json_parse(&entry->arena, entry->document, &value, err);
+    if (!status) status = plan_read(&entry->arena, value, &entry->plan, err);
+    if (!status) status = condition_set_make(&entry->plan, &entry->conditions, err);
+    if (status) {
+        entry_free(entry);
+        return status;
+    }
+    if (engine->plans.count >= ENGINE_PLAN_COUNT_MAX) make_room(engine);
+    find_offers(engine, entry);
+    PlanEntry **slot = slot_of(engine, &digest);
+    entry->next = *slot;
+    *slot = entry;
+    engine->plans.count++;
+    *out_entry = entry;
+    return OK;
+}
+
+/* Schemas are compiled when they are first needed, and kept with the plan; they are told apart by where they lie in it. */
+Status plan_schema_check(PlanEntry *entry, Value schema, Value instance, Arena *scratch, Error *err)
+{
+    uint64_t place = schema.kind == VALUE_OBJECT && schema.count ? (uint64_t)(uintptr_t)schema.members : 1;
+    const Schema *compiled = run_index_find(&entry->schemas, place);
+    if (!compiled) {
+        Status status = schema_compile(&entry->arena, schema, &compiled, NULL, err);
+        if (status) return status;
+        run_index_put(&entry->schemas, place, (void *)compiled);
+    }
+    return schema_require(compiled, instance, scratch, err);
+}
+
+void plan_cache_deinit(Engine *engine)
+{
+    for (uint32_t i = 0; i < PLAN_SLOT_COUNT; i++)
+        while (engine->plans.slots[i]) {
+            PlanEntry *entry = engine->plans.slots[i];
+            engine->plans.slots[i] = entry->next;
+            entry_free(entry);
+        }
+}

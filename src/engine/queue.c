@@ -1,0 +1,149 @@
+/* queue.c - whose turn it is: queues per tenant, served by deficit round robin in events.
+ *
+ * Each tenant in turn may decide QUEUE_QUANTUM events; what it does not use up it keeps while it has work, what it overdraws
+ * is taken from its next turn. So a tenant that offers fifty times the capacity waits for itself, not others for it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/internal.h"
+
+Tenant *tenant_of(Engine *engine, Str name)
+{
+    Tenant *tenant = engine->tenant;
+    for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)
+        if (str_is(tenant->name, name)) return tenant;
+    uint32_t slots = engine->options.executor_count ? engine->options.executor_count : 1;
+    Tenant *fresh = calloc(1, sizeof *fresh);
+    char *copy = malloc(name.len ? name.len : 1);
+    CHECK(fresh && copy);
+    memcpy(copy, name.ptr ? name.ptr : "", name.len);
+    fresh->name = (Str){ copy, name.len };
+    fresh->waiting = calloc(slots, sizeof *fresh->waiting);
+    CHECK(fresh->waiting);
+    fresh->next = engine->tenant ? engine->tenant->next : fresh;
+    if (engine->tenant) engine->tenant->next = fresh;
+    else engine->tenant = fresh;
+    engine->tenant_count++;
+    return fresh;
+}
+
+void queue_mail(Engine *engine, Tenant *tenant, Mail *mail)
+{
+    mail_list_add(&tenant->queue, mail);
+    engine->mail_count++;
+}
+
+void queue_work(Engine *engine, Resident *resident)
+{
+    (void)engine;
+    if (resident->is_working) return;
+    ResidentList *work = &resident->tenant->work;
+    resident->is_working = true;
+    resident->work_next = NULL;
+    *(work->last ? &work->last->work_next : &work->first) = resident;
+    work->last = resident;
+    work->count++;
+}
+
+static Resident *take_work(Tenant *tenant)
+{
+    Resident *resident = tenant->work.first;
+    if (!resident) return NULL;
+    tenant->work.first = resident->work_next;
+    if (!tenant->work.first) tenant->work.last = NULL;
+    tenant->work.count--;
+    resident->is_working = false;
+    return resident;
+}
+
+void queue_forget_work(Resident *resident)
+{
+    if (!resident->is_working) return;
+    ResidentList *work = &resident->tenant->work;
+    Resident **place = &work->first, *before = NULL;
+    while (*place != resident) {
+        before = *place;
+        place = &before->work_next;
+    }
+    *place = resident->work_next;
+    if (work->last == resident) work->last = before;
+    work->count--;
+    resident->is_working = false;
+}
+
+/* One command to its run: by number, by id, or by way of the store. */
+static void route(Engine *engine, Mail *mail)
+{
+    if (mail->is_start) {
+        start_mail(engine, mail);
+        return;
+    }
+    Resident *resident = mail->run_no ? resident_find(engine, mail->run_no) : resident_of_id(engine, &mail->run_id);
+    if (resident) {
+        decide_mail(engine, resident, mail);
+        return;
+    }
+    QueryAsk ask = mail->run_no
+                       ? (QueryAsk){ .query = QUERY_RUN, .params = { cell_int((int64_t)mail->run_no) }, .param_count = 1 }
+                       : (QueryAsk){ .query = QUERY_RUN_BY_ID, .params = { cell_text(id_peek(&mail->run_id)) },
+                                     .param_count = 1 };
+    if (!read_begin(engine, &ask, &(PendingRead){ .kind = READ_RUN_ID, .mail = mail })) {
+        mail_list_put_back(&engine->tenant->queue, mail);       /* the store takes no more reads now */
+        engine->mail_count++;
+    }
+}
+
+/* Serves one tenant until its share is used up. True where it did anything. */
+static bool serve_tenant(Engine *engine, Tenant *tenant)
+{
+    if (!tenant->queue.count && !tenant->work.count) {
+        tenant->deficit = 0;
+        return false;
+    }
+    tenant->deficit += QUEUE_QUANTUM;
+    while (tenant->deficit > 0 && !batch_is_full(engine) && (tenant->queue.count || tenant->work.count)) {
+        uint64_t before = engine->stats.event_count;
+        Resident *resident = take_work(tenant);
+        if (resident) decide_more(engine, resident);
+        Mail *mail = mail_list_take(&tenant->queue);
+        if (mail) {
+            engine->mail_count--;
+            route(engine, mail);
+        }
+        if (engine->read_count >= ENGINE_READ_COUNT_MAX) break;
+        int64_t spent = (int64_t)(engine->stats.event_count - before);
+        tenant->deficit -= spent ? spent : 1;
+    }
+    return true;
+}
+
+bool queue_serve(Engine *engine)
+{
+    if (!engine->tenant_count) return false;
+    for (uint32_t idle = 0; idle < engine->tenant_count && !batch_is_full(engine);) {
+        bool did = serve_tenant(engine, engine->tenant);
+        idle = did && engine->read_count < ENGINE_READ_COUNT_MAX ? 0 : idle + 1;
+        engine->tenant = engine->tenant->next;
+    }
+    Tenant *tenant = engine->tenant;
+    for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)
+        if (tenant->queue.count || tenant->work.count) return true;
+    return false;
+}
+
+void queues_deinit(Engine *engine)
+{
+    for (uint32_t i = 0; i < engine->tenant_count; i++) {
+        Tenant *tenant = engine->tenant;
+        engine->tenant = tenant->next;
+        for (Mail *mail; (mail = mail_list_take(&tenant->queue));) mail_free(mail);
+        free((char *)tenant->name.ptr);
+        free(tenant->waiting);
+        free(tenant);
+    }
+    engine->tenant = NULL;
+    engine->tenant_count = 0;
+}

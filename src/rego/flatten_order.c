@@ -1,0 +1,127 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "rego/flatten.h"
+
+/* In what order the parts of an expression are evaluated shows where one of them fails and another is undefined: whichever
+ * comes first decides. Other Rego tools take calls out of an expression first and references second, go through sets and
+ * objects in their order of terms, and policies are written and tested with them. */
+
+/* --- calls before references --------------------------------------------------------------------------------------- */
+
+void flat_settle(Flattener *f, size_t from, size_t to)
+{
+    FlatStmt **stmts = f->block->stmts;
+    size_t kept = from, late_count = 0;
+    FlatStmt **late = NULL;
+    for (size_t i = from; i < to; i++) {
+        if (stmts[i]->level != f->level + 1) {
+            stmts[kept++] = stmts[i];
+            continue;
+        }
+        if (!late) late = ARENA_ARRAY(f->arena, FlatStmt *, to - i);
+        late[late_count++] = stmts[i];
+    }
+    if (late_count) memcpy(stmts + kept, late, late_count * sizeof *late);
+}
+
+/* --- sets and objects in the order of their terms ------------------------------------------------------------------ */
+
+enum { RANK_SCALAR, RANK_VAR, RANK_REF, RANK_FIRST_CONTAINER, RANK_CALL = RANK_FIRST_CONTAINER + 6 };
+
+typedef struct TermRank {
+    uint32_t rank, index;
+    Value value;                /* of a scalar */
+    Str name;                   /* of a variable, reference or call, resolved */
+    struct TermRank *items;     /* of a container, or the arguments of a call, in their order */
+    uint32_t item_count;
+} TermRank;
+
+static int rank_order(const void *left, const void *right)
+{
+    const TermRank *a = left, *b = right;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    int order = a->rank == RANK_SCALAR ? value_compare(a->value, b->value) : str_compare(a->name, b->name);
+    for (uint32_t i = 0; !order && i < a->item_count && i < b->item_count; i++)
+        order = rank_order(&a->items[i], &b->items[i]);
+    if (!order && a->item_count != b->item_count) order = a->item_count < b->item_count ? -1 : 1;
+    return order;
+}
+
+static int rank_order_stable(const void *left, const void *right)
+{
+    const TermRank *a = left, *b = right;
+    int order = rank_order(a, b);
+    return order ? order : a->index < b->index ? -1 : 1;
+}
+
+static TermRank term_rank(Flattener *f, const RegoTerm *term, uint32_t index);
+
+/* Items of a container, keys of an object, arguments of a call; sorted where their order means nothing. */
+static TermRank *ranks_new(Flattener *f, const RegoTerm *term, uint32_t *out_count)
+{
+    uint32_t first = term->kind == REGO_TERM_CALL, count = term->count - first;
+    bool is_object = term->kind == REGO_TERM_OBJECT;
+    TermRank *ranks = ARENA_ARRAY(f->arena, TermRank, count + 1u);
+    for (uint32_t i = 0; i < count; i++)
+        ranks[i] = term_rank(f, is_object ? term->pairs[i].key : term->items[i + first], i);
+    if (is_object || term->kind == REGO_TERM_SET) qsort(ranks, count, sizeof *ranks, rank_order_stable);
+    *out_count = count;
+    return ranks;
+}
+
+static void rank_items(Flattener *f, const RegoTerm *term, TermRank *rank)
+{
+    rank->items = ranks_new(f, term, &rank->item_count);
+    if (term->kind != REGO_TERM_OBJECT) return;
+    TermRank *pairs = ARENA_ARRAY(f->arena, TermRank, 2u * rank->item_count + 1u);
+    for (uint32_t i = 0; i < rank->item_count; i++) {
+        pairs[2 * i] = rank->items[i];
+        pairs[2 * i + 1] = term_rank(f, term->pairs[rank->items[i].index].value, 0);
+    }
+    rank->items = pairs;
+    rank->item_count *= 2;
+}
+
+static TermRank term_rank(Flattener *f, const RegoTerm *term, uint32_t index)
+{
+    static const uint32_t ranks[REGO_TERM_KIND_COUNT] = {
+        [REGO_TERM_SCALAR] = RANK_SCALAR,
+        [REGO_TERM_VAR] = RANK_VAR,
+        [REGO_TERM_REF] = RANK_REF,
+        [REGO_TERM_ARRAY] = RANK_FIRST_CONTAINER,
+        [REGO_TERM_OBJECT] = RANK_FIRST_CONTAINER + 1,
+        [REGO_TERM_SET] = RANK_FIRST_CONTAINER + 2,
+        [REGO_TERM_ARRAY_COMPREHENSION] = RANK_FIRST_CONTAINER + 3,
+        [REGO_TERM_OBJECT_COMPREHENSION] = RANK_FIRST_CONTAINER + 4,
+        [REGO_TERM_SET_COMPREHENSION] = RANK_FIRST_CONTAINER + 5,
+        [REGO_TERM_CALL] = RANK_CALL,
+        [REGO_TERM_TEMPLATE] = RANK_CALL + 1,
+    };
+    TermRank rank = { .rank = ranks[term->kind], .index = index };
+    bool is_name = term->kind == REGO_TERM_VAR || term->kind == REGO_TERM_REF;
+    if (term->kind == REGO_TERM_SCALAR) rank.value = term->value;
+    if (is_name || term->kind == REGO_TERM_CALL) rank.name = flat_name_text(f, is_name ? term : term->items[0]);
+    if (term->kind == REGO_TERM_VAR && !str_is(rank.name, term->name)) rank.rank = RANK_REF;    /* a rule, an import */
+    bool has_items = term->kind == REGO_TERM_ARRAY || term->kind == REGO_TERM_OBJECT || term->kind == REGO_TERM_SET;
+    if (has_items || term->kind == REGO_TERM_CALL) rank_items(f, term, &rank);
+    return rank;
+}
+
+uint32_t *flat_order(Flattener *f, const RegoTerm *term)
+{
+    bool is_object = term->kind == REGO_TERM_OBJECT;
+    uint32_t open_count = 0;            /* of which something has to be taken out */
+    uint32_t *order = ARENA_ARRAY(f->arena, uint32_t, term->count + 1u);
+    for (uint32_t i = 0; i < term->count; i++) {
+        order[i] = i;
+        bool is_open = (is_object ? term->pairs[i].value : term->items[i])->kind != REGO_TERM_SCALAR
+                    || (is_object && term->pairs[i].key->kind != REGO_TERM_SCALAR);
+        open_count += is_open;
+    }
+    if (open_count < 2 || term->kind == REGO_TERM_ARRAY) return order;
+    uint32_t count;
+    const TermRank *ranks = ranks_new(f, term, &count);
+    for (uint32_t i = 0; i < count; i++) order[i] = ranks[i].index;
+    return order;
+}

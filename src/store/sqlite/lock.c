@@ -1,0 +1,60 @@
+#include "store/sqlite/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "os/clock.h"
+
+static Status taken(int fd, const char *store_path, Error *err)
+{
+    char holder[32] = "";
+    ssize_t size = pread(fd, holder, sizeof holder - 1, 0);
+    if (size < 0) size = 0;
+    holder[size] = 0;
+    holder[strcspn(holder, "\n")] = 0;
+    return error_set(err, ERR_CONFLICT, "%s: process %s has it; use that one, or end it first", store_path,
+                     holder[0] ? holder : "(unknown)");
+}
+
+Status lock_take(Lock *lock, const char *store_path, int64_t wait_ms, Error *err)
+{
+    char path[STORE_PATH_SIZE_MAX + 16];
+    snprintf(path, sizeof path, "%s.lock", store_path);
+    int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) return error_set(err, ERR_DENIED, "%s cannot be opened: %s", path, strerror(errno));
+
+    uint64_t until_ns = clock_monotonic_ns() + (uint64_t)wait_ms * 1000000;
+    while (flock(fd, LOCK_EX | LOCK_NB)) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            Status status = error_set(err, ERR_UNAVAILABLE, "%s cannot be locked: %s", path, strerror(errno));
+            close(fd);
+            return status;
+        }
+        if (clock_monotonic_ns() >= until_ns) {
+            Status status = taken(fd, store_path, err);
+            close(fd);
+            return status;
+        }
+        nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+    }
+    char holder[32];
+    int size = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
+    if (ftruncate(fd, 0) || pwrite(fd, holder, (size_t)size, 0) != size) {
+        /* Only the name of the process is missing from a later message: the lock itself holds. */
+    }
+    lock->fd = fd;
+    return OK;
+}
+
+void lock_release(Lock *lock)
+{
+    if (lock->fd >= 0) close(lock->fd);
+    *lock = LOCK_NONE;
+}

@@ -1,0 +1,137 @@
+#include "store/sqlite/schema.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "view/sql.h"
+#include "views_sql.h"
+
+/* The program that a file belongs to, for tools that look: "mstr". */
+#define APPLICATION_ID 0x6d737472
+
+static const char views_sql[] = VIEWS_SQL;
+
+/* What leads from one version to the next. The first is made of tables.def and has no text. */
+static const Migration migrations_known[] = {
+    { 1, "" },
+};
+
+const Migration *schema_migrations(uint32_t *out_count)
+{
+    *out_count = sizeof migrations_known / sizeof migrations_known[0];
+    return migrations_known;
+}
+
+Status schema_version(Connection *connection, int64_t *out_version, Error *err)
+{
+    int64_t is_ours = 0, table_count = 0;
+    Status status = connection_int(connection, "SELECT count(*) FROM sqlite_schema WHERE name = 'maestro_schema'", 0, &is_ours, err);
+    if (status) return status;
+    if (is_ours) return connection_int(connection, "SELECT max(version) FROM maestro_schema", 0, out_version, err);
+    status = connection_int(connection, "SELECT count(*) FROM sqlite_schema", 0, &table_count, err);
+    if (status) return status;
+    if (table_count)
+        return error_set(err, ERR_INVALID, "%s: it is a database of another program", connection->path);
+    *out_version = 0;
+    return OK;
+}
+
+/* --- making -------------------------------------------------------------------------------------------------------- */
+
+static Status run_generated(Connection *connection, Buf *buf, Error *err)
+{
+    buf_char(buf, 0);
+    CHECK(!buf_overflowed(buf));
+    Status status = connection_run(connection, buf->ptr, err);
+    buf_clear(buf);
+    return status;
+}
+
+static Status make_tables(Connection *connection, Error *err)
+{
+    Buf buf;
+    buf_init(&buf, SQL_TEXT_SIZE_MAX);
+    Status status = OK;
+    for (uint32_t i = 0; i < TABLE_COUNT && !status; i++) {
+        sql_create_table(&buf, SQL_SQLITE, (Table)i);
+        status = run_generated(connection, &buf, err);
+    }
+    for (uint32_t i = 0; i < index_count && !status; i++) {
+        sql_create_index(&buf, &index_infos[i]);
+        status = run_generated(connection, &buf, err);
+    }
+    buf_deinit(&buf);
+    return status;
+}
+
+/* Drops every trigger and view and makes those of today. */
+static Status make_views(Connection *connection, Error *err)
+{
+    for (;;) {
+        sqlite3_stmt *statement;
+        Status status = connection_prepare(connection,
+            "SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE type IN ('trigger', 'view') LIMIT 1",
+            &statement, err);
+        if (status) return status;
+        char sql[256] = "";
+        int code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) snprintf(sql, sizeof sql, "%s", (const char *)sqlite3_column_text(statement, 0));
+        sqlite3_finalize(statement);
+        if (code == SQLITE_DONE) break;
+        if (code != SQLITE_ROW) return connection_error(connection, code, err);
+        status = connection_run(connection, sql, err);
+        if (status) return status;
+    }
+    return connection_run(connection, views_sql, err);
+}
+
+static Status note_version(Connection *connection, int64_t version, int64_t now_ms, Error *err)
+{
+    char sql[256];
+    snprintf(sql, sizeof sql, "INSERT INTO maestro_schema (version, applied_ms) VALUES (%" PRId64 ", %" PRId64 ")", version, now_ms);
+    return connection_run(connection, sql, err);
+}
+
+static Status make(Connection *connection, int64_t version, int64_t now_ms, Error *err)
+{
+    char sql[256];
+    snprintf(sql, sizeof sql, "PRAGMA application_id = %d;"
+             "CREATE TABLE maestro_schema (version INTEGER PRIMARY KEY NOT NULL, applied_ms INTEGER NOT NULL)", APPLICATION_ID);
+    Status status = connection_run(connection, sql, err);
+    if (!status) status = make_tables(connection, err);
+    if (!status) status = make_views(connection, err);
+    return status ? status : note_version(connection, version, now_ms, err);
+}
+
+static Status migrate(Connection *connection, const Migration *migration, int64_t now_ms, Error *err)
+{
+    Status status = connection_run(connection, migration->sql, err);
+    if (!status) status = make_views(connection, err);
+    if (!status) status = note_version(connection, migration->version, now_ms, err);
+    if (status) error_prefix(err, "upgrade to version %" PRId64 " of the tables: ", migration->version);
+    return status;
+}
+
+Status schema_upgrade(Connection *connection, const Migration *migrations, uint32_t count, int64_t now_ms, Error *err)
+{
+    int64_t current = migrations[count - 1].version;
+    for (;;) {
+        int64_t version;
+        Status status = schema_version(connection, &version, err);
+        if (status) return status;
+        if (version == current) return OK;
+        if (version > current)
+            return error_set(err, ERR_UNAVAILABLE, "%s: it was written by a newer maestro (version %" PRId64
+                             " of the tables, this one knows %" PRId64 "); nothing was changed", connection->path, version, current);
+        status = connection_run(connection, "BEGIN IMMEDIATE", err);
+        if (status) return status;
+        if (!version) status = make(connection, current, now_ms, err);
+        else status = migrate(connection, &migrations[version], now_ms, err);      /* versions count from 1 */
+        if (!status) status = connection_run(connection, "COMMIT", err);
+        if (status) {
+            connection_roll_back(connection);
+            return status;
+        }
+    }
+}

@@ -1,0 +1,202 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "store/sqlite/store_parts.h"
+
+#define PAGE_SIZE_ON_LOG 4120u              /* a page and its frame's header */
+#define BACKUP_PAGE_COUNT 256               /* copied between two commits: a millisecond */
+
+/* --- checkpoints --------------------------------------------------------------------------------------------------- */
+
+/* Pages go back to the database beside the commits. Readers and the writer go on; what the writer adds meanwhile is left. */
+void upkeep_run(void *context)
+{
+    SqliteStore *store = context;
+    Connection connection = { 0 };
+    Error ignored;
+    for (;;) {
+        pthread_mutex_lock(&store->mutex);
+        while (!store->is_upkeep_wanted && !store->is_closing) pthread_cond_wait(&store->upkeep_has_work, &store->mutex);
+        bool is_over = store->is_closing;
+        store->is_upkeep_wanted = false;
+        pthread_mutex_unlock(&store->mutex);
+        if (is_over) break;
+        if (!connection.db && connection_open(&connection, store->path, CONNECTION_WRITES, &ignored)) continue;
+        /* What fails here is tried again after a later commit, and at the latest by the writer itself. */
+        if (!sqlite3_wal_checkpoint_v2(connection.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL))
+            atomic_store(&store->is_finish_wanted, true);
+    }
+    connection_close(&connection);
+}
+
+/* Between two commits the writer copies the few pages that are left; the next commit then begins the log anew. Beyond its
+ * bound it waits for the readers, too, who are gone within STORE_READ_MS_MAX. */
+void upkeep_after_commit(SqliteStore *store)
+{
+    uint32_t size = atomic_load_explicit(&store->wal_page_count, memory_order_relaxed) * PAGE_SIZE_ON_LOG;
+    if (size >= STORE_WAL_SIZE_MAX) {
+        store->writer.busy_ms_max = STORE_READ_MS_MAX;
+        sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+        store->writer.busy_ms_max = STORE_BUSY_MS_MAX;
+    } else if (atomic_exchange(&store->is_finish_wanted, false)) {
+        sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    } else if (size >= STORE_WAL_SIZE_USUAL) {
+        pthread_mutex_lock(&store->mutex);
+        store->is_upkeep_wanted = true;
+        pthread_cond_signal(&store->upkeep_has_work);
+        pthread_mutex_unlock(&store->mutex);
+    }
+}
+
+/* --- backup -------------------------------------------------------------------------------------------------------- */
+
+static Status backup_begin(BackupJob *job, Connection *source, Error *err)
+{
+    if (access(job->path, F_OK) == 0) return error_set(err, ERR_CONFLICT, "%s exists already", job->path);
+    Status status = connection_open(&job->target, job->path, CONNECTION_CREATES, err);
+    if (status) return status;
+    job->backup = sqlite3_backup_init(job->target.db, "main", source->db, "main");
+    if (!job->backup) return connection_error(&job->target, sqlite3_extended_errcode(job->target.db), err);
+    return OK;
+}
+
+/* True while there is more to copy. */
+static bool backup_go_on(BackupJob *job, Connection *source)
+{
+    if (!job->backup) job->status = backup_begin(job, source, &job->error);
+    if (!job->status) {
+        int code = sqlite3_backup_step(job->backup, BACKUP_PAGE_COUNT);
+        if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED) return true;
+        if (code != SQLITE_DONE) job->status = connection_error(&job->target, code, &job->error);
+    }
+    sqlite3_backup_finish(job->backup);
+    bool is_made = job->target.db != NULL;
+    connection_close(&job->target);
+    if (job->status && is_made) unlink(job->path);          /* a part of a store is no store */
+    return false;
+}
+
+/* Through the writer's own connection, so that what it commits meanwhile is in the copy, too, and nothing begins anew. */
+void upkeep_backup_step(SqliteStore *store, BackupJob *job)
+{
+    if (backup_go_on(job, &store->writer)) return;
+    pthread_mutex_lock(&store->mutex);
+    job->is_done = true;
+    store->backup = NULL;
+    pthread_cond_broadcast(&store->writer_is_idle);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+static void backup_by_writer(SqliteStore *store, BackupJob *job)
+{
+    pthread_mutex_lock(&store->mutex);
+    while (store->backup) pthread_cond_wait(&store->writer_is_idle, &store->mutex);
+    store->backup = job;
+    pthread_cond_signal(&store->writer_has_work);
+    while (!job->is_done) pthread_cond_wait(&store->writer_is_idle, &store->mutex);
+    pthread_mutex_unlock(&store->mutex);
+}
+
+/* Who does not own the file copies a snapshot of it. */
+static Status backup_by_reader(SqliteStore *store, BackupJob *job, Error *err)
+{
+    PooledReader *reader;
+    Status status = pool_take(store, &reader, err);
+    if (status) return status;
+    status = connection_run(&reader->connection, "BEGIN; SELECT 1 FROM maestro_schema", err);
+    if (!status) {
+        while (backup_go_on(job, &reader->connection)) { }
+        connection_roll_back(&reader->connection);
+    }
+    pool_give(store, reader);
+    return status;
+}
+
+Status upkeep_backup(SqliteStore *store, Str path, Error *err)
+{
+    char text[STORE_PATH_SIZE_MAX + 1];
+    if (path.len > STORE_PATH_SIZE_MAX)
+        return error_set(err, ERR_LIMIT, "a path has at most STORE_PATH_SIZE_MAX (%u) bytes", STORE_PATH_SIZE_MAX);
+    memcpy(text, path.ptr, path.len);
+    text[path.len] = 0;
+    BackupJob job = { .path = text };
+    pthread_mutex_lock(&store->mutex);
+    bool is_owner = store->is_owner;
+    pthread_mutex_unlock(&store->mutex);
+    if (is_owner) {
+        backup_by_writer(store, &job);
+    } else {
+        Status status = backup_by_reader(store, &job, err);
+        if (status) return status;
+    }
+    if (job.status && err) *err = job.error;
+    return job.status;
+}
+
+/* --- check --------------------------------------------------------------------------------------------------------- */
+
+typedef struct Checking {
+    Connection *connection;
+    void (*finding)(void *context, Str text);
+    void *context;
+} Checking;
+
+/* Runs a statement whose rows are findings; "ok" is none. */
+static Status check_by(const Checking *checking, const char *sql, Error *err)
+{
+    sqlite3_stmt *statement;
+    Status status = connection_prepare(checking->connection, sql, &statement, err);
+    if (status) return status;
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        Str text = str_of((const char *)sqlite3_column_text(statement, 0));
+        if (!str_is_text(text, "ok")) checking->finding(checking->context, text);
+    }
+    if (code != SQLITE_DONE) {
+        Error found;
+        status = connection_error(checking->connection, code, &found);
+        if (status == ERR_CORRUPT) {
+            checking->finding(checking->context, str_of(found.text));
+            status = OK;                    /* that is what was looked for */
+        } else if (err) {
+            *err = found;
+        }
+    }
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* References between tables, which are not declared to SQLite because looking them up at every insert would cost as much
+ * as the insert. */
+static const char *const reference_checks[] = {
+    "SELECT 'maestro_step_runs: step run ' || step_run_no || ' belongs to no run' FROM maestro_step_runs"
+    " WHERE workflow_id NOT IN (SELECT run_no FROM maestro_workflows) LIMIT 100",
+    "SELECT 'maestro_ledger: the record before ' || min(position) || ' is missing' FROM maestro_ledger"
+    " HAVING count(*) <> max(position)",
+    "SELECT 'maestro_workflows: run ' || run_no || ' ends at a record that is not there' FROM maestro_workflows"
+    " WHERE last_position NOT IN (SELECT position FROM maestro_ledger) LIMIT 100",
+    "SELECT 'maestro_log_heads: log ' || log || ' ends at ' || position || ', the ledger at '"
+    " || (SELECT ifnull(max(position), 0) FROM maestro_ledger) FROM maestro_log_heads"
+    " WHERE position <> (SELECT ifnull(max(position), 0) FROM maestro_ledger)",
+};
+
+Status upkeep_check(SqliteStore *store, void (*finding)(void *context, Str text), void *context, Error *err)
+{
+    Connection connection;
+    Status status = connection_open(&connection, store->path, CONNECTION_READS, err);
+    if (status) return status;
+    Checking checking = { &connection, finding, context };
+    for (uint32_t i = 0; i < TABLE_COUNT && !status; i++) {       /* table by table: snapshots stay short */
+        char sql[128];
+        snprintf(sql, sizeof sql, "PRAGMA integrity_check(%s)", table_info((Table)i)->name);
+        status = check_by(&checking, sql, err);
+    }
+    for (size_t i = 0; i < sizeof reference_checks / sizeof reference_checks[0] && !status; i++)
+        status = check_by(&checking, reference_checks[i], err);
+    connection_close(&connection);
+    return status;
+}

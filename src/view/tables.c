@@ -1,0 +1,44 @@
+#include "view/tables.h"
+
+#include <assert.h>
+
+#include "base/check.h"
+
+enum { REQUIRED = true, OPTIONAL = false };             /* words of tables.def */
+enum { INDEX_PLAIN = false, INDEX_UNIQUE = true };
+
+static const char *const type_names[COLUMN_TYPE_COUNT] = {
+    [COLUMN_INT] = "integer", [COLUMN_BOOL] = "boolean", [COLUMN_TIME] = "time", [COLUMN_TEXT] = "text",
+    [COLUMN_JSON] = "JSON", [COLUMN_BLOB] = "bytes",
+};
+
+static const ColumnInfo columns[] = {
+#define COLUMN(NAME, column, type_, need, meaning_) { #column, meaning_, COLUMN_##type_, need },
+#include "view/tables.def"
+};
+
+#define COLUMN_COUNT(NAME) (COLUMN_END_##NAME - COLUMN_FIRST_##NAME)
+
+#define TABLE(NAME, sql_name, key_count, shape, meaning) \
+    static_assert(COLUMN_COUNT(NAME) <= COLUMN_COUNT_MAX, "a mask has a bit for each column of " sql_name);
+#include "view/tables.def"
+
+static const TableInfo tables[TABLE_COUNT] = {
+#define TABLE(NAME, sql_name, key_count_, shape_, meaning_) \
+    { sql_name, meaning_, columns + COLUMN_FIRST_##NAME, COLUMN_COUNT(NAME), key_count_, SHAPE_##shape_ },
+#include "view/tables.def"
+};
+
+const IndexInfo index_infos[] = {
+#define INDEX(NAME, sql_name, unique, columns_, where_) { sql_name, columns_, where_, TABLE_##NAME, INDEX_##unique },
+#include "view/tables.def"
+};
+const uint32_t index_count = sizeof index_infos / sizeof index_infos[0];
+
+const TableInfo *table_info(Table table)
+{
+    CHECK(table < TABLE_COUNT);
+    return &tables[table];
+}
+
+const char *column_type_name(ColumnType type) { return type_names[type]; }
