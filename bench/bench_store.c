@@ -71,7 +71,7 @@ static void plan_make(Load *load)
 
 static Event event_of(EventKind kind, uint32_t step)
 {
-    return (Event){ .kind = (uint8_t)kind, .step = step, .last = step, .payload = EVENT_NO_PAYLOAD };
+    return (Event){ .kind = (uint8_t)kind, .step = step, .last = kind == EVENT_STEP_READY ? step : 0, .payload = EVENT_NO_PAYLOAD };
 }
 
 /* What one decision on a chain records: the start, or the end of a step; and what follows. */
@@ -111,7 +111,7 @@ static uint32_t decide(Load *load, Chain *chain, Event *events)
 static void chain_begin(Load *load, Chain *chain)
 {
     uint8_t chance[ID_SIZE];
-    for (uint32_t i = 0; i < ID_SIZE; i++) chance[i] = (uint8_t)(load->log.next_run_no >> (i % 8 * 8));
+    for (uint32_t i = 0; i < ID_SIZE; i++) chance[i] = (uint8_t)(load->log.next_run_no >> (i % 10 * 6) & 63);
     Id id = id_make_run((uint64_t)load->now_ms, chance);
     run_deinit(&chain->run);
     *chain = (Chain){ 0 };
@@ -248,30 +248,48 @@ static Figures measure(const char *directory, uint32_t chain_count, double secon
     return figures;
 }
 
+typedef struct Options { const char *directory; double seconds; bool is_json, has_bare, has_many, has_one; } Options;
+
+static Options options_read(int argc, char **argv)
+{
+    Options options = { .directory = ".", .seconds = 5, .has_bare = true, .has_many = true, .has_one = true };
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--json")) options.is_json = true;
+        else if (!strcmp(argv[i], "--dir") && i + 1 < argc) options.directory = argv[++i];
+        else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+            const char *part = argv[++i];
+            options.has_bare = !strcmp(part, "bare");
+            options.has_many = !strcmp(part, "many");
+            options.has_one = !strcmp(part, "one");
+        } else options.seconds = strtod(argv[i], NULL);
+    }
+    return options;
+}
+
 int main(int argc, char **argv)
 {
-    bool is_json = false;
-    const char *directory = ".";
-    double seconds = 5;
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--json")) is_json = true;
-        else if (!strcmp(argv[i], "--dir") && i + 1 < argc) directory = argv[++i];
-        else seconds = strtod(argv[i], NULL);
-    }
+    Options options = options_read(argc, argv);
     Error err;
-    double bare, sync_us;
-    if (limits_probe_sync(directory, 200, &sync_us, &err)) stop(&err);
-    if (limits_probe_events(directory, (int64_t)(seconds * 1000), &bare, &err)) stop(&err);
-    Figures many = measure(directory, 200, seconds), one = measure(directory, 1, seconds);
-    if (is_json) {
+    double bare = 0, bare_cpu_us = 0, sync_us = 0;
+    if (options.has_bare) {
+        if (limits_probe_sync(options.directory, 200, &sync_us, &err)) stop(&err);
+        clock_t cpu = clock();
+        if (limits_probe_events(options.directory, (int64_t)(options.seconds * 1000), &bare, &err)) stop(&err);
+        bare_cpu_us = (double)(clock() - cpu) / CLOCKS_PER_SEC * 1e6 / (bare * options.seconds);
+    }
+    Figures many = { 0 }, one = { 0 };
+    if (options.has_many) many = measure(options.directory, 200, options.seconds);
+    if (options.has_one) one = measure(options.directory, 1, options.seconds);
+    double ratio = bare > 0 ? many.steps_per_s / bare : 0;
+    if (options.is_json) {
         printf("{\"fdatasync_p50_us\":%.0f,\"bare_events_per_s\":%.0f,\"steps_per_s\":%.0f,\"ratio\":%.3f,"
                "\"bytes_per_step\":%.0f,\"single_steps_per_s\":%.0f,\"single_bytes_per_step\":%.0f}\n",
-               sync_us, bare, many.steps_per_s, many.steps_per_s / bare, many.bytes_per_step, one.steps_per_s, one.bytes_per_step);
+               sync_us, bare, many.steps_per_s, ratio, many.bytes_per_step, one.steps_per_s, one.bytes_per_step);
         return 0;
     }
     printf("append 4 KiB and fdatasync       %9.0f us (p50)\n", sync_us);
-    printf("bare loop                        %9.0f events/s\n", bare);
-    printf("200 chains                       %9.0f steps/s, %.2f of the bare loop\n", many.steps_per_s, many.steps_per_s / bare);
+    printf("bare loop                        %9.0f events/s, %.2f us CPU an event\n", bare, bare_cpu_us);
+    printf("200 chains                       %9.0f steps/s, %.2f of the bare loop\n", many.steps_per_s, ratio);
     printf("                                 %9.0f bytes written a step\n", many.bytes_per_step);
     printf("                                 %9.2f us CPU a step in all threads, %.2f us of them to make records and rows\n",
            many.cpu_us_per_step, many.build_us_per_step);

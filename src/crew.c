@@ -1,4 +1,5 @@
 /* crew.c - with main.c the composition root: the executors of this process, and who of them carries out which runner. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -8,26 +9,53 @@
 #include "exec/native/native.h"
 #include "exec/process/process.h"
 #include "store/memory/memory_store.h"
+#include "store/sqlite/limits_probe.h"
+#include "store/sqlite/lock.h"
 #include "store/sqlite/sqlite_store.h"
 
 #define PROCESS_CAPACITY_DEFAULT 64u        /* programs at a time where runners.yaml does not say */
 
-static Status store_open(Str url, bool is_created, Store **out_store, Error *err)
+/* The path of a SQLite file. */
+static Status path_of(Str url, char out[STORE_PATH_SIZE_MAX + 1], Error *err)
 {
-    if (str_starts(url, STR("memory:"))) {
-        *out_store = memory_store_new(NULL);
-        return OK;
-    }
     Str path = str_starts(url, STR("sqlite:")) ? str_slice(url, 7, url.len) : url;
-    char text[STORE_PATH_SIZE_MAX + 1];
     size_t colon = str_find(url, ':', 0);
     bool is_other = path.len == url.len && colon + 2 < url.len && url.ptr[colon + 1] == '/' && url.ptr[colon + 2] == '/';
     if (is_other) return error_set(err, ERR_UNAVAILABLE, "there is no store of the kind '%.*s': sqlite:PATH is known", STR_ARG(url));
     if (!path.len || path.len > STORE_PATH_SIZE_MAX)
         return error_set(err, ERR_INVALID, "'%.*s' names no file", STR_ARG(url));
-    memcpy(text, path.ptr, path.len);
-    text[path.len] = '\0';
-    return sqlite_store_open(&(SqliteOptions){ .path = text, .is_created = is_created }, out_store, err);
+    memcpy(out, path.ptr, path.len);
+    out[path.len] = '\0';
+    return OK;
+}
+
+static bool is_in_memory(Str url) { return str_starts(url, STR("memory:")); }
+
+static Status store_open(Str url, bool is_created, Store **out_store, Error *err)
+{
+    char path[STORE_PATH_SIZE_MAX + 1];
+    if (is_in_memory(url)) {
+        *out_store = memory_store_new(NULL);
+        return OK;
+    }
+    Status status = path_of(url, path, err);
+    return status ? status : sqlite_store_open(&(SqliteOptions){ .path = path, .is_created = is_created }, out_store, err);
+}
+
+static Status store_claim(Str url, Claim *out_claim, Error *err)
+{
+    char path[STORE_PATH_SIZE_MAX + 1];
+    Lock lock = LOCK_NONE;
+    Status status = is_in_memory(url) ? OK : path_of(url, path, err);
+    if (!status && !is_in_memory(url)) status = lock_take(&lock, path, 0, err);
+    if (!status) *out_claim = (Claim){ lock.fd };
+    return status;
+}
+
+static void store_unclaim(Claim *claim)
+{
+    lock_release(&(Lock){ claim->fd });
+    *claim = CLAIM_NONE;
 }
 
 /* --- executors ------------------------------------------------------------------------------------------------------------ */
@@ -77,6 +105,34 @@ static Status add_builtin(Crew *crew, Error *err)
     return status ? status : crew_add(crew, executor, err);
 }
 
+/* --- work that this process does not do ----------------------------------------------------------------------------------- */
+
+static bool absent_execute(Executor *executor, const Attempt *attempt)
+{
+    (void)executor;
+    (void)attempt;
+    return false;
+}
+
+static void absent_end(Executor *executor, const AttemptId *id)
+{
+    (void)executor;
+    (void)id;
+}
+
+static void absent_close(Executor *executor) { free(executor); }
+
+static const ExecutorOps absent_ops = { .execute = absent_execute, .end = absent_end, .acknowledge = absent_end, .close = absent_close };
+
+/* Its one place is taken for ever, so that whatever is meant for it stays where it is. */
+static Status add_absent(Crew *crew, Error *err)
+{
+    Executor *executor = calloc(1, sizeof *executor);
+    CHECK(executor);
+    *executor = (Executor){ .ops = &absent_ops, .name = STR("(absent)"), .kind = STR("absent"), .capacity = 1, .under_way = 1 };
+    return crew_add(crew, executor, err);
+}
+
 static Status add_bench(Crew *crew, Error *err)
 {
     Executor *executor;
@@ -91,6 +147,8 @@ static Status crew_open(const CrewOptions *options, Crew *out_crew, Error *err)
 {
     *out_crew = (Crew){ .catalog = options->catalog };
     Status status = notice_ring_open(/* count_max= */ 0, &out_crew->notices, err);
+    if (!status) status = add_absent(out_crew, err);
+    if (options->is_absent) return status;
     Value executors = options->catalog ? options->catalog->executors : value_null();
     for (uint32_t i = 0; !status && i < executors.count; i++)
         if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "process"))
@@ -122,10 +180,8 @@ static Executor *crew_find(const Crew *crew, Str name)
     return NULL;
 }
 
-static bool crew_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool known_runner(const Crew *crew, Str runner, RunnerOffer *out)
 {
-    const Crew *crew = context;
-    (void)tenant;
     if (str_is_text(runner, "bench/native")) {
         *out = (RunnerOffer){ .executor = crew_find(crew, STR("bench")), .settings = value_null() };
         return out->executor != NULL;
@@ -139,4 +195,20 @@ static bool crew_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
     return out->executor != NULL;
 }
 
-const Adapters adapters = { .store_open = store_open, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner };
+static bool crew_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+{
+    const Crew *crew = context;
+    (void)tenant;
+    if (!known_runner(crew, runner, out)) *out = (RunnerOffer){ .executor = crew->executors[0], .settings = value_null() };
+    return true;
+}
+
+/* --- measuring -------------------------------------------------------------------------------------------------------------- */
+
+static Status limits(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err)
+{
+    Status status = limits_probe_sync(directory, 500, out_sync_us, err);
+    return status ? status : limits_probe_events(directory, 5000, out_events_per_s, err);
+}
+
+const Adapters adapters = { .limits = limits, .store_open = store_open, .store_claim = store_claim, .store_unclaim = store_unclaim, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner };

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "cli/command.h"
 
 static void print_help(void (*print)(Buf *), FILE *file)
@@ -60,6 +62,7 @@ static ExitCode finish_output(ExitCode code)
 
 int main(int argc, char **argv)
 {
+    if (sodium_init() < 0) return EXIT_CODE_INTERNAL;       /* it also finds the fastest code for this processor */
     if (argc < 2) {
         print_help(program_help, stderr);
         return EXIT_CODE_USAGE;

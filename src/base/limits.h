@@ -53,10 +53,12 @@
 #define REGO_BYTES_PER_STEP     64u              /* of text read or written for one step of the budget */
 #define REGO_PATH_COUNT_MAX     512u             /* keys of the path of a package and rule */
 #define REGO_RULE_COUNT_MAX     (1u << 20)       /* of one policy */
+#define REGO_USE_COUNT_MAX      (1u << 23)       /* rules and packages that the rules of a policy may read, each time counted */
 #define REGO_REGISTER_COUNT_MAX (1u << 20)       /* values that one rule holds at a time */
 #define REGO_STEP_COUNT_DEFAULT (UINT64_C(1) << 28)     /* instructions of one evaluation: some seconds */
 #define REGO_EVAL_SIZE_DEFAULT  (256u << 20)     /* memory of one evaluation */
 #define REGO_HEIGHT_MAX         2048u            /* containers that rules put around one another: recursion over values */
+#define REGO_WITH_HEIGHT_MAX    1024u            /* containers that `with` puts around documents, one inside another */
 #define REGO_ARG_COUNT_MAX      32u              /* of a function */
 #define REGO_CONFLICT_WIDTH_MAX 80u              /* of a value that a conflict shows */
 #define REGO_NOTE_SIZE_MAX      (64u * 1024)     /* one print(...) or trace(...) */
@@ -211,9 +213,21 @@
 #define STORE_RETRY_MS          1000             /* after which a store that refused is tried again */
 #define LOG_DELAY_MS            100              /* how long lines of logs wait for a commit to go along with ... */
 #define LOG_BATCH_COUNT         4096u            /* ... unless there are so many */
+#define CONTROL_CLIENT_COUNT_MAX 48u             /* processes that send commands to the owner of a store, at a time */
+#define CONTROL_LINE_SIZE_MAX   (64u << 20)      /* one command: a start brings its plan */
 #define HOST_WATCH_COUNT_MAX    64u              /* descriptors that callers of one loop wait for */
 #define CONDITION_STEP_COUNT_MAX (1u << 22)      /* instructions of one evaluation of a condition */
 #define CONDITION_EVAL_SIZE_MAX (64u << 20)      /* and its memory */
+
+/* --- the command line -------------------------------------------------------------------------------------------- */
+#define RUN_PREFIX_SCAN_COUNT   100000u          /* runs looked at for the beginning of an id, the newest first */
+#define RUN_LIST_COUNT_MAX      1000000u         /* runs listed at a time */
+#define FOLLOW_POLL_MS_MIN      20               /* how soon a store is looked at again by whoever follows a run ... */
+#define FOLLOW_POLL_MS_MAX      200              /* ... while nothing happens */
+#define FOLLOW_PAGE_COUNT       4096u            /* records read at a time */
+#define OWNER_RETRY_MS          100              /* between two tries to reach or become the owner of a store */
+#define CONTROL_ANSWER_MS_MAX   60000            /* an owner that has not answered by then is stuck */
+#define DRAIN_NOTE_MS           1000             /* from when on a process says why it does not end yet */
 
 /* --- drawing ----------------------------------------------------------------------------------------------------- */
 #define DRAW_WIDTH_DEFAULT      80u              /* columns of a drawing as text */

@@ -25,16 +25,27 @@ typedef struct Crew {
 typedef struct CrewOptions {
     const Catalog *catalog;
     const char *lock_path;              /* held while programs that it started are there; NULL: none */
+    bool is_absent;                     /* carries out nothing: for commands that change runs and go */
     bool is_bench;                      /* with native runners that do nothing, for measuring */
 } CrewOptions;
+
+typedef struct Claim { int fd; } Claim;
+#define CLAIM_NONE ((Claim){ -1 })
 
 typedef struct Adapters {
     /* `url` is sqlite:PATH, memory:, or a path. */
     Status (*store_open)(Str url, bool is_created, Store **out_store, Error *err);
+    /* Keeps others from becoming the store's owner until store_unclaim(): by whoever is about to. ERR_CONFLICT where another
+     * process owns it or has claimed it; the text says which. */
+    Status (*store_claim)(Str url, Claim *out_claim, Error *err);
+    void   (*store_unclaim)(Claim *claim);              /* harmless where nothing was claimed */
     Status (*crew_open)(const CrewOptions *options, Crew *out_crew, Error *err);
     void   (*crew_close)(Crew *crew);
-    /* Who carries out a runner; as EngineOptions.runner, with a Crew as context. */
+    /* Who carries out a runner; as EngineOptions.runner, with a Crew as context. A runner that this process does not know
+     * is given to an executor that never has room: the step waits for a process that does. */
     bool   (*crew_runner)(void *crew, Str tenant, Str runner, RunnerOffer *out);
+    /* What the disk under a directory and a bare loop of transactions reach. */
+    Status (*limits)(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err);
 } Adapters;
 
 extern const Adapters adapters;         /* in crew.c, which is part of the composition root */

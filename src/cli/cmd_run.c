@@ -1,17 +1,11 @@
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
-#include "base/check.h"
 #include "base/limits.h"
+#include "cli/attend.h"
 #include "cli/load.h"
-#include "cli/progress.h"
 #include "cli/workplace.h"
 #include "value/json.h"
-#include "view/tables.h"
 
 static const Option options[] = {
     { "param", 'p', "NAME=VALUE", NULL, "A parameter of the run: a text, or JSON of the type it is declared with.",
@@ -24,16 +18,6 @@ static const Option options[] = {
     { "quiet", 'q', NULL, NULL, "Prints nothing but the run's id and what went wrong." },
     { NULL },
 };
-
-typedef struct RunCommand {
-    const Args *args;
-    Loaded loaded;
-    Workplace place;
-    Progress progress;
-    bool is_answered, is_over, is_interrupted;
-    EngineReply reply;
-    Error error;
-} RunCommand;
 
 /* --- parameters ---------------------------------------------------------------------------------------------------------- */
 
@@ -55,11 +39,11 @@ static Value param_value(Arena *arena, Str type, Str text)
     return value;
 }
 
-static bool read_params(RunCommand *run, Value *out)
+static bool read_params(const Args *args, const Plan *plan, Value *out)
 {
-    MemberList members = { .arena = run->args->arena };
-    for (unsigned i = 0; i < run->args->given_count; i++) {
-        const ArgsGiven *given = &run->args->given[i];
+    MemberList members = { .arena = args->arena };
+    for (unsigned i = 0; i < args->given_count; i++) {
+        const ArgsGiven *given = &args->given[i];
         if (strcmp(given->option->name, "param") != 0) continue;
         Str text = str_of(given->value);
         size_t equals = str_find(text, '=', 0);
@@ -68,114 +52,31 @@ static bool read_params(RunCommand *run, Value *out)
             return false;
         }
         Str name = str_slice(text, 0, equals);
-        Str type = declared_type(run->loaded.compiled.plan.document, name);
-        member_list_add(&members, name, param_value(run->args->arena, type, str_slice(text, equals + 1, text.len)));
+        Str type = declared_type(plan->document, name);
+        member_list_add(&members, name, param_value(args->arena, type, str_slice(text, equals + 1, text.len)));
     }
     *out = member_list_object(&members);
     return true;
 }
 
-/* --- what happens -------------------------------------------------------------------------------------------------------- */
-
-static void take_reply(void *context, const EngineReply *reply)
-{
-    RunCommand *run = context;
-    run->is_answered = true;
-    run->reply = *reply;
-    if (reply->error) run->error = *reply->error;
-}
-
-static void take_observation(void *context, const Observation *observation)
-{
-    RunCommand *run = context;
-    progress_take(&run->progress, observation);
-}
-
-static void take_signal(void *context, int fd)
-{
-    RunCommand *run = context;
-    struct signalfd_siginfo info;
-    if (read(fd, &info, sizeof info) == (ssize_t)sizeof info) run->is_interrupted = true;
-}
-
-static Status start(RunCommand *run, Value params, Error *err)
-{
-    Buf document;
-    buf_init(&document, PLAN_SIZE_MAX);
-    Digest digest;
-    Status status = canonical_print(&document, run->loaded.compiled.plan.document, err);
-    if (!status) status = engine_plan_add(host_engine(run->place.host), buf_peek(&document), &digest, err);
-    buf_deinit(&document);
-    if (status) return status;
-    const char *key = args_value(run->args, "key"), *user = getenv("USER");
-    EngineStart request = {
-        .plan = digest, .tenant = run->loaded.compiled.plan.tenant,
-        .request = { .params = params, .key = key ? str_of(key) : (Str){ 0 }, .is_again = args_flag(run->args, "again"),
-                     .source = STR("manual") },
-        .command = { .actor = arena_format(run->args->arena, "user:%s", user ? user : "unknown") },
-        .reply = take_reply, .context = run,
-    };
-    if (!engine_start(host_engine(run->place.host), &request))
-        return error_set(err, ERR_LIMIT, "the engine takes no further runs now");
-    return OK;
-}
-
 /* --- the command --------------------------------------------------------------------------------------------------------- */
-
-static Status watch_signals(RunCommand *run, Error *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0) return error_set(err, ERR_LIMIT, "signals cannot be waited for");
-    return host_watch(run->place.host, fd, take_signal, run, err);
-}
-
-/* Until the run is settled: it has ended, or it waits for a decision. */
-static void carry_out(RunCommand *run)
-{
-    while (!run->is_answered && !run->is_interrupted) host_turn(run->place.host, -1);
-    if (run->reply.status) return;
-    progress_begin(&run->progress, &run->reply);
-    while (!progress_is_over(&run->progress) && !run->is_interrupted && engine_state(host_engine(run->place.host)) != ENGINE_FENCED) {
-        host_turn(run->place.host, progress_wait_ms(&run->progress));
-        progress_draw(&run->progress);
-    }
-}
 
 static ExitCode run_file(const Args *args)
 {
-    static RunCommand run;
-    run = (RunCommand){ .args = args };
-    ExitCode code = load_plan(args, args->operands[0], &run.loaded);
-    Value params;
+    Loaded loaded;
+    ExitCode code = load_plan(args, args->operands[0], &loaded);
     if (code) return code;
-    if (!read_params(&run, &params)) return EXIT_CODE_USAGE;
-    bool is_busy;
-    code = workplace_open(args, run.loaded.catalog, &run.place, &is_busy);
-    if (is_busy) {
-        fprintf(stderr, "maestro run: another process works on %.*s\n", STR_ARG(store_url(args)));
-        return code;
-    }
-    if (code) return code;
-    progress_init(&run.progress, args, &run.loaded.compiled.plan, run.place.store);
-    engine_observe(host_engine(run.place.host), take_observation, &run);
+    const Plan *plan = &loaded.compiled.plan;
+    const char *key = args_value(args, "key");
+    AttendWish wish = { .catalog = loaded.catalog, .plan = plan, .key = str_of(key), .is_again = args_flag(args, "again") };
+    if (!read_params(args, plan, &wish.params)) return EXIT_CODE_USAGE;
+    Buf document;
     Error err;
-    Status status = watch_signals(&run, &err);
-    if (!status) status = start(&run, params, &err);
-    if (!status) {
-        carry_out(&run);
-        if (run.reply.status) {
-            status = run.reply.status;
-            err = run.error;
-        }
-    }
-    if (status) code = fail(&err);
-    else code = progress_end(&run.progress, run.reply.is_repeat, run.is_interrupted);
-    workplace_close(&run.place);
+    buf_init(&document, PLAN_SIZE_MAX);
+    Status status = canonical_print(&document, plan->document, &err);
+    wish.document = buf_peek(&document);
+    code = status ? fail(&err) : attend(args, &wish);
+    buf_deinit(&document);
     return code;
 }
 
@@ -183,9 +84,12 @@ const Verb command_run = {
     .name = "run", .operands = "FILE", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Runs a definition, and shows how it goes.",
     .doc = "Starts a run of the definition and carries it out, step by step. Everything that happens is durable before the next\n"
-           "step begins: after a crash, or Ctrl-C, the same command goes on where it was. On a terminal the steps are shown as a\n"
-           "tree; otherwise as lines. Where the definition has an idempotency key, the same command again continues that run, or\n"
-           "shows its result if it has ended; --again starts a new one.",
+           "step begins. On a terminal the steps are shown as a tree; otherwise as lines. Where the definition has an idempotency\n"
+           "key, the same command again continues that run, or shows its result if it has ended; --again starts a new one.\n"
+           "\n"
+           "Ctrl-C starts nothing more and lets the steps end that are under way; a second one ends these, too. After that, or a\n"
+           "crash, 'maestro resume RUN' goes on where the run was. One process at a time carries out the runs of a store: where\n"
+           "another one does, it is given this run, and this command shows how it goes and takes over when that process ends.",
     .examples = "maestro run hello.yaml --param who=Ana\n"
                 "maestro run order.yaml -p order_id=17 --store sqlite:./orders.db",
     .options = options, .run = run_file,

@@ -90,7 +90,7 @@ void print_err(const Buf *buf);
 /* "maestro: text" on standard error; returns the exit code of the status. */
 ExitCode fail(const Error *err);
 
-extern const Verb command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy, command_run,
+extern const Verb command_bench, command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy, command_run,
     command_validate, command_validate_runbook, command_version, command_visualize;
 extern const Verb command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;
 

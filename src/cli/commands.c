@@ -5,7 +5,7 @@
 
 const Verb *const commands[] = {
     &command_run, &command_validate, &command_validate_runbook, &command_plan, &command_visualize, &command_check, &command_migrate,
-    &command_policy, &command_help_verb, &command_completion, &command_version, NULL,
+    &command_policy, &command_bench, &command_help_verb, &command_completion, &command_version, NULL,
 };
 
 const char *command_word(const Verb *command)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "os/entropy.h"
-#include "view/tables.h"
+#include "os/file.h"
 
 /* --- which store ------------------------------------------------------------------------------------------------------- */
 
@@ -57,26 +57,47 @@ static void random_bytes(void *context, uint8_t *bytes, size_t size)
     entropy_bytes(bytes, size);
 }
 
+/* A new file gets its tables before anybody claims it: making them takes the same lock. */
+static Status make_store(const Args *args, Str url, Error *err)
+{
+    const char *path = store_path(args->arena, url);
+    Store *store;
+    if (!path || file_exists(path)) return OK;
+    make_parents(args->arena, path);
+    Status status = adapters.store_open(url, /* is_created= */ true, &store, err);
+    if (!status) store_close(store);
+    return status;
+}
+
+static Status open_parts(const Args *args, const Catalog *catalog, Workplace *out, Error *err)
+{
+    const char *path = store_path(args->arena, out->url);
+    CrewOptions options = { .catalog = catalog, .is_bench = out->is_bench, .is_absent = out->is_absent,
+                            .lock_path = path ? arena_format(args->arena, "%s.spawner", path).ptr : NULL };
+    Claim claim = CLAIM_NONE;
+    Status status = make_store(args, out->url, err);
+    if (!status) status = adapters.store_claim(out->url, &claim, err);
+    if (!status) {
+        status = adapters.crew_open(&options, &out->crew, err);         /* forks: before the store has threads */
+        out->has_crew = !status;
+    }
+    adapters.store_unclaim(&claim);         /* for the store to take; who comes between is the owner, and this one is late */
+    if (!status) status = adapters.store_open(out->url, /* is_created= */ true, &out->store, err);
+    if (status) return status;
+    HostOptions host = {
+        .engine = { .store = out->store, .log = 1, .executors = out->crew.executors, .executor_count = out->crew.count,
+                    .runner = adapters.crew_runner, .random = random_bytes, .context = &out->crew },
+        .notices = out->crew.notices,
+    };
+    return host_open(&host, &out->host, err);
+}
+
 ExitCode workplace_open(const Args *args, const Catalog *catalog, Workplace *out, bool *out_busy)
 {
-    *out = (Workplace){ .url = store_url(args) };
+    *out = (Workplace){ .url = store_url(args), .is_bench = out->is_bench, .is_absent = out->is_absent };
     *out_busy = false;
-    const char *path = store_path(args->arena, out->url);
-    if (path) make_parents(args->arena, path);
-    CrewOptions options = { .catalog = catalog,
-                            .lock_path = path ? arena_format(args->arena, "%s.spawner", path).ptr : NULL };
     Error err;
-    Status status = adapters.crew_open(&options, &out->crew, &err);     /* forks: before the store has threads */
-    out->has_crew = !status;
-    if (!status) status = adapters.store_open(out->url, /* is_created= */ true, &out->store, &err);
-    if (!status) {
-        HostOptions host = {
-            .engine = { .store = out->store, .log = 1, .executors = out->crew.executors, .executor_count = out->crew.count,
-                        .runner = adapters.crew_runner, .random = random_bytes, .context = &out->crew },
-            .notices = out->crew.notices,
-        };
-        status = host_open(&host, &out->host, &err);
-    }
+    Status status = open_parts(args, catalog, out, &err);
     if (!status) return EXIT_CODE_OK;
     workplace_close(out);
     if (status == ERR_CONFLICT) {
@@ -86,33 +107,26 @@ ExitCode workplace_open(const Args *args, const Catalog *catalog, Workplace *out
     return fail(&err);
 }
 
+const char *control_path(const Args *args)
+{
+    const char *path = store_path(args->arena, store_url(args));
+    return path ? arena_format(args->arena, "%s.sock", path).ptr : NULL;
+}
+
+void workplace_listen(const Args *args, const Catalog *catalog, Workplace *workplace)
+{
+    const char *path = control_path(args);
+    Error err;
+    if (path && control_listen(path, workplace->host, catalog, &workplace->control, &err))
+        fprintf(stderr, "maestro: other processes cannot reach this one: %s\n", err.text);
+}
+
 void workplace_close(Workplace *workplace)
 {
+    control_stop(workplace->control);
     host_close(workplace->host);
+    control_free(workplace->control);
     if (workplace->has_crew) adapters.crew_close(&workplace->crew);
     if (workplace->store) store_close(workplace->store);
     *workplace = (Workplace){ 0 };
-}
-
-/* --- runs by name ------------------------------------------------------------------------------------------------------ */
-
-static bool take_id(void *context, const Cell *cells, uint32_t count)
-{
-    (void)count;
-    return !id_read(cells[RUNS_id].text, context);
-}
-
-bool find_run(Store *store, const char *text, Id *out_id, ExitCode *out_code)
-{
-    Error err = { 0 };
-    Id id = { { 0 } };
-    Status status = store_select(store, &(QueryAsk){ .query = QUERY_RUN_BY_ID, .params = { cell_text(str_of(text)) },
-                                                     .param_count = 1 }, take_id, &id, &err);
-    if (!status && id.text[0]) {
-        *out_id = id;
-        return true;
-    }
-    if (!status) status = error_set(&err, ERR_NOT_FOUND, "there is no run '%s' in this store; 'maestro runs' lists them", text);
-    *out_code = fail(&err);
-    return false;
 }

@@ -1,5 +1,8 @@
 /* workplace.h - a store with an engine on it, for commands that make runs go on.
  *
+ * One process at a time owns a store. Whoever wants to claims it first (PATH.lock), then starts what carries out steps, which
+ * waits until the programs of an earlier owner are gone, and only then opens the store.
+ *
  * Which store: --store, else $MAESTRO_STORE, else $XDG_STATE_HOME/maestro/store.db (by default ~/.local/state).
  *
  * Owns:   store, executors and engine, until workplace_close().
@@ -10,6 +13,7 @@
 
 #include "cli/adapters.h"
 #include "cli/command.h"
+#include "cli/control.h"
 #include "engine/host.h"
 
 #define STORE_OPTION { "store", 0, "URL", NULL, "The store: sqlite:PATH; by default $MAESTRO_STORE, else the user's." }
@@ -20,6 +24,10 @@ typedef struct Workplace {
     Crew crew;
     Host *host;
     bool has_crew;
+    ControlServer *control;             /* NULL where nobody can ask it */
+    /* Set before workplace_open(): */
+    bool is_bench;                      /* with runners for measuring */
+    bool is_absent;                     /* carries out no step: for commands that change runs and go */
 } Workplace;
 
 Str store_url(const Args *args);                    /* in the arena of the arguments */
@@ -27,11 +35,14 @@ const char *store_path(Arena *arena, Str url);      /* of its file, or NULL wher
 /* The store alone, for commands that read. It has to exist. */
 ExitCode store_open_existing(const Args *args, Store **out_store);
 
-/* All of it. EXIT_CODE_TEMPORARY without a word, with `out_busy` set, where another process owns the store. */
+/* All of it. EXIT_CODE_TEMPORARY without a word, with `out_busy` set, where another process owns the store. No thread of
+ * this process may exist yet. */
 ExitCode workplace_open(const Args *args, const Catalog *catalog, Workplace *out, bool *out_busy);
+/* From now on others reach it: see cli/control.h. Where that is impossible, says so and goes on. */
+void     workplace_listen(const Args *args, const Catalog *catalog, Workplace *workplace);
 void     workplace_close(Workplace *workplace);
 
-/* A run id, or the beginning of one that only one run has; prints what is wrong otherwise. */
-bool find_run(Store *store, const char *text, Id *out_id, ExitCode *out_code);
+/* Where its owner is asked; NULL for a store without a file. */
+const char *control_path(const Args *args);
 
 #endif

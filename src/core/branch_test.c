@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/stage_test.h"
+#include "harness/test.h"
 
 #define BRANCH(id, more) "{\"id\":\"" id "\",\"name\":\"" id "\",\"kind\":\"branch\"," more "}"
 #define ABC "\"cases\":[\"a\",\"b\",\"c\"]"

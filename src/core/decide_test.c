@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "core/stage_test.h"
+#include "harness/test.h"
 
 /* --- chains, fan-outs -------------------------------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/stage_test.h"
+#include "harness/test.h"
 
 /* a and b side by side, c behind a, d behind b, w waits, all in one run. */
 #define WIDE(head) head "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "," TASK("d", "") "," \

@@ -68,24 +68,42 @@ static uint32_t iteration_of(const Plan *plan, const Run *run, uint32_t step)
     return best == PLAN_NONE ? 1 : run->loops[best] + 1;
 }
 
-Value run_value(const Plan *plan, const Run *run, uint32_t step, Arena *arena)
+typedef enum RunMember { RUN_ID, RUN_WORKFLOW, RUN_TENANT, RUN_VERSION, RUN_STARTED_AT, RUN_TRIGGER, RUN_PARENT, RUN_ATTEMPT,
+                         RUN_ITERATION, RUN_MEMBER_COUNT } RunMember;
+
+static const char *const run_member_names[RUN_MEMBER_COUNT] = {
+    [RUN_ID] = "id",                 [RUN_WORKFLOW] = "workflow", [RUN_TENANT] = "tenant",   [RUN_VERSION] = "version",
+    [RUN_STARTED_AT] = "started_at", [RUN_TRIGGER] = "trigger",   [RUN_PARENT] = "parent",   [RUN_ATTEMPT] = "attempt",
+    [RUN_ITERATION] = "iteration",
+};
+
+static Value run_member(const Plan *plan, const Run *run, uint32_t step, RunMember member, Arena *arena)
 {
     char storage[64];
     Buf started = buf_on(storage, sizeof storage);
-    civil_print_ms(&started, run->started_ms);
-    MemberList members = { .arena = arena };
-    member_list_add(&members, STR("id"), value_string(arena_copy(arena, id_peek(&run->id))));
-    member_list_add(&members, STR("workflow"), value_string(run->definition));
-    member_list_add(&members, STR("tenant"), value_string(run->tenant));
-    member_list_add(&members, STR("version"), value_int(run->revision));
-    member_list_add(&members, STR("started_at"), value_string(arena_copy(arena, buf_peek(&started))));
-    member_list_add(&members, STR("trigger"), value_string(run->source));
-    member_list_add(&members, STR("parent"), run->parent.len ? value_string(run->parent) : value_null());
-    if (step != STEP_NONE) {
-        const StepRun *state = &run->steps[step];
-        member_list_add(&members, STR("attempt"), value_int(state->attempt + (state->state == STEP_QUEUED)));
-        member_list_add(&members, STR("iteration"), value_int(iteration_of(plan, run, step)));
+    switch (member) {
+    case RUN_ID: return value_string(id_peek(&run->id));
+    case RUN_WORKFLOW: return value_string(run->definition);
+    case RUN_TENANT: return value_string(run->tenant);
+    case RUN_VERSION: return value_int(run->revision);
+    case RUN_STARTED_AT:
+        civil_print_ms(&started, run->started_ms);
+        return value_string(arena_copy(arena, buf_peek(&started)));
+    case RUN_TRIGGER: return value_string(run->source);
+    case RUN_PARENT: return run->parent.len ? value_string(run->parent) : value_null();
+    case RUN_ATTEMPT: return value_int(run->steps[step].attempt + (run->steps[step].state == STEP_QUEUED));
+    case RUN_ITERATION: return value_int(iteration_of(plan, run, step));
+    case RUN_MEMBER_COUNT: break;
     }
+    return value_null();
+}
+
+Value run_value(const Plan *plan, const Run *run, uint32_t step, Arena *arena)
+{
+    MemberList members = { .arena = arena };
+    int count = step == STEP_NONE ? RUN_ATTEMPT : RUN_MEMBER_COUNT;
+    for (int i = 0; i < count; i++)
+        member_list_add(&members, str_of(run_member_names[i]), run_member(plan, run, step, (RunMember)i, arena));
     return member_list_object(&members);
 }
 
@@ -137,6 +155,20 @@ static Found find_secret(Filler *filler, Str text, const Path *path)
     return (Found){ .kind = LOOKUP_FOUND, .value = value_string(arena_copy(filler->arena, value)) };
 }
 
+static Found find_run(Filler *filler, Str text, const Path *path, uint32_t *used)
+{
+    const InputScope *scope = filler->scope;
+    if (path->part_count == 1)
+        return (Found){ .kind = LOOKUP_FOUND, .value = run_value(scope->plan, scope->run, scope->step, filler->arena) };
+    *used = 2;
+    for (int i = 0; i < RUN_MEMBER_COUNT; i++) {
+        if (!str_is_text(path->parts[1], run_member_names[i])) continue;
+        Value value = run_member(scope->plan, scope->run, scope->step, (RunMember)i, filler->arena);
+        return (Found){ .kind = LOOKUP_FOUND, .value = value };
+    }
+    return fail_path(filler, text, path);
+}
+
 /* The value a path begins with; *used is how many of its parts that took. */
 static Found find_root(Filler *filler, Str text, const Path *path, uint32_t *used)
 {
@@ -147,10 +179,7 @@ static Found find_root(Filler *filler, Str text, const Path *path, uint32_t *use
         return find_secret(filler, text, path);
     }
     if (filler->scope && str_is(root, STR("outputs"))) return find_output(filler, text, path, used);
-    if (filler->scope && str_is(root, STR("run"))) {
-        Value run = run_value(filler->scope->plan, filler->scope->run, filler->scope->step, filler->arena);
-        return (Found){ .kind = LOOKUP_FOUND, .value = run };
-    }
+    if (filler->scope && str_is(root, STR("run"))) return find_run(filler, text, path, used);
     if (!get_params(filler)) return missing(filler, MISSING_PARAMS);
     bool is_params = str_is(root, STR("params"));
     const Value *found = value_get_text(filler->params, is_params ? "params" : "payload");

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "core/name.h"
 #include "core/stage_test.h"
+#include "harness/test.h"
 #include "value/json.h"
 
 static const char two_jobs[] = PLAN_HEAD

@@ -196,6 +196,14 @@ static Status read_loops(Reader *reader, Value list)
     return OK;
 }
 
+static bool has_edge(const Plan *plan, uint32_t from, uint32_t to)
+{
+    const PlanStep *step = &plan->steps[from];
+    for (uint32_t e = 0; e < step->edge_count; e++)
+        if (plan->edges[step->edge_first + e].to == to) return true;
+    return false;
+}
+
 /* What follows from the edges. */
 static Status read_graph(Reader *reader, Arena *scratch)
 {
@@ -205,6 +213,10 @@ static Status read_graph(Reader *reader, Arena *scratch)
     plan_order(plan, scratch, order);
     for (uint32_t i = 0; i < plan->step_count; i++)
         if (order[i] == PLAN_NONE) return corrupt(reader, "its edges form a cycle", i);                   /* P3, P4 */
+    for (uint32_t j = 0; j < plan->job_count; j++)
+        for (uint32_t i = 1; i < plan->jobs[j].step_count; i++)
+            if (!has_edge(plan, plan->jobs[j].step_first + i - 1, plan->jobs[j].step_first + i))
+                return corrupt(reader, "a job whose steps do not follow one another", j);                      /* P6 */
     plan_sequences(plan, reader->steps);
     plan_arms(plan, reader->steps, reader->edges, order, scratch);
     return plan_loops(reader->arena, plan, reader->steps, reader->edges, reader->loops, order, scratch, reader->err);

@@ -14,7 +14,7 @@
  * Thread: a plan is immutable: any.
  * Invariants, checked by plan_read(): P1 indices are in range; P2 step ids are unique; P3 the edges form no cycle;
  *         P4 every step is reachable from a step without incoming edges; P5 a loop's head and tail are steps, and the
- *         tail follows the head.
+ *         tail follows the head; P6 the steps of a job lie together and follow one another.
  */
 #ifndef CORE_PLAN_H
 #define CORE_PLAN_H

@@ -71,6 +71,10 @@ TEST(a_damaged_plan_is_refused, "")
           "out of order" },
         { "a step of no job",
           "{\"format\":1,\"kind\":\"workflow\",\"steps\":[{\"id\":\"a\",\"kind\":\"task\",\"job\":3}]}", "no job" },
+        { "a job whose steps do not follow one another",
+          "{\"format\":1,\"kind\":\"workflow\",\"jobs\":[{\"id\":\"j\",\"priority\":\"low\"}],\"steps\":["
+          "{\"id\":\"a\",\"kind\":\"task\",\"job\":0},{\"id\":\"b\",\"kind\":\"task\",\"job\":0}]}",
+          "do not follow one another" },
         { "steps that are no list", "{\"format\":1,\"kind\":\"runbook\",\"steps\":{}}", "PLAN_STEP_COUNT_MAX" },
         { "a loop without bound",
           "{\"format\":1,\"kind\":\"runbook\",\"steps\":[" STEP("a") "],\"loops\":[{\"head\":0,\"tail\":0}]}",

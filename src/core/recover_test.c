@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/stage_test.h"
+#include "harness/test.h"
 
 static const char *const plans[3] = {
     TREE_HEAD "\"steps\":[" TASK("a", ",\"strategy\":\"replay-safe\",\"timeout_ms\":1000") "]}",

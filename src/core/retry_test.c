@@ -1,6 +1,7 @@
 #include "core/retry.h"
 
 #include "core/stage_test.h"
+#include "harness/test.h"
 
 TEST(delays_double_up_to_their_ceiling, "proves: F-062 G-04")
 {

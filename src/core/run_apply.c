@@ -120,6 +120,18 @@ static bool keys_have(Str keys, Str key)
     return false;
 }
 
+/* The edges behind a branch: those of cases by the keys it took (NULL: none), others as behind any step. */
+static void keys_decide(const Apply *apply, uint32_t index, const Str *keys)
+{
+    const PlanStep *step = &apply->plan->steps[index];
+    if (run_is_winding(apply->run)) return;
+    for (uint32_t e = 0; e < step->edge_count; e++) {
+        const PlanEdge *edge = &apply->plan->edges[step->edge_first + e];
+        bool is_live = edge->kind != EDGE_BRANCH || (keys && keys_have(*keys, edge->key));
+        if (edge->loop == PLAN_NONE) edge_decide(apply, edge, is_live ? EDGE_LIVE : EDGE_DEAD);
+    }
+}
+
 /* --- runs ------------------------------------------------------------------------------------------------------------- */
 
 static void set_text(Str *text, Str value)
@@ -368,10 +380,13 @@ static void skip_one(const Apply *apply, uint32_t index)
     step_move(apply, index, STEP_SKIPPED);
     if (is_swept) run->sweep_next = index + 1;
     if (run_is_winding(run)) return;
-    /* A branch that is skipped takes no case, but what comes behind its cases goes on as behind any skipped step. */
-    bool is_branch = plan_step->kind == STEP_BRANCH && event->reason == SKIP_CONDITION_FALSE;
-    if (is_branch && plan_step->converge != PLAN_NONE) run->steps[plan_step->converge].flags |= STEP_LIVE;
-    edges_decide(apply, index, is_branch ? EDGE_DEAD : fate_of(step));
+    if (plan_step->kind == STEP_BRANCH && event->reason == SKIP_CONDITION_FALSE) {
+        /* It takes no case, but what comes behind its cases goes on as behind any skipped step. */
+        if (plan_step->converge != PLAN_NONE) run->steps[plan_step->converge].flags |= STEP_LIVE;
+        keys_decide(apply, index, NULL);
+    } else {
+        edges_decide(apply, index, fate_of(step));
+    }
     tail_ended(apply, index);
 }
 
@@ -423,13 +438,7 @@ static void step_noted(const Apply *apply)
 
 static void branch_taken(const Apply *apply)
 {
-    const PlanStep *step = &apply->plan->steps[apply->event->step];
-    if (run_is_winding(apply->run)) return;
-    for (uint32_t e = 0; e < step->edge_count; e++) {
-        const PlanEdge *edge = &apply->plan->edges[step->edge_first + e];
-        bool is_live = edge->kind != EDGE_BRANCH || keys_have(apply->event->name, edge->key);
-        if (edge->loop == PLAN_NONE) edge_decide(apply, edge, is_live ? EDGE_LIVE : EDGE_DEAD);
-    }
+    keys_decide(apply, apply->event->step, &apply->event->name);
 }
 
 /* --- loops ------------------------------------------------------------------------------------------------------------ */
@@ -460,7 +469,9 @@ static void loop_repeated(const Apply *apply)
         uint32_t job = plan->steps[member->step].job;
         if (job == PLAN_NONE) continue;
         CHECK(!(run->jobs[job].flags & JOB_IN_MOVED));
-        run->jobs[job] = (JobRun){ .state = RUN_QUEUED, .open = run->jobs[job].state == RUN_QUEUED ? run->jobs[job].open + 1 : 1 };
+        run->jobs[job] = (JobRun){ .state = RUN_QUEUED };
+        for (uint32_t s = 0; s < plan->jobs[job].step_count; s++)
+            run->jobs[job].open += !step_state_is_final((StepState)run->steps[plan->jobs[job].step_first + s].state);
     }
     for (uint32_t l = 0; l < plan->loop_count; l++) {
         bool is_inside = l != index && plan->loops[l].body_count < loop->body_count;

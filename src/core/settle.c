@@ -26,11 +26,27 @@ void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
     event->flags = settle->plan->terms->steps[step].is_optional;
 }
 
+static const Failure effect_unknown = { CAUSE_EFFECT_UNKNOWN,
+                                        STR_INIT("it announced an effect, and whether that took place is not known"), { 0 } };
+
+/* An announced effect is not risked a second time: not after it was committed, and before that only where the runner itself
+ * says that it may be tried again. */
+static bool effect_forbids_retry(uint16_t flags, Cause cause)
+{
+    return flags & STEP_EFFECT_COMMITTED || (flags & STEP_EFFECT_INTENDED && cause != CAUSE_TRANSIENT);
+}
+
 void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const Failure *failure)
 {
     int64_t due;
-    if (settle->run->steps[step].flags & STEP_ENDING) {
+    uint16_t flags = settle->run->steps[step].flags;
+    if (flags & STEP_ENDING) {
         decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
+        return;
+    }
+    if (effect_forbids_retry(flags, failure->cause)) {
+        bool is_open = !(flags & STEP_EFFECT_COMMITTED) && failure->cause == CAUSE_TIMEOUT;
+        settle_fail(settle, step, is_open ? &effect_unknown : failure);
         return;
     }
     if (!retry_is_due(settle->plan, settle->run, step, attempt, failure->cause, settle->now_ms, &due)) {
@@ -181,9 +197,7 @@ void settle_orphan(const Settle *settle, uint32_t step, Str why)
     } else if (state->flags & STEP_EFFECT_COMMITTED) {
         decision_event(settle->decision, EVENT_STEP_SUCCEEDED, step)->flags = 1;
     } else if (state->flags & STEP_EFFECT_INTENDED) {
-        Failure failure = { CAUSE_EFFECT_UNKNOWN, STR("it announced an effect, and whether that took place is not known"),
-                            value_null() };
-        settle_fail(settle, step, &failure);
+        settle_fail(settle, step, &effect_unknown);
     } else if (is_remote) {
         settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_LEASE_EXPIRED, why, value_null() });
     } else {

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "core/stage_test.h"
+#include "harness/test.h"
 
 #define GATE(when, timeout) ",\"wait_for_signal\":{\"signal\":\"go\",\"when\":\"" when "\"" timeout "}"
 #define TWO(gate) TREE_HEAD "\"steps\":[" TASK("a", gate) "," TASK("b", ",\"input\":{\"v\":\"${outputs.a.v}\"}") "],\"edges\":[[0,1,\"data\"]]}"

@@ -15,7 +15,6 @@
 
 #include "core/decide.h"
 #include "core/input.h"
-#include "harness/test.h"
 
 typedef struct Stage {
     Arena plan_arena, arena, log_arena;

@@ -90,12 +90,13 @@ static uint32_t retried_causes(Str name)
 static Status read_retries(TermsReader *reader, Value settings, uint32_t step, RetryTerms *out)
 {
     const Value *retries = value_get_text(settings, "retries");
-    *out = (RetryTerms){ .attempt_count_max = 1, .on = retried_causes(STR("transient")) };
+    *out = (RetryTerms){ .attempt_count_max = 1, .delay_ms = 1000, .delay_ms_max = 60000, .jitter_ms = 500,
+                         .is_exponential = true, .on = retried_causes(STR("transient")) };                   /* G-04 */
     if (retries) {
         int64_t attempts = value_get_int(*retries, "attempts", 1);
-        out->delay_ms = value_get_int(*retries, "delay_ms", 1000);
-        out->delay_ms_max = value_get_int(*retries, "max_delay_ms", 60000);
-        out->jitter_ms = value_get_int(*retries, "jitter_ms", 500);
+        out->delay_ms = value_get_int(*retries, "delay_ms", out->delay_ms);
+        out->delay_ms_max = value_get_int(*retries, "max_delay_ms", out->delay_ms_max);
+        out->jitter_ms = value_get_int(*retries, "jitter_ms", out->jitter_ms);
         bool is_whole = attempts >= 1 && attempts <= ATTEMPT_COUNT_MAX && out->delay_ms >= 0
                      && out->delay_ms <= DURATION_MS_MAX && out->delay_ms_max >= 0 && out->delay_ms_max <= DURATION_MS_MAX
                      && out->jitter_ms >= 0 && out->jitter_ms <= DURATION_MS_MAX;

@@ -79,33 +79,32 @@ static Str *print_payloads(EngineBatch *batch, const Decision *decision)
     return texts;
 }
 
-static void add_effect(EngineBatch *batch, uint64_t run_no, Effect effect, Str input)
+static void add_effect(EngineBatch *batch, uint64_t run_no, Effect effect)
 {
     GROW(batch, effects, effect_count, effect_capacity);
-    batch->effects[batch->effect_count++] = (EffectEntry){ effect, run_no, input };
+    batch->effects[batch->effect_count++] = (EffectEntry){ effect, run_no };
 }
 
 /* The effects that follow from these events, in their order; payloads that are needed again soon are kept at hand. */
 static void collect(Engine *engine, EngineBatch *batch, Resident *resident, const Decision *decision, const Str *texts)
 {
-    Str input = { 0 };
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const Event *event = &decision->events[i];
         Str text = event->payload != EVENT_NO_PAYLOAD && texts ? texts[event->payload] : (Str){ 0 };
         const StepRun *step = &resident->run.steps[event->step < resident->run.step_count ? event->step : 0];
         switch (event->kind) {
         case EVENT_RUN_CREATED: resident_keep(resident, MISSING_PARAMS, text); break;
-        case EVENT_STEP_DISPATCHED: input = text; break;
+        case EVENT_STEP_DISPATCHED: dedupe_begun(engine, resident, event, batch->seq); break;
         case EVENT_STEP_RUNNING:
             if (event->holder) {
                 Effect effect = { EFFECT_EXECUTE, event->step, step->attempt, event->holder };
                 effect_given(engine, resident, &effect);
-                add_effect(batch, resident->run_no, effect, input);
+                add_effect(batch, resident->run_no, effect);
             }
-            input = (Str){ 0 };
             break;
         case EVENT_STEP_SUCCEEDED:
             if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);
+            dedupe_ended(engine, resident, event->step, /* is_done= */ true, text, batch->seq);
             break;
         case EVENT_STEP_CANCELLING:
         case EVENT_STEP_CANCELLED:
@@ -113,7 +112,9 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
         case EVENT_STEP_FAILED: {
             Effect effect;              /* who reported is no longer out; whoever is was given up */
             if (effect_is_out(engine, resident->run_no, event->step, &effect))
-                add_effect(batch, resident->run_no, effect, (Str){ 0 });
+                add_effect(batch, resident->run_no, effect);
+            if (event->kind == EVENT_STEP_FAILED || event->kind == EVENT_STEP_CANCELLED)
+                dedupe_ended(engine, resident, event->step, /* is_done= */ false, (Str){ 0 }, batch->seq);
             break;
         }
         default: break;
@@ -175,6 +176,17 @@ static void answer(const ReplyEntry *entry)
     if (entry->mail->reply) entry->mail->reply(entry->mail->context, &reply);
 }
 
+/* The batch of that number, which is open, under way, or has failed and is about to be thrown away. */
+static EngineBatch *batch_find(Engine *engine, uint64_t seq)
+{
+    if (engine->open && engine->open->seq == seq) return engine->open;
+    EngineBatch *lists[] = { engine->under_way, engine->failed };
+    for (uint32_t i = 0; i < 2; i++)
+        for (EngineBatch *batch = lists[i]; batch; batch = batch->next)
+            if (batch->seq == seq) return batch;
+    CHECK(!"a batch of that number");
+}
+
 /* A reply rests on everything its run has seen: it waits for the newest batch that the run is part of. */
 void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *error, bool is_noop)
 {
@@ -188,13 +200,14 @@ void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, 
         entry.reply.is_repeat = mail->is_start && is_noop;
     }
     uint64_t seq = resident ? resident->batch_seq : 0;
+    mail->is_refused = status != OK;
     if (batch_is_durable(engine, seq)) {
         answer(&entry);
+        if (mail->is_notice) effect_report_over(engine, mail);
         mail_free(mail);
         return;
     }
-    EngineBatch *batch = engine->open && engine->open->seq == seq ? engine->open : engine->under_way;
-    while (batch->seq != seq) batch = batch->next;
+    EngineBatch *batch = batch_find(engine, seq);
     if (mail->is_notice) {
         mail_list_add(&batch->notices, mail);
         return;
@@ -239,7 +252,10 @@ void batch_submit(Engine *engine)
 
 static void retire(Engine *engine, EngineBatch *batch)
 {
-    for (Mail *mail; (mail = mail_list_take(&batch->notices));) mail_free(mail);
+    for (Mail *mail; (mail = mail_list_take(&batch->notices));) {
+        effect_report_over(engine, mail);
+        mail_free(mail);
+    }
     for (uint32_t i = 0; i < batch->reply_count; i++) mail_free(batch->replies[i].mail);
     batch->reply_count = 0;
     batch->next = engine->spare;
@@ -253,6 +269,7 @@ static void release(Engine *engine, EngineBatch *batch)
     for (uint32_t i = 0; i < batch->reply_count; i++) answer(&batch->replies[i]);
     for (uint32_t i = 0; i < batch->effect_count; i++) effect_perform(engine, &batch->effects[i]);
     effect_acknowledge(engine, batch);
+    dedupe_purge(engine);
     for (uint32_t i = 0; i < batch->touched_count; i++) {
         Resident *resident = resident_find(engine, batch->touched[i]);
         if (resident) resident_leave(engine, resident);

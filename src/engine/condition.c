@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/input.h"
 #include "core/name.h"
 #include "rego/parser.h"
 #include "rego/rego.h"
@@ -190,15 +191,6 @@ static bool gather_outputs(Asking *asking, const Condition *condition, Value *ou
     return true;
 }
 
-static Value run_value(Arena *arena, const Run *run)
-{
-    MemberList members = { .arena = arena };
-    member_list_add(&members, STR("id"), value_string(id_peek(&run->id)));
-    member_list_add(&members, STR("tenant"), value_string(run->tenant));
-    member_list_add(&members, STR("workflow"), value_string(run->definition));
-    return member_list_object(&members);
-}
-
 /* The first path that leads nowhere, for the record of an undefined condition. */
 static Str missing_path(Arena *arena, const Condition *condition, const Value *values)
 {
@@ -252,7 +244,7 @@ ConditionAnswer condition_ask(const ConditionSet *set, const ConditionAsk *ask, 
     if (ask->payload) values[NAME_PAYLOAD] = *ask->payload;
     else if (payload && payload->kind != VALUE_NULL) values[NAME_PAYLOAD] = *payload;
     if (ask->output) values[NAME_OUTPUT] = *ask->output;
-    values[NAME_RUN] = run_value(arena, ask->run);
+    values[NAME_RUN] = run_value(ask->plan, ask->run, ask->step, arena);
     if (!gather_outputs(&asking, condition, &values[NAME_OUTPUTS])) return CONDITION_MISSING;
 
     Arena working;

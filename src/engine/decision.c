@@ -11,8 +11,6 @@ Str builtin_policy_text(void)
 
 /* --- what the core asks of its surroundings ---------------------------------------------------------------------------- */
 
-typedef struct Surroundings { Engine *engine; Resident *resident; } Surroundings;
-
 static bool read_text(Surroundings *around, uint32_t which, Value *out)
 {
     Str text;
@@ -25,12 +23,21 @@ static bool read_text(Surroundings *around, uint32_t which, Value *out)
 
 static bool env_params(void *context, const Run *run, Value *out)
 {
+    Surroundings *around = context;
     (void)run;
-    return read_text(context, MISSING_PARAMS, out);
+    const Value *fresh = around->decision ? decision_params(around->decision) : NULL;
+    if (fresh) *out = *fresh;
+    return fresh || read_text(around, MISSING_PARAMS, out);
 }
 
 static bool env_output(void *context, const Run *run, uint32_t step, Value *out)
 {
+    Surroundings *around = context;
+    const Value *fresh = around->decision ? decision_output(around->decision, step) : NULL;
+    if (fresh) {
+        *out = *fresh;
+        return true;
+    }
     if (!(run->steps[step].flags & STEP_HAS_OUTPUT)) {
         *out = value_null();
         return true;
@@ -71,7 +78,7 @@ static Status env_schema(void *context, const Plan *plan, Value schema, Value in
     return plan_schema_check(around->resident->plan, schema, instance, &around->engine->arena, err);
 }
 
-static DecideEnv env_of(Surroundings *around)
+DecideEnv surroundings_env(Surroundings *around)
 {
     return (DecideEnv){ .context = around, .params = env_params, .output = env_output, .condition = env_condition,
                         .verdict = env_verdict, .place = env_place, .dedupe = env_dedupe, .schema = env_schema };
@@ -86,22 +93,11 @@ static void apply_from(Engine *engine, Resident *resident, const Decision *decis
         run_apply(&resident->run, &resident->plan->plan, &decision->events[i], &place);
 }
 
-/* The consequences of a start may need its parameters, which no record holds yet. */
-static void keep_params(Resident *resident, const Decision *decision)
-{
-    Buf text;
-    buf_init(&text, PAYLOAD_SIZE_MAX);
-    Error err;
-    CHECK(decision->payload_count && canonical_print(&text, decision->payloads[0], &err) == OK);
-    resident_keep(resident, MISSING_PARAMS, buf_peek(&text));
-    buf_deinit(&text);
-}
-
 /* Decides what follows from the run's state and applies it, up to the bound of one decision. */
 static Advance advance_all(Engine *engine, Resident *resident, Decision *decision)
 {
-    Surroundings around = { engine, resident };
-    DecideEnv env = env_of(&around);
+    Surroundings around = { engine, resident, decision };
+    DecideEnv env = surroundings_env(&around);
     for (;;) {
         if (decision->event_count >= DECISION_EVENT_COUNT_MAX) return ADVANCE_EVENTS;
         uint32_t first = decision->event_count;
@@ -117,6 +113,7 @@ static Advance advance_all(Engine *engine, Resident *resident, Decision *decisio
 static void follow(Engine *engine, Resident *resident, Advance answer, const Decision *decision)
 {
     if (answer == ADVANCE_EVENTS) queue_work(engine, resident);
+    else if (answer == ADVANCE_MISSING && decision->missing_is_key) dedupe_fetch(engine, resident);
     else if (answer == ADVANCE_MISSING) load_fetch(engine, resident, decision->missing);
     else if (answer == ADVANCE_LATER) effect_wait(engine, resident);
 }
@@ -133,13 +130,12 @@ Status decide_begin(Engine *engine, Resident *resident, const StartRequest *requ
 {
     Decision decision;
     decision_init(&decision, &engine->arena);
-    Surroundings around = { engine, resident };
-    DecideEnv env = env_of(&around);
+    Surroundings around = { engine, resident, &decision };
+    DecideEnv env = surroundings_env(&around);
     Status status =
         decide_start(&env, &resident->plan->plan, &resident->run, request, command, engine->now_ms, &decision, err);
     if (status) return status;
     apply_from(engine, resident, &decision, 0);
-    keep_params(resident, &decision);
     finish(engine, resident, command, &decision);
     return OK;
 }
@@ -162,13 +158,26 @@ static void refuse(Engine *engine, Resident *resident, Mail *mail, Status status
     batch_reply(engine, resident, mail, status, err, /* is_noop= */ false);
 }
 
+/* These two are bounded: sent again until they find nothing. Then the run's next time is noted. */
+static void follow_time(Engine *engine, Resident *resident, const Mail *mail, bool found_nothing)
+{
+    if (!found_nothing) {
+        Mail *again = mail_of_engine(resident->run_no, mail->command.kind, mail->command.actor);
+        again->command.holder = mail->command.holder;
+        queue_mail(engine, resident->tenant, again);
+        return;
+    }
+    int64_t due = run_due_ms(&resident->run);
+    if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
+}
+
 static void decide_one(Engine *engine, Resident *resident, Mail *mail)
 {
     arena_reset(&engine->arena);
     Decision decision;
     decision_init(&decision, &engine->arena);
-    Surroundings around = { engine, resident };
-    DecideEnv env = env_of(&around);
+    Surroundings around = { engine, resident, &decision };
+    DecideEnv env = surroundings_env(&around);
     Command command;
     Error err = { 0 };
     Status status = mail_open(mail, &engine->arena, &command, &err);
@@ -188,6 +197,7 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
     bool is_noop = !decision.event_count;
     apply_from(engine, resident, &decision, 0);
     finish(engine, resident, &command, &decision);
+    if (command.kind == COMMAND_TIMER || command.kind == COMMAND_RECOVER) follow_time(engine, resident, mail, is_noop);
     batch_reply(engine, resident, mail, OK, NULL, is_noop && !decision.event_count);
 }
 

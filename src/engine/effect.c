@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/input.h"
+#include "dispatch/admission.h"
 #include "engine/internal.h"
 #include "ledger/record.h"
 #include "value/json.h"
@@ -23,6 +25,17 @@ Executor *holder_executor(Engine *engine, uint64_t holder)
     return engine->options.executors[slot];
 }
 
+/* The snapshot of the pressure that this admission is decided by. */
+static Admission admit(const Engine *engine, const Resident *resident, const Executor *executor, uint32_t taken, uint32_t step)
+{
+    const PlanStep *info = &resident->plan->plan.steps[step];
+    uint64_t queue = (uint64_t)resident->tenant->queue.count * 1000 / engine->options.queue_count_max;
+    uint64_t in_flight = executor->capacity ? (uint64_t)taken * 1000 / executor->capacity : 0;
+    return admission_decide(&(AdmissionAsk){ .intent = intent_find(value_get_string(info->settings, "intent", STR("normal"))),
+                                             .pressure = { .queue = (uint32_t)queue, .in_flight = (uint32_t)in_flight },
+                                             .retry_depth = resident->run.steps[step].retry });
+}
+
 Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step)
 {
     Resident *resident = resident_find(engine, run->run_no);
@@ -36,6 +49,8 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     if (engine->state == ENGINE_DRAINING) return (Place){ .kind = PLACE_LATER };
     if (executor->capacity && taken >= executor->capacity) return (Place){ .kind = PLACE_LATER };
     if (ceiling && resident->tenant->running_count + engine->tenant_placing >= ceiling) return (Place){ .kind = PLACE_LATER };
+    Admission admission = admit(engine, resident, executor, taken, step);
+    if (admission.kind == ADMISSION_DEFER) return (Place){ .kind = PLACE_DEFERRED, .pressure = admission.pressure };
     engine->placing[executor->slot]++;
     engine->tenant_placing++;
     /* Its lease is the owner's own: it ends with the epoch. */
@@ -63,38 +78,64 @@ void effect_given(Engine *engine, Resident *resident, const Effect *effect)
 bool effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, Effect *out)
 {
     for (const OutEntry *entry = run_index_find(&engine->outs, run_no); entry; entry = entry->next)
-        if (entry->step == step) {
+        if (entry->step == step && !entry->is_reported) {
             *out = (Effect){ EFFECT_END, step, entry->attempt, entry->holder };
             return true;
         }
     return false;
 }
 
-/* It reported, or was never handed over. False where it was not out: a report that came twice. */
-static bool take_back(Engine *engine, const AttemptId *id)
+static OutEntry *out_find(Engine *engine, const AttemptId *id, bool is_reported)
 {
-    OutEntry *first = run_index_find(&engine->outs, id->run_no), **place = &first;
-    while (*place && !((*place)->step == id->step && (*place)->attempt == id->attempt && (*place)->holder == id->holder))
-        place = &(*place)->next;
-    OutEntry *entry = *place;
-    if (!entry) return false;
+    OutEntry *entry = run_index_find(&engine->outs, id->run_no);
+    while (entry && !(entry->step == id->step && entry->attempt == id->attempt && entry->holder == id->holder
+                      && entry->is_reported == is_reported))
+        entry = entry->next;
+    return entry;
+}
+
+static void out_remove(Engine *engine, uint64_t run_no, OutEntry *entry)
+{
+    OutEntry *first = run_index_find(&engine->outs, run_no), **place = &first;
+    while (*place != entry) place = &(*place)->next;
     *place = entry->next;
-    if (first) run_index_put(&engine->outs, id->run_no, first);
-    else run_index_remove(&engine->outs, id->run_no);
+    if (first) run_index_put(&engine->outs, run_no, first);
+    else run_index_remove(&engine->outs, run_no);
+    free(entry);
+}
+
+/* It reported, or was never handed over: its place is free. False where it was not out: a report that came twice. */
+static bool take_back(Engine *engine, const AttemptId *id, bool is_reported)
+{
+    OutEntry *entry = out_find(engine, id, /* is_reported= */ false);
+    if (!entry) return false;
     Executor *executor = holder_executor(engine, id->holder);
     CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
     executor->under_way--;
     entry->tenant->running_count--;
     engine->stats.attempt_under_way--;
-    free(entry);
+    if (is_reported) entry->is_reported = true;
+    else out_remove(engine, id->run_no, entry);
     effect_room(engine, executor->slot, 1);
+    /* With a ceiling a tenant may wait at one executor for what it has at another. */
+    for (uint32_t i = 0; engine->options.tenant_running_max && i < engine->options.executor_count; i++)
+        effect_room(engine, i, 1);
     return true;
 }
 
 /* Its commit failed: it was never handed over. */
 void effect_not_given(Engine *engine, const EffectEntry *entry)
 {
-    take_back(engine, &(AttemptId){ entry->run_no, entry->effect.step, entry->effect.attempt, entry->effect.holder });
+    take_back(engine, &(AttemptId){ entry->run_no, entry->effect.step, entry->effect.attempt, entry->effect.holder },
+              /* is_reported= */ false);
+}
+
+void effect_report_over(Engine *engine, const Mail *mail)
+{
+    if (mail->command.kind != COMMAND_REPORT) return;
+    AttemptId id = { mail->run_no, mail->command.step, mail->command.attempt, mail->command.holder };
+    OutEntry *entry = out_find(engine, &id, /* is_reported= */ true);
+    if (entry) out_remove(engine, id.run_no, entry);
 }
 
 void outs_deinit(Engine *engine)
@@ -180,6 +221,13 @@ void effect_room(Engine *engine, uint32_t slot, uint32_t count)
     }
 }
 
+/* Who waits at an executor that has nothing to report is woken by no report: what kept it back was the queue. */
+void effect_stir(Engine *engine)
+{
+    for (uint32_t i = 0; engine->waiting_count && !engine->mail_count && i < engine->options.executor_count; i++)
+        if (!engine->options.executors[i]->under_way) effect_room(engine, i, 1);
+}
+
 void effect_forget_waiting(Engine *engine, Resident *resident)
 {
     if (!resident->is_waiting) return;
@@ -199,13 +247,12 @@ void effect_forget_waiting(Engine *engine, Resident *resident)
 
 /* --- performing --------------------------------------------------------------------------------------------------------- */
 
-/* A later decision may have ended it before it was handed over. */
-static bool is_still_wanted(const Run *run, const Effect *effect)
+/* A later decision may have given it up before it was handed over. */
+static bool is_still_held(const Run *run, const Effect *effect)
 {
     const ActiveStep *active = run_active(run, effect->step);
     const StepRun *step = &run->steps[effect->step];
-    return active && step->state == STEP_RUNNING && step->attempt == effect->attempt && active->holder == effect->holder
-           && !(step->flags & STEP_ENDING);
+    return active && step->state == STEP_RUNNING && step->attempt == effect->attempt && active->holder == effect->holder;
 }
 
 static void make_traceparent(const Run *run, uint32_t step, uint32_t attempt, char out[56])
@@ -224,42 +271,73 @@ static void make_traceparent(const Run *run, uint32_t step, uint32_t attempt, ch
     buf_char(&buf, '\0');
 }
 
-/* The attempt as its executor gets it. Secrets are filled in here and nowhere else. */
-static Status make_attempt(Engine *engine, Resident *resident, const EffectEntry *entry, char trace[56], Attempt *out, Error *err)
+typedef struct SecretScope { Engine *engine; Str tenant; } SecretScope;
+
+static bool find_secret(void *context, Str name, Str *out)
 {
-    const Plan *plan = &resident->plan->plan;
-    uint32_t index = entry->effect.step;
-    const PlanStep *step = &plan->steps[index];
-    Arena *arena = &engine->arena;
-    Value start = value_null(), input = value_null();
-    Str text;
-    if (resident_text(resident, MISSING_PARAMS, &text) && text.len) CHECK(json_parse(arena, text, &start, err) == OK);
-    if (entry->input.len) CHECK(json_parse(arena, entry->input, &input, err) == OK);
-    Status status = secret_fill(engine, resident->run.tenant, arena, &input, err);
-    if (status) return status;
-    make_traceparent(&resident->run, index, entry->effect.attempt, trace);
-    const Value *params = value_get_text(start, "params");
-    const Value *args = value_get_text(input, "args"), *own = value_get_text(input, "input");
-    const Value *resources = step->job == PLAN_NONE ? NULL : value_get_text(plan->jobs[step->job].settings, "resources");
-    bool has_args = value_get_text(step->settings, "args") != NULL;
-    *out = (Attempt){
-        .id = { resident->run_no, index, entry->effect.attempt, entry->effect.holder },
-        .run_id = id_peek(&resident->id), .tenant = resident->run.tenant, .definition = resident->run.definition,
-        .step_id = step->id, .runner = step->runner, .settings = resident->plan->offers[index].settings,
-        .step = step->settings, .resources = resources ? *resources : value_null(),
-        .input = has_args ? (own ? *own : value_null()) : input, .args = has_args && args ? *args : value_null(),
-        .params = params ? *params : value_null(),
-        .key = step_key(plan, &resident->run, index, (Str){ 0 }, arena), .traceparent = str_of(trace),
-        .deadline_ms = run_active(&resident->run, index)->due_ms,
-        .is_effect_recorded = step->strategy == STRATEGY_EFFECT_RECORDED,
-    };
-    return OK;
+    SecretScope *scope = context;
+    const EngineOptions *options = &scope->engine->options;
+    return options->secret && options->secret(options->context, scope->tenant, name, out);
 }
 
-static void report_failure(Engine *engine, const AttemptId *id, const Error *err)
+/* One of input, args and key with its paths filled in. Secrets are filled in here and nowhere else: no record holds them. */
+static InputAnswer fill(Engine *engine, Resident *resident, uint32_t step, Value written, InputResult *out)
 {
-    engine_notice(engine, &(Notice){ .kind = NOTICE_REPORT, .id = *id,
-                                     .report = { .cause = CAUSE_PERMANENT, .message = str_of(err->text) } });
+    Surroundings around = { engine, resident, NULL };
+    DecideEnv env = surroundings_env(&around);
+    SecretScope secrets = { engine, resident->run.tenant };
+    InputScope scope = { .env = &env, .plan = &resident->plan->plan, .run = &resident->run, .step = step,
+                         .arena = &engine->arena, .secret = find_secret, .secret_context = &secrets };
+    *out = (InputResult){ .value = value_null() };
+    return written.kind == VALUE_NULL ? INPUT_OK : input_fill(&scope, written, out);
+}
+
+/* The attempt as its executor gets it. INPUT_MISSING: a value has to be fetched first. */
+static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect *effect, char trace[56], Attempt *out,
+                                InputResult *result)
+{
+    const Plan *plan = &resident->plan->plan;
+    const PlanStep *step = &plan->steps[effect->step];
+    const StepTerms *terms = &plan->terms->steps[effect->step];
+    InputResult input, args, key;
+    InputAnswer answer = fill(engine, resident, effect->step, terms->input, result);
+    input = *result;
+    if (answer == INPUT_OK) answer = fill(engine, resident, effect->step, terms->args, result);
+    args = *result;
+    Value written_key = terms->key.len ? value_string(terms->key) : value_null();
+    if (answer == INPUT_OK) answer = fill(engine, resident, effect->step, written_key, result);
+    key = *result;
+    Str text;
+    Value start = value_null();
+    if (answer == INPUT_OK && !resident_text(resident, MISSING_PARAMS, &text)) {
+        result->missing = MISSING_PARAMS;
+        answer = INPUT_MISSING;
+    }
+    if (answer != INPUT_OK) return answer;
+    Error err;
+    CHECK(!text.len || json_parse(&engine->arena, text, &start, &err) == OK);
+    make_traceparent(&resident->run, effect->step, effect->attempt, trace);
+    const Value *params = value_get_text(start, "params");
+    const Value *resources = step->job == PLAN_NONE ? NULL : value_get_text(plan->jobs[step->job].settings, "resources");
+    Str declared = key.value.kind == VALUE_STRING ? value_text(key.value) : (Str){ 0 };
+    *out = (Attempt){
+        .id = { resident->run_no, effect->step, effect->attempt, effect->holder }, .run_id = id_peek(&resident->id),
+        .tenant = resident->run.tenant, .definition = resident->run.definition, .step_id = step->id, .runner = step->runner,
+        .settings = resident->plan->offers[effect->step].settings, .step = step->settings,
+        .resources = resources ? *resources : value_null(), .input = input.value, .args = args.value,
+        .params = params ? *params : value_null(),
+        .key = step_key(plan, &resident->run, effect->step, declared, &engine->arena), .traceparent = str_of(trace),
+        .now_ms = engine->wall_ms, .deadline_ms = run_active(&resident->run, effect->step)->due_ms,
+        .is_effect_recorded = step->strategy == STRATEGY_EFFECT_RECORDED,
+    };
+    return INPUT_OK;
+}
+
+/* What its executor would say, had it got the attempt. */
+static void report_failure(Engine *engine, const AttemptId *id, Cause cause, Str why)
+{
+    engine_notice(engine, &(Notice){ .kind = NOTICE_REPORT, .id = *id, .value = value_null(),
+                                     .report = { .cause = cause, .message = why, .output = value_null() } });
 }
 
 void effect_perform(Engine *engine, const EffectEntry *entry)
@@ -272,17 +350,64 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
         executor->ops->end(executor, &id);
         return;
     }
-    if (!resident || !is_still_wanted(&resident->run, &entry->effect)) {
-        take_back(engine, &id);
+    if (resident ? resident->loader != NULL : engine->is_recovering || engine->state == ENGINE_STALLED) {
+        effect_retry_later(engine, entry);                  /* its run is being read again */
+        return;
+    }
+    if (!resident || !is_still_held(&resident->run, &entry->effect)) {
+        take_back(engine, &id, /* is_reported= */ false);
+        return;
+    }
+    if (resident->run.steps[entry->effect.step].flags & STEP_ENDING) {
+        report_failure(engine, &id, CAUSE_CANCELLED, STR("it was ended before it began"));
         return;
     }
     arena_reset(&engine->arena);
     Attempt attempt;
-    Error err = { 0 };
+    InputResult result;
     char trace[56];
-    engine->stats.attempt_count++;
-    if (make_attempt(engine, resident, entry, trace, &attempt, &err)) report_failure(engine, &id, &err);
-    else if (!executor->ops->execute(executor, &attempt)) effect_retry_later(engine, entry);
+    switch (make_attempt(engine, resident, &entry->effect, trace, &attempt, &result)) {
+    case INPUT_WRONG: report_failure(engine, &id, CAUSE_PERMANENT, result.text); break;
+    case INPUT_MISSING:
+        load_fetch(engine, resident, result.missing);
+        effect_retry_later(engine, entry);
+        break;
+    case INPUT_OK:
+        if (executor->ops->execute(executor, &attempt)) engine->stats.attempt_count++;
+        else effect_retry_later(engine, entry);
+        break;
+    }
+}
+
+typedef struct Resuming { Engine *engine; Resident *resident; } Resuming;
+
+static void resume_effect(void *context, const Effect *effect)
+{
+    Resuming *resuming = context;
+    Engine *engine = resuming->engine;
+    AttemptId id = { resuming->resident->run_no, effect->step, effect->attempt, effect->holder };
+    Executor *executor = holder_executor(engine, effect->holder);
+    bool is_out = out_find(engine, &id, /* is_reported= */ false), is_reported = out_find(engine, &id, /* is_reported= */ true);
+    if (!executor || is_reported) return;                   /* of an earlier owner: recovery decides; or its report is coming */
+    if (effect->kind == EFFECT_END) {
+        executor->ops->end(executor, &id);
+    } else if (!is_out) {
+        effect_given(engine, resuming->resident, effect);
+        effect_retry_later(engine, &(EffectEntry){ *effect, id.run_no });
+    }
+}
+
+/* A commit whose outcome was unknown may have been written without its effects being performed: they are now. */
+void effect_resume(Engine *engine, Resident *resident)
+{
+    const Run *run = &resident->run;
+    for (OutEntry *entry = run_index_find(&engine->outs, run->run_no); entry; entry = entry->next) {
+        Effect effect = { EFFECT_END, entry->step, entry->attempt, entry->holder };
+        AttemptId id = { run->run_no, entry->step, entry->attempt, entry->holder };
+        Executor *executor = holder_executor(engine, entry->holder);
+        if (executor && !entry->is_reported && !is_still_held(run, &effect)) executor->ops->end(executor, &id);
+    }
+    pending(&resident->plan->plan, run, resume_effect, &(Resuming){ engine, resident });
 }
 
 /* --- what comes back ---------------------------------------------------------------------------------------------------- */
@@ -293,7 +418,7 @@ void engine_notice(Engine *engine, const Notice *notice)
     Executor *executor = holder_executor(engine, notice->id.holder);
     switch (notice->kind) {
     case NOTICE_REPORT:
-        if (!take_back(engine, &notice->id)) break;
+        if (!take_back(engine, &notice->id, /* is_reported= */ true)) break;
         queue_mail(engine, resident && resident->tenant ? resident->tenant : tenant_of(engine, (Str){ 0 }), mail_of_notice(notice));
         break;
     case NOTICE_EFFECT:
@@ -320,7 +445,7 @@ void engine_notice(Engine *engine, const Notice *notice)
 void effect_acknowledge(Engine *engine, const EngineBatch *batch)
 {
     for (const Mail *mail = batch->notices.first; mail; mail = mail->next) {
-        if (mail->command.kind != COMMAND_EFFECT) continue;
+        if (mail->command.kind != COMMAND_EFFECT || mail->is_refused) continue;
         Executor *executor = holder_executor(engine, mail->command.holder);
         AttemptId id = { mail->run_no, mail->command.step, mail->command.attempt, mail->command.holder };
         if (executor && executor->ops->acknowledge) executor->ops->acknowledge(executor, &id);

@@ -81,6 +81,7 @@ void engine_close(Engine *engine)
         if (engine->reads[i].is_asked && engine->reads[i].mail) mail_free(engine->reads[i].mail);
     free(engine->reads);
     outs_deinit(engine);
+    dedupe_deinit(engine);
     run_index_deinit(&engine->start_keys);
     timers_deinit(engine);
     buf_deinit(&engine->record_buf);
@@ -119,6 +120,7 @@ bool engine_turn(Engine *engine, int64_t now_ms)
     recover_more(engine);
     timer_turn(engine);
     late_effects_perform(engine);
+    effect_stir(engine);
     for (uint32_t i = 0; i < engine->options.executor_count; i++) {
         Executor *executor = engine->options.executors[i];
         if (executor->ops->turn) executor->ops->turn(executor, now_ms);
@@ -129,10 +131,19 @@ bool engine_turn(Engine *engine, int64_t now_ms)
     return has_more && !batch_is_full(engine);
 }
 
+/* What came since the last turn, unless it has to wait for the store anyway. */
+static bool has_mail(const Engine *engine)
+{
+    return engine->mail_count && !batch_is_full(engine) && engine->read_count < ENGINE_READ_COUNT_MAX
+           && engine->state != ENGINE_STALLED;
+}
+
 int64_t engine_due_ms(const Engine *engine)
 {
+    if (has_mail(engine)) return engine->now_ms;
     int64_t due = timer_first(engine);
     if (engine->sweep_at < due) due = engine->sweep_at;
+    if (engine->rescan_at && engine->rescan_at < due) due = engine->rescan_at;
     if (engine->lines && engine->lines_due < due) due = engine->lines_due;
     if (engine->state == ENGINE_STALLED && engine->retry_at < due) due = engine->retry_at;
     return due;

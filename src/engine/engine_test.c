@@ -194,3 +194,146 @@ TEST(a_new_owner_goes_on_where_the_last_one_was, "proves: R-005 F-002")
     expect_state(&bench, 1, "SUCCEEDED");
     end(&bench);
 }
+
+/* --- declared keys ---------------------------------------------------------------------------------------------------------- */
+
+#define KEYED "workflow: keyed\njobs:\n  a: { tasks: [{ name: one, run: noop, idempotency: { strategy: dedupe-key, key: fixed, domain: d } }] }\n"
+
+TEST(a_key_with_a_result_is_not_executed_again, "proves: F-059")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, KEYED);
+    EXPECT_INT(bench.fake.taken_count, 1);
+    report_all(&bench);
+    expect_state(&bench, 1, "SUCCEEDED");
+    start(&bench, KEYED);
+    EXPECT_INT(bench.fake.taken_count, 1);
+    expect_state(&bench, 2, "SUCCEEDED");
+    end(&bench);
+}
+
+TEST(a_key_that_is_under_way_is_waited_for, "")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, KEYED);
+    start(&bench, KEYED);
+    EXPECT_INT(bench.fake.taken_count, 1);          /* the second one waits */
+    expect_state(&bench, 2, "RUNNING");
+    report_all(&bench);
+    EXPECT_INT(bench.fake.taken_count, 1);
+    expect_state(&bench, 1, "SUCCEEDED");
+    expect_state(&bench, 2, "SUCCEEDED");
+    end(&bench);
+}
+
+TEST(a_key_whose_holder_failed_is_taken_by_the_next, "")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, KEYED);
+    start(&bench, KEYED);
+    Notice notice = { .kind = NOTICE_REPORT, .id = bench.fake.taken[bench.fake.reported++],
+                      .report = { .cause = CAUSE_PERMANENT, .message = STR("broken") } };
+    engine_notice(bench.engine, &notice);
+    turns(&bench);
+    expect_state(&bench, 1, "FAILED");
+    EXPECT_INT(bench.fake.taken_count, 2);
+    report_all(&bench);
+    expect_state(&bench, 2, "SUCCEEDED");
+    end(&bench);
+}
+
+/* --- starts with a key ------------------------------------------------------------------------------------------------------ */
+
+#define STARTED "workflow: started\nidempotency_key: only-one\njobs:\n  a: { tasks: [{ name: one, run: noop }] }\n"
+
+TEST(a_second_start_with_the_same_key_is_the_first_ones_run, "proves: F-006")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, STARTED);
+    Id first = bench.reply.run_id;
+    start(&bench, STARTED);
+    EXPECT_INT(bench.reply_count, 2);
+    EXPECT(bench.reply.is_repeat);
+    EXPECT(memcmp(first.text, bench.reply.run_id.text, ID_SIZE) == 0);
+    report_all(&bench);
+    start(&bench, STARTED);                         /* after its end, too */
+    EXPECT(bench.reply.is_repeat);
+    EXPECT_INT(engine_stats(bench.engine).start_count, 1);
+    end(&bench);
+}
+
+/* --- waiting ---------------------------------------------------------------------------------------------------------------- */
+
+#define GATED "workflow: gated\njobs:\n  a: { tasks: [{ name: one, run: noop, wait_for_signal: { signal: go, when: before } }] }\n"
+
+TEST(a_run_that_waits_leaves_memory_and_comes_back_by_its_signal, "proves: F-053")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, GATED);
+    expect_state(&bench, 1, "WAITING_SIGNAL");
+    EXPECT_INT(engine_stats(bench.engine).run_count, 0);
+    EXPECT(engine_request(bench.engine, &(EngineRequest){ .run_no = 1, .reply = take_reply, .context = &bench,
+                                                          .command = { .kind = COMMAND_SIGNAL, .name = STR("go"),
+                                                                       .sort = SIGNAL_APPROVAL, .value = value_null(),
+                                                                       .report.output = value_null() } }));
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT_INT(bench.fake.taken_count, 1);
+    report_all(&bench);
+    expect_state(&bench, 1, "SUCCEEDED");
+    end(&bench);
+}
+
+TEST(a_command_for_a_run_that_is_not_there_is_refused, "proves: F-084")
+{
+    Bench bench;
+    begin(&bench);
+    EXPECT(engine_request(bench.engine, &(EngineRequest){ .run_no = 7, .reply = take_reply, .context = &bench,
+                                                          .command = { .kind = COMMAND_PAUSE, .value = value_null(),
+                                                                       .report.output = value_null() } }));
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_NOT_FOUND);
+    end(&bench);
+}
+
+/* --- a store that refuses ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Faults { uint64_t first, last; } Faults;
+
+static MemoryFault refuse_some(void *context, bool is_read, uint64_t number)
+{
+    const Faults *faults = context;
+    return !is_read && number >= faults->first && number <= faults->last ? MEMORY_FAULT_REFUSE : MEMORY_FAULT_NONE;
+}
+
+TEST(a_report_whose_commit_was_refused_is_decided_again, "proves: R-093")
+{
+    Bench bench;
+    begin(&bench);
+    engine_close(bench.engine);
+    store_close(bench.store);
+    Faults faults = { 2, 3 };
+    bench.store = memory_store_new(&(MemoryOptions){ .fault = refuse_some, .context = &faults });
+    open_engine(&bench);
+    start(&bench, CHAIN);
+    EXPECT_INT(bench.fake.taken_count, 1);
+    Notice notice = { .kind = NOTICE_REPORT, .id = bench.fake.taken[bench.fake.reported++] };
+    engine_notice(bench.engine, &notice);
+    turns(&bench);
+    EXPECT_INT(engine_state(bench.engine), ENGINE_STALLED);
+    EXPECT_INT(bench.fake.taken_count, 1);          /* nothing that rests on it has left */
+    for (int i = 0; i < 10; i++) {
+        bench.now_ms += 2000;
+        turns(&bench);
+    }
+    EXPECT_INT(engine_state(bench.engine), ENGINE_RUNNING);
+    EXPECT_INT(bench.fake.taken_count, 2);
+    report_all(&bench);
+    expect_state(&bench, 1, "SUCCEEDED");
+    end(&bench);
+}

@@ -72,8 +72,8 @@ typedef struct NoticeSink {
 typedef struct Executor Executor;
 typedef struct ExecutorOps {
     bool (*execute)(Executor *executor, const Attempt *attempt);
-    void (*end)(Executor *executor, const AttemptId *id);           /* stop it: TERM, then KILL; a report follows */
-    void (*acknowledge)(Executor *executor, const AttemptId *id);   /* its last effect notice is durable */
+    void (*end)(Executor *executor, const AttemptId *id);           /* stop it; its report follows: CAUSE_CANCELLED */
+    void (*acknowledge)(Executor *executor, const AttemptId *id);   /* one more of its effect notices is durable, in order */
     void (*turn)(Executor *executor, int64_t now_ms);               /* may be NULL; called once an engine turn */
     int  (*wake_fd)(Executor *executor);                            /* may be NULL or answer -1 */
     void (*close)(Executor *executor);                              /* ends what runs, waits for it */

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/clock.h"
-#include "os/poll.h"
+#include "os/poll_set.h"
 
 typedef struct Watch { int fd; HostWatch watch; void *context; } Watch;
 

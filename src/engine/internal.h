@@ -34,6 +34,7 @@ typedef struct PlanCache { PlanEntry *slots[PLAN_SLOT_COUNT]; uint32_t count; } 
 typedef struct HotText { char *ptr; uint32_t size; bool is_here; } HotText;
 
 typedef struct Loader Loader;
+typedef struct KeyQuestion KeyQuestion;
 
 typedef struct Resident {
     Run run;
@@ -46,6 +47,7 @@ typedef struct Resident {
     uint64_t batch_seq;                 /* newest batch that it is part of */
     Loader *loader;                     /* while it is being read */
     MailList inbox;                     /* what came while it was being read, or while a value is being fetched */
+    KeyQuestion *key_question;          /* about a declared key, to the store; NULL: none */
     uint32_t fetching;                  /* the value being fetched: a step or MISSING_PARAMS; else STEP_NONE */
     HotText params, *outputs;           /* outputs: by step, made with the first one */
     size_t hot_size;
@@ -86,9 +88,10 @@ typedef struct OutEntry {
     uint32_t step, attempt;
     uint64_t holder;
     Tenant *tenant;
+    bool is_reported;                   /* it has ended; that is not durable yet, and the run, read anew, does not know it */
 } OutEntry;
 
-typedef struct EffectEntry { Effect effect; uint64_t run_no; Str input; } EffectEntry;
+typedef struct EffectEntry { Effect effect; uint64_t run_no; } EffectEntry;
 typedef struct ReplyEntry { Mail *mail; EngineReply reply; Error error; } ReplyEntry;
 
 typedef struct EngineBatch {
@@ -177,7 +180,11 @@ struct Engine {
     uint64_t recover_cursor;            /* run number up to which runs have been looked at */
     uint64_t first_own_run_no;          /* runs below it are an earlier owner's */
     bool is_recovering, is_recover_asked, is_rescan, must_own;
+    int64_t rescan_at;                  /* when runs that could not be read are looked for; 0: there are none */
 
+    struct FreshKey *fresh_keys;
+    struct KeyWaiter *key_waiters;
+    uint32_t key_read_count;
     Heap timers;
     TimerSlots timer_slots;
     int64_t sweep_at;                   /* when the timers of parked runs are looked at again */
@@ -232,6 +239,13 @@ bool read_begin(Engine *engine, const QueryAsk *ask, const PendingRead *read);
 void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer);
 
 /* decision.c */
+/* What the core asks of its surroundings, while one run is being decided or one of its attempts handed over. */
+typedef struct Surroundings {
+    Engine *engine;
+    Resident *resident;
+    const Decision *decision;           /* being made: may hold outputs that no record has yet; NULL: none */
+} Surroundings;
+DecideEnv surroundings_env(Surroundings *around);
 Status decide_begin(Engine *engine, Resident *resident, const StartRequest *request, const Command *command, Error *err);
 void   decide_mail(Engine *engine, Resident *resident, Mail *mail);        /* takes the mail */
 void   decide_more(Engine *engine, Resident *resident);                    /* what follows from its state */
@@ -263,11 +277,14 @@ void  effect_given(Engine *engine, Resident *resident, const Effect *effect);
 bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, Effect *out);     /* an effect that ends it */
 void  outs_deinit(Engine *engine);
 void  effect_not_given(Engine *engine, const EffectEntry *entry);
+void  effect_resume(Engine *engine, Resident *resident);                   /* a run was read: what it leaves open is performed */
+void  effect_report_over(Engine *engine, const Mail *mail);                /* a report is durable, or was refused */
 void  effect_perform(Engine *engine, const EffectEntry *entry);
 void  effect_acknowledge(Engine *engine, const EngineBatch *batch);
 void  effect_observe(Engine *engine, const EngineBatch *batch);
 void  effect_wait(Engine *engine, Resident *resident);                     /* it found no room */
 void  effect_room(Engine *engine, uint32_t slot, uint32_t count);          /* an executor has room again */
+void  effect_stir(Engine *engine);
 void  effect_forget_waiting(Engine *engine, Resident *resident);
 
 /* late.c */
@@ -275,12 +292,15 @@ void effect_retry_later(Engine *engine, const EffectEntry *entry);
 void late_effects_perform(Engine *engine);
 void late_effects_deinit(Engine *engine);
 
-/* secret.c */
-Status secret_fill(Engine *engine, Str tenant, Arena *arena, Value *value, Error *err);
-
 /* dedupe.c */
 Dedupe dedupe_ask(Engine *engine, Resident *resident, uint32_t step, Str domain, Str key);
-void   dedupe_answered(Engine *engine, Resident *resident, uint32_t step, const ReadAnswer *answer);
+void   dedupe_fetch(Engine *engine, Resident *resident);                   /* what it answered DEDUPE_MISSING for */
+void   dedupe_answered(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer);
+void   dedupe_begun(Engine *engine, Resident *resident, const Event *event, uint64_t seq);
+void   dedupe_ended(Engine *engine, Resident *resident, uint32_t step, bool is_done, Str output, uint64_t seq);
+void   dedupe_purge(Engine *engine);
+void   dedupe_deinit(Engine *engine);
+void   key_question_free(KeyQuestion *question);
 
 /* queue.c */
 Tenant *tenant_of(Engine *engine, Str name);
@@ -300,6 +320,7 @@ void timer_swept(Engine *engine, const ReadAnswer *answer);
 
 /* recover.c */
 void recover_begin(Engine *engine, bool is_rescan);
+void recover_later(Engine *engine);
 void recover_more(Engine *engine);
 void recover_answered(Engine *engine, const ReadAnswer *answer);
 

@@ -1,6 +1,5 @@
-/* late.c - attempts that their executor could not take at once: offered again in later turns. */
+/* late.c - attempts that could not be handed over at once, for want of room or of a value: offered again in later turns. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "engine/internal.h"
@@ -8,16 +7,13 @@
 typedef struct LateEffect {
     struct LateEffect *next;
     EffectEntry entry;
-    char input[];
 } LateEffect;
 
 void effect_retry_later(Engine *engine, const EffectEntry *entry)
 {
-    LateEffect *late = malloc(sizeof *late + entry->input.len);
+    LateEffect *late = malloc(sizeof *late);
     CHECK(late);
     *late = (LateEffect){ .entry = *entry };
-    if (entry->input.len) memcpy(late->input, entry->input.ptr, entry->input.len);
-    late->entry.input = (Str){ late->input, entry->input.len };
     *(engine->late_last ? &engine->late_last->next : &engine->late) = late;
     engine->late_last = late;
     engine->late_count++;

@@ -94,6 +94,12 @@ static Status fold(Resident *resident, Loader *loader, Error *err)
     Digest hash = { 0 };
     for (uint32_t i = loader->record_count; i-- > 0;) {
         const BatchRecord *raw = &loader->records[i];
+        /* What was changed on disk never reaches the run. The record before the oldest of a tail is not at hand. */
+        Digest computed = chain_record(&hash, raw->record);
+        bool is_checked = i + 1 < loader->record_count || raw->first_event == 1;
+        if (is_checked && memcmp(&computed, &raw->hash, sizeof computed) != 0)
+            return error_set(err, ERR_CORRUPT, "the record at %llu does not have its hash: 'maestro ledger verify' tells more",
+                             (unsigned long long)raw->position);
         Record record;
         Status status = record_decode(&loader->arena, raw->record, &record, err);
         if (status) return status;
@@ -135,17 +141,23 @@ static void build(Engine *engine, Resident *resident)
     if (resident->step_numbers) projection_numbers(&resident->run, resident->step_numbers);
     int64_t due = run_due_ms(&resident->run);
     if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
+    effect_resume(engine, resident);
     queue_work(engine, resident);
     decide_inbox(engine, resident);
 }
 
-/* A run that cannot be read is set aside: who asked is told why, and nothing else is touched. */
+/* A run that cannot be read is set aside: who asked is told why, and nothing else is touched. Where the store just does not
+ * answer, it is tried again: what executors and timers say is kept, and every open run is looked for after a while. */
 void load_failed(Engine *engine, Resident *resident, const Error *why)
 {
     Error err = *why;
+    bool is_for_now = err.status == ERR_UNAVAILABLE;
     error_prefix(&err, "run %s cannot be loaded: ", resident->id.text);
-    for (Mail *mail; (mail = mail_list_take(&resident->inbox));)
-        batch_reply(engine, NULL, mail, err.status, &err, /* is_noop= */ false);
+    for (Mail *mail; (mail = mail_list_take(&resident->inbox));) {
+        if (is_for_now && !mail->reply) queue_mail(engine, tenant_of(engine, (Str){ 0 }), mail);
+        else batch_reply(engine, NULL, mail, err.status, &err, /* is_noop= */ false);
+    }
+    if (is_for_now) recover_later(engine);
     resident_remove(engine, resident);
 }
 
@@ -214,7 +226,8 @@ static bool is_wanted(const Event *event, uint32_t which)
 {
     if (event->payload == EVENT_NO_PAYLOAD) return false;
     if (which == MISSING_PARAMS) return event->kind == EVENT_RUN_CREATED;
-    return event->step == which && (event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_WAITING);
+    return event->step == which && (event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_WAITING
+                                    || event->kind == EVENT_EFFECT_COMMITTED);
 }
 
 static Status find_payload(Arena *arena, const Cell *row, uint32_t which, Str *out, Error *err)
@@ -241,10 +254,13 @@ void load_fetched(Engine *engine, Resident *resident, uint32_t which, const Read
     /* An erased payload is null from now on; that it was erased is in the ledger. */
     if (!status || status == ERR_NOT_FOUND) resident_keep(resident, which, text);
     arena_deinit(&arena);
-    if (status && status != ERR_NOT_FOUND) {
-        load_failed(engine, resident, &err);
+    if (status && status != ERR_NOT_FOUND && status != ERR_UNAVAILABLE) {
+        /* What it needs is damaged. The run stays as it is; who asks is told why. */
+        error_prefix(&err, "run %s cannot go on: ", resident->id.text);
+        for (Mail *mail; (mail = mail_list_take(&resident->inbox));)
+            batch_reply(engine, resident, mail, err.status, &err, /* is_noop= */ false);
         return;
     }
-    queue_work(engine, resident);
-    decide_inbox(engine, resident);
+    queue_work(engine, resident);               /* a store that did not answer is asked again */
+    if (!status) decide_inbox(engine, resident);
 }

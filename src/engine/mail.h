@@ -16,6 +16,7 @@ typedef struct Mail {
     struct Mail *next;
     bool is_start;
     bool is_notice;                 /* from an executor: decided again where its commit fails */
+    bool is_refused;                /* of a notice: nothing was recorded */
     uint64_t run_no;                /* 0: by run_id, or a start */
     Id run_id;
     Command command;                /* its values are null: see mail_open() */

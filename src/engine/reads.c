@@ -65,7 +65,7 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
         if (resident && resident->loader) load_answer(engine, resident, read.part, answer);
         break;
     case READ_VALUE:
-        if (resident) load_fetched(engine, resident, read.part, answer);
+        if (resident && resident->fetching == read.part) load_fetched(engine, resident, read.part, answer);
         break;
     case READ_PLAN: start_plan_answered(engine, read.mail, answer); break;
     case READ_KEY: start_key_answered(engine, read.mail, answer); break;
@@ -74,6 +74,7 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
     case READ_TIMERS: timer_swept(engine, answer); break;
     case READ_DEDUPE:
         if (resident) dedupe_answered(engine, resident, read.part, answer);
+        else engine->key_read_count--;
         break;
     }
 }

@@ -15,8 +15,18 @@ void recover_begin(Engine *engine, bool is_rescan)
     engine->recover_cursor = 0;
 }
 
+/* Some run could not be read: after a while all that are open and not in memory are looked for. */
+void recover_later(Engine *engine)
+{
+    if (!engine->rescan_at) engine->rescan_at = engine->now_ms + STORE_RETRY_MS;
+}
+
 void recover_more(Engine *engine)
 {
+    if (engine->rescan_at && engine->now_ms >= engine->rescan_at && !engine->is_recovering && engine->state != ENGINE_STALLED) {
+        engine->rescan_at = 0;
+        recover_begin(engine, /* is_rescan= */ true);
+    }
     if (!engine->is_recovering || engine->is_recover_asked || engine->run_count >= ENGINE_RECOVER_RUN_COUNT) return;
     QueryAsk ask = { .query = QUERY_RUNS_OPEN, .params = { cell_int((int64_t)engine->recover_cursor) }, .param_count = 1 };
     engine->is_recover_asked = read_begin(engine, &ask, &(PendingRead){ .kind = READ_RECOVER });

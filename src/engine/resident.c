@@ -95,6 +95,7 @@ void resident_remove(Engine *engine, Resident *resident)
         resident->plan->user_count--;
     }
     loader_free(resident->loader);
+    key_question_free(resident->key_question);
     free(resident->step_numbers);
     free(resident);
     engine->run_count--;

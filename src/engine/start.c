@@ -85,6 +85,8 @@ static void with_plan(Engine *engine, Mail *mail, PlanEntry *entry)
     Error err = { 0 };
     Str key = { 0 };
     Status status = mail_open_start(mail, &engine->arena, &request, &err);
+    if (!status && mail->tenant.len && !str_is(mail->tenant, entry->plan.tenant))
+        status = error_set(&err, ERR_NOT_FOUND, "there is no such plan");       /* a run belongs to whom its plan belongs to */
     if (!status) status = decide_start_key(&entry->plan, &request, &engine->arena, &key, &err);
     if (status) {
         refuse(engine, mail, entry, status, &err);

@@ -73,36 +73,6 @@ static void order_rule(const Names *names, FlatRule *flat, bool heads_alone)
     }
 }
 
-static void uses_add(RegoPolicy *policy, RuleGroup *group, RuleGroup *used)
-{
-    if (!used) return;
-    if (group->use_count && group->uses[group->use_count - 1] == used) return;
-    group->uses = arena_grow(&policy->arena, group->uses, sizeof *group->uses, group->use_count, &group->use_capacity);
-    group->uses[group->use_count++] = used;
-}
-
-static void uses_add_below(RegoPolicy *policy, RuleGroup *group, const TreeNode *node)
-{
-    if (node->group && node->group->kind != GROUP_FUNCTION) uses_add(policy, group, node->group);
-    for (size_t i = 0; i < node->child_count; i++) uses_add_below(policy, group, node->children[i]);
-}
-
-/* All groups that a reference may read: a key that is not known may be any. */
-static void uses_add_ref(RegoPolicy *policy, RuleGroup *group, const TreeNode *node, const FlatTerm *ref, uint32_t from)
-{
-    if (node->group || from == ref->count) {
-        if (node->group && node->group->kind == GROUP_FUNCTION) uses_add(policy, group, node->group);
-        uses_add_below(policy, group, node);
-        return;
-    }
-    if (ref->items[from]->kind == FLAT_CONST) {
-        const TreeNode *child = tree_child(node, ref->items[from]->value);
-        if (child) uses_add_ref(policy, group, child, ref, from + 1);
-        return;
-    }
-    for (size_t i = 0; i < node->child_count; i++) uses_add_ref(policy, group, node->children[i], ref, from + 1);
-}
-
 static void group_flatten(RegoPolicy *policy, RuleGroup *group, FlatRule *flats, bool **import_used, RegoErrors *errors)
 {
     for (size_t i = 0; i < group->source_count; i++) {
@@ -111,11 +81,6 @@ static void group_flatten(RegoPolicy *policy, RuleGroup *group, FlatRule *flats,
         while (policy->modules[module] != source->module) module++;
         Names names = names_of(policy, source->module, source->rule, import_used[module], errors);
         flat_rule(&names, source, &flats[i]);
-        const FlatUnit *unit = &flats[i].unit;
-        for (size_t u = 0; u < unit->use_count; u++) {
-            if (unit->uses[u].group) uses_add(policy, group, unit->uses[u].group);
-            else uses_add_ref(policy, group, policy->root, unit->uses[u].ref, 1);
-        }
     }
 }
 
@@ -233,7 +198,8 @@ static bool shadow_check_expr(void *context, RegoExpr **place)
     const RegoExpr *expr = *place;
     Str name;
     if (expr->kind != REGO_EXPR_CALL || expr->term->count != 3) return true;
-    if (str_is(rego_call_name(&check->policy->arena, expr->term), STR("assign")) && is_root_name(expr->term->items[1], &name))
+    bool is_assign = str_is(rego_call_name(&check->policy->arena, expr->term), STR("assign"));
+    if (is_assign && is_root_name(expr->term->items[1], &name))
         rego_errors_add(check->errors, REGO_ERROR_COMPILE, check->module->file, expr->loc,
                         "variables must not shadow %.*s (use a different variable name)", STR_ARG(name));
     return true;
@@ -373,8 +339,17 @@ static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
     if (rego_errors_settle(errors)) return ERR_INVALID;
     for (int heads_alone = 1; heads_alone >= 0; heads_alone--) {
         errors->pass = heads_alone ? REGO_PASS_HEADS : REGO_PASS_SAFETY;
-        for (size_t i = 0; i < policy->group_count; i++) group_order(policy, policy->groups[i], flats[i], heads_alone, errors);
+        for (size_t i = 0; i < policy->group_count; i++)
+            group_order(policy, policy->groups[i], flats[i], heads_alone, errors);
         if (rego_errors_settle(errors)) return ERR_INVALID;
+    }
+    for (size_t i = 0; i < policy->group_count; i++)
+        for (size_t k = 0; k < policy->groups[i]->source_count; k++) uses_find(policy, policy->groups[i], &flats[i][k]);
+    if (policy->use_count > REGO_USE_COUNT_MAX) {
+        rego_errors_add(errors, REGO_ERROR_COMPILE, (Str){ 0 }, (RegoLoc){ 0 },
+                        "references of the policy may read more than REGO_USE_COUNT_MAX (%u) rules",
+                        REGO_USE_COUNT_MAX);
+        return ERR_LIMIT;
     }
     errors->pass = REGO_PASS_RECURSION;
     policy->order = recursion_check(policy, errors);

@@ -49,6 +49,7 @@ typedef struct EvalScope {
     Value input;            /* perhaps undefined */
     Value data;
     bool data_is_base;      /* data is the policy's own */
+    uint32_t height;        /* containers that `with` has put around documents */
     uint32_t shadow_count, mock_count;
     const Shadow *shadows;
     const Mock *mocks;

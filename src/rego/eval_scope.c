@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/limits.h"
+
 /* --- what `with` has replaced ------------------------------------------------------------------------------------ */
 
 bool scope_is_shadowed(const EvalScope *scope, const TreeNode *node)
@@ -116,6 +118,11 @@ static bool target_has_path(Eval *e, const Frame *frame, const Op *op, const Wit
 EvalScope *scope_with(Eval *e, const Frame *frame, const Op *op)
 {
     EvalScope *scope = scope_copy(e, frame->scopes[op->scope]);
+    if (scope && (scope->height += (uint32_t)op->b) > REGO_WITH_HEIGHT_MAX) {
+        eval_fail(e, REGO_EVAL_CANCEL, frame->unit->file, frame->unit->locs[op->row],
+                  "`with` puts more than REGO_WITH_HEIGHT_MAX (%u) containers around documents", REGO_WITH_HEIGHT_MAX);
+        return NULL;
+    }
     for (uint32_t i = 0; scope && i < op->count; i++) {
         const WithTarget *target = &op->targets[i];
         if (!target_has_path(e, frame, op, target)) return NULL;

@@ -39,6 +39,7 @@ struct FlatTerm {
     uint8_t flavour;
     bool is_part;           /* a comprehension made of a part of a template */
     uint32_t count;         /* items */
+    const Value *values;    /* FLAT_VAR: an array of all it can be here, where that is known */
     uint32_t named;         /* FLAT_CONST: one more than the variable that stands for it in the source; 0: none */
     union {
         Value value;

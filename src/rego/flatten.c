@@ -258,7 +258,8 @@ static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
         list_add_path(f, list, node, loc);
         return;
     }
-    if (!rego_var_is_wildcard(name) && !scope_find(f->scope, name)) scope_add(f, f->scope, name, SCOPE_SEEN, 0, loc);
+    if (!rego_var_is_wildcard(name) && !scope_find(f->scope, name) && !f->is_early)
+        scope_add(f, f->scope, name, SCOPE_SEEN, 0, loc);
     list_add(f, list, flat_var(f, flat_implicit(f, name, loc), loc));
 }
 
@@ -590,7 +591,8 @@ FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement)
         return NULL;
     }
     if (!is_known) {
-        flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, term->loc, "undefined function %.*s", STR_ARG(flat_name_text(f, term->items[0])));
+        flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, term->loc, "undefined function %.*s",
+                   STR_ARG(flat_name_text(f, term->items[0])));
         (void)flat_call_args(f, term, is_statement);
         return NULL;
     }

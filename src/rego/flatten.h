@@ -62,6 +62,7 @@ typedef struct Flattener {
     uint32_t pattern;       /* counts the left sides of `some ... in` */
     bool has_name_errors;   /* of this rule */
     bool in_query;          /* every variable is part of the answer */
+    bool is_early;          /* the term stands behind the `some ... in` whose variables it may name, but is needed before */
     ArgValue *arg_values;
     size_t arg_value_count, arg_value_capacity;
 } Flattener;
@@ -74,7 +75,8 @@ FlatTerm *flat_fresh(Flattener *f, RegoLoc loc);
 uint32_t  flat_var_add(Flattener *f, Str name, RegoLoc loc, uint32_t flags);
 uint32_t  flat_implicit(Flattener *f, Str name, RegoLoc loc);
 FlatStmt *flat_add(Flattener *f, FlatStmtKind kind, RegoLoc loc);
-void      flat_error(Flattener *f, RegoPass pass, RegoErrorCode code, RegoLoc loc, const char *format, ...) PRINTF_LIKE(5, 6);
+void      flat_error(Flattener *f, RegoPass pass, RegoErrorCode code, RegoLoc loc, const char *format, ...)
+    PRINTF_LIKE(5, 6);
 void      scope_begin(Flattener *f, Scope *scope);
 void      scope_end(Flattener *f);
 ScopeEntry *scope_find(Scope *scope, Str name);

@@ -16,7 +16,8 @@ static FlatTerm *flat_arg_value(Flattener *f, const RegoTerm *term)
     if (head && head->kind == REGO_TERM_VAR && !scope_find(f->scope, head->name))
         flat_error(f, REGO_PASS_SAFETY, REGO_ERROR_UNSAFE_VAR, term->loc, "var %.*s is unsafe", STR_ARG(head->name));
     FlatTerm *var = flat_fresh(f, term->loc);
-    f->arg_values = arena_grow(f->arena, f->arg_values, sizeof *f->arg_values, f->arg_value_count, &f->arg_value_capacity);
+    f->arg_values = arena_grow(f->arena, f->arg_values, sizeof *f->arg_values, f->arg_value_count,
+                               &f->arg_value_capacity);
     f->arg_values[f->arg_value_count++] = (ArgValue){ var, term };
     return var;
 }
@@ -44,12 +45,16 @@ static FlatTerm *flat_pattern(Flattener *f, const RegoTerm *term, ScopeKind kind
     bool is_object = term->kind == REGO_TERM_OBJECT;
     Str name;
     RegoLoc loc = f->expr_loc.row && kind != SCOPE_EVERY ? f->expr_loc : term->loc;
-    if (pattern_name(term, &name)) return flat_var(f, scope_declare(f, name, kind, loc), term->loc);
+    bool is_name = pattern_name(term, &name);
+    bool is_root = is_name && (str_is(name, STR("input")) || str_is(name, STR("data")));
+    if (is_root && kind == SCOPE_SOME_IN) return flat_operand(f, term);     /* `some ... in` does not shadow them */
+    if (is_name) return flat_var(f, scope_declare(f, name, kind, loc), term->loc);
     if (kind == SCOPE_ARG && term->kind != REGO_TERM_ARRAY && !is_object && term->kind != REGO_TERM_SCALAR)
         return flat_arg_value(f, term);
     if (term->kind != REGO_TERM_ARRAY && !is_object) {
         if (kind == SCOPE_ASSIGNED)
-            flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, term->loc, "cannot assign to %s", rego_term_kind_name(term));
+            flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, term->loc, "cannot assign to %s",
+                       rego_term_kind_name(term));
         return flat_operand(f, term);
     }
     FlatTerm *flat = flat_new(f, is_object ? FLAT_OBJECT : FLAT_ARRAY, term->loc);
@@ -130,6 +135,7 @@ static bool target_function(Flattener *f, const RegoWith *with, const Callee *ca
     target->kind = callee->builtin ? FLAT_TARGET_BUILTIN : FLAT_TARGET_GROUP;
     target->builtin = callee->builtin;
     target->group = callee->group;
+    if (callee->group) flat_use(f, NULL, callee->group, with->loc);
     Callee by;
     if (!names_function(f, with->value, &by)) return true;
     if (!flat_callee_is_allowed(f, &by, with->value->loc)) return false;
@@ -149,9 +155,9 @@ static bool target_document(Flattener *f, const RegoWith *with, FlatTarget *targ
         return false;
     }
     target->kind = is_input ? FLAT_TARGET_INPUT : FLAT_TARGET_DATA;
-    if (!is_input) f->unit->use_count--;        /* replacing is not reading */
     if (is_input || !replaces_in_part(f, target)) return true;
-    flat_error(f, REGO_PASS_WITH, REGO_ERROR_COMPILE, with->target->loc, "with keyword cannot partially replace virtual document(s)");
+    flat_error(f, REGO_PASS_WITH, REGO_ERROR_COMPILE, with->target->loc,
+               "with keyword cannot partially replace virtual document(s)");
     return false;
 }
 
@@ -167,7 +173,9 @@ static void with_begin(Flattener *f, const RegoExpr *expr)
         bool is_good = names_function(f, source->target, &callee) ? target_function(f, source, &callee, &target)
                                                                   : target_document(f, source, &target);
         if (!is_good) continue;
+        f->is_early = expr->kind == REGO_EXPR_SOME_IN;
         if (!target.by_builtin && !target.by_group) target.value = flat_operand(f, source->value);
+        f->is_early = false;
         with.targets[with.count++] = target;
     }
     FlatUnit *unit = f->unit;
@@ -434,8 +442,8 @@ static void flat_args(Flattener *f, const RegoHead *head, FlatRule *out_rule)
 {
     uint32_t count = head->arg_count;
     if (count > REGO_ARG_COUNT_MAX)
-        flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, head->loc, "a function has more than REGO_ARG_COUNT_MAX (%u) arguments",
-                   REGO_ARG_COUNT_MAX);
+        flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, head->loc,
+                   "a function has more than REGO_ARG_COUNT_MAX (%u) arguments", REGO_ARG_COUNT_MAX);
     out_rule->arg_count = count;
     out_rule->args = ARENA_ARRAY(f->arena, FlatTerm *, count + 1u);
     for (uint32_t i = 0; i < count; i++) {

@@ -101,7 +101,8 @@ static Value sorted_value(Arena *arena, const RegoTerm *term)
     qsort(entries, term->count, sizeof *entries, entry_compare);
     ValueList list = { .arena = arena };
     for (uint32_t i = 0; i < term->count; i++) {
-        if (!is_object && i + 1 < term->count && term_compare(entries[i].pair.key, entries[i + 1].pair.key) == 0) continue;
+        const RegoTerm *next = !is_object && i + 1 < term->count ? entries[i + 1].pair.key : NULL;
+        if (next && term_compare(entries[i].pair.key, next) == 0) continue;
         Value key = term_value(arena, entries[i].pair.key);
         if (!is_object) {
             value_list_add(&list, key);

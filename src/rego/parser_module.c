@@ -200,7 +200,8 @@ static bool parse_import(RegoParser *p, StatementList *statements)
     }
     bool has_alias = parser_at(p, REGO_TOKEN_AS);
     RegoLoc alias_loc = import.path->loc;
-    if (has_alias ? !parse_alias(p, &import.alias, &alias_loc) : !is_future && !check_last_name(p, import.path)) return false;
+    if (has_alias && !parse_alias(p, &import.alias, &alias_loc)) return false;
+    if (!has_alias && !is_future && !check_last_name(p, import.path)) return false;
     if (is_future && !import_future(p, &import, alias_loc)) return false;
     if (is_rego && !import_rego(p, &import, alias_loc)) return false;
     import.loc = parser_span(p, import.loc);

@@ -55,7 +55,7 @@ void plan_rule(const Names *names, RuleGroup *group, const FlatRule *flat, PlanR
         }
         uint32_t height = p.height_max + branch->path_count + (branch->key ? 1 : 0);
         if (height > group->height) group->height = height;
-        if (height + 1 > names->policy->height_max) names->policy->height_max = height + 1;
+        for (TreeNode *node = group->node; node && node->height < height; node = node->parent) node->height = height++;
         planned->is_constant = value->kind == FLAT_CONST;
         if (planned->is_constant) planned->constant = value->value;
         out_rule->path_count = branch->path_count;

@@ -46,7 +46,7 @@ typedef int32_t Operand;
     X(OP_EXISTS)        /* block has an answer */ \
     X(OP_EITHER)        /* block has an answer, else other has */ \
     X(OP_EVERY)         /* block has an answer for each item of a; b, c: registers of key and value, -1: none */ \
-    X(OP_WITH)          /* scope c = scope `scope` with targets replaced */ \
+    X(OP_WITH)          /* scope c = scope `scope` with targets replaced, b containers higher */ \
     X(OP_NOTE)          /* print(operands) */ \
     X(OP_MARK)          /* instrumented: the statement at its row's place begins */ \
     X(OP_YIELD)         /* an answer: operands, by the block's use */
@@ -187,6 +187,12 @@ typedef struct RuleSource {
     uint32_t path_from;         /* items of its head's ref that belong to the group's path, the name included */
 } RuleSource;
 
+/* One group, or all that lie below a node and are no functions. */
+typedef struct RuleUse {
+    RuleGroup *group;
+    const TreeNode *node;
+} RuleUse;
+
 struct RuleGroup {
     uint8_t kind;               /* a GroupKind */
     bool exits_early;           /* every value it can have is the same constant */
@@ -204,7 +210,7 @@ struct RuleGroup {
     uint32_t path_count;
     /* compiling only */
     uint32_t height;            /* containers that its rules put around what they read */
-    RuleGroup **uses;           /* groups that its rules read */
+    RuleUse *uses;              /* what its rules read */
     size_t use_count, use_capacity;
 };
 
@@ -216,6 +222,7 @@ struct TreeNode {
     RuleGroup *group;           /* or NULL; a node with a group has no children once the tree is whole */
     uint32_t first, last;       /* numbers of the nodes below it, itself included */
     uint32_t depth;             /* keys below data */
+    uint32_t height;            /* containers that rules at it and below put around what they read, itself included */
     bool is_package;            /* a module has this package */
     bool is_name;               /* rules of the package above begin with this name */
 };
@@ -235,10 +242,10 @@ struct RegoPolicy {
     TreeNode *root;
     RuleGroup **groups;
     size_t group_count, group_capacity;
-    uint32_t height_max;        /* of all groups */
     const uint32_t *order;      /* of groups: each comes behind all that it needs */
     struct TypeNode *types;     /* of the rules, see type_tree.h */
     uint64_t type_work;         /* see REGO_TYPE_WORK_MAX */
+    size_t use_count;           /* of all groups, see REGO_USE_COUNT_MAX */
     ScanList scans;             /* indexes of base data */
     uint32_t scan_count;        /* tests of scans */
     PlaceList places;
@@ -336,6 +343,8 @@ Value node_of_body(const Names *names, const FlatUnit *unit, const FlatBlock *bl
 Value node_of_branch(const Names *names, const FlatRule *flat, const FlatBranch *branch, const RegoRule *rule);
 Str   node_var_name(const Names *names, const FlatUnit *unit, uint32_t var);
 
+/* Adds what a rule reads to group->uses; its statements have been put in order. Counted in policy->use_count. */
+void uses_find(RegoPolicy *policy, RuleGroup *group, const FlatRule *flat);
 /* Rules that need themselves are errors. Gives the groups in an order in which each comes behind all that it
  * needs; NULL where there is none. */
 const uint32_t *recursion_check(RegoPolicy *policy, RegoErrors *errors);

@@ -10,6 +10,7 @@ static void plan_with(Planner *p, uint32_t with)
     p->with_made[with] = 1;
     p->scope = (uint16_t)flat->parent;
     WithTarget *targets = ARENA_ARRAY(p->arena, WithTarget, flat->count + 1u);
+    uint32_t height = 0;
     for (uint32_t i = 0; i < flat->count; i++) {
         const FlatTarget *source = &flat->targets[i];
         WithTarget target = { .kind = source->kind, .path = source->path, .path_count = source->path_count,
@@ -22,8 +23,12 @@ static void plan_with(Planner *p, uint32_t with)
         }
         if (source->value) target.value = plan_term(p, source->value, -1);
         targets[i] = target;
+        uint32_t target_height = source->path_count + (source->value ? height_of(p, target.value) : 0);
+        if (target_height > height) height = target_height;
     }
+    p->with_heights[with] = p->with_heights[flat->parent] + height;
     Op *op = op_emit(p, OP_WITH);
+    op->b = (int32_t)height;
     op->c = (int32_t)with;
     op->targets = targets;
     op->count = flat->count;

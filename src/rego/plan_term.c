@@ -137,7 +137,7 @@ static Operand plan_tree_steps(Planner *p, const FlatTerm *ref, uint32_t from, c
     Op *op = op_emit(p, OP_TREE_VALUE);
     op->dst = target >= 0 ? target : register_new(p, 1);
     op->a = at;
-    height_set(p, op->dst, p->names->policy->height_max);
+    height_set(p, op->dst, node->height);
     return op->dst;
 }
 

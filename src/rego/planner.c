@@ -11,6 +11,7 @@ void planner_begin(Planner *p, const Names *names, const FlatUnit *unit)
     *p = (Planner){ .names = names, .arena = names->arena, .unit = unit, .choice = OP_NO_CHOICE };
     p->bound = ARENA_ARRAY(p->arena, uint8_t, unit->var_count + 1);
     p->with_made = ARENA_ARRAY(p->arena, uint8_t, unit->with_count + 1);
+    p->with_heights = ARENA_ARRAY(p->arena, uint32_t, unit->with_count + 1);
     p->register_count = (uint32_t)unit->var_count;
     p->scan_count = names->policy->scan_count;
     loc_begin(p, (RegoLoc){ 0 }, NULL);
@@ -90,9 +91,11 @@ uint32_t height_of(const Planner *p, Operand operand)
     return operand >= 0 && (size_t)operand < p->height_capacity ? p->heights[operand] : 0;
 }
 
-/* Rules are planned behind those they need, so the bound holds for the whole policy. Recursion over values needs it. */
+/* Rules are planned behind those they need, so the bound holds for the whole policy. Recursion over values needs it. What
+ * is read under a `with` may be as much higher as the documents that it puts there. */
 void height_set(Planner *p, int32_t dst, uint32_t height)
 {
+    height += p->with_heights[p->scope];
     if (!height) return;
     if ((size_t)dst >= p->height_capacity) {
         size_t capacity = 2 * (size_t)dst + 16;

@@ -24,6 +24,7 @@ typedef struct Planner {
     uint32_t *log;              /* variables in the order in which they were bound */
     size_t log_count, log_capacity;
     uint8_t *with_made;         /* by FlatWith */
+    uint32_t *with_heights;     /* by FlatWith: containers that it and those around it put around documents */
     Value *consts;
     size_t const_count, const_capacity;
     RegoLoc *locs;

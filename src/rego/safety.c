@@ -19,6 +19,7 @@ typedef struct Safety {
     bool in_note;               /* inside print(...) */
     bool in_part;               /* inside a part of a template */
     RegoLoc outer;              /* of the statement around a nested block */
+    size_t error_count;         /* before this unit */
 } Safety;
 
 /* --- variables of terms ------------------------------------------------------------------------------------------ */
@@ -394,6 +395,7 @@ static void report_stmt(Safety *s, const FlatStmt *stmt, const uint8_t *assigned
     Unsafe unsafe = { s, assigned, stmt_place(s, stmt), false, false };
     Undo own = { 0 };
     Note note = { s, &own };
+    visit_with(stmt, s->unit, report_var, &unsafe);         /* needed before the expression binds anything */
     visit_direct(stmt, s->unit, note_unbound, &note);
     (void)stmt_bind(stmt, s->bound);
     if (stmt->kind == FLAT_CALL && stmt->out && !stmt->out_is_arg) {
@@ -431,6 +433,10 @@ static void report_rest(Safety *s, FlatStmt *const *rest, size_t count)
     bool any = false;
     for (size_t i = 0; i < count; i++) report_stmt(s, rest[i], assigned, &any);
     for (size_t i = 0; !any && i < count; i++) report_stmt(s, rest[i], NULL, &any);
+    const RegoErrors *errors = s->names->errors;
+    if (errors->count + errors->dropped == s->error_count)  /* whatever the reason, it cannot run */
+        rego_errors_add(s->names->errors, REGO_ERROR_UNSAFE_VAR, s->names->file, stmt_place(s, rest[0]),
+                        "expression is unsafe");
 }
 
 /* --- blocks ------------------------------------------------------------------------------------------------------ */
@@ -463,11 +469,29 @@ static void nested_order(Safety *s, FlatBlock *block)
     for (size_t i = 0; i < undo.count; i++) s->bound[undo.vars[i]] = 0;
 }
 
+static void report_undeclared(void *context, const FlatTerm *var)
+{
+    Safety *s = context;
+    if (!s->bound[var->var] && !(s->unit->vars[var->var].flags & FLAT_VAR_GENERATED)) report(s, var->var, s->outer);
+}
+
+/* A part of a template goes through nothing: its variables come from outside. */
+static void part_check(Safety *s, const FlatBlock *block)
+{
+    if (!block->count && block->value->kind == FLAT_VAR) return;    /* a variable alone is told as unsafe */
+    bool in_note = s->in_note;
+    s->in_note = true;
+    for (size_t i = 0; i < block->count; i++) visit_direct(block->stmts[i], s->unit, report_undeclared, s);
+    visit_term(block->value, NULL, report_undeclared, s);
+    s->in_note = in_note;
+}
+
 static void nested_order_term(Safety *s, const FlatTerm *term)
 {
     if (!term || term->kind != FLAT_COMPREHENSION) return;
     bool in_part = s->in_part;
     s->in_part |= term->is_part;
+    if (term->is_part) part_check(s, term->block);
     nested_order(s, term->block);
     s->in_part = in_part;
 }
@@ -543,6 +567,7 @@ bool safety_order(const Names *names, FlatUnit *unit, FlatBlock *block, uint8_t 
                   uint32_t head_count)
 {
     Safety s = { .names = names, .unit = unit, .bound = bound, .is_safe = true };
+    s.error_count = names->errors->count + names->errors->dropped;
     s.visible = ARENA_ARRAY(names->arena, uint32_t, unit->var_count + 1);
     s.reported = ARENA_ARRAY(names->arena, uint8_t, unit->var_count + 1);
     Undo undo = { 0 };
@@ -555,8 +580,8 @@ static void mark_var(void *context, const FlatTerm *var)
     ((uint8_t *)context)[var->var] = 1;
 }
 
-void safety_heads(const Names *names, FlatUnit *unit, const FlatBlock *block, const uint8_t *bound, FlatTerm *const *heads,
-                  uint32_t head_count)
+void safety_heads(const Names *names, FlatUnit *unit, const FlatBlock *block, const uint8_t *bound,
+                  FlatTerm *const *heads, uint32_t head_count)
 {
     uint8_t *known = ARENA_ARRAY(names->arena, uint8_t, unit->var_count + 1);
     if (unit->var_count) memcpy(known, bound, unit->var_count);

@@ -18,9 +18,9 @@ static Value json_of(Arena *arena, const char *text)
 static void expect_places(Arena *arena, const char *container, const char *path, const char *wanted, const char *want)
 {
     Value keys = json_of(arena, path), items = json_of(arena, container);
+    ScanPath steps = { keys.items, keys.count, false };
     ScanIndex index;
-    scan_index_make(items, (ScanPath){ keys.items, keys.count, false }, arena_alloc(arena, scan_index_size(items.count)),
-                    &index);
+    scan_index_make(items, steps, arena_alloc(arena, scan_index_size(items.count)), &index);
     EXPECT(scan_index_is_of(&index, items));
     char storage[256];
     Buf places = buf_on(storage, sizeof storage);
@@ -122,8 +122,8 @@ static const char *const bodies[] = {
     BY_TEAM("some e in people; e.team == team; x := e.name") "\npeople contains e if some e in data.people.list",
     BY_TEAM("some e in people; e.team == team; x := e.name") "\npeople := [e | some e in data.people.list; e.n == 1]",
     BY_TEAM("some e in input.people; e.team == team; x := e.name"),
-    BY_TEAM("some a in data.people.list; some b in data.people.list; a.team == team; b.team == a.team; a.name < b.name; "
-            "x := [a.name, b.name]"),
+    BY_TEAM("some a in data.people.list; some b in data.people.list; a.team == team; b.team == a.team; "
+            "a.name < b.name; x := [a.name, b.name]"),
     BY_TEAM("some e in data.people.list; e.n == 1; e.team == team; x := e.name"),
     BY_TEAM("some e in data.people.list; e.n == 1; x := [team, e.name]"),
     BY_TEAM("some e in data.people.list; e.at[1].x == count(team); x := e.name"),
@@ -141,8 +141,10 @@ static const char *const bodies[] = {
     BY_TEAM("some e in data.people.list with data.people.list as input.people; e.team == team; x := e.name"),
     BY_TEAM("some e in data.people.list; e.team == input.team with input as {\"team\": team}; x := e.name"),
     "p := [x | some team in data.teams; x := f(team)]\nf(t) := [e.name | some e in data.people.list; e.team == t]",
-    "p := [team | some team in data.teams; not bad(team)]\nbad(t) if { some e in data.people.list; e.team == t; e.at[1].x == 2 }",
-    "p contains e.name if { some team in data.teams; every x in [0, 1] { x < 2 }; some e in data.people.list; e.team == team }",
+    "p := [team | some team in data.teams; not bad(team)]\n"
+    "bad(t) if { some e in data.people.list; e.team == t; e.at[1].x == 2 }",
+    "p contains e.name if { some team in data.teams; every x in [0, 1] { x < 2 }; "
+    "some e in data.people.list; e.team == team }",
     "p[team] contains e.name if { some e in data.people.list; e.n == 1; team := e.team }",
     "p := q.t1\nq[team] contains e.name if { some e in data.people.list; team := e.team }",
 };
@@ -167,7 +169,8 @@ TEST(grouping_takes_steps_for_the_items_and_not_for_items_times_groups, "")
 {
     static const char *const modules[] = {
         "p := count([1 | some team in data.teams; some e in data.people.list; e.team == team])",
-        "p := count([1 | some team in data.teams; some e in list; e.team == team])\nlist := [e | some e in data.people.list]",
+        "p := count([1 | some team in data.teams; some e in list; e.team == team])\n"
+        "list := [e | some e in data.people.list]",
     };
     Arena arena;
     arena_init(&arena, SIZE_MAX);

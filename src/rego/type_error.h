@@ -1,10 +1,10 @@
 /* type_error.h - what the type checker has to say, in the words and lines that Rego's users know.
  *
  *   undefined ref: data.a.p.x              the reference, a mark under what is wrong with it,
- *   	data.a.p.x                        what is there and what could be
- *   	         ^
- *   	         have: "x"
- *   	         want (one of): ["y"]
+ *           data.a.p.x                     what is there and what could be
+ *                    ^
+ *                    have: "x"
+ *                    want (one of): ["y"]
  *
  * References are shown with every name resolved; what the compiler took out of an expression stands in its place again.
  *

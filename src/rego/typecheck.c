@@ -21,6 +21,7 @@ typedef struct Checker {
     const TypeLayer *layers;    /* what the statement under way sees */
     const TypeLayer **withs;    /* by FlatWith, once they are known */
     uint64_t work;
+    bool in_query;
 } Checker;
 
 static const Type *term_type(Checker *c, const FlatTerm *term);
@@ -381,6 +382,9 @@ static void ref_check(Checker *c, const FlatTerm *ref)
         return;
     }
     if (head->kind == FLAT_VAR && !c->vars[head->var]) var_set(c, head->var, &rego_type_any);
+    bool is_literal = head->kind == FLAT_ARRAY || head->kind == FLAT_OBJECT;
+    if (is_literal && type_is_unknown(term_type(c, head)))      /* arguments of a function are anything from here on */
+        (void)term_meets(c, head, &rego_type_any, false);
     ref_follow(c, ref, head->kind == FLAT_INPUT || is_scalar(head) ? &rego_type_any : term_type(c, head), 1);
 }
 
@@ -389,7 +393,15 @@ static void term_check_refs(Checker *c, const FlatTerm *term)
     if (term && term->kind == FLAT_REF) ref_check(c, term);
 }
 
-/* In bodies behind `every`, `not`, `and`, `or` only references are looked at, and comprehensions. */
+/* The head is something that is written there: {"a": 1}.b */
+static bool ref_is_literal(const FlatTerm *ref)
+{
+    FlatTermKind kind = (FlatTermKind)ref->items[0]->kind;
+    return kind != FLAT_VAR && kind != FLAT_INPUT && kind != FLAT_DATA;
+}
+
+/* In bodies behind `every`, `not`, `and`, `or` only references to documents and variables are looked at, and
+ * comprehensions. */
 static void block_check_refs(Checker *c, const FlatBlock *block)
 {
     const FlatTerm *terms[2];
@@ -398,7 +410,7 @@ static void block_check_refs(Checker *c, const FlatBlock *block)
         terms[0] = stmt->a;
         terms[1] = stmt->b;
         for (uint32_t k = 0; k < 2; k++) {
-            term_check_refs(c, terms[k]);
+            if (terms[k] && terms[k]->kind == FLAT_REF && !ref_is_literal(terms[k])) ref_check(c, terms[k]);
             if (terms[k] && terms[k]->kind == FLAT_COMPREHENSION) (void)closure_check(c, terms[k]);
         }
         for (uint32_t k = 0; stmt->kind == FLAT_NOTE && k < stmt->arg_count; k++) (void)closure_check(c, stmt->args[k]);
@@ -423,14 +435,17 @@ static const TypeLayer *layer_of_readers(Checker *c, const TypeLayer *next, cons
 {
     const RegoPolicy *policy = c->names->policy;
     uint8_t *marked = ARENA_ARRAY(c->arena, uint8_t, policy->group_count + 1);
+    uint8_t *below = ARENA_ARRAY(c->arena, uint8_t, policy->root->last + 2u);   /* by node: a group under it is marked */
     TypeNode *root = ARENA_NEW(c->arena, TypeNode);
     for (size_t i = 0; i < policy->group_count; i++) {
         const RuleGroup *group = policy->groups[policy->order[i]];
         bool reads = paths_overlap(group, path, count);
-        for (size_t u = 0; u < group->use_count && !reads; u++) reads = marked[group->uses[u]->index];
+        for (size_t u = 0; u < group->use_count && !reads; u++)
+            reads = group->uses[u].group ? marked[group->uses[u].group->index] : below[group->uses[u].node->first];
         c->work += 1 + group->use_count;
         if (!reads) continue;
         marked[group->index] = 1;
+        for (const TreeNode *node = group->node; node && !below[node->first]; node = node->parent) below[node->first] = 1;
         if (group != but) type_tree_put(c->arena, root, group->path, group->path_count, &rego_type_any);
     }
     TypeLayer *layer = ARENA_NEW(c->arena, TypeLayer);
@@ -621,11 +636,13 @@ static void stmt_check(Checker *c, const FlatStmt *stmt)
         return;
     }
     if (stmt->kind == FLAT_NOT && stmt->needs_all) stmt_check(c, stmt->block->stmts[0]);
+    if (stmt->kind == FLAT_EVERY && type_is_unknown(term_type(c, stmt->a)))
+        (void)term_meets(c, stmt->a, &rego_type_any, false);
     if (stmt->kind == FLAT_UNIFY || stmt->kind == FLAT_EQUAL) {
         if (stmt->a->kind != FLAT_COMPREHENSION) left = term_type(c, stmt->a);
         if (stmt->b->kind != FLAT_COMPREHENSION) right = term_type(c, stmt->b);
         c->work += (left ? left->weight : 0) + (right ? right->weight : 0);
-        match_check(c, stmt, left, right, is_explained);
+        if (stmt->kind == FLAT_UNIFY || !c->in_query) match_check(c, stmt, left, right, is_explained);
     }
     if (stmt->kind == FLAT_CALL) {
         bool is_member = stmt->builtin && str_starts(str_of(stmt->builtin->name), STR("internal.member_"));
@@ -735,6 +752,7 @@ void type_check_query(const Names *names, const FlatRule *flat)
 {
     TypeLayer base;
     Checker c = checker_of(names, flat, &base);
+    c.in_query = true;                  /* where == may compare anything */
     for (uint32_t i = 0; i < flat->arg_count; i++) c.vars[i] = &rego_type_any;
     block_check(&c, &flat->branches[0].block);
 }

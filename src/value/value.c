@@ -243,7 +243,7 @@ int value_compare(Value a, Value b)
         return str_compare(value_text(a), value_text(b));
     case VALUE_ARRAY:
     case VALUE_SET:
-        if (a.items == b.items) return compare_counts(a, b);        /* parts of one document are often compared with themselves */
+        if (a.items == b.items) return compare_counts(a, b);    /* parts of one document are often the very same */
         for (uint32_t i = 0; i < a.count && i < b.count; i++) {
             int order = value_compare(a.items[i], b.items[i]);
             if (order) return order;

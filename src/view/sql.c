@@ -3,23 +3,26 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "view/change.h"
 
 typedef struct Dialect {
     const char *types[COLUMN_TYPE_COUNT];
     const char *param;                      /* before its number */
     const char *json_check;                 /* of a column, twice */
-    const char *time_text;                  /* milliseconds as text, the column twice */
+    const char *time_text;                  /* milliseconds as text, the column three times */
     const char *clustered;                  /* behind a table whose rows lie in the order of the key */
 } Dialect;
 
 static const Dialect dialects[SQL_DIALECT_COUNT] = {
     [SQL_SQLITE] = {
-        .types = { [COLUMN_INT] = "INTEGER", [COLUMN_BOOL] = "INTEGER", [COLUMN_TIME] = "INTEGER", [COLUMN_TEXT] = "TEXT",
+        .types = { [COLUMN_INT] = "INTEGER", [COLUMN_BOOL] = "INTEGER", [COLUMN_STAMP] = "INTEGER",
+                   [COLUMN_TIME] = "INTEGER", [COLUMN_TEXT] = "TEXT",
                    [COLUMN_JSON] = "TEXT", [COLUMN_BLOB] = "BLOB" },
         .param = "?",
         .json_check = " CHECK (%s IS NULL OR json_valid(%s))",
         /* By whole numbers: a fraction of seconds as a double may be off by one. */
-        .time_text = "strftime('%%Y-%%m-%%dT%%H:%%M:%%S', %s / 1000, 'unixepoch') || printf('.%%03dZ', %s %% 1000)",
+        .time_text = "iif(%s IS NULL, NULL, strftime('%%Y-%%m-%%dT%%H:%%M:%%S', %s / 1000, 'unixepoch')"
+                     " || printf('.%%03dZ', %s %% 1000))",
         .clustered = " WITHOUT ROWID",
     },
 };
@@ -35,7 +38,7 @@ static void add_key(Buf *buf, const TableInfo *info)
 static bool begins_with_zero(const TableInfo *info, uint32_t column)
 {
     uint8_t type = info->columns[column].type;
-    return column >= info->key_count && info->columns[column].is_required && (type == COLUMN_INT || type == COLUMN_BOOL);
+    return column >= info->key_count && column_is_required(&info->columns[column]) && (type == COLUMN_INT || type == COLUMN_BOOL);
 }
 
 static void add_column(Buf *buf, const Dialect *dialect, const TableInfo *info, uint32_t column)
@@ -45,7 +48,7 @@ static void add_column(Buf *buf, const Dialect *dialect, const TableInfo *info, 
     bool is_number = info->shape == SHAPE_NUMBERED ? column == info->key_count
                    : info->shape == SHAPE_PLAIN && info->key_count == 1 && column == 0 && it->type == COLUMN_INT;
     if (is_number) buf_text(buf, " PRIMARY KEY");
-    if (it->is_required) buf_text(buf, " NOT NULL");
+    if (column_is_required(it)) buf_text(buf, " NOT NULL");
     if (!is_number && begins_with_zero(info, column)) buf_text(buf, " DEFAULT 0");
     if (it->type == COLUMN_JSON) buf_format(buf, dialect->json_check, it->name, it->name);
     if (it->type != COLUMN_TIME) return;
@@ -53,7 +56,7 @@ static void add_column(Buf *buf, const Dialect *dialect, const TableInfo *info, 
     Str stem = str_slice(str_of(it->name), 0, strlen(it->name) - 2);        /* without "ms" */
     CHECK(str_is_text(str_slice(str_of(it->name), stem.len, SIZE_MAX), "ms"));
     buf_format(buf, ",\n  %.*sat TEXT GENERATED ALWAYS AS (", STR_ARG(stem));
-    buf_format(buf, dialect->time_text, it->name, it->name);
+    buf_format(buf, dialect->time_text, it->name, it->name, it->name);
     buf_text(buf, ") VIRTUAL");
 }
 
@@ -101,39 +104,52 @@ static void add_insert(Buf *buf, const Dialect *dialect, const TableInfo *info, 
     buf_text(buf, ")");
 }
 
-/* The columns of `mask` behind the key, each from its parameter. */
-static void add_set(Buf *buf, const Dialect *dialect, const TableInfo *info, uint64_t mask)
+/* The columns of `set` behind the key, each from its parameter among those of `mask`. */
+static void add_set(Buf *buf, const Dialect *dialect, const TableInfo *info, uint64_t mask, uint64_t set)
 {
     uint32_t param = info->key_count;
-    buf_text(buf, " SET ");
+    const char *before = " SET ";
     for (uint32_t i = info->key_count; i < info->column_count; i++) {
         if (!(mask & COLUMN_BIT(i))) continue;
-        buf_format(buf, "%s%s = %s%u", param == info->key_count ? "" : ", ", info->columns[i].name, dialect->param, param + 1);
         param++;
+        if (!(set & COLUMN_BIT(i))) continue;
+        buf_format(buf, "%s%s = %s%u", before, info->columns[i].name, dialect->param, param);
+        before = ", ";
     }
+}
+
+/* A row that is sealed does not match: it is as if it were not there. */
+static void add_open(Buf *buf, Table table, RowOp op, uint64_t mask, const char *before)
+{
+    if (!change_needs_open(table, op, mask)) return;
+    const TableInfo *info = table_info(table);
+    buf_format(buf, "%s%s.%s IS NULL", before, info->name, info->columns[table_seal(table)].name);
 }
 
 void sql_change(Buf *buf, SqlDialect dialect_number, Table table, RowOp op, uint64_t mask)
 {
     const Dialect *dialect = &dialects[dialect_number];
     const TableInfo *info = table_info(table);
-    uint64_t key_mask = table_key_mask(info);
-    mask |= key_mask;
+    mask |= table_key_mask(info);
+    uint64_t set = change_mask(table, op, mask);        /* of a row that exists */
     if (op == ROW_DELETE) {
         buf_format(buf, "DELETE FROM %s", info->name);
         add_where_key(buf, dialect, info);
     } else if (op == ROW_UPDATE) {
-        CHECK(mask != key_mask);            /* a change that changes nothing was not meant */
+        CHECK(set);                         /* a change that changes nothing was not meant */
         buf_format(buf, "UPDATE %s", info->name);
-        add_set(buf, dialect, info, mask);
+        add_set(buf, dialect, info, mask, set);
         add_where_key(buf, dialect, info);
+        add_open(buf, table, op, mask, " AND ");
     } else {
         add_insert(buf, dialect, info, mask);
         if (op == ROW_INSERT) return;
         buf_text(buf, " ON CONFLICT (");
         add_key(buf, info);
-        buf_text(buf, mask == key_mask ? ") DO NOTHING" : ") DO UPDATE");
-        if (mask != key_mask) add_set(buf, dialect, info, mask);
+        buf_text(buf, set ? ") DO UPDATE" : ") DO NOTHING");
+        if (!set) return;
+        add_set(buf, dialect, info, mask, set);
+        add_open(buf, table, op, mask, " WHERE ");
     }
 }
 

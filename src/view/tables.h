@@ -35,14 +35,14 @@ enum {
 #define COLUMN_COUNT_MAX 64u            /* of one table: masks have a bit each */
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))
 
-typedef enum ColumnType { COLUMN_INT, COLUMN_BOOL, COLUMN_TIME, COLUMN_TEXT, COLUMN_JSON, COLUMN_BLOB, COLUMN_TYPE_COUNT
-} ColumnType;
+typedef enum ColumnType { COLUMN_INT, COLUMN_BOOL, COLUMN_STAMP, COLUMN_TIME, COLUMN_TEXT, COLUMN_JSON, COLUMN_BLOB,
+                          COLUMN_TYPE_COUNT } ColumnType;
+typedef enum ColumnNeed { NEED_REQUIRED, NEED_OPTIONAL, NEED_FIXED, NEED_FIXED_OPTIONAL, NEED_SEALED, NEED_ERASABLE } ColumnNeed;
 typedef enum TableShape { SHAPE_PLAIN, SHAPE_CLUSTERED, SHAPE_NUMBERED } TableShape;
 
 typedef struct ColumnInfo {
     const char *name, *meaning;
-    uint8_t type;                   /* a ColumnType */
-    bool is_required;               /* never null */
+    uint8_t type, need;             /* a ColumnType, a ColumnNeed */
 } ColumnInfo;
 
 typedef struct TableInfo {
@@ -59,6 +59,14 @@ typedef struct IndexInfo {
 } IndexInfo;
 
 const TableInfo *table_info(Table table);
+static inline bool column_is_required(const ColumnInfo *column)         /* never null */
+{
+    return column->need == NEED_REQUIRED || column->need == NEED_FIXED;
+}
+/* Masks of the columns that are fixed, whether null or not; that are sealed; that are erasable. */
+uint64_t table_fixed(Table table);
+uint64_t table_sealed(Table table);
+uint64_t table_erasable(Table table);
 static inline uint64_t table_mask(const TableInfo *info)       /* all columns */
 {
     return info->column_count == COLUMN_COUNT_MAX ? UINT64_MAX : COLUMN_BIT(info->column_count) - 1;

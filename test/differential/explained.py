@@ -28,6 +28,10 @@ def failed(outcome):
     return "errors" in outcome
 
 
+def codes(outcome):
+    return sorted({error["code"] for error in outcome.get("errors", [])})
+
+
 def texts(outcome):
     return " ".join(error["text"] for error in outcome.get("errors", []))
 
@@ -41,22 +45,60 @@ def replaced(value, change):
     return value
 
 
+def lines_of(d):
+    return [line for module in d.case["modules"] for lines in module for line in lines] + d.case["queries"]
+
+
+def agrees(d, **question):
+    """OPA answers as Maestro does where it is asked otherwise."""
+    return d.alike(d.ours, d.ask(**question))
+
+
 @reason("OPA's index")
 def index_decides(d):
-    """OPA passes over rules by its index, and ends early; both change what it answers, errors for the most part. It answers
-    as Maestro does where they are turned off."""
-    plain = d.ask(plain=True)
-    return plain is not None and d.alike(d.ours, plain)
+    """OPA passes over rules by its index, and ends early; both change what it answers, errors for the most part."""
+    return bool(d.query) and agrees(d, plain=True)
 
 
 @reason("`not true` as a body")
 def not_true(d):
-    """OPA loses a body that is nothing but `not true`. It answers as Maestro does where that is written otherwise."""
+    """OPA loses a body that is nothing but `not true`."""
     pattern = r"\bnot true\b"
-    if not any(re.search(pattern, line) for module in d.case["modules"] for lines in module for line in lines):
+    if not any(re.search(pattern, line) for line in lines_of(d)):
         return False
-    other = d.ask(plain=True, rewrite=lambda line: re.sub(pattern, "not 1 == 1", line))
-    return other is not None and d.alike(d.ours, other)
+    return agrees(d, plain=True, rewrite=lambda line: re.sub(pattern, "not 1 == 1", line))
+
+
+@reason("functions replaced for `every`")
+def every_with(d):
+    """OPA refuses `every ... { ... } with f as ...` where f is a function."""
+    found = re.findall(r"function (\S+) used as reference, not called", texts(d.theirs))
+    return bool(found) and not failed(d.ours) and all(
+        any(re.search(r"\bevery\b.* with .*\b" + re.escape(name.split(".")[-1]) + r"\b", line) for line in lines_of(d)) for name in found)
+
+
+@reason("types of a replaced input")
+def input_types(d):
+    """OPA derives the type of `input` from what `with` puts there, and refuses more; it does not where that goes elsewhere."""
+    if d.query or failed(d.ours) or not any(" with input" in line for line in lines_of(d)):
+        return False
+    return agrees(d, rewrite=lambda line: line.replace(" with input", " with data.elsewhere"))
+
+
+@reason("packages of nothing but functions")
+def functions_alone(d):
+    """`data.p[x]` is a type error in OPA where p has functions alone; in Maestro it is undefined."""
+    is_whole = re.fullmatch(r"data\.[a-z.]+\[x\]", d.query or "")
+    return bool(is_whole) and "match error" in texts(d.theirs) and not failed(d.ours) and "answers" not in d.ours
+
+
+@reason("functions of which the result is known")
+def known_result(d):
+    """Where the result of a function is known before the call, OPA looks for that result alone and notices no conflict."""
+    whole = re.fullmatch(r"(.*)\[([^\]]*)\]", d.query or "")
+    if not whole or "functions must not" not in texts(d.ours):
+        return False
+    return agrees(d, plain=True, query=f"whole := {whole.group(1)}; whole[{whole.group(2)}]")
 
 
 @reason("texts that are no JSON numbers")
@@ -87,26 +129,53 @@ def repeated_keys(d):
 @reason("sets that are written with variables")
 def written_sets(d):
     """OPA goes through a set that a policy writes, `{7, x}`, by its terms and not by its values: in another order, and
-    through equal ones twice. That shows where a comprehension makes an array of it."""
-    lines = [line for module in d.case["modules"] for statement in module for line in statement] + d.case["queries"]
-    if failed(d.ours) or failed(d.theirs) or not any(has_open_set(line) for line in lines):
+    through equal ones twice; it also knows less of their types. In `({7, x} | set())` it goes by the values."""
+    if all(line == with_made_sets(line) for line in lines_of(d)):
         return False
-    return as_bags(d.ours) == as_bags(d.theirs)
+    return agrees(d, plain=True, rewrite=with_made_sets, query=d.query and with_made_sets(d.query))
 
 
-def has_open_set(line):
-    for begin, _, parts in groups(line):
+def with_made_sets(line):
+    for begin, end, parts in sorted(groups(line), reverse=True):
         items = [re.sub(r"\"(\\.|[^\"])*\"|`[^`]*`", "", line[start:stop]) for start, stop in parts]
-        if line[begin] == "{" and not any(":" in item or "|" in item for item in items):
-            if any(re.search(r"[a-z_]", re.sub(r"\b(true|false|null|set\(\))", "", item)) for item in items):
-                return True
+        is_set = line[begin] == "{" and not any(re.search(r"[:|;]", item) for item in items)
+        is_term = re.search(r"(^|\bin|[(,\[{:=|&<>-])\s*$", line[:begin])
+        is_open = any(re.search(r"[a-z_]", re.sub(r"\b(true|false|null|set\(\))", "", item)) for item in items)
+        if is_set and is_term and is_open:
+            line = f"{line[:begin]}({line[begin:end]} | set()){line[end:]}"
+    return line
+
+
+@reason("the order of evaluation")
+def order(d):
+    """A body has something that fails and something that is undefined, or two things that fail; whichever is evaluated first
+    decides. Where the one that failed stands in a rule, the other engine fails there too when asked for that rule alone."""
+    if all(code.startswith("eval_") for code in codes(d.ours) + codes(d.theirs)) and failed(d.ours) and failed(d.theirs):
+        return d.case["strict"]
+    for outcome, other, ask in ((d.ours, d.theirs, lambda q: d.ask(plain=True, query=q)), (d.theirs, d.ours, d.ask_maestro)):
+        error = outcome["errors"][0] if failed(outcome) else {"code": ""}
+        rule = d.rule_at(error) if error["code"].startswith("eval_") else None
+        alone = ask(rule) if rule else None
+        if alone and failed(alone) and alone["errors"][0]["code"] == error["code"]:
+            return True
     return False
 
 
-def as_bags(value):
-    """Arrays sorted and without repetitions."""
-    if isinstance(value, list):
-        return repr(sorted({as_bags(item) for item in value}))
-    if isinstance(value, dict):
-        return repr(sorted((key, as_bags(item)) for key, item in value.items()))
-    return repr(value)
+@reason("what is wrong with a variable")
+def variable_mistakes(d):
+    """Both refuse the same variable, one because it is unsafe, the other because it is named before it is declared, or never."""
+    pattern = r"var (\w+) (?:is unsafe|is undeclared|assigned before|referenced above|declared above)"
+    ours, theirs = (set(re.findall(pattern, texts(outcome))) for outcome in (d.ours, d.theirs))
+    return bool(ours & theirs) and set(codes(d.ours) + codes(d.theirs)) <= {"rego_unsafe_var_error", "rego_compile_error"}
+
+
+@reason("targets of `with` that have variables")
+def with_variables(d):
+    """`with input[x] as ...` is refused by both: here for its path, there because x is unsafe."""
+    return ("with keyword target must reference" in texts(d.ours) and "is unsafe" in texts(d.theirs)
+            and any(re.search(r" with (input|data)\S*\[[a-z]\w*\]", line) for line in lines_of(d)))
+
+
+@reason("OPA stops with a panic")
+def panics(d):
+    return codes(d.theirs) == ["panic"] and codes(d.ours) == []

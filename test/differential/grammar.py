@@ -423,7 +423,7 @@ class Generator:
         text = self.pick(ways)(depth)
         if depth > 0 and self.chance(0.04):
             text += self.replacement(depth)
-        return text
+        return f"true; {text}" if text.startswith("-") else text        # or it would go on from the line before
 
     def assignment(self, depth):
         kind = self.pick(PLAIN_KINDS)

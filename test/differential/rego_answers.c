@@ -72,11 +72,12 @@ static Value tagged_value(Arena *arena, Value value)
 
 /* --- errors -------------------------------------------------------------------------------------------------------- */
 
-static Value mistake_document(Arena *arena, const char *code, Str text, uint32_t row)
+static Value mistake_document(Arena *arena, const char *code, Str text, Str file, uint32_t row)
 {
     MemberList members = { .arena = arena };
     member_list_add(&members, STR("code"), value_string(str_of(code)));
     member_list_add(&members, STR("text"), value_string(text));
+    member_list_add(&members, STR("file"), value_string(file));
     member_list_add(&members, STR("row"), value_int(row));
     return member_list_object(&members);
 }
@@ -86,7 +87,8 @@ static Value errors_document(Arena *arena, const RegoErrors *errors)
     ValueList list = { .arena = arena };
     for (size_t i = 0; i < errors->count; i++) {
         const RegoError *error = &errors->items[i];
-        value_list_add(&list, mistake_document(arena, rego_error_code_name(error->code), error->text, error->loc.row));
+        value_list_add(&list, mistake_document(arena, rego_error_code_name(error->code), error->text, error->file,
+                                               error->loc.row));
     }
     return value_list_array(&list);
 }
@@ -118,7 +120,7 @@ static Value input_outcome(Answerer *a, const RegoQuery *query, Value input)
     ValueList list = { .arena = a->arena };
     if (rego_eval(query, given, &context, &result, &error)) {
         Str text = arena_copy(a->arena, str_of(error.error.text));
-        value_list_add(&list, mistake_document(a->arena, rego_eval_code_name(error.code), text, error.loc.row));
+        value_list_add(&list, mistake_document(a->arena, rego_eval_code_name(error.code), text, error.file, error.loc.row));
         member_list_add(&outcome, STR("errors"), value_list_array(&list));
         return member_list_object(&outcome);
     }

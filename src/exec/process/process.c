@@ -16,6 +16,7 @@
 #include "base/ring.h"
 #include "engine/attempt.h"
 #include "exec/process/child.h"
+#include "exec/process/spawner_wire.h"
 #include "os/clock.h"
 #include "os/process.h"
 #include "os/thread.h"
@@ -241,6 +242,7 @@ static void process_close(Executor *executor)
     wake_raise(&process->wake);
     thread_join(&process->thread);
     spawner_close(&process->host.spawner);
+    spawner_scratch_remove(process->scratch_path);          /* where the spawner was killed and could not */
     close(process->host.epoll_fd);
     wake_close(&process->wake);
     arrays_free(process);
@@ -252,6 +254,12 @@ static void process_close(Executor *executor)
 static int64_t now_ms(void)
 {
     return (int64_t)(clock_monotonic_ns() / 1000000);
+}
+
+/* Never early: the present millisecond is already partly over. */
+static int64_t due_after(int64_t ms)
+{
+    return now_ms() + ms + 1;
 }
 
 static void busy_add(ProcessExecutor *process, uint32_t slot)
@@ -267,7 +275,7 @@ static void end_begin(ProcessExecutor *process, Child *child, Cause cause)
 {
     if (child->ended_by || child->has_answer) return;
     child_end(child, cause, SIGTERM);
-    heap_put(&process->due, child->slot, now_ms() + process->grace_ms);
+    heap_put(&process->due, child->slot, due_after(process->grace_ms));
     busy_add(process, child->slot);
 }
 
@@ -278,7 +286,7 @@ static void execute_take(ProcessExecutor *process, Request *request)
     Child *child = &process->children[slot];
     child_begin(child, &process->host, request);
     if (process->is_spawner_gone) child_lost(child);
-    if (request->left_ms < DURATION_MS_MAX) heap_put(&process->due, slot, now_ms() + request->left_ms);
+    if (request->left_ms < DURATION_MS_MAX) heap_put(&process->due, slot, due_after(request->left_ms));
     busy_add(process, slot);
     if (atomic_load(&process->must_close)) end_begin(process, child, CAUSE_CANCELLED);
 }

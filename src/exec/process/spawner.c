@@ -1,6 +1,7 @@
 /* The engine's side: opening, asking, closing. */
 #include "exec/process/spawner.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -147,4 +148,16 @@ bool spawner_take(Spawner *spawner, SpawnAnswer *out_answer, bool *out_is_gone)
     if (got > 0) return true;
     *out_is_gone = got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
     return false;
+}
+
+void spawner_scratch_remove(const char *scratch)
+{
+    DIR *directory = opendir(scratch);
+    if (!directory) return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (unlinkat(dirfd(directory), entry->d_name, 0) != 0) unlinkat(dirfd(directory), entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(directory);
+    rmdir(scratch);
 }

@@ -1,7 +1,5 @@
 /* The other side: the process that starts programs and outlives the engine for as long as it takes to end them. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -35,7 +33,6 @@ static void signals_prepare(SpawnerProcess *process);
 static bool request_take(SpawnerProcess *process, bool *out_is_gone);
 static void children_reap(SpawnerProcess *process);
 static void children_end(SpawnerProcess *process);
-static void scratch_remove(const char *scratch);
 
 void spawner_live(int fd, const char *scratch)
 {
@@ -53,7 +50,7 @@ void spawner_live(int fd, const char *scratch)
         if (waits[0].revents) request_take(&process, &is_gone);
     }
     children_end(&process);
-    if (scratch) scratch_remove(scratch);
+    if (scratch) spawner_scratch_remove(scratch);
 }
 
 static void signals_prepare(SpawnerProcess *process)
@@ -228,14 +225,4 @@ static void children_end(SpawnerProcess *process)
         }
         poll(&wait, 1, KILL_ROUND_MS);
     }
-}
-
-static void scratch_remove(const char *scratch)
-{
-    DIR *directory = opendir(scratch);
-    if (!directory) return;
-    for (struct dirent *entry; (entry = readdir(directory));)
-        if (entry->d_name[0] != '.') unlinkat(dirfd(directory), entry->d_name, 0);
-    closedir(directory);
-    rmdir(scratch);
 }

@@ -20,5 +20,7 @@ typedef struct WireRequest {
 /* The whole life of the spawner: returns when the engine is gone and everything has ended. `fd` is its end of the socket,
  * the only descriptor it needs beside the lock's, which it has just to have it. */
 void spawner_live(int fd, const char *scratch);
+/* The directory, with the files and empty directories in it. Harmless where it is gone. */
+void spawner_scratch_remove(const char *scratch);
 
 #endif

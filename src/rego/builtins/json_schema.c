@@ -4,7 +4,6 @@
 #include "rego/builtins/draft_schema.h"
 #include "rego/builtins/json_text.h"
 #include "rego/builtins/operand.h"
-#include "value/json.h"
 
 /* The operand as JSON text: as it is where it is a text of JSON, else written as one. */
 static BuiltinResult document_text(BuiltinContext *context, Value operand, Str *out_text, Error *err)
@@ -27,8 +26,10 @@ static BuiltinResult document_text(BuiltinContext *context, Value operand, Str *
 static BuiltinResult document_parse(BuiltinContext *context, Arena *arena, Str text, Value *out_document, Error *err)
 {
     if (!builtin_spend(context, text.len / REGO_BYTES_PER_STEP, err)) return BUILTIN_HALT;
-    Status status = json_parse(arena, text, out_document, NULL);
-    return status ? builtin_error(err, "invalid JSON string") : BUILTIN_OK;
+    BuiltinResult result = json_text_parse(context, text, out_document, err);
+    if (result == BUILTIN_ERROR) return builtin_error(err, "invalid JSON string");
+    if (!result && arena != context->arena) *out_document = value_copy(arena, *out_document);
+    return result;
 }
 
 /* Compiled schemas are kept by their text, which costs the same whether it is found or not. */

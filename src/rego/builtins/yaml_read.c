@@ -306,9 +306,11 @@ static yaml_mark_t place_of(const YamlReader *reader)
     return reader->parser.error ? reader->parser.problem_mark : reader->parser.mark;
 }
 
-static BuiltinResult parse(BuiltinContext *context, Str text, bool as_written, Value *out, yaml_mark_t *out_place, Error *err)
+static BuiltinResult parse(BuiltinContext *context, Str text, bool as_written, Value *out, yaml_mark_t *out_place,
+                           Error *err)
 {
-    YamlReader reader = { .context = context, .err = err, .as_written = as_written, .anchors = { .arena = context->arena } };
+    YamlReader reader = { .context = context, .err = err, .as_written = as_written,
+                          .anchors = { .arena = context->arena } };
     if (!builtin_fits(context, text.len, err)) return BUILTIN_HALT;
     if (!yaml_parser_initialize(&reader.parser)) return builtin_error(err, "yaml: out of memory");
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text.ptr, text.len);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "view/change.h"
 
 typedef struct StoredCell {
     uint8_t kind;                           /* a CellKind */
@@ -122,7 +123,7 @@ static void order_read(RowOrder *order, const TableInfo *info, const IndexInfo *
         order->columns[order->column_count++] = (uint8_t)column;
     }
     for (uint32_t i = 0; i < order->column_count; i++) {
-        if (info->columns[order->columns[i]].is_required) continue;
+        if (column_is_required(&info->columns[order->columns[i]])) continue;
         order->leaves_out = true;           /* SQL never takes two nulls for equal */
         order->needed = order->columns[i];
     }
@@ -194,7 +195,7 @@ static Status admit_required(const Rows *rows, const RowChange *change, bool is_
 {
     for (uint32_t i = rows->info->key_count; i < rows->info->column_count; i++) {
         const ColumnInfo *column = &rows->info->columns[i];
-        if (!column->is_required) continue;
+        if (!column_is_required(column)) continue;
         bool is_given = change->mask & COLUMN_BIT(i);
         bool is_null = is_given ? change->cells[i].kind == CELL_NULL
                                 : is_new && column->type != COLUMN_INT && column->type != COLUMN_BOOL;
@@ -205,13 +206,17 @@ static Status admit_required(const Rows *rows, const RowChange *change, bool is_
 
 Status rows_admit(const Rows *rows, const RowChange *change, Error *err)
 {
-    if (change->op == ROW_DELETE) return OK;
+    Status status = change_check(change, err);
+    if (status || change->op == ROW_DELETE) return status;
     const Row *row = rows_find(rows, change->cells);
     if (row && change->op == ROW_INSERT)
         return error_set(err, ERR_CONFLICT, "%s has a row with this key already", rows->info->name);
     if (!row && change->op == ROW_UPDATE)
         return error_set(err, ERR_CONFLICT, "%s has no row with this key", rows->info->name);
-    Status status = admit_required(rows, change, !row, err);
+    if (row && change_needs_open(change->table, change->op, change->mask)
+        && row->cells[table_seal(change->table)].kind != CELL_NULL)
+        return error_set(err, ERR_CONFLICT, "%s has no row with this key that may be changed so", rows->info->name);
+    status = admit_required(rows, change, !row, err);
     return status ? status : admit_unique(rows, change, row, err);
 }
 
@@ -222,7 +227,7 @@ static Row *row_new(const Rows *rows, const RowChange *change)
     for (uint32_t i = 0; i < rows->info->column_count; i++) {
         const ColumnInfo *column = &rows->info->columns[i];
         if (i < rows->info->key_count) cell_store(&row->cells[i], change->cells[i]);
-        else if (column->is_required && (column->type == COLUMN_INT || column->type == COLUMN_BOOL))
+        else if (column_is_required(column) && (column->type == COLUMN_INT || column->type == COLUMN_BOOL))
             row->cells[i].kind = CELL_INT;
     }
     return row;
@@ -241,7 +246,7 @@ void rows_apply(Rows *rows, const RowChange *change)
     CHECK(is_new == (change->op == ROW_INSERT) || change->op == ROW_PUT);
     if (is_new) row = row_new(rows, change);
 
-    uint64_t mask = change->mask & table_mask(rows->info) & ~table_key_mask(rows->info);
+    uint64_t mask = change_mask(change->table, is_new ? ROW_INSERT : change->op, change->mask);
     uint32_t moved = is_new ? 1 : 0;        /* bit of each order that has to place it anew */
     for (uint32_t i = 1; i < rows->order_count; i++) {
         if (!is_new && !order_is_touched(&rows->orders[i], change)) continue;

@@ -165,6 +165,9 @@ static const StoreOps sqlite_ops = {
     .select = sqlite_select, .check = sqlite_check, .backup = sqlite_backup, .close = sqlite_close,
 };
 
+/* SQLite counts the memory of the whole process under a lock that every allocation takes; nobody reads the count. */
+static void configure(void) { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
 /* The file, for its owner alone: what workflows are given is nobody else's business. */
 static Status make_file(const char *path, bool is_created, Error *err)
 {
@@ -227,6 +230,8 @@ Status sqlite_store_open(const SqliteOptions *options, Store **out_store, Error 
     size_t size = strlen(options->path);
     if (size > STORE_PATH_SIZE_MAX)
         return error_set(err, ERR_LIMIT, "the path of a store has at most STORE_PATH_SIZE_MAX (%u) bytes", STORE_PATH_SIZE_MAX);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, configure);
     Status status = make_file(options->path, options->is_created, err);
     if (!status) status = prepare_tables(options->path, err);
     if (status) return status;

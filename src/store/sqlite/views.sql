@@ -66,7 +66,10 @@ FROM (
       WHEN 'CANCELLED' THEN 'CANCELLED'
       ELSE 'RUNNING'
     END AS status,
-    error_message, error_cause, started_at, completed_at, updated_at AS last_updated_at
+    error_message, error_cause,
+    strftime('%Y-%m-%dT%H:%M:%S', started_ms / 1000, 'unixepoch') || printf('.%03dZ', started_ms % 1000) AS started_at,
+    iif(completed_ms IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%S', completed_ms / 1000, 'unixepoch') || printf('.%03dZ', completed_ms % 1000)) AS completed_at,
+    strftime('%Y-%m-%dT%H:%M:%S', updated_ms / 1000, 'unixepoch') || printf('.%03dZ', updated_ms % 1000) AS last_updated_at
   FROM maestro_workflows
 );
 
@@ -82,7 +85,8 @@ SELECT s.id AS result_id, w.id AS execution_id, s.step_index, s.step_key AS step
     coalesce((SELECT CAST(substr(payload, 17 + s.details_offset, s.details_size) AS TEXT)
               FROM maestro_ledger WHERE position = s.details_at),
              json_object('cause', s.error_cause, 'class', s.error_class)) END AS error_details,
-  coalesce(s.started_at, s.finished_at) AS started_at, s.finished_at AS completed_at
+  strftime('%Y-%m-%dT%H:%M:%S', coalesce(s.started_ms, s.finished_ms) / 1000, 'unixepoch') || printf('.%03dZ', coalesce(s.started_ms, s.finished_ms) % 1000) AS started_at,
+  strftime('%Y-%m-%dT%H:%M:%S', s.finished_ms / 1000, 'unixepoch') || printf('.%03dZ', s.finished_ms % 1000) AS completed_at
 FROM maestro_step_runs AS s JOIN maestro_workflows AS w ON w.run_no = s.workflow_id
 WHERE s.result IS NOT NULL;
 
@@ -90,20 +94,27 @@ WHERE s.result IS NOT NULL;
 
 -- Every try that was dispatched. Its id is the step run's and the number of the try.
 CREATE VIEW maestro_jobs AS
-SELECT s.id || '.' || a.attempt AS id, s.workflow_id, s.step_run_no, s.step_index, s.step_key, a.attempt,
-  coalesce(a.executor, iif(s.attempt = a.attempt, s.executor, NULL)) AS executor, s.idempotency_key,
-  CASE WHEN a.finished_ms IS NOT NULL THEN 'FAILED' ELSE s.status END AS status,
-  coalesce(a.error_cause, iif(s.attempt = a.attempt, s.error_cause, NULL)) AS error_cause,
-  coalesce(a.error_message, iif(s.attempt = a.attempt, s.error_message, NULL)) AS error_message,
-  coalesce(a.dispatched_at, iif(s.attempt = a.attempt, s.dispatched_at, NULL)) AS dispatched_at,
-  coalesce(a.started_at, iif(a.attempt = 1, s.started_at, NULL)) AS started_at,
-  coalesce(a.finished_at, s.finished_at) AS finished_at
-FROM maestro_attempts AS a
-JOIN maestro_step_runs AS s ON s.workflow_id = a.workflow_id AND s.step_index = a.step_index
-UNION ALL
-SELECT s.id || '.' || s.attempt, s.workflow_id, s.step_run_no, s.step_index, s.step_key, s.attempt, s.executor,
-  s.idempotency_key, s.status, s.error_cause, s.error_message, s.dispatched_at, s.started_at, s.finished_at
-FROM maestro_step_runs AS s
-WHERE s.attempt > 0 AND NOT EXISTS (
-  SELECT 1 FROM maestro_attempts AS a
-  WHERE a.workflow_id = s.workflow_id AND a.step_index = s.step_index AND a.attempt = s.attempt);
+SELECT id, workflow_id, step_run_no, step_index, step_key, attempt, executor, idempotency_key, status, error_cause,
+  error_message,
+  iif(dispatched_ms IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%S', dispatched_ms / 1000, 'unixepoch') || printf('.%03dZ', dispatched_ms % 1000)) AS dispatched_at,
+  iif(started_ms IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%S', started_ms / 1000, 'unixepoch') || printf('.%03dZ', started_ms % 1000)) AS started_at,
+  iif(finished_ms IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%S', finished_ms / 1000, 'unixepoch') || printf('.%03dZ', finished_ms % 1000)) AS finished_at
+FROM (
+  SELECT s.id || '.' || a.attempt AS id, s.workflow_id, s.step_run_no, s.step_index, s.step_key, a.attempt,
+    coalesce(a.executor, iif(s.attempt = a.attempt, s.executor, NULL)) AS executor, s.idempotency_key,
+    CASE WHEN a.finished_ms IS NOT NULL THEN 'FAILED' ELSE s.status END AS status,
+    coalesce(a.error_cause, iif(s.attempt = a.attempt, s.error_cause, NULL)) AS error_cause,
+    coalesce(a.error_message, iif(s.attempt = a.attempt, s.error_message, NULL)) AS error_message,
+    coalesce(a.dispatched_ms, iif(s.attempt = a.attempt, s.dispatched_ms, NULL)) AS dispatched_ms,
+    coalesce(a.started_ms, iif(a.attempt = 1, s.started_ms, NULL)) AS started_ms,
+    coalesce(a.finished_ms, s.finished_ms) AS finished_ms
+  FROM maestro_attempts AS a
+  JOIN maestro_step_runs AS s ON s.workflow_id = a.workflow_id AND s.step_index = a.step_index
+  UNION ALL
+  SELECT s.id || '.' || s.attempt, s.workflow_id, s.step_run_no, s.step_index, s.step_key, s.attempt, s.executor,
+    s.idempotency_key, s.status, s.error_cause, s.error_message, s.dispatched_ms, s.started_ms, s.finished_ms
+  FROM maestro_step_runs AS s
+  WHERE s.attempt > 0 AND NOT EXISTS (
+    SELECT 1 FROM maestro_attempts AS a
+    WHERE a.workflow_id = s.workflow_id AND a.step_index = s.step_index AND a.attempt = s.attempt)
+);

@@ -39,6 +39,7 @@ type testCase struct {
 type mistake struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
+	File string `json:"file"`
 	Row  int    `json:"row"`
 }
 
@@ -258,7 +259,7 @@ func mistakes(err error) []mistake {
 	case errors.As(err, &single):
 		found = append(found, mistakeOf(single))
 	case errors.As(err, &eval):
-		found = append(found, mistake{Code: eval.Code, Text: eval.Message})
+		found = append(found, placed(mistake{Code: eval.Code, Text: eval.Message}, eval.Location))
 	default:
 		code := "other"
 		if strings.Contains(err.Error(), "rego_") {
@@ -274,9 +275,12 @@ func mistakes(err error) []mistake {
 }
 
 func mistakeOf(e *ast.Error) mistake {
-	m := mistake{Code: e.Code, Text: e.Message}
-	if e.Location != nil {
-		m.Row = e.Location.Row
+	return placed(mistake{Code: e.Code, Text: e.Message}, e.Location)
+}
+
+func placed(m mistake, location *ast.Location) mistake {
+	if location != nil {
+		m.File, m.Row = location.File, location.Row
 	}
 	return m
 }

@@ -1,11 +1,11 @@
-/* poll.h - waiting for the first of several descriptors, or for a time.
+/* poll_set.h - waiting for the first of several descriptors, or for a time.
  *
  * Owns:   its own descriptor, until poll_close(); those added stay their owners'.
  * Fails:  poll_open() and poll_add() with ERR_LIMIT where the process or the system has no room.
  * Thread: one at a time.
  */
-#ifndef OS_POLL_H
-#define OS_POLL_H
+#ifndef OS_POLL_SET_H
+#define OS_POLL_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>

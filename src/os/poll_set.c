@@ -1,4 +1,4 @@
-#include "os/poll.h"
+#include "os/poll_set.h"
 
 #include <errno.h>
 #include <limits.h>

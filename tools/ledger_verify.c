@@ -476,6 +476,7 @@ static void read_ledger(const char *path)
     }
     if (ferror(file)) STOP(EXIT_NO_FILE, "the ledger cannot be read to its end");
     if (header.log == 0) STOP(EXIT_DATA, "this is no exported ledger");
+    free(text);
 }
 
 int main(int argc, char **argv)

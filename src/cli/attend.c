@@ -1,0 +1,413 @@
+#include "cli/attend.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "cli/follow.h"
+#include "cli/human.h"
+#include "cli/offers.h"
+#include "cli/progress.h"
+#include "cli/run_read.h"
+#include "cli/workplace.h"
+
+/* What comes after a time as the owner, or beside one. */
+typedef enum Next { NEXT_OVER, NEXT_AGAIN } Next;
+
+typedef struct Attend {
+    const Args *args;
+    const AttendWish *wish;
+    Errand errand;                  /* the start or the resumption */
+    bool is_asked_for;              /* it was accepted */
+    Progress progress;
+    Follow follow;
+    uint64_t seen_event;            /* of the run: what was shown already */
+    bool has_run, is_repeat, has_begun;
+    Id run_id;
+    Workplace place;
+    int signal_fd;
+    unsigned interrupt_count;
+    bool is_noted;                  /* why it waits was said */
+    int64_t busy_since_ms;
+    bool is_answered;               /* by the own engine */
+    EngineReply reply;
+    Error error;
+    ExitCode code;                  /* of a failure; progress has the rest */
+} Attend;
+
+/* --- what happens ---------------------------------------------------------------------------------------------------------- */
+
+/* Events come from the store and from the own engine; each is shown once. */
+static void take_observation(void *context, const Observation *given)
+{
+    Attend *attend = context;
+    Observation observation = *given;
+    if (!attend->has_begun || memcmp(given->run->id.text, attend->run_id.text, ID_SIZE) != 0) return;
+    if (given->kind == OBSERVE_EVENTS) {
+        uint64_t last = given->first_event + given->event_count - 1;
+        if (last <= attend->seen_event) return;
+        uint32_t old = given->first_event > attend->seen_event ? 0 : (uint32_t)(attend->seen_event - given->first_event + 1);
+        observation.events += old;
+        observation.event_count -= old;
+        observation.first_event += old;
+        if (observation.payloads) observation.payloads = given->payloads;
+        attend->seen_event = last;
+    }
+    progress_take(&attend->progress, &observation);
+}
+
+static void take_reply(void *context, const EngineReply *reply)
+{
+    Attend *attend = context;
+    attend->is_answered = true;
+    attend->reply = *reply;
+    if (reply->error) attend->error = *reply->error;
+}
+
+static void take_signal(void *context, int fd)
+{
+    Attend *attend = context;
+    struct signalfd_siginfo info;
+    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info) attend->interrupt_count++;
+}
+
+static Next refuse(Attend *attend, const Error *err)
+{
+    attend->code = errand_refused(err);
+    return NEXT_OVER;
+}
+
+static Next stop(Attend *attend, const Error *err)
+{
+    attend->code = fail(err);
+    return NEXT_OVER;
+}
+
+/* Shows what the store has of the run and was not shown yet. */
+static Status catch_up(Attend *attend, Store *store, bool has_logs, uint32_t *out_count, Error *err)
+{
+    Status status = OK;
+    attend->progress.store = store;
+    attend->follow.store = attend->follow.store ? store : NULL;
+    if (!attend->follow.store) {
+        const Cell *row = NULL;
+        status = run_row(attend->args->arena, store, id_peek(&attend->run_id), &row, err);
+        if (!status && !row) status = error_set(err, ERR_NOT_FOUND, "there is no run %s in this store", attend->run_id.text);
+        if (!status) status = follow_open(&attend->follow, store, row, has_logs, err);
+        if (!status && (attend->is_repeat || attend->seen_event)) status = follow_skip_lines(&attend->follow, err);
+    }
+    if (!status) status = follow_look(&attend->follow, take_observation, attend, out_count, err);
+    return status;
+}
+
+/* The run is known. What it did before this process met it is counted, not told again. */
+static Status begin(Attend *attend, Store *store, const EngineReply *reply, bool has_logs, Error *err)
+{
+    bool is_quiet = attend->progress.is_quiet, is_json = attend->progress.is_json;
+    uint32_t count;
+    attend->run_id = reply->run_id;
+    attend->has_run = attend->has_begun = true;
+    attend->is_repeat = reply->is_repeat;
+    progress_begin(&attend->progress, reply);
+    if (reply->is_repeat) {
+        attend->progress.is_quiet = true;
+        attend->progress.is_json = false;
+    }
+    Status status = catch_up(attend, store, has_logs, &count, err);
+    attend->progress.is_quiet = is_quiet;
+    attend->progress.is_json = is_json;
+    return status;
+}
+
+static Status begin_known(Attend *attend, Store *store, bool has_logs, Error *err)
+{
+    const Cell *row;
+    Status status = run_row(attend->args->arena, store, id_peek(&attend->run_id), &row, err);
+    if (!status && !row) status = error_set(err, ERR_NOT_FOUND, "there is no run %s in this store", attend->run_id.text);
+    if (status) return status;
+    EngineReply reply = { .run_id = attend->run_id, .run_state = (uint8_t)row_state(row), .resolution = (uint8_t)row_resolution(row),
+                          .is_repeat = !attend->wish->plan };
+    return begin(attend, store, &reply, has_logs, err);
+}
+
+/* --- as the owner ---------------------------------------------------------------------------------------------------------- */
+
+static void turn_until_answered(Attend *attend)
+{
+    while (!attend->is_answered && !attend->interrupt_count && engine_state(host_engine(attend->place.host)) != ENGINE_FENCED)
+        host_turn(attend->place.host, -1);
+}
+
+static Status start(Attend *attend, Error *err)
+{
+    const AttendWish *wish = attend->wish;
+    Engine *engine = host_engine(attend->place.host);
+    EngineStart request = {
+        .tenant = wish->plan->tenant,
+        .request = { .params = wish->params, .key = wish->key, .is_again = wish->is_again, .source = STR("manual") },
+        .command = { .id = id_peek(&attend->errand.id), .actor = attend->errand.actor },
+        .reply = take_reply, .context = attend,
+    };
+    Status status = engine_plan_add(engine, wish->document, &request.plan, err);
+    if (status) return status;
+    if (!engine_start(engine, &request)) return error_set(err, ERR_LIMIT, "the engine takes no further runs now");
+    turn_until_answered(attend);
+    return OK;
+}
+
+/* A run that is paused, or that nothing can be resumed of: the core says so. */
+static bool must_resume(Attend *attend)
+{
+    RunState state = (RunState)attend->follow.replay.run.state;
+    return !attend->wish->plan && !attend->is_asked_for && (state == RUN_PAUSED || attend->follow.is_settled);
+}
+
+static Status resume(Attend *attend, Error *err)
+{
+    EngineRequest request = { .run_id = attend->run_id, .reply = take_reply, .context = attend,
+                              .command = { .kind = COMMAND_RESUME, .id = id_peek(&attend->errand.id), .actor = attend->errand.actor,
+                                           .rationale = attend->wish->reason, .value = value_null(),
+                                           .report.output = value_null() } };
+    if (!engine_request(host_engine(attend->place.host), &request))
+        return error_set(err, ERR_LIMIT, "the engine takes no further requests now");
+    turn_until_answered(attend);
+    return OK;
+}
+
+/* The run begins, or goes on. False where there is nothing to carry out. */
+static bool begin_as_owner(Attend *attend)
+{
+    Error err = { 0 };
+    Store *store = attend->place.store;
+    bool was_done;
+    uint32_t count;
+    Status status = errand_was_done(&attend->errand, store, &was_done, &attend->run_id, &err);
+    if (!status && was_done) attend->has_run = attend->is_asked_for = true;
+    if (!status && attend->has_run)
+        status = attend->has_begun ? catch_up(attend, store, true, &count, &err) : begin_known(attend, store, false, &err);
+    bool is_start = !attend->has_run;
+    if (!status && is_start) status = start(attend, &err);
+    if (!status && !is_start && must_resume(attend)) status = resume(attend, &err);
+    if (!status && attend->is_answered && attend->reply.status) return refuse(attend, &attend->error), false;
+    if (!status && attend->is_answered) attend->is_asked_for = true;
+    if (!status && is_start && attend->is_answered) status = begin(attend, store, &attend->reply, false, &err);
+    if (status) return stop(attend, &err), false;
+    attend->follow.has_logs = false;            /* from now on the engine tells */
+    return attend->has_begun;
+}
+
+static void note_drain(Attend *attend, uint32_t count, bool is_interrupted)
+{
+    attend->is_noted = true;
+    if (is_interrupted)
+        fprintf(stderr, "maestro: %u step%s under way may end; Ctrl-C again ends %s now\n", count, count == 1 ? "" : "s",
+                count == 1 ? "it" : "them");
+    else
+        fprintf(stderr, "maestro: waits for %u step%s of other runs that this process carries out; Ctrl-C ends %s now\n", count,
+                count == 1 ? "" : "s", count == 1 ? "it" : "them");
+}
+
+/* Nothing new begins; what is under way may end, so that nobody has to do it again. */
+static void drain(Attend *attend)
+{
+    Engine *engine = host_engine(attend->place.host);
+    unsigned interrupt_count = attend->interrupt_count;
+    int64_t begin_ms = human_now_ms();
+    attend->is_noted = false;
+    for (;;) {
+        int64_t waited_ms = human_now_ms() - begin_ms;
+        bool is_drained = engine_drain(engine) && control_is_quiet(attend->place.control);
+        uint32_t count = engine_stats(engine).attempt_under_way;
+        if (is_drained && (engine_is_idle(engine) || waited_ms > 2 * LOG_DELAY_MS)) return;
+        if (attend->interrupt_count > interrupt_count || engine_trouble(engine)) return;
+        if (count && !attend->is_noted && (interrupt_count || waited_ms > DRAIN_NOTE_MS)) note_drain(attend, count, interrupt_count);
+        host_turn(attend->place.host, LOG_DELAY_MS / 2);
+        progress_draw(&attend->progress);
+    }
+}
+
+static Next as_owner(Attend *attend)
+{
+    Engine *engine = host_engine(attend->place.host);
+    Error err;
+    if (host_watch(attend->place.host, attend->signal_fd, take_signal, attend, &err)) return stop(attend, &err);
+    workplace_listen(attend->args, attend->wish->catalog, &attend->place);
+    engine_observe(engine, take_observation, attend);
+    attend->is_answered = false;
+    if (begin_as_owner(attend))
+        while (!progress_is_over(&attend->progress) && !attend->interrupt_count && engine_state(engine) != ENGINE_FENCED) {
+            host_turn(attend->place.host, progress_wait_ms(&attend->progress));
+            progress_draw(&attend->progress);
+        }
+    if (engine_state(engine) == ENGINE_FENCED && !attend->code) return NEXT_AGAIN;
+    drain(attend);
+    host_unwatch(attend->place.host, attend->signal_fd);
+    return NEXT_OVER;
+}
+
+/* --- beside the owner ------------------------------------------------------------------------------------------------------ */
+
+/* Waits for the owner to go (then true), a signal, or a time. */
+static bool wait_for_owner(Attend *attend, int owner_fd, int timeout_ms)
+{
+    struct pollfd fds[2] = { { .fd = attend->signal_fd, .events = POLLIN }, { .fd = owner_fd, .events = POLLIN } };
+    if (poll(fds, 2, timeout_ms) <= 0) return false;
+    if (fds[0].revents) take_signal(attend, attend->signal_fd);
+    return fds[1].revents != 0;
+}
+
+static Next wait_and_retry(Attend *attend, const Error *why)
+{
+    int64_t now_ms = human_now_ms();
+    if (!attend->busy_since_ms) attend->busy_since_ms = now_ms;
+    if (!attend->is_noted && now_ms - attend->busy_since_ms > DRAIN_NOTE_MS) {
+        attend->is_noted = true;
+        fprintf(stderr, "maestro: waits: %s\nThe run begins when that process has ended; with another --store it begins at once.\n",
+                why->text);
+    }
+    wait_for_owner(attend, -1, OWNER_RETRY_MS);
+    return attend->interrupt_count ? NEXT_OVER : NEXT_AGAIN;
+}
+
+static Next follow_beside(Attend *attend, Store *store, int owner_fd)
+{
+    Error err;
+    int wait_ms = FOLLOW_POLL_MS_MIN;
+    for (;;) {
+        uint32_t count;
+        if (catch_up(attend, store, true, &count, &err)) return stop(attend, &err);
+        progress_draw(&attend->progress);
+        if (progress_is_over(&attend->progress)) return NEXT_OVER;
+        wait_ms = count ? FOLLOW_POLL_MS_MIN : 2 * wait_ms < FOLLOW_POLL_MS_MAX ? 2 * wait_ms : FOLLOW_POLL_MS_MAX;
+        if (wait_for_owner(attend, owner_fd, wait_ms) || owner_fd < 0) return NEXT_AGAIN;
+        if (attend->interrupt_count) return NEXT_OVER;
+    }
+}
+
+/* A start is asked for in any case; a resumption only of a run that does not go on by itself. */
+static bool is_to_resume(Attend *attend, Store *store)
+{
+    const Cell *row = NULL;
+    Error err;
+    if (attend->wish->plan || run_row(attend->args->arena, store, id_peek(&attend->run_id), &row, &err) || !row) return true;
+    return row_state(row) == RUN_PAUSED || row_is_settled(row);
+}
+
+/* Hands over the wish, unless that is done, and follows the run. */
+static Next beside_owner(Attend *attend, Store *store)
+{
+    const char *path = control_path(attend->args);
+    ControlAnswer answer = { 0 };
+    Error err;
+    int fd = -1;
+    if (attend->is_asked_for || !is_to_resume(attend, store)) {
+        attend->is_asked_for = true;
+        if (control_connect(path, &fd, &err)) fd = -1;          /* nobody listens: perhaps nobody is there */
+    } else {
+        Status status = errand_ask(&attend->errand, store, path, &answer, &fd, &err);
+        if (status == ERR_UNAVAILABLE) return wait_and_retry(attend, &err);
+        if (status) return stop(attend, &err);
+        attend->is_asked_for = !answer.status;
+        if (answer.status) refuse(attend, &answer.error);
+        attend->run_id = answer.run_id.text[0] ? answer.run_id : attend->run_id;
+    }
+    Next next = NEXT_OVER;
+    if (attend->is_asked_for) {
+        attend->busy_since_ms = 0;
+        attend->has_run = true;
+        Status status = OK;
+        if (!attend->has_begun) {
+            const Cell *row = NULL;
+            status = run_row(attend->args->arena, store, id_peek(&attend->run_id), &row, &err);
+            EngineReply reply = { .run_id = attend->run_id, .is_repeat = answer.is_repeat || !attend->wish->plan };
+            if (row) reply.run_state = (uint8_t)row_state(row), reply.resolution = (uint8_t)row_resolution(row);
+            if (!status) status = begin(attend, store, &reply, /* has_logs= */ true, &err);
+        }
+        next = status ? stop(attend, &err) : follow_beside(attend, store, fd);
+    }
+    if (fd >= 0) close(fd);
+    return next;
+}
+
+/* --- the story ------------------------------------------------------------------------------------------------------------- */
+
+static Next once(Attend *attend, bool *out_is_beside)
+{
+    bool is_busy;
+    Store *store;
+    Next next;
+    ExitCode code = workplace_open(attend->args, attend->wish->catalog, &attend->place, &is_busy);
+    *out_is_beside = is_busy;
+    if (code && !is_busy) {
+        attend->code = code;
+        return NEXT_OVER;
+    }
+    if (!is_busy) {
+        next = as_owner(attend);
+        follow_close(&attend->follow);          /* its store closes */
+        workplace_close(&attend->place);
+        return next;
+    }
+    attend->code = store_open_existing(attend->args, &store);
+    if (attend->code) return NEXT_OVER;
+    next = beside_owner(attend, store);
+    store_close(store);
+    return next;
+}
+
+static Status take_signals(Attend *attend, Error *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);         /* before any thread is made */
+    attend->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return attend->signal_fd < 0 ? error_set(err, ERR_LIMIT, "signals cannot be waited for") : OK;
+}
+
+static Errand errand_of(const Args *args, const AttendWish *wish)
+{
+    Errand errand = errand_begin(args, wish->plan ? "start" : "resume");
+    if (!wish->plan) {
+        errand_add(&errand, "run", value_string(id_peek(&wish->run_id)));
+        errand_add(&errand, "reason", value_string(wish->reason));
+        return errand;
+    }
+    errand_add(&errand, "plan", value_string(wish->document));
+    errand_add(&errand, "params", wish->params);
+    errand_add(&errand, "tenant", value_string(wish->plan->tenant));
+    if (wish->key.len) errand_add(&errand, "key", value_string(wish->key));
+    errand_add(&errand, "again", value_bool(wish->is_again));
+    errand_add(&errand, "offers", value_string(offers_digest(args->arena, wish->plan->document, wish->catalog)));
+    return errand;
+}
+
+static ExitCode interrupted(Attend *attend, bool is_beside)
+{
+    if (!attend->has_begun) fprintf(stderr, "interrupted before the run began\n");
+    else if (is_beside) fprintf(stderr, "interrupted; another process carries out the run: maestro watch %s\n", attend->run_id.text);
+    else return progress_end(&attend->progress, attend->is_repeat, /* is_interrupted= */ true);
+    return EXIT_CODE_TEMPORARY;
+}
+
+ExitCode attend(const Args *args, const AttendWish *wish)
+{
+    static Attend attend;
+    Error err;
+    attend = (Attend){ .args = args, .wish = wish, .errand = errand_of(args, wish), .run_id = wish->run_id,
+                       .has_run = !wish->plan };
+    progress_init(&attend.progress, args, wish->plan ? wish->plan : wish->run_plan, NULL);
+    if (take_signals(&attend, &err)) return fail(&err);
+    bool is_beside = false;
+    while (once(&attend, &is_beside) == NEXT_AGAIN) {}
+    follow_close(&attend.follow);
+    close(attend.signal_fd);
+    if (attend.code) return attend.code;
+    if (attend.interrupt_count && !progress_is_over(&attend.progress)) return interrupted(&attend, is_beside);
+    return progress_end(&attend.progress, attend.is_repeat && attend.progress.is_over && wish->plan, /* is_interrupted= */ false);
+}

@@ -1,0 +1,36 @@
+/* attend.h - sees a run through to its end: as the owner of the store, or beside the process that is.
+ *
+ * Whoever finds the store free becomes its owner, carries out its runs and takes requests of others. Whoever does not hands
+ * its start (or resumption) to the owner and reads in the store how the run goes; when the owner goes, however it goes, one of
+ * those who wait becomes the next and carries on. An owner whose own run is over starts nothing more, lets the steps end that
+ * are under way, and goes.
+ *
+ * A first interruption (Ctrl-C, SIGTERM) is the same with the run not over; a second one ends the steps under way as well,
+ * and they are done again, or decided on, when the run goes on.
+ *
+ * Owns:   everything until attend() returns.     Fails: with the exit code, after printing the reason.
+ * Thread: the main one; no other may exist before.
+ */
+#ifndef CLI_ATTEND_H
+#define CLI_ATTEND_H
+
+#include "cli/errand.h"
+#include "core/plan.h"
+
+typedef struct AttendWish {
+    const Catalog *catalog;
+    /* A start, where a plan is given ... */
+    const Plan *plan;
+    Str document;                   /* of the plan, canonical */
+    Value params;
+    Str key;                        /* empty: the definition's */
+    bool is_again;
+    /* ... else a run that is there. */
+    Id run_id;
+    const Plan *run_plan;           /* its own */
+    Str reason;                     /* of its resumption, where it is paused */
+} AttendWish;
+
+ExitCode attend(const Args *args, const AttendWish *wish);
+
+#endif

@@ -1,0 +1,35 @@
+/* follow.h - how a run goes that another process carries out: read from the store, given on as if it happened here.
+ *
+ * Each look gives what became durable since the last one: events, folded into a run of its own with their hashes checked, and
+ * lines of logs between them by their time. Whoever takes over from the other process looks once more before it begins, and
+ * nothing is missing or there twice.
+ *
+ * Owns:   its plan, run and memory, until follow_close(). The store is the caller's, and may be exchanged between two looks.
+ * Fails:  with the store's reason; ERR_CORRUPT where records do not follow from one another.
+ * Thread: the main one.
+ */
+#ifndef CLI_FOLLOW_H
+#define CLI_FOLLOW_H
+
+#include "engine/engine.h"
+#include "ledger/replay.h"
+
+typedef struct Follow {
+    Store *store;
+    Arena arena;                    /* of the plan */
+    Plan plan;
+    Replay replay;                  /* replay.run is the run so far */
+    int64_t line_no;                /* of the last line of a log that was given on */
+    bool has_logs;                  /* lines are wanted */
+    bool is_settled;
+} Follow;
+
+/* `row` is the run's. Begins with its first event. */
+MUST_USE Status follow_open(Follow *follow, Store *store, const Cell *row, bool has_logs, Error *err);
+void follow_close(Follow *follow);          /* harmless on one that is zero */
+/* Lines that are there already are not given on. */
+MUST_USE Status follow_skip_lines(Follow *follow, Error *err);
+/* Gives on what came since the last look; *out_count is how much that was. */
+MUST_USE Status follow_look(Follow *follow, Observe observe, void *context, uint32_t *out_count, Error *err);
+
+#endif

@@ -1,0 +1,35 @@
+#include "cli/offers.h"
+
+#include "base/check.h"
+#include "value/canonical.h"
+
+/* One runner: who has it, and the settings of both. */
+static Value offer_of(Arena *arena, Str runner, const Catalog *catalog)
+{
+    const CatalogEntry *entry = catalog ? catalog_find(catalog, CATALOG_RUNNER, runner) : NULL;
+    MemberList members = { .arena = arena };
+    if (!entry) return value_null();
+    const Value *executor = value_get(catalog->executors, entry->origin);
+    member_list_add(&members, STR("executor"), value_string(entry->origin));
+    member_list_add(&members, STR("settings"), entry->settings);
+    if (executor) member_list_add(&members, STR("kind"), value_string(value_get_string(*executor, "kind", STR(""))));
+    return member_list_object(&members);
+}
+
+Str offers_digest(Arena *arena, Value document, const Catalog *catalog)
+{
+    MemberList offers = { .arena = arena };
+    const Value *steps = value_get_text(document, "steps");
+    for (uint32_t i = 0; steps && i < steps->count; i++) {
+        Str runner = value_get_string(steps->items[i], "run", STR(""));
+        bool is_next = i && str_is(runner, value_get_string(steps->items[i - 1], "run", STR("")));
+        if (runner.len && !is_next) member_list_add(&offers, runner, offer_of(arena, runner, catalog));
+    }
+    Digest digest;
+    Error err;
+    char storage[DIGEST_TEXT_SIZE];
+    Buf text = buf_on(storage, sizeof storage);
+    CHECK(canonical_digest(member_list_object(&offers), &digest, &err) == OK);      /* plain values, equal keys made one */
+    digest_print(&text, &digest);
+    return arena_copy(arena, buf_peek(&text));
+}

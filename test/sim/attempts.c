@@ -1,0 +1,227 @@
+/* attempts.c - executors of a simulated world: slow, full, forgetful, late, talking twice. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "sim/watch.h"
+
+/* --- the port -------------------------------------------------------------------------------------------------------------------- */
+
+static SimAttempt *attempt_find(World *world, const AttemptId *id)
+{
+    for (uint32_t i = 0; i < world->attempt_count; i++) {
+        SimAttempt *attempt = &world->attempts[i];
+        bool is_same = attempt->id.run_no == id->run_no && attempt->id.step == id->step && attempt->id.attempt == id->attempt
+                    && attempt->id.holder == id->holder;
+        if (attempt->is_there && is_same) return attempt;
+    }
+    return NULL;
+}
+
+static SimAttempt *attempt_add(World *world)
+{
+    uint32_t i = 0;
+    while (i < world->attempt_count && world->attempts[i].is_there) i++;
+    if (i == ATTEMPTS_MAX) return NULL;
+    if (i == world->attempt_count) world->attempt_count++;
+    return &world->attempts[i];
+}
+
+static uint32_t count_of(const World *world, uint8_t executor)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < world->attempt_count; i++)
+        count += world->attempts[i].is_there && !world->attempts[i].is_ghost && world->attempts[i].executor == executor;
+    return count;
+}
+
+static Cause pick_cause(World *world)
+{
+    static const Cause causes[] = { CAUSE_ERROR, CAUSE_TRANSIENT, CAUSE_TRANSIENT, CAUSE_PERMANENT };
+    return chance(world, world->weather.fail) ? causes[below(world, 4)] : CAUSE_NONE;
+}
+
+static bool sim_execute(Executor *executor, const Attempt *given)
+{
+    SimExecutor *self = (SimExecutor *)executor;
+    World *world = self->world;
+    if (world->is_failed) return true;
+    if (!world->is_calm && below(world, 100) < self->refuse_chance) return false;
+    if (attempt_find(world, &given->id)) world_fail(world, "an attempt of run %" PRIu64 " is handed over twice", given->id.run_no);
+    if (executor->capacity && count_of(world, (uint8_t)executor->slot) >= executor->capacity)
+        world_fail(world, "executor %u gets more than its %u attempts", executor->slot, executor->capacity);
+    world->handed_count++;
+    watch_attempt(world->watch, given);
+    SimAttempt *attempt = attempt_add(world);
+    if (!attempt) return false;
+    const WatchRun *run = watch_run(world->watch, given->id.run_no);
+    *attempt = (SimAttempt){ .id = given->id, .is_there = true, .is_recorded = given->is_effect_recorded && below(world, 8),
+                             .executor = (uint8_t)executor->slot, .cause = pick_cause(world),
+                             .repeats = chance(world, world->weather.repeat),
+                             .generation = run ? run->run.steps[given->id.step].generation : 0 };
+    bool hangs = !world->is_calm && chance(world, world->weather.hang);
+    attempt->due_ms = hangs ? INT64_MAX : world->now_ms + below(world, (uint32_t)world->weather.slow_ms + 1);
+    world_note(world, "handed over: run %" PRIu64 " step %u attempt %u holder %" PRIx64 "%s", given->id.run_no, given->id.step,
+               given->id.attempt, given->id.holder, hangs ? ", which hangs" : "");
+    return true;
+}
+
+static void sim_end(Executor *executor, const AttemptId *id)
+{
+    World *world = ((SimExecutor *)executor)->world;
+    SimAttempt *attempt = attempt_find(world, id);
+    world_note(world, "to be ended: run %" PRIu64 " step %u attempt %u", id->run_no, id->step, id->attempt);
+    if (!attempt || attempt->is_ended) return;
+    attempt->is_ended = true;
+    attempt->phase = PHASE_ENDS;
+    if (below(world, 4)) attempt->cause = CAUSE_CANCELLED;      /* else it was just about to report something else */
+    attempt->due_ms = world->now_ms + below(world, 40);
+}
+
+/* I11: what is acknowledged is in the store. */
+static void sim_acknowledge(Executor *executor, const AttemptId *id)
+{
+    World *world = ((SimExecutor *)executor)->world;
+    SimAttempt *attempt = attempt_find(world, id);
+    watch_sync(world->watch);
+    const WatchRun *run = watch_run(world->watch, id->run_no);
+    if (!attempt || attempt->is_ended || !run) return;
+    const StepRun *step = &run->run.steps[id->step];
+    uint16_t flag = attempt->phase == PHASE_ANNOUNCED ? STEP_EFFECT_INTENDED : STEP_EFFECT_COMMITTED;
+    bool is_held = step->state == STEP_RUNNING && step->attempt == id->attempt;
+    if (is_held && !(step->flags & flag))
+        world_fail(world, "I11: an effect of step %u of run %" PRIu64 " is acknowledged and not recorded", id->step, id->run_no);
+    if (!is_held && run->steps[id->step].effect_generation != attempt->generation + 1) {
+        /* Given up in a later record of the same batch: it must have been recorded all the same, or not be acknowledged. */
+        if (step->attempt == id->attempt && !(step->flags & flag))
+            world_fail(world, "I11: an effect of run %" PRIu64 " is acknowledged though it was refused", id->run_no);
+    }
+    attempt->phase = attempt->phase == PHASE_ANNOUNCED ? PHASE_ACTED : PHASE_ENDS;
+    attempt->due_ms = world->now_ms + below(world, 20);
+}
+
+static void sim_close(Executor *executor) { (void)executor; }
+
+static const ExecutorOps sim_ops = { .execute = sim_execute, .end = sim_end, .acknowledge = sim_acknowledge, .close = sim_close };
+
+void attempts_init(World *world)
+{
+    static const char *const names[EXECUTORS] = { "first", "second" };
+    for (uint32_t i = 0; i < EXECUTORS; i++) {
+        world->executors[i] = (SimExecutor){ .world = world, .refuse_chance = below(world, 3) ? 0 : below(world, 40) };
+        world->executors[i].port = (Executor){ .ops = &sim_ops, .name = str_of(names[i]), .kind = STR("native"),
+                                               .capacity = below(world, 2) ? 0 : 1 + below(world, 5) };
+        world->ports[i] = &world->executors[i].port;
+    }
+}
+
+/* --- what they say ------------------------------------------------------------------------------------------------------------------ */
+
+static void report(World *world, SimAttempt *attempt)
+{
+    arena_reset(&world->scratch);
+    Notice notice = { .kind = NOTICE_REPORT, .id = attempt->id };
+    notice.report.cause = attempt->cause;
+    if (attempt->cause) notice.report.message = STR("it did not work");
+    if (!attempt->cause || below(world, 4) == 0) notice.report.output = people_output(world, &world->scratch);
+    world_note(world, "reports: run %" PRIu64 " step %u attempt %u: %s%s", attempt->id.run_no, attempt->id.step,
+               attempt->id.attempt, attempt->cause ? cause_name(attempt->cause) : "success", attempt->is_ghost ? " (ghost)" : "");
+    WatchRun *run = watch_run(world->watch, attempt->id.run_no);
+    if (run && attempt->cause && attempt->cause != CAUSE_CANCELLED
+        && run->steps[attempt->id.step].acted_generation == attempt->generation + 1)
+        run->steps[attempt->id.step].acted_generation = 0;          /* it says itself that it may be tried again */
+    attempt->is_there = false;
+    if (!world->is_calm && chance(world, 200)) {                    /* somebody else speaks for it first */
+        Notice forged = notice;
+        if (below(world, 2)) forged.id.attempt++;
+        else forged.id.holder++;
+        engine_notice(world->engine, &forged);
+    }
+    engine_notice(world->engine, &notice);
+    if (attempt->repeats) engine_notice(world->engine, &notice);
+}
+
+static void announce(World *world, SimAttempt *attempt, bool is_committed)
+{
+    arena_reset(&world->scratch);
+    Notice notice = { .kind = NOTICE_EFFECT, .id = attempt->id, .is_committed = is_committed,
+                      .value = people_output(world, &world->scratch) };
+    world_note(world, "%s: run %" PRIu64 " step %u attempt %u", is_committed ? "has acted" : "will act", attempt->id.run_no,
+               attempt->id.step, attempt->id.attempt);
+    attempt->due_ms = INT64_MAX;                                    /* until it is acknowledged, or ended */
+    engine_notice(world->engine, &notice);
+}
+
+static void chatter(World *world, const SimAttempt *attempt)
+{
+    Notice notice = { .id = attempt->id, .text = STR("a line"), .number = below(world, 1000), .name = STR("go") };
+    static const NoticeKind kinds[] = { NOTICE_COST, NOTICE_SIGNAL, NOTICE_PROGRESS, NOTICE_HEARTBEAT, NOTICE_LOG, NOTICE_LOG,
+                                        NOTICE_ROOM };
+    notice.kind = kinds[below(world, 7)];
+    engine_notice(world->engine, &notice);
+}
+
+static void attempt_goes_on(World *world, SimAttempt *attempt)
+{
+    if (!attempt->is_ghost && below(world, 12) == 0) chatter(world, attempt);
+    if (attempt->phase == PHASE_WORKS && attempt->is_recorded) {
+        attempt->phase = PHASE_ANNOUNCED;
+        announce(world, attempt, /* is_committed= */ false);
+    } else if (attempt->phase == PHASE_ACTED) {
+        watch_acts(world->watch, attempt);
+        announce(world, attempt, /* is_committed= */ true);
+    } else {
+        report(world, attempt);
+    }
+}
+
+void attempts_deliver(World *world)
+{
+    uint32_t count = world->attempt_count, first = count ? below(world, count) : 0;
+    for (uint32_t i = 0; i < count && !world->is_failed; i++) {
+        SimAttempt *attempt = &world->attempts[(first + i) % count];
+        if (attempt->is_there && attempt->due_ms <= world->now_ms) attempt_goes_on(world, attempt);
+    }
+    while (world->attempt_count && !world->attempts[world->attempt_count - 1].is_there) world->attempt_count--;
+}
+
+int64_t attempts_due_ms(const World *world)
+{
+    int64_t due = INT64_MAX;
+    for (uint32_t i = 0; i < world->attempt_count; i++)
+        if (world->attempts[i].is_there && world->attempts[i].due_ms < due) due = world->attempts[i].due_ms;
+    return due;
+}
+
+/* --- the end of a process, and of the storm ---------------------------------------------------------------------------------------------- */
+
+void attempts_crash(World *world)
+{
+    for (uint32_t i = 0; i < world->attempt_count; i++) {
+        SimAttempt *attempt = &world->attempts[i];
+        if (!attempt->is_there) continue;
+        attempt->is_there = attempt->phase != PHASE_ANNOUNCED && chance(world, world->weather.ghost);
+        attempt->is_ghost = true;
+        attempt->phase = PHASE_ENDS;
+        if (attempt->due_ms == INT64_MAX) attempt->due_ms = world->now_ms + below(world, 500);
+    }
+}
+
+/* Who should have been told to end has been told; who hangs for a reason of its own comes to an end. */
+void attempts_calm(World *world)
+{
+    for (uint32_t i = 0; i < world->attempt_count; i++) {
+        SimAttempt *attempt = &world->attempts[i];
+        if (!attempt->is_there || attempt->due_ms != INT64_MAX) continue;
+        const WatchRun *run = watch_run(world->watch, attempt->id.run_no);
+        const StepRun *step = run ? &run->run.steps[attempt->id.step] : NULL;
+        bool is_held = step && step->state == STEP_RUNNING && step->attempt == attempt->id.attempt && !(step->flags & STEP_ENDING);
+        if (!is_held && !attempt->is_ghost) {
+            world_fail(world, "attempt %u of step %u of run %" PRIu64 " is no longer wanted, and nobody has told it",
+                       attempt->id.attempt, attempt->id.step, attempt->id.run_no);
+            return;
+        }
+        if (attempt->phase == PHASE_WORKS || attempt->phase == PHASE_ENDS) attempt->due_ms = world->now_ms;
+        else world_fail(world, "step %u of run %" PRIu64 " waits in vain for an acknowledgement", attempt->id.step,
+                        attempt->id.run_no);
+    }
+}

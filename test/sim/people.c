@@ -1,0 +1,197 @@
+/* people.c - who starts runs and interferes with them, rightly and wrongly, and what they are answered. */
+#include <inttypes.h>
+
+#include "sim/watch.h"
+#include "value/json.h"
+
+const char *const people_tenants[TENANTS] = { "default", "acme", "umbrella" };
+static const char *const signals[] = { "go", "halt", "gate", "nobody" };
+
+static Value parse(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static Value parse(Arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str text = arena_format_args(arena, format, args);
+    va_end(args);
+    Value value = value_null();
+    Error err;
+    (void)!json_parse(arena, text, &value, &err);
+    return value;
+}
+
+/* What tasks give: what the plans declare, but for a mistake now and then. */
+Value people_output(World *world, Arena *arena)
+{
+    static const char *const picks[] = { "a", "b", "c", "e", "z" };
+    static const char *const lists[] = { "[\"a\"]", "[\"a\",\"b\"]", "[\"b\",\"c\"]", "[]" };
+    if (!world->is_calm && chance(world, 100)) return below(world, 2) ? value_null() : value_int(7);
+    return parse(arena, "{\"x\":%u,\"pick\":\"%s\",\"picks\":%s,\"again\":%s}", below(world, 10), picks[below(world, 5)],
+                 lists[below(world, 4)], below(world, 2) ? "true" : "false");
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------------------------------- */
+
+static void check_start(World *world, const Ask *ask, const EngineReply *reply)
+{
+    if (ask->is_bad) world_fail(world, "c%u: a start with wrong parameters was accepted", ask->number);
+    const WatchRun *run = watch_run(world->watch, reply->run_no);
+    if (!run || !str_is(id_peek(&reply->run_id), id_peek(&run->run.id))) {
+        world_fail(world, "I11: c%u: run %" PRIu64 " is confirmed and not in the store", ask->number, reply->run_no);
+        return;
+    }
+    if (!str_is(run->run.tenant, world->plans[ask->plan].plan.tenant)) world_fail(world, "c%u: a run of another tenant", ask->number);
+    if (world->watch->recorded[ask->number] != (reply->is_repeat ? 0 : 1))
+        world_fail(world, "I11: c%u: a start is answered as %s, and recorded %u times", ask->number,
+                   reply->is_repeat ? "a repetition" : "new", world->watch->recorded[ask->number]);
+    if (reply->is_repeat && (!run->run.key.len || ask->is_again))
+        world_fail(world, "c%u: a start without key is answered as a repetition", ask->number);
+}
+
+static void take_reply(void *context, const EngineReply *reply)
+{
+    Ask *ask = context;
+    World *world = ask->world;
+    if (world->is_failed) return;
+    if (ask->is_answered || ask->is_lost) world_fail(world, "c%u is answered twice, or by an engine that is gone", ask->number);
+    ask->is_answered = true;
+    watch_sync(world->watch);
+    world_note(world, "answer to c%u: %s%s%s%s", ask->number, status_name(reply->status), reply->is_noop ? ", nothing done" : "",
+               reply->error ? ": " : "", reply->error ? reply->error->text : "");
+    uint32_t recorded = world->watch->recorded[ask->number];
+    if (reply->status == ERR_UNAVAILABLE) {
+        if (world->is_calm && recorded == 0 && world->engine_count == 0) world_fail(world, "c%u: unavailable", ask->number);
+        return;                                                     /* what became of it is not known */
+    }
+    if (reply->status) {
+        if (recorded) world_fail(world, "I9: c%u is refused, and recorded", ask->number);
+        if (ask->kind == ASK_STRANGER && reply->status != ERR_NOT_FOUND)
+            world_fail(world, "c%u: a stranger learns of a run: %s", ask->number, reply->error->text);
+        if (!reply->error || !reply->error->text[0]) world_fail(world, "c%u is refused without a reason", ask->number);
+        return;
+    }
+    if (ask->kind == ASK_STRANGER || ask->kind == ASK_WRONG) world_fail(world, "c%u should have been refused", ask->number);
+    else if (ask->kind == ASK_START) check_start(world, ask, reply);
+    else if (recorded != (reply->is_noop ? 0 : 1))
+        world_fail(world, "I11: c%u is accepted, %s, and recorded %u times", ask->number,
+                   reply->is_noop ? "with nothing to do" : "done", recorded);
+}
+
+static Ask *ask_add(World *world, AskKind kind)
+{
+    if (world->ask_count == ASKS_MAX) return NULL;
+    Ask *ask = &world->asks[world->ask_count];
+    *ask = (Ask){ .world = world, .number = world->ask_count++, .kind = (uint8_t)kind };
+    return ask;
+}
+
+static Str ask_id(World *world, const Ask *ask) { return arena_format(&world->scratch, "c%u", ask->number); }
+
+static Str other_tenant(Str tenant) { return str_is_text(tenant, "acme") ? STR("umbrella") : STR("acme"); }
+
+/* --- starts ----------------------------------------------------------------------------------------------------------------------- */
+
+void people_start(World *world)
+{
+    Ask *ask = ask_add(world, below(world, 30) ? ASK_START : ASK_STRANGER);
+    if (!ask) return;
+    arena_reset(&world->scratch);
+    ask->plan = (uint8_t)below(world, world->plan_count);
+    ask->key = (uint8_t)(below(world, 3) ? 0 : 1 + below(world, 5));
+    ask->is_again = ask->key && below(world, 4) == 0;
+    const SimPlan *plan = &world->plans[ask->plan];
+    bool is_book = plan->plan.kind == PLAN_RUNBOOK;
+    ask->is_bad = !is_book && below(world, 25) == 0;
+    StartRequest request = { .params = value_null(), .source = STR("manual"), .is_again = ask->is_again };
+    if (ask->is_bad) request.params = parse(&world->scratch, below(world, 2) ? "{\"n\":\"x\"}" : "{\"unknown\":%d}", 1);
+    else if (!is_book && below(world, 4))
+        request.params = parse(&world->scratch, "{\"n\":%u,\"flag\":%s}", below(world, 10), below(world, 2) ? "true" : "false");
+    if (ask->key) request.key = arena_format(&world->scratch, "key-%u", ask->key);
+    Digest digest;
+    Error err;
+    if (engine_plan_add(world->engine, plan->document, &digest, &err)) {
+        world_fail(world, "a plan is refused: %s", err.text);
+        return;
+    }
+    EngineStart start = { .plan = plan->digest, .tenant = ask->kind == ASK_STRANGER ? other_tenant(plan->plan.tenant) : plan->plan.tenant, .request = request, .reply = take_reply,
+                          .context = ask,
+                          .command = { .kind = COMMAND_START, .id = ask_id(world, ask), .actor = STR("user:sim") } };
+    world_note(world, "c%u: start of %.*s for %s, key %u%s%s", ask->number, STR_ARG(plan->definition),
+               ask->kind == ASK_STRANGER ? "a stranger" : "its owner", ask->key, ask->is_again ? " again" : "", ask->is_bad ? ", wrongly" : "");
+    if (!engine_start(world->engine, &start)) ask->is_lost = true;      /* refused at the door */
+    world->started_count++;
+}
+
+/* --- commands --------------------------------------------------------------------------------------------------------------------- */
+
+static WatchRun *pick_run(World *world)
+{
+    const Watch *watch = world->watch;
+    for (uint32_t tries = 0; tries < 8 && watch->run_end; tries++) {
+        WatchRun *run = watch->runs[below(world, (uint32_t)watch->run_end)];
+        if (run && (!watch_is_settled(run) || below(world, 6) == 0)) return run;
+    }
+    return NULL;
+}
+
+static void send(World *world, Ask *ask, const WatchRun *run, const Command *command)
+{
+    arena_reset(&world->scratch);
+    EngineRequest request = { .command = *command, .reply = take_reply, .context = ask };
+    request.command.id = ask_id(world, ask);
+    if (!request.command.actor.len) request.command.actor = STR("user:sim");
+    if (command->kind == COMMAND_SIGNAL && below(world, 2)) request.command.value = people_output(world, &world->scratch);
+    if (run && below(world, 2)) request.run_no = run->run_no;
+    else if (run) request.run_id = run->run.id;
+    else request.run_id = id_make((const uint8_t *)"no run has such a random name");
+    if (ask->kind == ASK_STRANGER && run) request.tenant = other_tenant(run->run.tenant);
+    else if (run && below(world, 2)) request.tenant = run->run.tenant;
+    ask->run_no = run ? run->run_no : 0;
+    world_note(world, "c%u: %s of run %" PRIu64 "%s", ask->number, command_kind_name(command->kind), ask->run_no,
+               ask->kind == ASK_STRANGER ? " by a stranger" : "");
+    if (!engine_request(world->engine, &request)) ask->is_lost = true;
+}
+
+void people_meddle(World *world)
+{
+    WatchRun *run = pick_run(world);
+    if (!run) return;
+    uint32_t sort = below(world, 40);
+    Ask *ask = ask_add(world, sort < 3 ? ASK_STRANGER : sort < 6 ? ASK_WRONG : ASK_COMMAND);
+    if (!ask) return;
+    Command command = { .kind = COMMAND_SIGNAL, .name = str_of(signals[below(world, 4)]), .sort = (SignalKind)below(world, SIGNAL_KIND_COUNT),
+                        .is_denial = below(world, 8) == 0, .rationale = STR("because") };
+    if (sort < 3) {
+        command.kind = below(world, 2) ? COMMAND_CANCEL : COMMAND_PAUSE;
+        if (sort == 0) run = NULL;
+    } else if (sort < 6) {                                          /* what nobody outside may say */
+        static const CommandKind wrong[] = { COMMAND_START, COMMAND_REPORT, COMMAND_ACCEPT, COMMAND_EFFECT, COMMAND_ORPHANED };
+        command.kind = wrong[below(world, 5)];
+        command.step = below(world, run->run.step_count + 2);
+        command.attempt = 1;
+        command.holder = 12345;
+        if (command.kind == COMMAND_ACCEPT) command.holder = 0;
+    } else if (sort < 14) {
+        command.kind = COMMAND_PAUSE;
+    } else if (sort < 24) {
+        command.kind = COMMAND_RESUME;
+    } else if (sort < 27) {
+        command.kind = COMMAND_CANCEL;
+    }
+    send(world, ask, run, &command);
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------------------------ */
+
+void people_settle(World *world)
+{
+    for (uint64_t i = 0; i < world->watch->run_end && !world->is_failed; i++) {
+        WatchRun *run = world->watch->runs[i];
+        if (!run || watch_is_settled(run)) continue;
+        Ask *ask = ask_add(world, ASK_COMMAND);
+        if (!ask) return;
+        Command command = { .kind = COMMAND_SIGNAL, .name = str_of(signals[below(world, 3)]), .rationale = STR("to end it") };
+        if (run->run.state == RUN_PAUSED) command.kind = COMMAND_RESUME;
+        send(world, ask, run, &command);
+    }
+}

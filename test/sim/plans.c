@@ -1,0 +1,377 @@
+/* plans.c - definitions by chance: graphs of jobs, step trees, and runbooks, compiled as an author's would be. */
+#include <inttypes.h>
+
+#include "base/check.h"
+#include "lang/compile.h"
+#include "sim/world.h"
+#include "value/json.h"
+
+typedef struct Draft {
+    World *world;
+    Buf text;
+    uint32_t job_count, task_count;
+    uint32_t last;                          /* the job that the next one comes after */
+    uint32_t sure[16], sure_count;          /* tasks that have run before whatever comes now */
+    bool is_first;
+} Draft;
+
+static void say(Draft *draft, const char *text) { buf_text(&draft->text, text); }
+
+/* --- tasks --------------------------------------------------------------------------------------------------------------------- */
+
+static void say_condition(Draft *draft)
+{
+    World *world = draft->world;
+    switch (below(world, draft->sure_count ? 4 : 2)) {
+    case 0: buf_format(&draft->text, "params.n > %u", below(world, 10)); break;
+    case 1: say(draft, below(world, 2) ? "params.flag" : "not params.flag"); break;
+    case 2: buf_format(&draft->text, "outputs.t%u.x > %u", draft->sure[below(world, draft->sure_count)], below(world, 8)); break;
+    default: buf_format(&draft->text, "outputs.t%u.again == false", draft->sure[below(world, draft->sure_count)]); break;
+    }
+}
+
+static void say_strategy(Draft *draft)
+{
+    static const char *const strategies[] = { "replay-safe", "dedupe-key", "effect-recorded" };
+    uint32_t which = below(draft->world, 3);
+    buf_format(&draft->text, ",\"idempotency\":\"%s\"", strategies[which]);
+    if (which == 2) say(draft, ",\"compensation\":\"noop\"");
+}
+
+static void say_terms(Draft *draft)
+{
+    World *world = draft->world;
+    if (below(world, 3) == 0)
+        buf_format(&draft->text, ",\"retries\":{\"attempts\":%u,\"delay\":\"%ums\",\"strategy\":\"%s\",\"jitter_ms\":%u,\"on\":[\"transient\"%s]}",
+                   1 + below(world, 4), below(world, 400), below(world, 2) ? "fixed" : "exponential", below(world, 30),
+                   below(world, 2) ? ",\"timeout\"" : "");
+    if (below(world, 3) == 0) buf_format(&draft->text, ",\"timeout\":\"%ums\"", 1 + below(world, 1500));
+    if (below(world, 8) == 0)
+        buf_format(&draft->text, ",\"wait_for_signal\":{\"signal\":\"%s\",\"when\":\"%s\"%s}", below(world, 3) ? "go" : "halt",
+                   below(world, 2) ? "after" : "before", below(world, 2) ? ",\"timeout\":\"20s\"" : "");
+    if (below(world, 3)) say_strategy(draft);
+    if (draft->sure_count && below(world, 3) == 0)
+        buf_format(&draft->text, ",\"input\":{\"x\":\"${outputs.t%u.x}\",\"n\":\"${params.n}\",\"run\":\"${run.id}\"}",
+                   draft->sure[below(world, draft->sure_count)]);
+    else if (below(world, 4) == 0) say(draft, ",\"input\":{\"n\":\"${params.n}\",\"deep\":{\"list\":[1,\"${params.flag}\"]}}");
+}
+
+/* Returns its number. One that is sure to run may be read by those behind it. */
+static uint32_t say_task(Draft *draft, bool is_sure)
+{
+    World *world = draft->world;
+    uint32_t number = draft->task_count++;
+    bool is_log = below(world, 6) == 0, is_held = below(world, 7) == 0;
+    buf_format(&draft->text, "{\"name\":\"t%u\",", number);
+    say(draft, is_log ? "\"log\":\"at ${params.n}\"" : "\"run\":\"noop\"");
+    if (is_held) {
+        say(draft, ",\"when\":\"");
+        say_condition(draft);
+        say(draft, "\"");
+    }
+    if (!is_log) say_terms(draft);
+    bool declares = !is_log && below(world, 4);
+    if (declares) say(draft, ",\"outputs\":{\"x\":\"integer\",\"pick\":\"string\",\"picks\":\"array\",\"again\":\"boolean\"}");
+    say(draft, "}");
+    if (is_sure && declares && !is_held && draft->sure_count < 16) draft->sure[draft->sure_count++] = number;
+    return number;
+}
+
+static void say_tasks(Draft *draft, bool is_sure)
+{
+    say(draft, "\"tasks\":[");
+    for (uint32_t i = 0, count = 1 + below(draft->world, 3); i < count; i++) {
+        if (i) say(draft, ",");
+        say_task(draft, is_sure);
+    }
+    say(draft, "]");
+}
+
+/* --- jobs ---------------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t begin_job(Draft *draft)
+{
+    if (!draft->is_first) say(draft, ",");
+    draft->is_first = false;
+    buf_format(&draft->text, "\"j%u\":{", draft->job_count);
+    return draft->job_count++;
+}
+
+static void say_need(Draft *draft)
+{
+    if (draft->last != UINT32_MAX) buf_format(&draft->text, "\"needs\":[\"j%u\"],", draft->last);
+}
+
+static void say_priority(Draft *draft)
+{
+    static const char *const priorities[] = { "low", "normal", "high", "critical" };
+    if (below(draft->world, 4) == 0) buf_format(&draft->text, "\"priority\":\"%s\",", priorities[below(draft->world, 4)]);
+}
+
+static void plain_job(Draft *draft)
+{
+    uint32_t job = begin_job(draft);
+    bool is_held = below(draft->world, 8) == 0;
+    say_need(draft);
+    say_priority(draft);
+    if (is_held) {
+        say(draft, "\"when\":\"");
+        say_condition(draft);
+        say(draft, "\",");
+    }
+    if (below(draft->world, 14) == 0) say(draft, "\"wait_for_signal\":\"gate\",");
+    say_tasks(draft, !is_held);
+    say(draft, "}");
+    draft->last = job;
+}
+
+static void fan_out(Draft *draft)
+{
+    uint32_t first = draft->job_count, width = 2 + below(draft->world, 4), before = draft->last;
+    uint32_t sure = draft->sure_count;
+    for (uint32_t i = 0; i < width; i++) {
+        begin_job(draft);
+        draft->last = before;
+        say_need(draft);
+        say_priority(draft);
+        say_tasks(draft, false);
+        say(draft, "}");
+    }
+    draft->sure_count = sure;
+    draft->last = begin_job(draft);
+    say(draft, "\"needs\":[");
+    for (uint32_t i = 0; i < width; i++) buf_format(&draft->text, "%s\"j%u\"", i ? "," : "", first + i);
+    say(draft, "],");
+    say_tasks(draft, true);
+    say(draft, "}");
+}
+
+static void branch(Draft *draft)
+{
+    World *world = draft->world;
+    uint32_t width = 2 + below(world, 2), first = draft->job_count + 1;
+    bool is_inclusive = below(world, 2);
+    begin_job(draft);
+    say_need(draft);
+    if (below(world, 2)) {
+        say_tasks(draft, true);
+        say(draft, ",");
+    }
+    buf_format(&draft->text, "\"branch\":{\"type\":\"%s\",\"select\":\"", is_inclusive ? "inclusive" : "exclusive");
+    if (draft->sure_count && below(world, 4))
+        buf_format(&draft->text, "outputs.t%u.%s", draft->sure[below(world, draft->sure_count)], is_inclusive ? "picks" : "pick");
+    else say(draft, is_inclusive ? "[\\\"a\\\",\\\"b\\\"]" : "[k | some k in [\\\"a\\\", \\\"b\\\"]][0]");
+    say(draft, "\",\"cases\":{");
+    for (uint32_t i = 0; i < width; i++) buf_format(&draft->text, "%s\"%c\":[\"j%u\"]", i ? "," : "", (char)('a' + i), first + i);
+    if (below(world, 3) == 0) say(draft, ",\"e\":[]");
+    say(draft, "}");
+    if (below(world, 4)) say(draft, ",\"default\":\"a\"");
+    buf_format(&draft->text, ",\"converge\":\"j%u\"}}", first + width);
+    for (uint32_t i = 0; i < width; i++) {
+        begin_job(draft);
+        say_tasks(draft, false);
+        say(draft, "}");
+    }
+    draft->last = begin_job(draft);
+    say(draft, "\"needs\":[");
+    for (uint32_t i = 0; i < width; i++) buf_format(&draft->text, "%s\"j%u\"", i ? "," : "", first + i);
+    say(draft, "],");
+    say_tasks(draft, true);
+    say(draft, "}");
+}
+
+/* One job, or two, that go round again while the last task says so. */
+static void loop(Draft *draft)
+{
+    World *world = draft->world;
+    uint32_t head = begin_job(draft), tail = head + 1, sure = draft->sure_count;
+    say(draft, "\"needs\":[");
+    if (draft->last != UINT32_MAX) buf_format(&draft->text, "\"j%u\",", draft->last);
+    /* The tail's task is named after the head's are counted: it gets a name of its own. */
+    buf_format(&draft->text, "{\"job\":\"j%u\",\"guard\":{\"when\":\"outputs.again%u.again\",\"max_iterations\":%u,\"on_max\":\"%s\"}}],",
+               tail, tail, 1 + below(world, 4), below(world, 2) ? "fail" : "continue");
+    say_tasks(draft, false);
+    say(draft, "}");
+    begin_job(draft);
+    buf_format(&draft->text, "\"needs\":[\"j%u\"],\"tasks\":[", head);
+    if (below(world, 2)) {
+        say_task(draft, false);
+        say(draft, ",");
+    }
+    buf_format(&draft->text, "{\"name\":\"again%u\",\"run\":\"noop\",\"outputs\":{\"again\":\"boolean\"}", tail);
+    if (below(world, 3) == 0) say(draft, ",\"retries\":{\"attempts\":3,\"delay\":\"5ms\"}");
+    say(draft, "}]}");
+    draft->sure_count = sure;
+    draft->last = tail;
+}
+
+static void say_head(Draft *draft, uint32_t index)
+{
+    World *world = draft->world;
+    buf_format(&draft->text, "{\"workflow\":\"w%u\",\"tenant\":\"%s\",\"params\":[{\"name\":\"n\",\"type\":\"integer\",\"default\":3},"
+               "{\"name\":\"flag\",\"type\":\"boolean\",\"default\":false}],\"config\":{\"max_concurrency\":%u", index,
+               people_tenants[below(world, TENANTS)], 1 + below(world, 6));
+    if (below(world, 6) == 0) buf_format(&draft->text, ",\"timeout\":\"%us\"", 1 + below(world, 20));
+    if (below(world, 6) == 0) buf_format(&draft->text, ",\"cost_limit\":0.%03u", 1 + below(world, 50));
+    say(draft, "}");
+    if (below(world, 4) == 0) say(draft, ",\"failure_mode\":\"continue-independent\"");
+    if (below(world, 3) == 0) say(draft, ",\"on_fail_fast\":\"cancel\"");
+    if (below(world, 5) == 0) say(draft, ",\"idempotency_key\":\"by-${params.n}\"");
+    say(draft, ",");
+}
+
+static void draft_jobs(Draft *draft, uint32_t index)
+{
+    World *world = draft->world;
+    say_head(draft, index);
+    say(draft, "\"jobs\":{");
+    draft->is_first = true;
+    draft->last = UINT32_MAX;
+    for (uint32_t i = 0, count = 1 + below(world, 3); i < count; i++) {
+        switch (below(world, 6)) {
+        case 0: fan_out(draft); break;
+        case 1: branch(draft); break;
+        case 2: loop(draft); break;
+        default: plain_job(draft); break;
+        }
+    }
+    say(draft, "}}");
+}
+
+/* --- step trees ------------------------------------------------------------------------------------------------------------------ */
+
+static void tree_steps(Draft *draft, uint32_t depth, bool is_sure);
+
+static void tree_step(Draft *draft, uint32_t depth, bool is_sure)
+{
+    switch (depth < 3 ? below(draft->world, 5) : 4) {
+    case 0:
+        say(draft, "{\"sequence\":[");
+        tree_steps(draft, depth + 1, is_sure);
+        say(draft, "]}");
+        break;
+    case 1: {
+        uint32_t sure = draft->sure_count;
+        say(draft, "{\"if\":\"");
+        say_condition(draft);
+        say(draft, "\",\"then\":[");
+        tree_steps(draft, depth + 1, false);
+        say(draft, "]");
+        if (below(draft->world, 2)) {
+            say(draft, ",\"else\":[");
+            tree_steps(draft, depth + 1, false);
+            say(draft, "]");
+        }
+        say(draft, "}");
+        draft->sure_count = sure;
+        break;
+    }
+    default: say_task(draft, is_sure); break;
+    }
+}
+
+static void tree_steps(Draft *draft, uint32_t depth, bool is_sure)
+{
+    for (uint32_t i = 0, count = 1 + below(draft->world, 3); i < count; i++) {
+        if (i) say(draft, ",");
+        tree_step(draft, depth, is_sure);
+    }
+}
+
+static void draft_tree(Draft *draft, uint32_t index)
+{
+    say_head(draft, index);
+    say(draft, "\"steps\":[");
+    tree_steps(draft, 0, true);
+    say(draft, "]}");
+}
+
+/* --- runbooks: as plans, since their components are installed and not written -------------------------------------------------------- */
+
+static void draft_book(Draft *draft, uint32_t index)
+{
+    World *world = draft->world;
+    uint32_t count = 2 + below(world, 10);
+    buf_format(&draft->text, "{\"format\":1,\"kind\":\"runbook\",\"id\":\"b%u\",\"tenant\":\"%s\",\"failure_mode\":\"%s\","
+               "\"config\":{\"max_concurrency\":%u},\"steps\":[", index,
+               people_tenants[below(world, TENANTS)], below(world, 4) ? "continue-independent" : "fail-fast", 1 + below(world, 5));
+    for (uint32_t i = 0; i < count; i++) {
+        buf_format(&draft->text, "%s{\"id\":\"a%u\",\"name\":\"a%u\",\"kind\":\"artifact\",\"run\":\"%s\"", i ? "," : "", i, i,
+                   below(world, 4) ? "noop" : "log");
+        if (below(world, 4) == 0) say(draft, ",\"optional\":true");
+        if (below(world, 3) == 0) buf_format(&draft->text, ",\"retries\":{\"attempts\":%u,\"delay_ms\":%u}", 1 + below(world, 3), below(world, 100));
+        if (below(world, 3) == 0) buf_format(&draft->text, ",\"timeout_ms\":%u", 50 + below(world, 2000));
+        say(draft, "}");
+    }
+    say(draft, "],\"edges\":[");
+    bool is_first = true;
+    for (uint32_t from = 0; from < count; from++)
+        for (uint32_t to = from + 1; to < count; to++) {
+            if (below(world, 4)) continue;
+            buf_format(&draft->text, "%s[%u,%u,\"data\"]", is_first ? "" : ",", from, to);
+            is_first = false;
+        }
+    say(draft, "]}");
+}
+
+/* --- to plans -------------------------------------------------------------------------------------------------------------------------- */
+
+static bool read_plan(World *world, Value document, SimPlan *out)
+{
+    Buf text;
+    Error err = { 0 };
+    Value value;
+    buf_init(&text, SIZE_MAX);
+    bool is_read = canonical_print(&text, document, &err) == OK;
+    out->document = arena_copy(&world->arena, buf_peek(&text));
+    buf_deinit(&text);
+    is_read = is_read && json_parse(&world->arena, out->document, &value, &err) == OK
+           && plan_read(&world->arena, value, &out->plan, &err) == OK;
+    if (!is_read) {
+        world_fail(world, "a plan cannot be read: %s", err.text);
+        return false;
+    }
+    out->digest = digest_of(out->document);
+    out->definition = out->plan.id;
+    return true;
+}
+
+static bool compile_draft(World *world, Str text, SimPlan *out)
+{
+    Catalog catalog;
+    catalog_init(&catalog, &world->scratch);
+    Compiled compiled;
+    compile(&world->scratch, text, &(CompileOptions){ .file = STR("sim.json"), .format = TEXT_JSON, .catalog = &catalog },
+            &compiled);
+    if (compiled.is_valid) return read_plan(world, compiled.plan.document, out);
+    Str why = compiled.diagnostics.count ? compiled.diagnostics.items[0].message : STR("no reason");
+    world_fail(world, "a definition that should be valid is not: %.*s\n%.*s", STR_ARG(why), STR_ARG(text));
+    return false;
+}
+
+bool plans_make(World *world)
+{
+    world->plan_count = 1 + below(world, 4);
+    for (uint32_t i = 0; i < world->plan_count; i++) {
+        Draft draft = { .world = world };
+        buf_init(&draft.text, 1u << 20);
+        uint32_t sort = below(world, 10);
+        Error err;
+        Value value;
+        bool is_made;
+        arena_reset(&world->scratch);
+        if (sort < 2) {
+            draft_book(&draft, i);
+            CHECK(json_parse(&world->scratch, buf_peek(&draft.text), &value, &err) == OK);
+            is_made = read_plan(world, value, &world->plans[i]);
+        } else {
+            if (sort < 4) draft_tree(&draft, i);
+            else draft_jobs(&draft, i);
+            is_made = compile_draft(world, buf_peek(&draft.text), &world->plans[i]);
+        }
+        buf_deinit(&draft.text);
+        if (!is_made) return false;
+    }
+    arena_reset(&world->scratch);
+    return true;
+}

@@ -1,0 +1,353 @@
+#include "sim/watch.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "core/terms.h"
+#include "ledger/record.h"
+
+/* --- life ------------------------------------------------------------------------------------------------------------------ */
+
+Watch *watch_new(World *world)
+{
+    Watch *watch = calloc(1, sizeof *watch);
+    CHECK(watch);
+    watch->world = world;
+    arena_init(&watch->scratch, SIZE_MAX);
+    buf_init(&watch->before, SIZE_MAX);
+    buf_init(&watch->after, SIZE_MAX);
+    return watch;
+}
+
+void watch_free(Watch *watch)
+{
+    for (uint64_t i = 0; i < watch->run_end; i++) {
+        WatchRun *run = watch->runs[i];
+        if (!run) continue;
+        run_deinit(&run->run);
+        free(run->steps);
+        free(run->failures);
+        free(run);
+    }
+    free(watch->runs);
+    arena_deinit(&watch->scratch);
+    buf_deinit(&watch->before);
+    buf_deinit(&watch->after);
+    free(watch);
+}
+
+WatchRun *watch_run(const Watch *watch, uint64_t run_no)
+{
+    return run_no < watch->run_end ? watch->runs[run_no] : NULL;
+}
+
+bool watch_is_settled(const WatchRun *run)
+{
+    return run_state_is_settled((RunState)run->run.state, (Resolution)run->run.resolution);
+}
+
+static const SimPlan *plan_of(const World *world, const Digest *digest)
+{
+    for (uint32_t i = 0; digest && i < world->plan_count; i++)
+        if (memcmp(&world->plans[i].digest, digest, sizeof *digest) == 0) return &world->plans[i];
+    return NULL;
+}
+
+static WatchRun *run_add(Watch *watch, uint64_t run_no, const Record *record)
+{
+    const SimPlan *plan = plan_of(watch->world, record->events[0].digest);
+    Id id;
+    if (record->events[0].kind != EVENT_RUN_CREATED || !plan || !id_read(record->head.run_id, &id)) {
+        world_fail(watch->world, "run %" PRIu64 " does not begin with its creation", run_no);
+        return NULL;
+    }
+    if (run_no >= watch->run_capacity) {
+        watch->run_capacity = run_no + 64;
+        watch->runs = realloc(watch->runs, watch->run_capacity * sizeof *watch->runs);
+        CHECK(watch->runs);
+    }
+    while (watch->run_end <= run_no) watch->runs[watch->run_end++] = NULL;
+    WatchRun *run = calloc(1, sizeof *run);
+    CHECK(run);
+    run->plan = plan;
+    run->run_no = run_no;
+    run->steps = calloc(plan->plan.step_count, sizeof *run->steps);
+    run->failures = calloc(plan->plan.step_count, sizeof *run->failures);
+    CHECK(run->steps && run->failures);
+    run_init(&run->run, &plan->plan, &id, run_no);
+    watch->runs[run_no] = run;
+    return run;
+}
+
+/* --- single events ----------------------------------------------------------------------------------------------------------- */
+
+static const char *step_name(const WatchRun *run, uint32_t step)
+{
+    static char name[64];
+    Str id = run->plan->plan.steps[step].id;
+    size_t size = id.len < sizeof name - 1 ? id.len : sizeof name - 1;
+    memcpy(name, id.ptr, size);
+    name[size] = '\0';
+    return name;
+}
+
+/* Everything it comes after has ended; of a sequence around it, it is enough that it has begun. */
+static void check_needs(Watch *watch, const WatchRun *run, uint32_t step)
+{
+    const Plan *plan = &run->plan->plan;
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const PlanEdge *edge = &plan->edges[e];
+        if (edge->to != step) continue;
+        StepState state = (StepState)run->run.steps[edge->from].state;
+        bool is_around = plan->steps[edge->from].kind == STEP_SEQUENCE && state == STEP_RUNNING;
+        if (!step_state_is_final(state) && !is_around)
+            world_fail(watch->world, "run %" PRIu64 ": step %s begins before step %u has ended", run->run_no,
+                       step_name(run, step), edge->from);
+        if (edge->kind == EDGE_DATA && state == STEP_FAILED)
+            world_fail(watch->world, "run %" PRIu64 ": step %s begins though what it reads has failed", run->run_no,
+                       step_name(run, step));
+    }
+}
+
+static void before_event(Watch *watch, WatchRun *run, const Event *event)
+{
+    World *world = watch->world;
+    if (event->kind == EVENT_STEP_DISPATCHED) {
+        const StepRun *step = &run->run.steps[event->step];
+        const StepTerms *terms = &run->plan->plan.terms->steps[event->step];
+        check_needs(watch, run, event->step);
+        if (step_works(&run->plan->plan.steps[event->step]) && event->attempt > terms->retry.spawn_count_max)
+            world_fail(world, "I7: run %" PRIu64 ": step %s is dispatched for the %u. time", run->run_no,
+                       step_name(run, event->step), event->attempt);
+        if (run->steps[event->step].effect_generation == step->generation + 1)
+            world_fail(world, "run %" PRIu64 ": step %s begins again though its effect was committed", run->run_no,
+                       step_name(run, event->step));
+    }
+    if (event->kind == EVENT_STEP_RUNNING && event->holder
+        && run->steps[event->step].effect_generation == run->run.steps[event->step].generation + 1)
+        world_fail(world, "run %" PRIu64 ": step %s runs again though its effect was committed", run->run_no,
+                   step_name(run, event->step));
+    if (event->kind == EVENT_LOOP_REPEATED)
+        for (uint32_t i = 0; i < run->run.step_count; i++) run->failures[i] = 0;        /* checked per round */
+    if (event->kind == EVENT_ATTEMPT_FAILED
+        && ++run->failures[event->step] >= run->plan->plan.terms->steps[event->step].retry.attempt_count_max)
+        world_fail(world, "I7: run %" PRIu64 ": step %s is tried again after %u failures", run->run_no,
+                   step_name(run, event->step), run->failures[event->step]);
+}
+
+static void after_event(WatchRun *run, const Event *event)
+{
+    if (event->kind == EVENT_EFFECT_COMMITTED)
+        run->steps[event->step].effect_generation = run->run.steps[event->step].generation + 1;
+}
+
+/* --- the state after a record -------------------------------------------------------------------------------------------------- */
+
+static void check_steps(Watch *watch, const WatchRun *run, const uint8_t *before, bool has_repeated)
+{
+    for (uint32_t i = 0; i < run->run.step_count; i++) {
+        const StepRun *step = &run->run.steps[i];
+        bool was_final = step_state_is_final((StepState)before[i]);
+        if (was_final && step->state != before[i] && !has_repeated)
+            world_fail(watch->world, "run %" PRIu64 ": step %s had ended and goes on", run->run_no, step_name(run, i));
+        if (step->state == STEP_FAILED && step->flags & STEP_HAS_OUTPUT)
+            world_fail(watch->world, "I5: run %" PRIu64 ": failed step %s keeps its output", run->run_no, step_name(run, i));
+        if (step->state == STEP_RUNNING && step_works(&run->plan->plan.steps[i])) {
+            const ActiveStep *active = run_active(&run->run, i);
+            if (!active || !active->holder)
+                world_fail(watch->world, "I2: run %" PRIu64 ": step %s runs and nobody holds it", run->run_no,
+                           step_name(run, i));
+        }
+    }
+}
+
+typedef struct EffectSet { Effect items[256]; uint32_t count; } EffectSet;
+
+static void effect_collect(void *context, const Effect *effect)
+{
+    EffectSet *set = context;
+    if (set->count < 256) set->items[set->count++] = *effect;
+}
+
+static bool effect_has(const EffectSet *set, const Effect *effect)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const Effect *item = &set->items[i];
+        if (item->kind == effect->kind && item->step == effect->step && item->attempt == effect->attempt
+            && item->holder == effect->holder)
+            return true;
+    }
+    return false;
+}
+
+/* I10: what is pending now and was not before is exactly what the events say was begun. */
+static void check_effects(Watch *watch, const WatchRun *run, const EffectSet *before, const Record *record)
+{
+    static EffectSet after;
+    after.count = 0;
+    pending(&run->plan->plan, &run->run, effect_collect, &after);
+    for (uint32_t i = 0; i < after.count; i++) {
+        const Effect *effect = &after.items[i];
+        if (effect_has(before, effect)) continue;
+        EventKind kind = effect->kind == EFFECT_EXECUTE ? EVENT_STEP_RUNNING : EVENT_STEP_CANCELLING;
+        bool is_told = false;
+        for (uint32_t e = 0; e < record->event_count && !is_told; e++)
+            is_told = record->events[e].kind == kind && record->events[e].step == effect->step;
+        if (!is_told)
+            world_fail(watch->world, "I10: run %" PRIu64 ": an effect on step %s follows from no event", run->run_no,
+                       step_name(run, effect->step));
+    }
+}
+
+static void check_head(Watch *watch, const Record *record, uint64_t position)
+{
+    World *world = watch->world;
+    if (record->head.now_ms < watch->log_ms) world_fail(world, "I13: the time of record %" PRIu64 " goes back", position);
+    watch->log_ms = record->head.now_ms;
+    if (!record->head.actor.len) world_fail(world, "I1: record %" PRIu64 " has no actor", position);
+    Str id = record->head.command_id;
+    uint64_t number;
+    if (!id.len) return;
+    if (id.ptr[0] != 'c' || !str_to_u64(str_slice(id, 1, id.len), &number) || number >= world->ask_count)
+        world_fail(world, "record %" PRIu64 " has a command id that nobody sent", position);
+    else if (++watch->recorded[number] > 1)
+        world_fail(world, "command c%" PRIu64 " was carried out twice", number);
+}
+
+static void note_record(Watch *watch, const WatchRun *run, const Record *record, uint64_t position)
+{
+    char text[512];
+    Buf buf = buf_on(text, sizeof text - 1);
+    for (uint32_t i = 0; i < record->event_count && buf.len + 60 < sizeof text; i++)
+        buf_format(&buf, " %s(%u)", event_name(record->events[i].kind), record->events[i].step);
+    text[buf.len] = '\0';
+    world_note(watch->world, "record %" PRIu64 " of run %" PRIu64 " by %.*s:%s", position, run->run_no,
+               STR_ARG(record->head.actor), text);
+}
+
+static bool see_record(void *context, const Cell *cells, uint32_t count)
+{
+    Watch *watch = context;
+    World *world = watch->world;
+    (void)count;
+    uint64_t position = (uint64_t)cells[LEDGER_position].integer, run_no = (uint64_t)cells[LEDGER_run_no].integer;
+    Record record;
+    Error err;
+    arena_reset(&watch->scratch);
+    if (position != watch->position + 1) world_fail(world, "record %" PRIu64 " follows %" PRIu64, position, watch->position);
+    watch->position = position;
+    if (record_decode(&watch->scratch, cells[LEDGER_record].text, &record, &err)) {
+        world_fail(world, "record %" PRIu64 ": %s", position, err.text);
+        return false;
+    }
+    check_head(watch, &record, position);
+    if (cells[LEDGER_run_no].kind == CELL_NULL) return !world->is_failed;       /* of the log itself */
+    WatchRun *run = watch_run(watch, run_no);
+    if (!run) run = run_add(watch, run_no, &record);
+    if (!run) return false;
+    note_record(watch, run, &record, position);
+    if (record.head.first_event != run->run.event_count + 1)
+        world_fail(world, "record %" PRIu64 " of run %" PRIu64 " begins with another event than the next", position, run_no);
+
+    static EffectSet effects;
+    effects.count = 0;
+    pending(&run->plan->plan, &run->run, effect_collect, &effects);
+    uint8_t *before = arena_alloc(&watch->scratch, run->run.step_count);
+    for (uint32_t i = 0; i < run->run.step_count; i++) before[i] = run->run.steps[i].state;
+    bool has_repeated = false;
+    EventPlace place = { record.head.now_ms, position };
+    for (uint32_t i = 0; i < record.event_count && !world->is_failed; i++) {
+        before_event(watch, run, &record.events[i]);
+        run_apply(&run->run, &run->plan->plan, &record.events[i], &place);
+        after_event(run, &record.events[i]);
+        has_repeated = has_repeated || record.events[i].kind == EVENT_LOOP_REPEATED;
+    }
+    run->last_position = position;
+    watch->record_count++;
+    watch->event_count += record.event_count;
+    check_steps(watch, run, before, has_repeated);
+    check_effects(watch, run, &effects, &record);
+    return !world->is_failed;
+}
+
+void watch_sync(Watch *watch)
+{
+    Error err;
+    uint64_t seen;
+    do {
+        seen = watch->position;
+        QueryAsk ask = { .query = QUERY_RECORDS, .params = { cell_int((int64_t)watch->position + 1) }, .param_count = 1 };
+        if (store_select(watch->world->store, &ask, see_record, watch, &err)) world_fail(watch->world, "%s", err.text);
+    } while (watch->position >= seen + 256 && !watch->world->is_failed);
+}
+
+/* --- what leaves the engine ------------------------------------------------------------------------------------------------------ */
+
+void watch_attempt(Watch *watch, const Attempt *attempt)
+{
+    World *world = watch->world;
+    const AttemptId *id = &attempt->id;
+    watch_sync(watch);
+    WatchRun *run = watch_run(watch, id->run_no);
+    if (!run || id->step >= run->run.step_count) {
+        world_fail(world, "I11: an attempt of run %" PRIu64 ", which the store does not have", id->run_no);
+        return;
+    }
+    const StepRun *step = &run->run.steps[id->step];
+    const ActiveStep *active = run_active(&run->run, id->step);
+    if (step->state != STEP_RUNNING || step->attempt != id->attempt || !active || active->holder != id->holder)
+        world_fail(world, "I11: attempt %u of step %s of run %" PRIu64 " leaves, and the store has it %s, attempt %u",
+                   id->attempt, step_name(run, id->step), id->run_no, step_state_name((StepState)step->state), step->attempt);
+    WatchStep *seen = &run->steps[id->step];
+    Digest key = digest_of(attempt->key);
+    if (!attempt->key.len) world_fail(world, "I4: an attempt of step %s without a key", step_name(run, id->step));
+    if (seen->key_generation == step->generation + 1 && memcmp(&key, &seen->key, sizeof key) != 0)
+        world_fail(world, "I4: the key of step %s of run %" PRIu64 " changes between attempts", step_name(run, id->step),
+                   id->run_no);
+    if (seen->key_generation && seen->key_generation != step->generation + 1 && !memcmp(&key, &seen->key, sizeof key))
+        world_fail(world, "I4: step %s of run %" PRIu64 " has the key of the round before", step_name(run, id->step), id->run_no);
+    seen->key = key;
+    seen->key_generation = step->generation + 1;
+    if (!str_is(attempt->run_id, id_peek(&run->run.id)) || !str_is(attempt->tenant, run->run.tenant))
+        world_fail(world, "an attempt of run %" PRIu64 " says that it is another's", id->run_no);
+}
+
+void watch_acts(Watch *watch, const SimAttempt *attempt)
+{
+    World *world = watch->world;
+    watch_sync(watch);
+    WatchRun *run = watch_run(watch, attempt->id.run_no);
+    if (!run) return;
+    WatchStep *step = &run->steps[attempt->id.step];
+    if (step->effect_generation == attempt->generation + 1)
+        world_fail(world, "run %" PRIu64 ": the effect of step %s takes place again after it was committed", run->run_no,
+                   step_name(run, attempt->id.step));
+    if (step->acted_generation == attempt->generation + 1)
+        world_fail(world, "run %" PRIu64 ": the effect of step %s takes place twice", run->run_no,
+                   step_name(run, attempt->id.step));
+    step->acted_generation = attempt->generation + 1;
+}
+
+/* I12, live: where the engine's run is not ahead of its records, it is what the watch has folded. */
+void watch_observe(void *context, const Observation *observation)
+{
+    Watch *watch = context;
+    World *world = watch->world;
+    if (observation->kind != OBSERVE_EVENTS || world->is_failed) return;
+    watch_sync(watch);
+    uint64_t last = observation->first_event + observation->event_count - 1;
+    WatchRun *run = watch_run(watch, observation->run->run_no);
+    if (!run || run->run.event_count < last) {
+        world_fail(world, "I11: events of run %" PRIu64 " are shown that the store does not have", observation->run->run_no);
+        return;
+    }
+    if (observation->run->event_count != run->run.event_count || below(world, 4)) return;
+    buf_clear(&watch->before);
+    buf_clear(&watch->after);
+    run_encode(observation->run, &watch->before);
+    run_encode(&run->run, &watch->after);
+    if (!str_is(buf_peek(&watch->before), buf_peek(&watch->after)))
+        world_fail(world, "I12: run %" PRIu64 " in memory is not the fold of its events", run->run_no);
+}

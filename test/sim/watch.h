@@ -1,0 +1,52 @@
+/* watch.h - what the store has, folded beside the engine, and the invariants of docs/invariants.md held against it.
+ *
+ * The watch reads each record as soon as it is committed and applies it to runs of its own, which no code of the engine has
+ * touched. It therefore knows what is durable; whatever leaves the engine is compared with that (I11).
+ *
+ * Owns: its runs, until watch_free().     Fails: through world_fail().     Thread: one.
+ */
+#ifndef SIM_WATCH_H
+#define SIM_WATCH_H
+
+#include "sim/world.h"
+
+typedef struct WatchStep {
+    uint32_t effect_generation;         /* generation whose effect was committed, plus one; 0: none */
+    uint32_t acted_generation;          /* the same for an attempt that has acted and did not say that it failed */
+    uint32_t key_generation;            /* of `key`, plus one */
+    Digest key;                         /* of the idempotency key that attempts carry */
+} WatchStep;
+
+typedef struct WatchRun {
+    Run run;
+    const SimPlan *plan;
+    uint64_t run_no, last_position;
+    WatchStep *steps;
+    uint32_t *failures;                 /* by step: attempts that failed, of the current step run */
+} WatchRun;
+
+struct Watch {
+    World *world;
+    WatchRun **runs;                    /* by run number; NULL: there is none */
+    uint64_t run_end, run_capacity;
+    uint64_t position;                  /* of the last record seen */
+    int64_t log_ms;
+    uint8_t recorded[ASKS_MAX];         /* by command: records that carry its id */
+    uint64_t record_count, event_count;
+    Arena scratch;
+    Buf before, after;
+};
+
+Watch *watch_new(World *world);
+void   watch_free(Watch *watch);
+/* Takes in what was committed since, and checks it. */
+void   watch_sync(Watch *watch);
+WatchRun *watch_run(const Watch *watch, uint64_t run_no);          /* or NULL */
+bool   watch_is_settled(const WatchRun *run);
+/* An attempt was handed to an executor: is it one that the store knows of, with the right key? */
+void   watch_attempt(Watch *watch, const Attempt *attempt);
+/* It acts now. */
+void   watch_acts(Watch *watch, const SimAttempt *attempt);
+void   watch_observe(void *context, const Observation *observation);
+
+#endif
