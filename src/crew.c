@@ -142,6 +142,15 @@ static Status add_bench(Crew *crew, Error *err)
     return status ? status : crew_add(crew, executor, err);
 }
 
+static Status add_processes(Crew *crew, Value executors, const char *lock_path, Error *err)
+{
+    Status status = OK;
+    for (uint32_t i = 0; !status && i < executors.count; i++)
+        if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "process"))
+            status = add_process(crew, value_text(executors.members[i].key), executors.members[i].value, NULL, err);
+    return status ? status : add_process(crew, STR("processes"), value_null(), lock_path, err);
+}
+
 /* The spawners of processes are forked first, while this process has one thread. */
 static Status crew_open(const CrewOptions *options, Crew *out_crew, Error *err)
 {
@@ -150,10 +159,7 @@ static Status crew_open(const CrewOptions *options, Crew *out_crew, Error *err)
     if (!status) status = add_absent(out_crew, err);
     if (options->is_absent) return status;
     Value executors = options->catalog ? options->catalog->executors : value_null();
-    for (uint32_t i = 0; !status && i < executors.count; i++)
-        if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "process"))
-            status = add_process(out_crew, value_text(executors.members[i].key), executors.members[i].value, NULL, err);
-    if (!status) status = add_process(out_crew, STR("processes"), value_null(), options->lock_path, err);
+    if (!status && !options->is_embedded) status = add_processes(out_crew, executors, options->lock_path, err);
     for (uint32_t i = 0; !status && i < executors.count; i++)
         if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "http"))
             status = add_http(out_crew, value_text(executors.members[i].key), executors.members[i].value, err);

@@ -206,6 +206,7 @@
 #define QUEUE_QUANTUM           256              /* events a tenant may decide before it is another one's turn */
 #define TIMER_SWEEP_MS          60000            /* how often, and how far ahead, times of parked runs are looked at */
 #define TIMER_SWEEP_AGAIN_MS    100
+#define CLOCK_JUMP_MS           60000            /* a clock that moves further between two turns was set */
 #define TIMER_SWEEP_COUNT_MAX   1024u
 #define PARK_MS_MIN             5000             /* a run whose time comes sooner stays in memory */
 #define SNAPSHOT_EVENT_COUNT    1024u            /* events after which a run gets a snapshot; or as many as it has steps */
@@ -218,6 +219,11 @@
 #define HOST_WATCH_COUNT_MAX    64u              /* descriptors that callers of one loop wait for */
 #define CONDITION_STEP_COUNT_MAX (1u << 22)      /* instructions of one evaluation of a condition */
 #define CONDITION_EVAL_SIZE_MAX (64u << 20)      /* and its memory */
+
+/* --- the embedded library ---------------------------------------------------------------------------------------- */
+#define EMBED_REQUEST_COUNT_MAX 1024u            /* calls of a program's threads that wait for the engine */
+#define EMBED_THREAD_COUNT_DEFAULT 4u            /* that call its functions */
+#define EMBED_KEY_SIZE_MAX      1024u            /* an idempotency key that a program gives */
 
 /* --- the command line -------------------------------------------------------------------------------------------- */
 #define RUN_PREFIX_SCAN_COUNT   100000u          /* runs looked at for the beginning of an id, the newest first */
@@ -247,6 +253,19 @@
 #define LAYOUT_EXCHANGE_COUNT   4u               /* in each of these, rounds that exchange neighbours */
 #define LAYOUT_EXCHANGE_PAIR_COUNT_MAX 1024u     /* pairs of edges compared for one exchange; beyond, it is not tried */
 #define LAYOUT_ALIGN_COUNT      8u               /* rounds that straighten edges */
+
+/* --- showing runs ------------------------------------------------------------------------------------------------ */
+#define LIVE_FRAME_MS           100              /* between two frames on a terminal, at least */
+#define LIVE_TICK_MS            1000             /* between two where only durations change */
+#define LIVE_TAIL_COUNT         10u              /* lines kept of each step under way; the store has all */
+#define LIVE_TAIL_SHOWN_COUNT   4u               /* of these, at most so many below a running step */
+#define LIVE_LINE_SIZE_MAX      1000u            /* one line of a log or a message, as it is shown */
+#define LIVE_FAILED_COUNT_MAX   100u             /* failed steps that are told one by one; further ones are counted */
+#define LIVE_TREE_COUNT_MAX     4096u            /* jobs and steps up to which a whole tree is tried for each frame */
+#define LIVE_ROW_COUNT_MAX      1000u            /* of one frame */
+#define LIVE_WIDTH_MAX          1000u            /* columns used of a terminal */
+#define LIVE_ABOVE_COUNT_MAX    1000u            /* lines written above the tree that are kept for a smaller terminal */
+#define LIVE_NAME_COUNT_MAX     16u              /* steps named in one line of those that start together */
 
 /* --- ids --------------------------------------------------------------------------------------------------------- */
 #define ID_SIZE                 21u              /* characters of a public id */

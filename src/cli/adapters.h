@@ -27,6 +27,7 @@ typedef struct CrewOptions {
     const char *lock_path;              /* held while programs that it started are there; NULL: none */
     bool is_absent;                     /* carries out nothing: for commands that change runs and go */
     bool is_bench;                      /* with native runners that do nothing, for measuring */
+    bool is_embedded;                   /* inside another program, which has threads and is not forked: starts no programs */
 } CrewOptions;
 
 typedef struct Claim { int fd; } Claim;

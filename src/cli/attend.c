@@ -31,6 +31,7 @@ typedef struct Attend {
     Workplace place;
     int signal_fd;
     unsigned interrupt_count;
+    bool is_pause_wanted;           /* the first of them was Ctrl-C: the run is to wait for 'maestro resume' */
     bool is_noted;                  /* why it waits was said */
     int64_t busy_since_ms;
     bool is_answered;               /* by the own engine */
@@ -72,17 +73,20 @@ static void take_signal(void *context, int fd)
 {
     Attend *attend = context;
     struct signalfd_siginfo info;
-    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info) attend->interrupt_count++;
+    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
+        if (attend->interrupt_count++ == 0) attend->is_pause_wanted = info.ssi_signo == SIGINT;
 }
 
 static Next refuse(Attend *attend, const Error *err)
 {
+    progress_leave(&attend->progress);
     attend->code = errand_refused(err);
     return NEXT_OVER;
 }
 
 static Next stop(Attend *attend, const Error *err)
 {
+    progress_leave(&attend->progress);
     attend->code = fail(err);
     return NEXT_OVER;
 }
@@ -112,6 +116,7 @@ static Status begin(Attend *attend, Store *store, const EngineReply *reply, bool
     attend->run_id = reply->run_id;
     attend->has_run = attend->has_begun = true;
     attend->is_repeat = reply->is_repeat;
+    attend->progress.store = store;
     progress_begin(&attend->progress, reply);
     if (reply->is_repeat) {
         attend->progress.is_quiet = true;
@@ -202,13 +207,27 @@ static bool begin_as_owner(Attend *attend)
 
 static void note_drain(Attend *attend, uint32_t count, bool is_interrupted)
 {
+    const char *them = count == 1 ? "it" : "them", *plural = count == 1 ? "" : "s";
     attend->is_noted = true;
-    if (is_interrupted)
-        fprintf(stderr, "maestro: %u step%s under way may end; Ctrl-C again ends %s now\n", count, count == 1 ? "" : "s",
-                count == 1 ? "it" : "them");
+    if (is_interrupted) progress_note(&attend->progress, "%u step%s under way may end; Ctrl-C again ends %s now", count, plural, them);
     else
-        fprintf(stderr, "maestro: waits for %u step%s of other runs that this process carries out; Ctrl-C ends %s now\n", count,
-                count == 1 ? "" : "s", count == 1 ? "it" : "them");
+        progress_note(&attend->progress, "waits for %u step%s of other runs that this process carries out; Ctrl-C ends %s now", count,
+                      plural, them);
+}
+
+/* Ctrl-C pauses the run, so that no later process goes on with it unasked. One that cannot be paused now (it waits for a
+ * signal, it is about to end) stays as it is. */
+static void pause_run(Attend *attend)
+{
+    Engine *engine = host_engine(attend->place.host);
+    unsigned interrupt_count = attend->interrupt_count;
+    EngineRequest request = { .run_id = attend->run_id, .reply = take_reply, .context = attend,
+                              .command = { .kind = COMMAND_PAUSE, .actor = attend->errand.actor, .rationale = STR("interrupted"),
+                                           .value = value_null(), .report.output = value_null() } };
+    attend->is_answered = false;
+    if (!engine_request(engine, &request)) return;
+    while (!attend->is_answered && attend->interrupt_count == interrupt_count && !engine_trouble(engine))
+        host_turn(attend->place.host, LOG_DELAY_MS);
 }
 
 /* Nothing new begins; what is under way may end, so that nobody has to do it again. */
@@ -244,6 +263,7 @@ static Next as_owner(Attend *attend)
             progress_draw(&attend->progress);
         }
     if (engine_state(engine) == ENGINE_FENCED && !attend->code) return NEXT_AGAIN;
+    if (attend->is_pause_wanted && attend->has_begun && !progress_is_over(&attend->progress)) pause_run(attend);
     drain(attend);
     host_unwatch(attend->place.host, attend->signal_fd);
     return NEXT_OVER;
@@ -266,8 +286,7 @@ static Next wait_and_retry(Attend *attend, const Error *why)
     if (!attend->busy_since_ms) attend->busy_since_ms = now_ms;
     if (!attend->is_noted && now_ms - attend->busy_since_ms > DRAIN_NOTE_MS) {
         attend->is_noted = true;
-        fprintf(stderr, "maestro: waits: %s\nThe run begins when that process has ended; with another --store it begins at once.\n",
-                why->text);
+        progress_note(&attend->progress, "waits: %s; with another --store the run begins at once", why->text);
     }
     wait_for_owner(attend, -1, OWNER_RETRY_MS);
     return attend->interrupt_count ? NEXT_OVER : NEXT_AGAIN;
@@ -283,7 +302,9 @@ static Next follow_beside(Attend *attend, Store *store, int owner_fd)
         progress_draw(&attend->progress);
         if (progress_is_over(&attend->progress)) return NEXT_OVER;
         wait_ms = count ? FOLLOW_POLL_MS_MIN : 2 * wait_ms < FOLLOW_POLL_MS_MAX ? 2 * wait_ms : FOLLOW_POLL_MS_MAX;
-        if (wait_for_owner(attend, owner_fd, wait_ms) || owner_fd < 0) return NEXT_AGAIN;
+        int64_t draw_ms = progress_wait_ms(&attend->progress);
+        if (wait_for_owner(attend, owner_fd, draw_ms >= 0 && draw_ms < wait_ms ? (int)draw_ms : wait_ms) || owner_fd < 0)
+            return NEXT_AGAIN;
         if (attend->interrupt_count) return NEXT_OVER;
     }
 }
@@ -389,6 +410,7 @@ static Errand errand_of(const Args *args, const AttendWish *wish)
 
 static ExitCode interrupted(Attend *attend, bool is_beside)
 {
+    progress_leave(&attend->progress);
     if (!attend->has_begun) fprintf(stderr, "interrupted before the run began\n");
     else if (is_beside) fprintf(stderr, "interrupted; another process carries out the run: maestro watch %s\n", attend->run_id.text);
     else return progress_end(&attend->progress, attend->is_repeat, /* is_interrupted= */ true);

@@ -5,8 +5,9 @@
  * those who wait becomes the next and carries on. An owner whose own run is over starts nothing more, lets the steps end that
  * are under way, and goes.
  *
- * A first interruption (Ctrl-C, SIGTERM) is the same with the run not over; a second one ends the steps under way as well,
- * and they are done again, or decided on, when the run goes on.
+ * A first interruption is the same with the run not over: by Ctrl-C it is paused, too, and goes on when someone resumes it; by
+ * SIGTERM the next owner goes on with it. A second one ends the steps under way as well, and they are done again, or decided
+ * on, when the run goes on.
  *
  * Owns:   everything until attend() returns.     Fails: with the exit code, after printing the reason.
  * Thread: the main one; no other may exist before.

@@ -90,6 +90,10 @@ void print_err(const Buf *buf);
 /* "maestro: text" on standard error; returns the exit code of the status. */
 ExitCode fail(const Error *err);
 
+extern const Verb command_doctor, command_replay, command_store, command_store_backup, command_store_verify;
+extern const Verb command_ledger, command_ledger_anchor, command_ledger_export, command_ledger_show, command_ledger_verify;
+extern const Verb command_cancel, command_inspect, command_logs, command_pause, command_resume, command_runs, command_show, command_signal,
+    command_watch;
 extern const Verb command_bench, command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy, command_run,
     command_validate, command_validate_runbook, command_version, command_visualize;
 extern const Verb command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;

@@ -123,7 +123,7 @@ static ExitCode add_all_components(const Args *args, Catalog *catalog, const cha
     return code;
 }
 
-static ExitCode load_catalog(const Args *args, const char *definition, const Catalog **out)
+ExitCode load_catalog(const Args *args, const char *definition, const Catalog **out)
 {
     Catalog *catalog = ARENA_NEW(args->arena, Catalog);
     char path[PATH_SIZE_MAX];

@@ -29,6 +29,8 @@ ExitCode load_definition(const Args *args, const char *path, Loaded *out);
 ExitCode load_current(const Args *args, const char *path, Loaded *out);
 /* The same, but mistakes are printed and are a failure; warnings are printed. */
 ExitCode load_plan(const Args *args, const char *path, Loaded *out);
+/* The names alone; the definition's path says where they are looked for first, "" for none. */
+ExitCode load_catalog(const Args *args, const char *definition, const Catalog **out);
 void     print_diagnostics(const Args *args, const Diagnostics *diagnostics);
 
 #endif

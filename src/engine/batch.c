@@ -335,6 +335,7 @@ void batch_retry(Engine *engine)
 {
     if (engine->state != ENGINE_STALLED || engine->now_ms < engine->retry_at || engine->under_way || engine->read_count) return;
     Error err;
+    if (engine->must_own) discard_all(engine);          /* what was decided since rests on a log that may have gone on */
     Status status = engine->must_own ? engine_take_log(engine, engine->now_ms, &err) : OK;
     if (status) {
         engine->trouble = err;

@@ -1,4 +1,5 @@
 /* effect.c - what follows a commit: attempts handed to executors, ended, acknowledged; and where there is room for them. */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,18 +256,23 @@ static bool is_still_held(const Run *run, const Effect *effect)
     return active && step->state == STEP_RUNNING && step->attempt == effect->attempt && active->holder == effect->holder;
 }
 
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* All attempts of a run have one trace id, which follows from the run's seed, and each a span of its own. */
 static void make_traceparent(const Run *run, uint32_t step, uint32_t attempt, char out[56])
 {
-    Digest trace = digest_of(id_peek(&run->id));
-    char name[64];
-    Buf text = buf_on(name, sizeof name);
-    buf_format(&text, "%s/%u/%u", run->id.text, step, attempt);
-    Digest span = digest_of(buf_peek(&text));
+    uint64_t parts[3] = { htobe64(mix(run->seed) | 1), htobe64(mix(run->seed ^ 0x9e3779b97f4a7c15u)),
+                          htobe64(mix(run->seed ^ mix((uint64_t)step << 32 | attempt)) | 1) };
     Buf buf = buf_on(out, 56);
     buf_text(&buf, "00-");
-    buf_hex(&buf, trace.bytes, 16);
+    buf_hex(&buf, (const uint8_t *)parts, 16);
     buf_char(&buf, '-');
-    buf_hex(&buf, span.bytes, 8);
+    buf_hex(&buf, (const uint8_t *)&parts[2], 8);
     buf_text(&buf, "-01");
     buf_char(&buf, '\0');
 }
@@ -320,6 +326,7 @@ static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect
     const Value *params = value_get_text(start, "params");
     const Value *resources = step->job == PLAN_NONE ? NULL : value_get_text(plan->jobs[step->job].settings, "resources");
     Str declared = key.value.kind == VALUE_STRING ? value_text(key.value) : (Str){ 0 };
+    int64_t due = run_active(&resident->run, effect->step)->due_ms;
     *out = (Attempt){
         .id = { resident->run_no, effect->step, effect->attempt, effect->holder }, .run_id = id_peek(&resident->id),
         .tenant = resident->run.tenant, .definition = resident->run.definition, .step_id = step->id, .runner = step->runner,
@@ -327,7 +334,7 @@ static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect
         .resources = resources ? *resources : value_null(), .input = input.value, .args = args.value,
         .params = params ? *params : value_null(),
         .key = step_key(plan, &resident->run, effect->step, declared, &engine->arena), .traceparent = str_of(trace),
-        .now_ms = engine->wall_ms, .deadline_ms = run_active(&resident->run, effect->step)->due_ms,
+        .now_ms = engine->wall_ms, .deadline_ms = due ? due - (engine->now_ms - engine->wall_ms) : 0,
         .is_effect_recorded = step->strategy == STRATEGY_EFFECT_RECORDED,
     };
     return INPUT_OK;
@@ -376,6 +383,20 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
         if (executor->ops->execute(executor, &attempt)) engine->stats.attempt_count++;
         else effect_retry_later(engine, entry);
         break;
+    }
+}
+
+/* A run that has attempts under way is in memory. One that is not has ended without their being told. */
+void effect_end_strays(Engine *engine)
+{
+    for (uint32_t i = 0; i < engine->outs.capacity; i++) {
+        uint64_t run_no = engine->outs.slots[i].number;
+        if (!run_no || resident_find(engine, run_no)) continue;
+        for (const OutEntry *entry = engine->outs.slots[i].item; entry; entry = entry->next) {
+            AttemptId id = { run_no, entry->step, entry->attempt, entry->holder };
+            Executor *executor = holder_executor(engine, entry->holder);
+            if (executor && !entry->is_reported) executor->ops->end(executor, &id);
+        }
     }
 }
 

@@ -93,10 +93,13 @@ void engine_close(Engine *engine)
 
 /* --- the loop ------------------------------------------------------------------------------------------------------------ */
 
-/* The log's time never goes back; a clock that was set back or forth by more than a minute is worth an event. */
+/* The log's time never goes back. Where the clock was set back it goes on from where it was, as fast as the clock does, so
+ * that nobody waits until the clock has caught up. */
 static void take_time(Engine *engine, int64_t now_ms)
 {
+    int64_t passed = now_ms - engine->wall_ms;
     engine->wall_ms = now_ms;
+    if (passed > 0 && passed <= CLOCK_JUMP_MS && engine->now_ms > now_ms - passed) engine->now_ms += passed;
     if (now_ms > engine->now_ms) engine->now_ms = now_ms;       /* I13 */
 }
 
@@ -140,13 +143,14 @@ static bool has_mail(const Engine *engine)
 
 int64_t engine_due_ms(const Engine *engine)
 {
-    if (has_mail(engine)) return engine->now_ms;
+    if (has_mail(engine)) return engine->wall_ms;
     int64_t due = timer_first(engine);
     if (engine->sweep_at < due) due = engine->sweep_at;
-    if (engine->rescan_at && engine->rescan_at < due) due = engine->rescan_at;
-    if (engine->lines && engine->lines_due < due) due = engine->lines_due;
+    bool can_rescan = engine->rescan_at && !engine->is_recovering && engine->state != ENGINE_STALLED;
+    if (can_rescan && engine->rescan_at < due) due = engine->rescan_at;
+    if (engine->lines && engine->state != ENGINE_STALLED && engine->lines_due < due) due = engine->lines_due;
     if (engine->state == ENGINE_STALLED && engine->retry_at < due) due = engine->retry_at;
-    return due;
+    return due == INT64_MAX ? due : due - (engine->now_ms - engine->wall_ms);       /* from the log's time to the clock's */
 }
 
 EngineState engine_state(const Engine *engine)
@@ -157,6 +161,11 @@ EngineState engine_state(const Engine *engine)
 const Error *engine_trouble(const Engine *engine)
 {
     return engine->state == ENGINE_STALLED || engine->state == ENGINE_FENCED ? &engine->trouble : NULL;
+}
+
+bool engine_waits_for_store(const Engine *engine)
+{
+    return engine->under_way || engine->read_count;
 }
 
 bool engine_is_idle(const Engine *engine)

@@ -76,6 +76,7 @@ bool engine_turn(Engine *engine, int64_t now_ms);
 int64_t     engine_due_ms(const Engine *engine);
 EngineState engine_state(const Engine *engine);
 const Error *engine_trouble(const Engine *engine);      /* why it is stalled or fenced; NULL where it is not */
+bool engine_waits_for_store(const Engine *engine);      /* commits or reads are under way */
 /* No run is being decided, no batch is under way, no attempt is out. */
 bool engine_is_idle(const Engine *engine);
 /* Starts nothing more; attempts under way may end. True once none is left. */

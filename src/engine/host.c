@@ -105,6 +105,7 @@ void host_unwatch(Host *host, int fd)
 static int64_t wait_ms(const Host *host, int64_t timeout_ms)
 {
     if (host->has_more) return 0;
+    if (store_wake_fd(host->store) < 0 && engine_waits_for_store(host->engine)) return 0;      /* it completes when polled */
     int64_t due = engine_due_ms(host->engine);
     if (due == INT64_MAX) return timeout_ms;
     int64_t left = due - now_ms();

@@ -278,6 +278,7 @@ bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, Effect *out)
 void  outs_deinit(Engine *engine);
 void  effect_not_given(Engine *engine, const EffectEntry *entry);
 void  effect_resume(Engine *engine, Resident *resident);                   /* a run was read: what it leaves open is performed */
+void  effect_end_strays(Engine *engine);                                   /* attempts of runs that are over */
 void  effect_report_over(Engine *engine, const Mail *mail);                /* a report is durable, or was refused */
 void  effect_perform(Engine *engine, const EffectEntry *entry);
 void  effect_acknowledge(Engine *engine, const EngineBatch *batch);

@@ -135,6 +135,7 @@ static void build(Engine *engine, Resident *resident)
     resident->last_position = loader->last_position;
     resident->head = loader->head;
     resident->snapshot_event = loader->snapshot_event;
+    resident->has_timer_row = loader->snapshot.len != 0;        /* it was parked once: there may be one */
     loader_free(loader);
     resident->loader = NULL;
     resident->begun_count = resident->run.begun_count;

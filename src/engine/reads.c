@@ -33,6 +33,10 @@ bool read_begin(Engine *engine, const QueryAsk *ask, const PendingRead *read)
 static void run_found(Engine *engine, Mail *mail, const ReadAnswer *answer)
 {
     Error err = { 0 };
+    if (answer->status == ERR_UNAVAILABLE && !mail->reply) {
+        queue_mail(engine, tenant_of(engine, (Str){ 0 }), mail);        /* what executors and timers say is not lost */
+        return;
+    }
     if (answer->status || !answer->row_count) {
         Status status = answer->status ? answer->status : ERR_NOT_FOUND;
         if (answer->status) err = answer->error;

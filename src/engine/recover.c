@@ -52,13 +52,15 @@ void recover_answered(Engine *engine, const ReadAnswer *answer)
             load_begin(engine, resident, row);
             if (!resident_find(engine, run_no)) continue;       /* it could not be read and was set aside */
         }
-        if (engine->is_rescan) continue;                        /* being read is enough: it goes on by itself */
+        /* Its own runs go on by themselves once they are read; of an earlier owner's the recovery may not be durable yet. */
+        if (run_no >= engine->first_own_run_no) continue;
         Mail *mail = mail_of_engine(run_no, COMMAND_RECOVER, STR("engine"));
         mail->command.holder = holder_make(engine->holder_epoch, 0);
         decide_mail(engine, resident, mail);
     }
     if (!answer->row_count) {
         engine->is_recovering = false;
+        effect_end_strays(engine);
         if (engine->state == ENGINE_RECOVERING) engine->state = ENGINE_RUNNING;
     }
 }

@@ -102,6 +102,11 @@ void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *
     catalog->origin = origin;
 }
 
+bool catalog_add_runner(Catalog *catalog, Str name, Str executor)
+{
+    return catalog_add(catalog, CATALOG_RUNNER, (CatalogEntry){ name, executor, value_null() });
+}
+
 void catalog_add_component(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root)
 {
     shape_check(diagnostics, root, &type_component);

@@ -54,6 +54,8 @@ void catalog_init(Catalog *catalog, Arena *arena);      /* with everything that 
 void config_check(Diagnostics *diagnostics, const Node *root);
 /* A configuration (runners.yaml), or a component's manifest found in the directory of its group. */
 void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *root);
+/* A runner of the program itself; false where the name is taken. Its texts must live as long as the catalog. */
+bool catalog_add_runner(Catalog *catalog, Str name, Str executor);
 void catalog_add_component(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root);
 
 const char *catalog_kind_name(CatalogKind kind);        /* "runner", ... */

@@ -295,11 +295,11 @@ static FlatTerm *flat_items(Flattener *f, const RegoTerm *term, FlatTermKind kin
     const uint32_t *order = flat_order(f, term);
     for (uint32_t i = 0; i < term->count; i++) {
         if (kind != FLAT_OBJECT) {
-            flat->items[order[i]] = flat_operand(f, term->items[order[i]]);
+            flat->items[i] = flat_operand(f, term->items[order[i]]);
             continue;
         }
-        flat->items[2 * order[i]] = flat_operand(f, term->pairs[order[i]].key);
-        flat->items[2 * order[i] + 1] = flat_operand(f, term->pairs[order[i]].value);
+        flat->items[2 * i] = flat_operand(f, term->pairs[order[i]].key);
+        flat->items[2 * i + 1] = flat_operand(f, term->pairs[order[i]].value);
     }
     bool is_const = true;
     for (uint32_t i = 0; i < flat->count; i++) is_const &= flat->items[i]->kind == FLAT_CONST;

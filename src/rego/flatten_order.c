@@ -111,15 +111,14 @@ static TermRank term_rank(Flattener *f, const RegoTerm *term, uint32_t index)
 uint32_t *flat_order(Flattener *f, const RegoTerm *term)
 {
     bool is_object = term->kind == REGO_TERM_OBJECT;
-    uint32_t open_count = 0;            /* of which something has to be taken out */
+    bool is_open = false;               /* something has to be taken out */
     uint32_t *order = ARENA_ARRAY(f->arena, uint32_t, term->count + 1u);
     for (uint32_t i = 0; i < term->count; i++) {
         order[i] = i;
-        bool is_open = (is_object ? term->pairs[i].value : term->items[i])->kind != REGO_TERM_SCALAR
-                    || (is_object && term->pairs[i].key->kind != REGO_TERM_SCALAR);
-        open_count += is_open;
+        is_open |= (is_object ? term->pairs[i].value : term->items[i])->kind != REGO_TERM_SCALAR
+                || (is_object && term->pairs[i].key->kind != REGO_TERM_SCALAR);
     }
-    if (open_count < 2 || term->kind == REGO_TERM_ARRAY) return order;
+    if (!is_open || term->kind == REGO_TERM_ARRAY) return order;
     uint32_t count;
     const TermRank *ranks = ranks_new(f, term, &count);
     for (uint32_t i = 0; i < count; i++) order[i] = ranks[i].index;

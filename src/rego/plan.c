@@ -2,6 +2,16 @@
 
 #include "rego/planner.h"
 
+/* What a value can be matched with before the body has run. Items of sets and keys of objects have to be known for that. */
+static bool term_is_pattern(const FlatTerm *term)
+{
+    if (term->kind == FLAT_SET) return false;
+    bool is_object = term->kind == FLAT_OBJECT;
+    for (uint32_t i = 0; (is_object || term->kind == FLAT_ARRAY) && i < term->count; i++)
+        if (is_object && i % 2 == 0 ? term->items[i]->kind != FLAT_CONST : !term_is_pattern(term->items[i])) return false;
+    return true;
+}
+
 /* `key` >= 0: a register that the first yield has to be equal to; what is bound by that is a check in the body. */
 static Block plan_branch(Planner *p, const FlatRule *flat, const FlatBranch *branch, FlatTerm *const *yields,
                          uint32_t count, int32_t key)
@@ -18,8 +28,10 @@ static Block plan_branch(Planner *p, const FlatRule *flat, const FlatBranch *bra
     }
     for (uint32_t i = 0; i < flat->arg_count; i++)
         if (flat->args[i]) plan_match(p, (Operand)i, flat->args[i]);
-    if (key >= 0) plan_match(p, key, yields[0]);
+    bool is_early = key >= 0 && term_is_pattern(yields[0]);
+    if (is_early) plan_match(p, key, yields[0]);
     plan_stmts(p, &branch->block);
+    if (key >= 0 && !is_early) plan_match(p, key, yields[0]);
     Operand *operands = ARENA_ARRAY(p->arena, Operand, count + 1u);
     for (uint32_t i = 0; i < count; i++) operands[i] = plan_term(p, yields[i], -1);
     p->height_max = height_highest(p, operands, count);

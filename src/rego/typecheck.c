@@ -519,12 +519,23 @@ static const Type *function_type(Checker *c, const Callable *callable)
 }
 
 /* A function that replaces another has to take what that one takes. */
+/* Something was taken out of the term, which therefore is looked at as a statement of its own. */
+static bool term_is_opened(const Checker *c, const FlatTerm *term)
+{
+    if (term->kind == FLAT_VAR) return c->unit->vars[term->var].flags & FLAT_VAR_GENERATED;
+    for (uint32_t i = 0; (term->kind == FLAT_ARRAY || term->kind == FLAT_OBJECT) && i < term->count; i++)
+        if (term_is_opened(c, term->items[i])) return true;
+    return false;
+}
+
 static bool with_check(Checker *c, uint32_t with)
 {
     for (; with; with = c->unit->withs[with].parent) {
         for (uint32_t i = 0; i < c->unit->withs[with].count; i++) {
             const FlatTarget *target = &c->unit->withs[with].targets[i];
             Callable have, want;
+            if (target->value && term_is_opened(c, target->value) && type_is_unknown(term_type(c, target->value)))
+                (void)term_meets(c, target->value, &rego_type_any, false);
             if (!target->by_builtin && !target->by_group) continue;
             if (!callable_of(c, target->by_builtin, target->by_group, &have)) continue;
             if (!callable_of(c, target->builtin, target->group, &want)) continue;

@@ -31,7 +31,7 @@ static bool is_strictly_sorted(const char *items, size_t size, uint32_t count, O
     return true;
 }
 
-/* Both sorts are stable, so that of equal keys the last written one stays last, and do without recursion. */
+/* Both sorts are stable, so that equals stay in the order they were written in, and do without recursion. */
 static void insertion_sort(char *items, size_t size, uint32_t count, Order order)
 {
     char moved[sizeof(Member)];
@@ -62,8 +62,9 @@ static void merge_sort(char *items, char *spare, size_t size, uint32_t count, Or
     }
 }
 
-/* Sorts and keeps the last of equals; returns how many are left. */
-static uint32_t sort_unique(Arena *scratch, void *array, size_t size, uint32_t count, Order order)
+/* Sorts and keeps one of equals: what `merge` makes of the first and a later one, or the first. Returns how many are left. */
+static uint32_t sort_unique(Arena *scratch, void *array, size_t size, uint32_t count, Order order,
+                            void (*merge)(void *first, const void *later))
 {
     char *items = array;
     if (is_strictly_sorted(items, size, count, order)) return count;
@@ -71,23 +72,32 @@ static uint32_t sort_unique(Arena *scratch, void *array, size_t size, uint32_t c
     else merge_sort(items, arena_alloc(scratch, count * size), size, count, order);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool is_last = i + 1 == count || order(items + i * size, items + (i + 1) * size) != 0;
-        if (!is_last) continue;
-        if (kept != i) memcpy(items + kept * size, items + i * size, size);
+        char *item = items + i * size, *last = items + (kept - 1u) * size;
+        if (kept && order(last, item) == 0) {
+            if (merge) merge(last, item);
+            continue;
+        }
+        if (kept != i) memcpy(items + kept * size, item, size);
         kept++;
     }
     return kept;
 }
 
+/* 1 and 1.0 are one key: it stays as it was written first, its value is the last one. */
+static void merge_members(void *first, const void *later)
+{
+    ((Member *)first)->value = ((const Member *)later)->value;
+}
+
 Value value_object(Arena *scratch, Member *members, uint32_t count)
 {
-    count = sort_unique(scratch, members, sizeof *members, count, order_members);
+    count = sort_unique(scratch, members, sizeof *members, count, order_members, merge_members);
     return (Value){ .kind = VALUE_OBJECT, .count = count, .members = members };
 }
 
 Value value_set(Arena *scratch, Value *items, uint32_t count)
 {
-    count = sort_unique(scratch, items, sizeof *items, count, order_items);
+    count = sort_unique(scratch, items, sizeof *items, count, order_items, NULL);
     return (Value){ .kind = VALUE_SET, .count = count, .items = items };
 }
 

@@ -66,9 +66,9 @@ static inline Value value_array(const Value *items, uint32_t count)
 {
     return (Value){ .kind = VALUE_ARRAY, .count = count, .items = items };
 }
-/* Takes the members: sorts them in place and, of equal keys, keeps the last one. `scratch` is for sorting only. */
+/* Takes the members: sorts them in place and, of equal keys, keeps the last value. `scratch` is for sorting only. */
 Value value_object(Arena *scratch, Member *members, uint32_t count);
-/* Takes the items: sorts them in place and drops repetitions. */
+/* Takes the items: sorts them in place and drops repetitions; of 1 and 1.0 the one that was written first stays. */
 Value value_set(Arena *scratch, Value *items, uint32_t count);
 Value value_copy(Arena *arena, Value value);
 

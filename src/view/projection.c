@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/civil.h"
 #include "core/command.h"
 #include "core/terms.h"
 #include "value/json.h"
@@ -188,6 +189,16 @@ static void put_null(RowPen pen, uint32_t column) { put(pen, column, cell_null()
 static void put_time(RowPen pen, uint32_t column, int64_t ms)
 {
     if (ms) put(pen, column, cell_int(ms));
+}
+
+/* A time as text: 24 bytes. */
+static void put_moment(RowPen pen, uint32_t column, int64_t ms)
+{
+    if (!ms) return;
+    char text[32];
+    Buf buf = buf_on(text, sizeof text);
+    civil_print_ms(&buf, ms);
+    put(pen, column, cell_text(arena_copy(pen.projection->arena, buf_peek(&buf))));
 }
 
 /* Texts of plans and runs outlive the batch; those of events do not. */
@@ -448,7 +459,7 @@ static void loop_repeated(Fold *fold)
             if (!fold->numbers[step]) continue;
             RowPen pen = step_pen(fold, step);
             put_status(pen, STEP_SUPERSEDED);
-            put_time(pen, STEP_RUNS_superseded_ms, now_of(fold));
+            put_moment(pen, STEP_RUNS_superseded_at, now_of(fold));
             fold->numbers[step] = 0;
         }
         return;
@@ -532,7 +543,7 @@ static void run_created(Fold *fold)
     put_payload(fold, pen, RUNS_params_at);
     put_time(pen, RUNS_created_ms, now_of(fold));
     put_time(pen, RUNS_started_ms, now_of(fold));
-    put_time(pen, RUNS_deadline_ms, event->due_ms);
+    put_moment(pen, RUNS_deadline_at, event->due_ms);
     put_copied(pen, RUNS_source, event->source);
     put_copied(pen, RUNS_parent_id, event->parent);
     const Value *resolution = value_get_text(input->plan->document, "failure_resolution");

@@ -342,7 +342,7 @@ TEST(a_loop_that_begins_again_supersedes_and_keeps_the_results, "proves: R-046")
     expect_text(tail, STEP_RUNS_status, "SUPERSEDED");
     expect_text(tail, STEP_RUNS_result, "COMPLETED");
     EXPECT_INT(head->op, ROW_UPDATE);
-    EXPECT_INT(head->mask, COLUMN_BIT(STEP_RUNS_status) | COLUMN_BIT(STEP_RUNS_superseded_ms));
+    EXPECT_INT(head->mask, COLUMN_BIT(STEP_RUNS_status) | COLUMN_BIT(STEP_RUNS_superseded_at));
     EXPECT_INT(again->op, ROW_INSERT);
     expect_text(again, STEP_RUNS_step_key, "a");
     EXPECT_INT(scene.step_numbers[0], 3);

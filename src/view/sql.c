@@ -16,7 +16,7 @@ typedef struct Dialect {
 static const Dialect dialects[SQL_DIALECT_COUNT] = {
     [SQL_SQLITE] = {
         .types = { [COLUMN_INT] = "INTEGER", [COLUMN_BOOL] = "INTEGER", [COLUMN_STAMP] = "INTEGER",
-                   [COLUMN_TIME] = "INTEGER", [COLUMN_TEXT] = "TEXT",
+                   [COLUMN_TIME] = "INTEGER", [COLUMN_MOMENT] = "TEXT", [COLUMN_TEXT] = "TEXT",
                    [COLUMN_JSON] = "TEXT", [COLUMN_BLOB] = "BLOB" },
         .param = "?",
         .json_check = " CHECK (%s IS NULL OR json_valid(%s))",

@@ -8,7 +8,7 @@ enum { INDEX_PLAIN = false, INDEX_UNIQUE = true };          /* words of tables.d
 
 static const char *const type_names[COLUMN_TYPE_COUNT] = {
     [COLUMN_INT] = "integer", [COLUMN_BOOL] = "boolean", [COLUMN_STAMP] = "milliseconds",
-    [COLUMN_TIME] = "time", [COLUMN_TEXT] = "text",
+    [COLUMN_TIME] = "time", [COLUMN_MOMENT] = "time as text", [COLUMN_TEXT] = "text",
     [COLUMN_JSON] = "JSON", [COLUMN_BLOB] = "bytes",
 };
 

@@ -35,8 +35,8 @@ enum {
 #define COLUMN_COUNT_MAX 64u            /* of one table: masks have a bit each */
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))
 
-typedef enum ColumnType { COLUMN_INT, COLUMN_BOOL, COLUMN_STAMP, COLUMN_TIME, COLUMN_TEXT, COLUMN_JSON, COLUMN_BLOB,
-                          COLUMN_TYPE_COUNT } ColumnType;
+typedef enum ColumnType { COLUMN_INT, COLUMN_BOOL, COLUMN_STAMP, COLUMN_TIME, COLUMN_MOMENT, COLUMN_TEXT, COLUMN_JSON,
+                          COLUMN_BLOB, COLUMN_TYPE_COUNT } ColumnType;
 typedef enum ColumnNeed { NEED_REQUIRED, NEED_OPTIONAL, NEED_FIXED, NEED_FIXED_OPTIONAL, NEED_SEALED, NEED_ERASABLE } ColumnNeed;
 typedef enum TableShape { SHAPE_PLAIN, SHAPE_CLUSTERED, SHAPE_NUMBERED } TableShape;
 

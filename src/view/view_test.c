@@ -36,6 +36,7 @@ TEST(names_are_unique_and_times_end_as_times_do, "")
         for (uint32_t c = 0; c < info->column_count; c++) {
             const ColumnInfo *column = &info->columns[c];
             if (column->type == COLUMN_TIME || column->type == COLUMN_STAMP) EXPECT(str_ends(str_of(column->name), STR("_ms")));
+            if (column->type == COLUMN_MOMENT) EXPECT(str_ends(str_of(column->name), STR("_at")));
             if (c < info->key_count) EXPECT(column_is_required(column));
             for (uint32_t d = 0; d < c; d++) EXPECT(strcmp(column->name, info->columns[d].name) != 0);
         }

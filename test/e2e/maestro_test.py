@@ -65,6 +65,7 @@ class Test:
 
     def __init__(self, name):
         self.name, self.failures, self._row, self._folder = name, [], None, None
+        self._processes = []
 
     # --- things to work with ---
 
@@ -98,6 +99,40 @@ class Test:
         if not MAESTRO.exists():
             raise Stop(f"{MAESTRO} is not built")
         return self.run(MAESTRO, *args, **options)
+
+    def start(self, *args, env=None, cwd=None):
+        """Starts the program and goes on; it is killed with the case at the latest. `end(process)` waits for it."""
+        if not MAESTRO.exists():
+            raise Stop(f"{MAESTRO} is not built")
+        out, err = (open(self.folder / f"process-{len(self._processes)}.{name}", "w+b") for name in ("out", "err"))
+        process = subprocess.Popen([str(a) for a in (MAESTRO, *args)], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                   cwd=cwd or ROOT, env={**os.environ, **(env or {})})
+        process.files = (out, err)
+        self._processes.append(process)
+        return process
+
+    def end(self, process, seconds_max=RUN_SECONDS_MAX):
+        """Waits for a process of start() and gives what it left behind."""
+        begin = time.monotonic()
+        try:
+            code = process.wait(seconds_max)
+        except subprocess.TimeoutExpired:
+            code = None
+            self._fail(f"{process.args[1:]} ran longer than {seconds_max} s")
+        texts = []
+        for file in process.files:
+            file.seek(0)
+            texts.append(file.read().decode("utf-8", "replace"))
+        return Result(code, *texts, time.monotonic() - begin)
+
+    def until(self, holds, what, seconds_max=30):
+        """Waits until something holds, and ends the case where it does not come to that."""
+        end = time.monotonic() + seconds_max
+        while not holds():
+            if time.monotonic() > end:
+                self._fail(f"it did not come to this: {what}")
+                raise Stop(None)
+            time.sleep(0.02)
 
     # --- expectations: each returns whether it held ---
 
@@ -157,6 +192,12 @@ def run_case(function):
     except Exception:                   # a case that breaks is a case that fails, and the others go on
         test.failures.append(indent(traceback.format_exc()))
     finally:
+        for process in test._processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for file in process.files:
+                file.close()
         if test._folder:
             shutil.rmtree(test._folder, ignore_errors=True)
     result = "fail" if test.failures else "not-run" if why else "pass"

@@ -47,8 +47,11 @@ static bool sim_execute(Executor *executor, const Attempt *given)
     if (world->is_failed) return true;
     if (!world->is_calm && below(world, 100) < self->refuse_chance) return false;
     if (attempt_find(world, &given->id)) world_fail(world, "an attempt of run %" PRIu64 " is handed over twice", given->id.run_no);
-    if (executor->capacity && count_of(world, (uint8_t)executor->slot) >= executor->capacity)
-        world_fail(world, "executor %u gets more than its %u attempts", executor->slot, executor->capacity);
+    if (executor->capacity && count_of(world, (uint8_t)executor->slot) >= executor->capacity) {
+        /* After a commit that was written without anybody knowing, an attempt may be found that takes a place given away. */
+        if (!world->weather.keep) world_fail(world, "executor %u gets more than its %u attempts", executor->slot, executor->capacity);
+        return false;
+    }
     world->handed_count++;
     watch_attempt(world->watch, given);
     SimAttempt *attempt = attempt_add(world);

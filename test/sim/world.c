@@ -216,7 +216,6 @@ static void calm(World *world)
 {
     world_note(world, "--- calm");
     world->is_calm = true;
-    if (world->skew_ms < 0) world->skew_ms = 0;
     uint64_t records = 0;
     for (uint32_t round = 0, stale = 0; !world->is_failed; round++) {
         attempts_deliver(world);
@@ -230,7 +229,7 @@ static void calm(World *world)
         if (due > world->now_ms && due != INT64_MAX) world->now_ms = due;
         else world->now_ms++;
         stale++;
-        if (stale % 4 == 0) attempts_calm(world);
+        if (stale % 6 == 3 && engine_state(world->engine) == ENGINE_RUNNING) attempts_calm(world);
         if (stale % 8 == 0) people_settle(world);
         if (stale > 200) tell_stuck(world);
     }

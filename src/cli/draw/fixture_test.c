@@ -93,12 +93,18 @@ static void put_edges(Buf *json, const FixtureShape *shape)
     uint64_t seed = shape->seed;
     bool is_first = true;
     static uint32_t need_counts[1024];
+    static struct { uint32_t from, to; } edges[8192];       /* a loop goes back along one of them */
+    uint32_t edge_count = 0;
     for (uint32_t i = 0; i < shape->job_count; i++) need_counts[i] = 0;
     for (uint32_t from = 0; from < shape->job_count; from++) {
         for (uint32_t to = from + 1; to < shape->job_count && to <= from + shape->reach; to++) {
             bool is_wanted = next_random(&seed) % shape->reach < shape->need_count_max;
             if (!is_wanted || need_counts[to] >= shape->need_count_max) continue;
             need_counts[to]++;
+            if (edge_count < sizeof edges / sizeof *edges) {
+                edges[edge_count].from = from;
+                edges[edge_count++].to = to;
+            }
             buf_format(json, "%s[%" PRIu32 ",%" PRIu32 ",", is_first ? "" : ",", from, to);
             if (is_branch(shape, from)) buf_format(json, "\"branch\",\"k%" PRIu32 "\"]", to);
             else buf_text(json, "\"order\"]");
@@ -106,11 +112,10 @@ static void put_edges(Buf *json, const FixtureShape *shape)
         }
     }
     buf_text(json, "],\"loops\":[");
-    for (uint32_t i = 0; i < shape->loop_count; i++) {
-        uint32_t head = next_random(&seed) % (shape->job_count - 1);
-        uint32_t tail = head + 1 + next_random(&seed) % (shape->job_count - head - 1);
+    for (uint32_t i = 0; edge_count && i < shape->loop_count; i++) {
+        uint32_t edge = next_random(&seed) % edge_count;
         buf_format(json, "%s{\"head\":%" PRIu32 ",\"tail\":%" PRIu32 ",\"max_iterations\":%" PRIu32 "}", i ? "," : "",
-                   head, tail, i + 2);
+                   edges[edge].from, edges[edge].to, i + 2);
     }
     buf_text(json, "]}");
 }

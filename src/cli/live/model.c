@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/utf8.h"
 #include "cli/live/pen.h"
 
 typedef struct Fold {
@@ -14,7 +13,6 @@ typedef struct Fold {
 } Fold;
 
 typedef void (*FoldKind)(const Fold *fold);
-static const FoldKind fold_kinds[EVENT_KIND_END];
 
 /* --- make and end -------------------------------------------------------------------------------------------------------- */
 
@@ -105,11 +103,9 @@ Str tail_line(const LiveTail *tail, uint32_t index)
     return (Str){ tail->lines[at].text, tail->lines[at].size };
 }
 
-void model_line(LiveModel *model, uint32_t index, Str text, bool is_error)
+void model_tail(LiveModel *model, uint32_t index, Str text, bool is_error)
 {
     LiveStep *step = &model->steps[index];
-    model->line_count++;
-    if (step_state_is_final((StepState)step->state)) return;
     if (!step->tail) step->tail = zeroed(1, sizeof *step->tail);
     LiveTail *tail = step->tail;
     uint32_t at = tail->line_count++ % LIVE_TAIL_COUNT;
@@ -119,6 +115,12 @@ void model_line(LiveModel *model, uint32_t index, Str text, bool is_error)
     tail->lines[at].size = (uint32_t)size;
     tail->lines[at].is_error = is_error;
     model->version++;
+}
+
+void model_line(LiveModel *model, uint32_t index, Str text, bool is_error)
+{
+    model->line_count++;
+    if (!step_state_is_final((StepState)model->steps[index].state)) model_tail(model, index, text, is_error);
 }
 
 void model_progress(LiveModel *model, uint32_t index, uint64_t thousandths, Str text)
@@ -174,9 +176,10 @@ static void active_update(LiveModel *model, uint32_t index)
     step->active_at = PLAN_NONE;
 }
 
+/* A sequence fails with what is in it, which has been named then. */
 static void failed_add(LiveModel *model, uint32_t index)
 {
-    if (model->failed_count == LIVE_FAILED_COUNT_MAX) return;
+    if (model->failed_count == LIVE_FAILED_COUNT_MAX || (model->failed_count && !model_counts(model, index))) return;
     for (uint32_t i = 0; i < model->failed_count; i++)
         if (model->failed[i] == index) return;
     if (model->failed_count == model->failed_capacity) {
@@ -269,9 +272,7 @@ static void note_failure(const Fold *fold)
 static void step_failed(const Fold *fold)
 {
     note_failure(fold);
-    count_step(fold->model, fold->event->step, false);
     fold->model->steps[fold->event->step].is_optional = fold->event->flags & 1;
-    count_step(fold->model, fold->event->step, true);
     step_set(fold, fold->event->step, STEP_FAILED, false);
 }
 

@@ -80,6 +80,8 @@ void model_deinit(LiveModel *model);                    /* harmless on a model t
 /* `number` is the event's in its run. False where it was folded before. */
 bool model_event(LiveModel *model, const Event *event, uint64_t number, int64_t now_ms);
 void model_line(LiveModel *model, uint32_t step, Str text, bool is_error);
+/* The same of a step that has failed: a line that was found again. */
+void model_tail(LiveModel *model, uint32_t step, Str text, bool is_error);
 void model_progress(LiveModel *model, uint32_t step, uint64_t thousandths, Str text);
 
 static inline bool model_counts(const LiveModel *model, uint32_t step)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "store/sqlite/views_sql.h"
 #include "view/sql.h"
-#include "views_sql.h"
 
 /* The program that a file belongs to, for tools that look: "mstr". */
 #define APPLICATION_ID 0x6d737472

@@ -132,9 +132,9 @@ SQLITE_CASE(what_is_fixed_or_sealed_cannot_be_changed_by_anyone, "proves: R-041 
     EXPECT(checked > 30);
     ROW("what may change");
     EXPECT_STR(sql(it, "UPDATE maestro_revisions SET active = 0"), STR(""));
-    EXPECT_STR(sql(it, "UPDATE maestro_step_runs SET status = 'SUPERSEDED', superseded_ms = 5"), STR(""));
+    EXPECT_STR(sql(it, "UPDATE maestro_step_runs SET status = 'SUPERSEDED', superseded_at = '1970-01-01T00:00:00.005Z'"), STR(""));
     EXPECT(is_error(sql(it, "DELETE FROM maestro_step_runs")));
-    EXPECT_STR(sql(it, "SELECT superseded_at FROM maestro_step_runs"), STR("1970-01-01T00:00:00.005Z"));
+    EXPECT_STR(sql(it, "SELECT created_at FROM maestro_revisions"), STR("1970-01-01T00:00:00.001Z"));
 }
 
 SQLITE_CASE(a_result_is_sealed_for_the_adapter_too, "proves: R-046")
@@ -301,12 +301,12 @@ SQLITE_CASE(the_indexes_that_are_asked_for_are_there_and_used, "proves: A-222 A-
 {
     static const struct { const char *index, *query; } rows[] = {
         { "idx_workflows_awaiting_trigger", "SELECT * FROM maestro_workflows WHERE awaiting_trigger_key = 'x'" },
-        { "idx_workflows_trigger_timeout", "SELECT * FROM maestro_workflows WHERE state = 'PAUSED' AND trigger_timeout_ms <= 5" },
-        { "idx_workflows_scheduled_resume", "SELECT * FROM maestro_workflows WHERE state = 'PAUSED' AND scheduled_resume_ms <= 5" },
-        { "idx_workflows_auto_retry", "SELECT * FROM maestro_workflows WHERE state = 'FAILED' AND auto_retry_ms <= 5" },
+        { "idx_workflows_trigger_timeout", "SELECT * FROM maestro_workflows WHERE state = 'PAUSED' AND trigger_timeout_at <= '2026'" },
+        { "idx_workflows_scheduled_resume", "SELECT * FROM maestro_workflows WHERE state = 'PAUSED' AND scheduled_resume_at <= '2026'" },
+        { "idx_workflows_auto_retry", "SELECT * FROM maestro_workflows WHERE state = 'FAILED' AND auto_retry_at <= '2026'" },
         { "idx_workflows_state_compensation", "SELECT * FROM maestro_workflows WHERE state = 'COMPENSATING'" },
         { "idx_step_runs_branch", "SELECT * FROM maestro_step_runs WHERE workflow_id = 1 AND branch_key = 'x'" },
-        { "idx_step_runs_next_poll", "SELECT * FROM maestro_step_runs WHERE status = 'POLLING' AND next_poll_ms <= 5" },
+        { "idx_step_runs_next_poll", "SELECT * FROM maestro_step_runs WHERE status = 'POLLING' AND next_poll_at <= '2026'" },
         { "idx_step_runs_superseded", "SELECT * FROM maestro_step_runs WHERE superseded_by_id = 'x'" },
         { "idx_decisions_workflow", "SELECT * FROM maestro_resolution_decisions WHERE workflow_id = 1 ORDER BY created_ms" },
         { "idx_compensations_workflow", "SELECT * FROM maestro_compensation_runs WHERE workflow_id = 1 AND status = 'PENDING'" },
@@ -406,13 +406,15 @@ SQLITE_CASE(what_is_no_store_is_refused_with_a_reason, "")
     EXPECT_INT(try_open("/nonexistent/store.db", true, &err), ERR_DENIED);
     ROW("another program's database");
     unlink(path);
-    StoreCase other = *it;
+    StoreCase other = { .adapter = ADAPTER_SQLITE };
+    arena_init(&other.arena, SIZE_MAX);
     snprintf(other.path, sizeof other.path, "%.120s", path);
     write_file(path, "");
     EXPECT_STR(sql(&other, "CREATE TABLE things (a)"), STR(""));
     EXPECT_INT(try_open(path, true, &err), ERR_INVALID);
     EXPECT(has(str_of(err.text), "another program"));
     EXPECT_STR(sql(&other, "SELECT count(*) FROM sqlite_schema"), STR("1"));
+    arena_deinit(&other.arena);
     ROW("a newer maestro's");
     EXPECT_STR(sql(it, "INSERT INTO maestro_schema VALUES (99, 0)"), STR(""));
     EXPECT_INT(try_open(it->path, true, &err), ERR_UNAVAILABLE);

@@ -1,4 +1,4 @@
-#include "cli/table.h"
+#include "cli/grid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +10,17 @@
 #include "base/utf8.h"
 #include "cli/command.h"
 
-#define TABLE_GAP 2u                        /* spaces between two columns */
-#define TABLE_CUT_MIN 8u                    /* a column is not cut to less */
+#define GRID_GAP 2u                        /* spaces between two columns */
+#define GRID_CUT_MIN 8u                    /* a column is not cut to less */
 
-Table table_begin(Arena *arena, const TableColumn *columns)
+Grid grid_begin(Arena *arena, const GridColumn *columns)
 {
-    Table table = { .arena = arena, .columns = columns };
-    for (; columns[table.column_count].title; table.column_count++) {
-        CHECK(table.column_count < TABLE_COLUMN_COUNT_MAX);
-        table.widths[table.column_count] = strlen(columns[table.column_count].title);
+    Grid grid = { .arena = arena, .columns = columns };
+    for (; columns[grid.column_count].title; grid.column_count++) {
+        CHECK(grid.column_count < GRID_COLUMN_COUNT_MAX);
+        grid.widths[grid.column_count] = strlen(columns[grid.column_count].title);
     }
-    return table;
+    return grid;
 }
 
 /* What a program wrote may hold anything: here it moves no cursor. */
@@ -32,22 +32,22 @@ static Str on_one_line(Arena *arena, Str text)
     return (Str){ bytes, text.len };
 }
 
-void table_cell(Table *table, Str text)
+void grid_cell(Grid *grid, Str text)
 {
-    size_t column = table->count % table->column_count;
-    Str cell = on_one_line(table->arena, text);
+    size_t column = grid->count % grid->column_count;
+    Str cell = on_one_line(grid->arena, text);
     size_t width = utf8_width(cell);
-    if (width > table->widths[column]) table->widths[column] = width;
-    if (table->count == table->capacity)
-        table->cells = arena_grow(table->arena, table->cells, sizeof *table->cells, table->count, &table->capacity);
-    table->cells[table->count++] = cell;
+    if (width > grid->widths[column]) grid->widths[column] = width;
+    if (grid->count == grid->capacity)
+        grid->cells = arena_grow(grid->arena, grid->cells, sizeof *grid->cells, grid->count, &grid->capacity);
+    grid->cells[grid->count++] = cell;
 }
 
-void table_text(Table *table, const char *text) { table_cell(table, str_of(text)); }
+void grid_text(Grid *grid, const char *text) { grid_cell(grid, str_of(text)); }
 
-void table_buf(Table *table, Buf *buf)
+void grid_buf(Grid *grid, Buf *buf)
 {
-    table_cell(table, buf_peek(buf));
+    grid_cell(grid, buf_peek(buf));
     buf_clear(buf);
 }
 
@@ -62,15 +62,15 @@ size_t terminal_width(void)
 }
 
 /* The widths that are used: the column that gives way is made as narrow as the terminal demands. */
-static void fit(const Table *table, size_t widths[TABLE_COLUMN_COUNT_MAX])
+static void fit(const Grid *grid, size_t widths[GRID_COLUMN_COUNT_MAX])
 {
     size_t total = 0, room = terminal_width();
-    memcpy(widths, table->widths, sizeof table->widths);
-    for (size_t i = 0; i < table->column_count; i++) total += widths[i] + (i ? TABLE_GAP : 0);
-    for (size_t i = 0; i < table->column_count && total > room; i++) {
-        if (!table->columns[i].is_cut || widths[i] <= TABLE_CUT_MIN) continue;
+    memcpy(widths, grid->widths, sizeof grid->widths);
+    for (size_t i = 0; i < grid->column_count; i++) total += widths[i] + (i ? GRID_GAP : 0);
+    for (size_t i = 0; i < grid->column_count && total > room; i++) {
+        if (!grid->columns[i].is_cut || widths[i] <= GRID_CUT_MIN) continue;
         size_t over = total - room;
-        size_t cut = widths[i] > TABLE_CUT_MIN + over ? over : widths[i] - TABLE_CUT_MIN;
+        size_t cut = widths[i] > GRID_CUT_MIN + over ? over : widths[i] - GRID_CUT_MIN;
         widths[i] -= cut;
         total -= cut;
     }
@@ -102,27 +102,27 @@ static void print_padded(Buf *out, Str text, size_t width, bool is_number, bool 
     if (!is_number && !is_last) buf_repeat(out, ' ', width - has);
 }
 
-static void print_row(const Table *table, const size_t *widths, const Str *cells, Buf *out)
+static void print_row(const Grid *grid, const size_t *widths, const Str *cells, Buf *out)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (i) buf_repeat(out, ' ', TABLE_GAP);
-        print_padded(out, cells[i], widths[i], table->columns[i].is_number, i + 1 == table->column_count);
+    for (size_t i = 0; i < grid->column_count; i++) {
+        if (i) buf_repeat(out, ' ', GRID_GAP);
+        print_padded(out, cells[i], widths[i], grid->columns[i].is_number, i + 1 == grid->column_count);
     }
     while (out->len && out->ptr[out->len - 1] == ' ') out->len--;       /* empty cells at the end */
     buf_char(out, '\n');
 }
 
-void table_print(const Table *table)
+void grid_print(const Grid *grid)
 {
-    Str titles[TABLE_COLUMN_COUNT_MAX];
-    size_t widths[TABLE_COLUMN_COUNT_MAX];
+    Str titles[GRID_COLUMN_COUNT_MAX];
+    size_t widths[GRID_COLUMN_COUNT_MAX];
     Buf out;
     buf_init(&out, SIZE_MAX);
-    fit(table, widths);
-    for (size_t i = 0; i < table->column_count; i++) titles[i] = str_of(table->columns[i].title);
-    print_row(table, widths, titles, &out);
-    for (size_t i = 0; i + table->column_count <= table->count; i += table->column_count)
-        print_row(table, widths, table->cells + i, &out);
+    fit(grid, widths);
+    for (size_t i = 0; i < grid->column_count; i++) titles[i] = str_of(grid->columns[i].title);
+    print_row(grid, widths, titles, &out);
+    for (size_t i = 0; i + grid->column_count <= grid->count; i += grid->column_count)
+        print_row(grid, widths, grid->cells + i, &out);
     print_out(&out);
     buf_deinit(&out);
 }

@@ -1,0 +1,27 @@
+#include "cli/order.h"
+#include "cli/workplace.h"
+
+static const Option options[] = {
+    REASON_OPTION,
+    STORE_OPTION,
+    { "json", 0, NULL, NULL, "Prints the result as JSON." },
+    { NULL },
+};
+
+static ExitCode run(const Args *args)
+{
+    Errand errand = errand_begin(args, "cancel");
+    return order(args, &errand, (Command){ .kind = COMMAND_CANCEL, .value = value_null() });
+}
+
+const Verb command_cancel = {
+    .name = "cancel", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
+    .summary = "Cancels a run: what is under way is ended, the rest is skipped.",
+    .doc = "Steps that are under way are ended, the others are skipped, and the run ends as cancelled. Cancelling once more changes\n"
+           "nothing and is no mistake. The process that owns the store is told; where none does, it is done in the store itself.\n"
+           "\n"
+           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the run has\n"
+           "ended otherwise, and nothing was changed.",
+    .examples = "maestro cancel AP6XBPE7qEHu5AFydDNWo --reason \"wrong customer\"",
+    .options = options, .run = run,
+};

@@ -1,0 +1,222 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "cli/human.h"
+#include "cli/run_read.h"
+#include "cli/grid.h"
+#include "cli/workplace.h"
+#include "value/json.h"
+
+#define LIST_COUNT_DEFAULT 20u
+#define STEP_LOOK_COUNT 1000                /* of a run with more step runs, those that have begun are counted */
+
+static const Option options[] = {
+    { "state", 0, "STATE", NULL, "Only runs in this state: running, paused, waiting-signal, succeeded, failed, cancelled ..." },
+    { "workflow", 'w', "NAME", NULL, "Only runs of this definition." },
+    { "tenant", 0, "NAME", NULL, "Only runs of this tenant." },
+    { "since", 0, "WHEN", NULL, "Only runs that began since then: 1h, 7d, 2026-11-16." },
+    { "limit", 'n', "N", NULL, "At most so many, the newest; by default 20." },
+    STORE_OPTION,
+    { "json", 0, NULL, NULL, "Prints an object a line." },
+    { NULL },
+};
+
+typedef struct Listing {
+    const Args *args;
+    Store *store;
+    const char *tenant, *workflow;
+    RunState state;
+    bool has_state;
+    Cell since;
+    uint64_t count_max;
+    int64_t cursor;                         /* number of the last run seen */
+    uint32_t seen;
+    StepRows rows;
+} Listing;
+
+/* --- which ------------------------------------------------------------------------------------------------------------------ */
+
+static bool take_run(void *context, const Cell *cells, uint32_t count)
+{
+    Listing *listing = context;
+    listing->seen++;
+    listing->cursor = cells[RUNS_run_no].integer;
+    if (listing->workflow && !str_is_text(cells[RUNS_definition_key].text, listing->workflow)) return true;
+    if (listing->has_state && row_state(cells) != listing->state) return true;
+    StepRows *rows = &listing->rows;
+    if (rows->count == rows->capacity)
+        rows->rows = arena_grow(listing->args->arena, rows->rows, sizeof *rows->rows, rows->count, &rows->capacity);
+    rows->rows[rows->count++] = row_copy(listing->args->arena, cells, count);
+    return rows->count < listing->count_max;
+}
+
+/* The query whose index serves the filters best; the rest is looked at row by row. */
+static QueryAsk ask_of(const Listing *listing)
+{
+    Cell tenant = cell_text(str_of(listing->tenant)), workflow = cell_text(str_of(listing->workflow));
+    Cell state = listing->has_state ? cell_text(str_of(run_state_stored(listing->state))) : cell_null();
+    Cell before = cell_int(listing->cursor);
+    if (!listing->tenant) return (QueryAsk){ QUERY_RUNS, { before, state, listing->since }, 3, 0 };
+    if (listing->workflow) return (QueryAsk){ QUERY_RUNS_OF_DEFINITION, { tenant, workflow, before, state, listing->since }, 5, 0 };
+    if (listing->has_state) return (QueryAsk){ QUERY_RUNS_IN_STATE, { tenant, state, before, cell_null(), listing->since }, 5, 0 };
+    return (QueryAsk){ QUERY_RUNS_OF_TENANT, { tenant, before, listing->since }, 3, 0 };
+}
+
+static Status list(Listing *listing, Error *err)
+{
+    Status status;
+    do {
+        QueryAsk ask = ask_of(listing);
+        listing->seen = 0;
+        status = store_select(listing->store, &ask, take_run, listing, err);
+    } while (!status && listing->seen && listing->rows.count < listing->count_max);
+    return status;
+}
+
+/* --- how far ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Steps { uint64_t done, total; } Steps;
+
+static bool take_count(void *context, const Cell *cells, uint32_t count)
+{
+    (void)count;
+    *(int64_t *)context = cells[0].integer;
+    return false;
+}
+
+static bool take_step(void *context, const Cell *cells, uint32_t count)
+{
+    (void)count;
+    if (cells[STEP_RUNS_result].kind == CELL_TEXT) ++*(uint64_t *)context;
+    return true;
+}
+
+static Steps steps_of(const Listing *listing, Arena *arena, const Cell *row)
+{
+    Plan plan;
+    Error err;
+    Steps steps = { 0, 0 };
+    int64_t begun = 0;
+    QueryAsk ask = { .query = QUERY_COUNT_OF_STEP_RUNS, .params = { row[RUNS_run_no] }, .param_count = 1 };
+    if (!run_plan(arena, listing->store, row, &plan, &err)) steps.total = plan.step_count;
+    if (store_select(listing->store, &ask, take_count, &begun, &err)) return steps;
+    steps.done = (uint64_t)begun;
+    if (row_is_settled(row) || begun > STEP_LOOK_COUNT) return steps;
+    steps.done = 0;
+    ask = (QueryAsk){ .query = QUERY_STEP_RUNS, .params = { row[RUNS_run_no], cell_int(0) }, .param_count = 2 };
+    if (store_select(listing->store, &ask, take_step, &steps.done, &err)) steps.done = 0;
+    return steps;
+}
+
+static int64_t duration_of(const Cell *row, int64_t now_ms)
+{
+    int64_t end_ms = row[RUNS_completed_ms].kind == CELL_INT ? row[RUNS_completed_ms].integer : now_ms;
+    return end_ms - row[RUNS_started_ms].integer;
+}
+
+/* --- printing --------------------------------------------------------------------------------------------------------------- */
+
+static void print_grid(const Listing *listing)
+{
+    static const GridColumn columns[] = { { "RUN" }, { "WORKFLOW", .is_cut = true }, { "STATE" }, { "STARTED" },
+                                           { "TOOK", .is_number = true }, { "STEPS", .is_number = true }, { NULL } };
+    Grid grid = grid_begin(listing->args->arena, columns);
+    char storage[64];
+    Buf cell = buf_on(storage, sizeof storage);
+    int64_t now_ms = human_now_ms();
+    for (size_t i = 0; i < listing->rows.count; i++) {
+        const Cell *row = listing->rows.rows[i];
+        Arena arena;
+        arena_init(&arena, SIZE_MAX);
+        Steps steps = steps_of(listing, &arena, row);
+        arena_deinit(&arena);
+        grid_cell(&grid, row[RUNS_id].text);
+        grid_cell(&grid, row[RUNS_definition_key].text);
+        grid_text(&grid, run_state_name(row_state(row)));
+        human_time_short(&cell, row[RUNS_started_ms].integer, now_ms);
+        grid_buf(&grid, &cell);
+        human_duration(&cell, duration_of(row, now_ms));
+        grid_buf(&grid, &cell);
+        buf_format(&cell, "%" PRIu64 "/%" PRIu64, steps.done, steps.total);
+        grid_buf(&grid, &cell);
+    }
+    grid_print(&grid);
+}
+
+static Status print_json(const Listing *listing, const Cell *row, Buf *out, Error *err)
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    MemberList run = { .arena = &arena }, steps = { .arena = &arena };
+    Steps count = steps_of(listing, &arena, row);
+    member_list_add(&steps, STR("done"), value_int((int64_t)count.done));
+    member_list_add(&steps, STR("total"), value_int((int64_t)count.total));
+    member_list_add(&run, STR("run"), cell_value(&row[RUNS_id]));
+    member_list_add(&run, STR("workflow"), cell_value(&row[RUNS_definition_key]));
+    member_list_add(&run, STR("tenant"), cell_value(&row[RUNS_tenant]));
+    member_list_add(&run, STR("state"), value_string(str_of(run_state_name(row_state(row)))));
+    member_list_add(&run, STR("resolution"), cell_value(&row[RUNS_resolution]));
+    member_list_add(&run, STR("startedAt"), cell_time(&arena, &row[RUNS_started_ms]));
+    member_list_add(&run, STR("completedAt"), cell_time(&arena, &row[RUNS_completed_ms]));
+    member_list_add(&run, STR("durationMs"), value_int(duration_of(row, human_now_ms())));
+    member_list_add(&run, STR("steps"), member_list_object(&steps));
+    Status status = json_print(out, member_list_object(&run), JSON_COMPACT, err);
+    buf_char(out, '\n');
+    arena_deinit(&arena);
+    return status;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------------------ */
+
+static bool read_filters(const Args *args, Listing *listing)
+{
+    const char *state = args_value(args, "state"), *since = args_value(args, "since");
+    int64_t since_ms;
+    if (!args_number(args, "limit", LIST_COUNT_DEFAULT, 1, RUN_LIST_COUNT_MAX, &listing->count_max)) return false;
+    listing->has_state = state != NULL;
+    if (state && (!run_state_find(str_of(state), &listing->state) || listing->state == RUN_SKIPPED)) {
+        fprintf(stderr, "maestro runs: there is no state '%s'; runs are", state);
+        for (int i = 0; i < RUN_SKIPPED; i++) fprintf(stderr, "%s %s", i ? "," : "", run_state_name((RunState)i));
+        fputc('\n', stderr);
+        return false;
+    }
+    if (since && !human_since(str_of(since), human_now_ms(), &since_ms)) {
+        fprintf(stderr, "maestro runs: --since takes 30m, 12h, 7d, 2026-11-16 or 2026-11-16T08:00:00.000Z, and not '%s'\n", since);
+        return false;
+    }
+    listing->since = since ? cell_int(since_ms) : cell_null();
+    return true;
+}
+
+static ExitCode run(const Args *args)
+{
+    Listing listing = { .args = args, .tenant = args_value(args, "tenant"), .workflow = args_value(args, "workflow"),
+                        .cursor = INT64_MAX };
+    if (!read_filters(args, &listing)) return EXIT_CODE_USAGE;
+    ExitCode code = store_open_existing(args, &listing.store);
+    if (code) return code;
+    Error err;
+    Buf out;
+    buf_init(&out, SIZE_MAX);
+    Status status = list(&listing, &err);
+    if (!status && args_flag(args, "json"))
+        for (size_t i = 0; !status && i < listing.rows.count; i++) status = print_json(&listing, listing.rows.rows[i], &out, &err);
+    else if (!status && listing.rows.count) print_grid(&listing);
+    else if (!status) fputs("no runs\n", stderr);
+    print_out(&out);
+    buf_deinit(&out);
+    store_close(listing.store);
+    return status ? fail(&err) : EXIT_CODE_OK;
+}
+
+const Verb command_runs = {
+    .name = "runs", .operands = "",
+    .summary = "Lists runs, the newest first.",
+    .doc = "A line for each: its id, its definition, its state, when it began (UTC), how long it took or has taken so far, and how many\n"
+           "of its steps have ended. Reading needs no owner of the store and disturbs none.",
+    .examples = "maestro runs --since 1h\n"
+                "maestro runs --state failed --workflow order-fulfillment --json",
+    .options = options, .run = run,
+};

@@ -1,0 +1,311 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "cli/human.h"
+#include "cli/run_read.h"
+#include "cli/grid.h"
+#include "cli/workplace.h"
+#include "ledger/record.h"
+#include "value/json.h"
+
+static const Option options[] = {
+    { "events", 'e', NULL, NULL, "Prints what the ledger holds of it: every event, with who and why." },
+    STORE_OPTION,
+    { "json", 0, NULL, NULL, "Prints JSON." },
+    { NULL },
+};
+
+typedef struct Show {
+    const Args *args;
+    Store *store;
+    const Cell *row;
+    Plan plan;
+    StepRows steps;
+} Show;
+
+/* --- for people -------------------------------------------------------------------------------------------------------------- */
+
+static void print_line(const char *label, Str text)
+{
+    if (text.len) printf("%-11s %.*s\n", label, STR_ARG(text));
+}
+
+static void print_time(const char *label, const Cell *cell)
+{
+    char storage[64];
+    Buf buf = buf_on(storage, sizeof storage);
+    if (cell->kind != CELL_INT) return;
+    human_time(&buf, cell->integer);
+    buf_text(&buf, " UTC");
+    print_line(label, buf_peek(&buf));
+}
+
+static void print_value(Arena *arena, const char *label, Value value)
+{
+    Buf buf;
+    Error err;
+    (void)arena;
+    if (value.kind == VALUE_NULL || (value.kind == VALUE_OBJECT && !value.count)) return;
+    buf_init(&buf, JSON_SIZE_MAX);
+    if (!json_print(&buf, value, JSON_COMPACT, &err)) print_line(label, buf_peek(&buf));
+    buf_deinit(&buf);
+}
+
+/* What the person who looks at it may want to do. */
+static void print_next(const Show *show)
+{
+    RunState state = row_state(show->row);
+    Str id = show->row[RUNS_id].text, failed = show->row[RUNS_failed_step_key].text;
+    bool is_settled = row_is_settled(show->row);
+    if (state == RUN_FAILED && show->row[RUNS_failed_step_key].kind == CELL_TEXT)
+        printf("\nnext: maestro inspect %.*s %.*s     what it was given and what it said\n", STR_ARG(id), STR_ARG(failed));
+    else if (state == RUN_PAUSED) printf("\nnext: maestro resume %.*s\n", STR_ARG(id));
+    else if (!is_settled && state == RUN_WAITING_SIGNAL) printf("\nnext: maestro signal %.*s NAME, for a step that waits for it\n", STR_ARG(id));
+    else if (!is_settled) printf("\nnext: maestro watch %.*s, or maestro resume %.*s where no process carries it out\n", STR_ARG(id), STR_ARG(id));
+}
+
+static void print_steps(const Show *show)
+{
+    static const GridColumn columns[] = { { "#", .is_number = true }, { "STEP" }, { "STATE" }, { "TRIES", .is_number = true },
+                                           { "TOOK", .is_number = true }, { "WHY", .is_cut = true }, { NULL } };
+    Grid grid = grid_begin(show->args->arena, columns);
+    char storage[512];
+    Buf cell = buf_on(storage, sizeof storage);
+    int64_t now_ms = human_now_ms();
+    for (size_t i = 0; i < show->steps.count; i++) {
+        const Cell *row = show->steps.rows[i];
+        bool has_begun = row[STEP_RUNS_started_ms].kind == CELL_INT, has_ended = row[STEP_RUNS_finished_ms].kind == CELL_INT;
+        buf_format(&cell, "%" PRId64, row[STEP_RUNS_step_index].integer);
+        grid_buf(&grid, &cell);
+        grid_cell(&grid, row[STEP_RUNS_step_key].text);
+        grid_text(&grid, step_state_name(step_row_state(row)));
+        buf_format(&cell, "%" PRId64, row[STEP_RUNS_attempt].integer);
+        grid_buf(&grid, &cell);
+        if (has_begun)
+            human_duration(&cell, (has_ended ? row[STEP_RUNS_finished_ms].integer : now_ms) - row[STEP_RUNS_started_ms].integer);
+        grid_buf(&grid, &cell);
+        if (row[STEP_RUNS_error_message].kind == CELL_TEXT) buf_str(&cell, row[STEP_RUNS_error_message].text);
+        else if (row[STEP_RUNS_skip_reason].kind == CELL_TEXT) buf_str(&cell, row[STEP_RUNS_skip_reason].text);
+        else if (row[STEP_RUNS_waiting_for].kind == CELL_TEXT)
+            buf_format(&cell, "waits for signal %.*s", STR_ARG(row[STEP_RUNS_waiting_for].text));
+        grid_buf(&grid, &cell);
+    }
+    putchar('\n');
+    fflush(stdout);
+    grid_print(&grid);
+}
+
+static void print_failure(const Cell *row)
+{
+    if (row[RUNS_error_message].kind != CELL_TEXT) return;
+    print_line("why", row[RUNS_error_message].text);
+    if (row[RUNS_error_class].kind != CELL_TEXT) return;
+    printf("%-11s %.*s", "", STR_ARG(row[RUNS_error_class].text));
+    if (row[RUNS_error_cause].kind == CELL_TEXT) printf(", cause %.*s", STR_ARG(row[RUNS_error_cause].text));
+    if (row[RUNS_failed_step_key].kind == CELL_TEXT) printf(", step %.*s", STR_ARG(row[RUNS_failed_step_key].text));
+    putchar('\n');
+}
+
+static void print_text(const Show *show)
+{
+    const Cell *row = show->row;
+    Arena *arena = show->args->arena;
+    char storage[64];
+    Buf took = buf_on(storage, sizeof storage);
+    bool has_ended = row[RUNS_completed_ms].kind == CELL_INT;
+    human_duration(&took, (has_ended ? row[RUNS_completed_ms].integer : human_now_ms()) - row[RUNS_started_ms].integer);
+    print_line("run", row[RUNS_id].text);
+    print_line("workflow", row[RUNS_definition_key].text);
+    print_line("tenant", row[RUNS_tenant].text);
+    printf("%-11s %s", "state", run_state_name(row_state(row)));
+    if (row[RUNS_resolution].kind == CELL_TEXT) printf(" (%.*s)", STR_ARG(row[RUNS_resolution].text));
+    putchar('\n');
+    print_failure(row);
+    print_time("started", &row[RUNS_started_ms]);
+    print_time("ended", &row[RUNS_completed_ms]);
+    print_line(has_ended ? "took" : "so far", buf_peek(&took));
+    if (row[RUNS_idempotency_key].kind == CELL_TEXT) print_line("key", row[RUNS_idempotency_key].text);
+    Value start = payload_or_null(arena, show->store, &row[RUNS_params_at]);
+    const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
+    if (params) print_value(arena, "params", *params);
+    if (payload) print_value(arena, "payload", *payload);
+    printf("%-11s %zu begun or skipped, of %u; %" PRId64 " events\n", "steps", show->steps.count, show->plan.step_count,
+           row[RUNS_event_count].integer);
+    if (show->steps.count) print_steps(show);
+    print_next(show);
+}
+
+/* --- for programs ------------------------------------------------------------------------------------------------------------ */
+
+static void add(MemberList *members, const char *name, Value value)
+{
+    if (value.kind != VALUE_NULL) member_list_add(members, str_of(name), value);
+}
+
+static Value error_value(Arena *arena, const Cell *message, const Cell *error_class, const Cell *cause)
+{
+    MemberList members = { .arena = arena };
+    if (message->kind != CELL_TEXT) return value_null();
+    add(&members, "message", cell_value(message));
+    add(&members, "class", cell_value(error_class));
+    add(&members, "cause", cell_value(cause));
+    return member_list_object(&members);
+}
+
+static Value step_value(Arena *arena, const Cell *row)
+{
+    MemberList members = { .arena = arena };
+    add(&members, "index", cell_value(&row[STEP_RUNS_step_index]));
+    add(&members, "step", cell_value(&row[STEP_RUNS_step_key]));
+    add(&members, "state", value_string(str_of(step_state_name(step_row_state(row)))));
+    add(&members, "attempts", cell_value(&row[STEP_RUNS_attempt]));
+    add(&members, "startedAt", cell_time(arena, &row[STEP_RUNS_started_ms]));
+    add(&members, "finishedAt", cell_time(arena, &row[STEP_RUNS_finished_ms]));
+    add(&members, "skipReason", cell_value(&row[STEP_RUNS_skip_reason]));
+    add(&members, "waitingFor", cell_value(&row[STEP_RUNS_waiting_for]));
+    add(&members, "executor", cell_value(&row[STEP_RUNS_executor]));
+    add(&members, "error", error_value(arena, &row[STEP_RUNS_error_message], &row[STEP_RUNS_error_class], &row[STEP_RUNS_error_cause]));
+    return member_list_object(&members);
+}
+
+static Value run_value(const Show *show)
+{
+    const Cell *row = show->row;
+    Arena *arena = show->args->arena;
+    MemberList members = { .arena = arena };
+    ValueList steps = { .arena = arena };
+    Value start = payload_or_null(arena, show->store, &row[RUNS_params_at]);
+    const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
+    add(&members, "run", cell_value(&row[RUNS_id]));
+    add(&members, "workflow", cell_value(&row[RUNS_definition_key]));
+    add(&members, "tenant", cell_value(&row[RUNS_tenant]));
+    add(&members, "state", value_string(str_of(run_state_name(row_state(row)))));
+    add(&members, "resolution", cell_value(&row[RUNS_resolution]));
+    add(&members, "error", error_value(arena, &row[RUNS_error_message], &row[RUNS_error_class], &row[RUNS_error_cause]));
+    add(&members, "failedStep", cell_value(&row[RUNS_failed_step_key]));
+    add(&members, "startedAt", cell_time(arena, &row[RUNS_started_ms]));
+    add(&members, "completedAt", cell_time(arena, &row[RUNS_completed_ms]));
+    add(&members, "idempotencyKey", cell_value(&row[RUNS_idempotency_key]));
+    add(&members, "params", params ? *params : start);
+    add(&members, "payload", payload ? *payload : value_null());
+    add(&members, "eventCount", cell_value(&row[RUNS_event_count]));
+    add(&members, "stepCount", value_int(show->plan.step_count));
+    for (size_t i = 0; i < show->steps.count; i++) value_list_add(&steps, step_value(arena, show->steps.rows[i]));
+    add(&members, "steps", value_list_array(&steps));
+    return member_list_object(&members);
+}
+
+static Status print_json(const Show *show, Error *err)
+{
+    Buf out;
+    buf_init(&out, JSON_SIZE_MAX);
+    Status status = json_print(&out, run_value(show), JSON_PRETTY, err);
+    buf_char(&out, '\n');
+    if (!status) print_out(&out);
+    buf_deinit(&out);
+    return status;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------------------ */
+
+/* "event" and "number" stand in the line already. */
+static void print_event(const Show *show, const Record *record, uint32_t index, Buf *out)
+{
+    const Event *event = &record->events[index];
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Value value = event_to_value(&arena, event, record->head.first_event + index);
+    const char *name = event_name(event->kind);
+    buf_format(out, "%6" PRIu64 "  ", record->head.first_event + index);
+    human_time(out, record->head.now_ms);
+    buf_format(out, ".%03d  %-20s", (int)(record->head.now_ms % 1000), name ? name : "(newer)");
+    if (event_has(event->kind, FIELD_step) && event->step < show->plan.step_count)
+        buf_format(out, " %.*s", STR_ARG(show->plan.steps[event->step].id));
+    for (uint32_t i = 0; i < value.count; i++) {
+        Str key = value_text(value.members[i].key);
+        Value field = value.members[i].value;
+        if (str_is_text(key, "event") || str_is_text(key, "number") || str_is_text(key, "step")) continue;
+        buf_format(out, " %.*s=", STR_ARG(key));
+        Error err;
+        if (field.kind == VALUE_STRING) buf_str(out, value_text(field));
+        else if (json_print(out, field, JSON_COMPACT, &err)) buf_text(out, "?");
+    }
+    buf_format(out, "  by %.*s", STR_ARG(record->head.actor));
+    if (record->head.rationale.len) buf_format(out, ": %.*s", STR_ARG(record->head.rationale));
+    buf_char(out, '\n');
+    arena_deinit(&arena);
+}
+
+/* An event with what its record states once. */
+static Status print_event_json(const Record *record, uint32_t index, Arena *arena, Buf *out, Error *err)
+{
+    Value event = event_to_value(arena, &record->events[index], record->head.first_event + index);
+    Value head = record_to_value(arena, record);
+    MemberList members = { .arena = arena };
+    for (uint32_t i = 0; i < head.count; i++)
+        if (!str_is_text(value_text(head.members[i].key), "events"))
+            member_list_add(&members, value_text(head.members[i].key), head.members[i].value);
+    for (uint32_t i = 0; i < event.count; i++) member_list_add(&members, value_text(event.members[i].key), event.members[i].value);
+    member_list_add(&members, STR("position"), value_int((int64_t)record->head.position));
+    Status status = json_print(out, member_list_object(&members), JSON_COMPACT, err);
+    buf_char(out, '\n');
+    return status;
+}
+
+static Status print_events(const Show *show, Error *err)
+{
+    StepRows records;
+    bool is_json = args_flag(show->args, "json");
+    Status status = run_records(show->args->arena, show->store, show->row, 0, /* has_payloads= */ false, &records, err);
+    Buf out;
+    buf_init(&out, SIZE_MAX);
+    for (size_t i = 0; !status && i < records.count; i++) {
+        Arena arena;
+        Record record;
+        arena_init(&arena, SIZE_MAX);
+        status = record_decode_any(&arena, records.rows[i][LEDGER_record].text, &record, err);
+        for (uint32_t k = 0; !status && k < record.event_count; k++) {
+            if (is_json) status = print_event_json(&record, k, &arena, &out, err);
+            else print_event(show, &record, k, &out);
+        }
+        print_out(&out);
+        buf_clear(&out);
+        arena_deinit(&arena);
+    }
+    buf_deinit(&out);
+    return status;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------------------- */
+
+static ExitCode run(const Args *args)
+{
+    Show show = { .args = args };
+    Error err;
+    ExitCode code = store_open_existing(args, &show.store);
+    if (code) return code;
+    code = find_row(args, show.store, args->operands[0], &show.row);
+    if (!code) {
+        Status status = run_plan(args->arena, show.store, show.row, &show.plan, &err);
+        if (!status) status = run_steps(args->arena, show.store, show.row, &show.steps, &err);
+        if (!status && args_flag(args, "events")) status = print_events(&show, &err);
+        else if (!status && args_flag(args, "json")) status = print_json(&show, &err);
+        else if (!status) print_text(&show);
+        if (status) code = fail(&err);
+    }
+    store_close(show.store);
+    return code;
+}
+
+const Verb command_show = {
+    .name = "show", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
+    .summary = "Shows a run: its state, why it failed, its steps, its events.",
+    .doc = "What the store says of a run at this moment. With --events, what the ledger holds of it instead: every event in order, with\n"
+           "its number, its time (UTC), who caused it and why; with --json, an object a line.\n"
+           "\n"
+           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run.",
+    .examples = "maestro show last\n"
+                "maestro show last --events --json",
+    .options = options, .run = run,
+};

@@ -1,0 +1,94 @@
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "cli/control.h"
+#include "cli/follow.h"
+#include "cli/human.h"
+#include "cli/progress.h"
+#include "cli/run_read.h"
+#include "cli/workplace.h"
+
+#define OWNER_LOOK_MS 1000                  /* how often it is asked whether anybody carries out the run */
+
+static const Option options[] = {
+    STORE_OPTION,
+    { "json", 0, NULL, NULL, "Prints events as JSON, one a line." },
+    { "quiet", 'q', NULL, NULL, "Prints nothing but the run's id and what went wrong." },
+    { NULL },
+};
+
+static void take_observation(void *context, const Observation *observation)
+{
+    progress_take(context, observation);
+}
+
+static bool has_owner(const Args *args)
+{
+    const char *path = control_path(args);
+    Error err;
+    int fd;
+    if (!path || control_connect(path, &fd, &err)) return false;
+    close(fd);
+    return true;
+}
+
+static Status watch(const Args *args, Follow *follow, Progress *progress, Error *err)
+{
+    int wait_ms = FOLLOW_POLL_MS_MIN;
+    int64_t looked_ms = 0;
+    bool is_noted = false;
+    for (;;) {
+        uint32_t count;
+        Status status = follow_look(follow, take_observation, progress, &count, err);
+        if (status) return status;
+        progress_draw(progress);
+        if (progress_is_over(progress) || follow->is_settled) return OK;
+        if (!is_noted && human_now_ms() - looked_ms > OWNER_LOOK_MS) {
+            looked_ms = human_now_ms();
+            is_noted = !has_owner(args);
+            if (is_noted)
+                progress_note(progress, "no process carries out this run now; 'maestro resume %s' does", progress->run_id.text);
+        }
+        wait_ms = count ? FOLLOW_POLL_MS_MIN : 2 * wait_ms < FOLLOW_POLL_MS_MAX ? 2 * wait_ms : FOLLOW_POLL_MS_MAX;
+        int64_t draw_ms = progress_wait_ms(progress);
+        nanosleep(&(struct timespec){ .tv_nsec = (draw_ms >= 0 && draw_ms < wait_ms ? draw_ms : wait_ms) * 1000000L }, NULL);
+    }
+}
+
+static ExitCode run(const Args *args)
+{
+    Store *store;
+    const Cell *row;
+    Follow follow = { 0 };
+    Progress progress;
+    Error err;
+    ExitCode code = store_open_existing(args, &store);
+    if (code) return code;
+    code = find_row(args, store, args->operands[0], &row);
+    if (!code) {
+        Status status = follow_open(&follow, store, row, /* has_logs= */ true, &err);
+        if (!status) {
+            progress_init(&progress, args, &follow.plan, store);
+            progress_begin(&progress, &(EngineReply){ .run_id = row_id(row) });
+            status = watch(args, &follow, &progress, &err);
+        }
+        if (status && follow.store) progress_leave(&progress);
+        code = status ? fail(&err) : progress_end(&progress, /* is_repeat= */ false, /* is_interrupted= */ false);
+    }
+    follow_close(&follow);
+    store_close(store);
+    return code;
+}
+
+const Verb command_watch = {
+    .name = "watch", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
+    .summary = "Shows how a run goes that another process carries out.",
+    .doc = "From its first event on, in the same way as 'maestro run', until the run is settled; then exits as that does: 0 where it\n"
+           "succeeded, 1 where it did not. It only reads; Ctrl-C ends the watching and nothing else.\n"
+           "\n"
+           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run.",
+    .examples = "maestro watch last",
+    .options = options, .run = run,
+};

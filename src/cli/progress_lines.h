@@ -1,0 +1,30 @@
+/* progress_lines.h - how a run goes as lines for files and other programs, in the format of runbook logs.
+ *
+ *   [INFO] Starting artifacts: db_findings, log_findings (parallel)
+ *   [INFO] Completed artifact: db_findings (1.2s)
+ *   [ERROR] Failed artifact: log_findings - ConnectionError
+ *   [WARN] Skipping artifact: combined_findings (dependency failed)
+ *
+ * Steps of workflows and step trees are "step" in place of "artifact". Steps that start in the same turn share a line. Names
+ * and texts from outside are cleaned: a line is one line, and moves no cursor.
+ *
+ * Owns:   the names of steps that start, until lines_flush().     Fails: never.     Thread: the main one.
+ */
+#ifndef CLI_PROGRESS_LINES_H
+#define CLI_PROGRESS_LINES_H
+
+#include "cli/live/model.h"
+
+typedef struct Lines {
+    uint32_t starts[LIVE_NAME_COUNT_MAX];
+    uint32_t start_count;           /* may be more than are named */
+} Lines;
+
+/* Before the event is folded: how long a step took is in the model. */
+void lines_event(Lines *lines, Buf *out, const LiveModel *model, const Event *event, int64_t now_ms);
+void lines_log(Lines *lines, Buf *out, const LiveModel *model, uint32_t step, Str text, bool is_error);
+void lines_flush(Lines *lines, Buf *out, const LiveModel *model);       /* of a turn */
+/* "Execution complete: 3 succeeded, 1 failed, 1 skipped", the last words of every run. */
+void lines_complete(Buf *out, const LiveModel *model);
+
+#endif

@@ -1,0 +1,282 @@
+#include "cli/progress_result.h"
+
+#include <string.h>
+
+#include "cli/draw/label.h"
+#include "cli/human.h"
+#include "cli/live/frame.h"
+
+typedef struct Writer {
+    const LiveModel *model;
+    const ResultOptions *options;
+    Arena arena;
+    Pen pen;
+} Writer;
+
+static Str clean(Writer *writer, Str text) { return label_clean(&writer->arena, text, writer->options->style.ascii); }
+
+/* --- what to type -------------------------------------------------------------------------------------------------------- */
+
+/* Bare where a shell takes it as it stands, else in single quotes. */
+static void put_word(Buf *out, Str word)
+{
+    bool is_bare = word.len > 0;
+    for (size_t i = 0; i < word.len; i++)
+        is_bare = is_bare && (ascii_is_alnum(word.ptr[i]) || memchr("-_./:=@%+,", word.ptr[i], 10));
+    if (is_bare) {
+        buf_str(out, word);
+        return;
+    }
+    buf_char(out, '\'');
+    for (size_t i = 0; i < word.len; i++) {
+        if (word.ptr[i] == '\'') buf_text(out, "'\\''");
+        else buf_char(out, word.ptr[i]);
+    }
+    buf_char(out, '\'');
+}
+
+static void put_option(Buf *out, const char *name, const char *value)
+{
+    buf_format(out, " --%s ", name);
+    put_word(out, str_of(value));
+}
+
+static void put_store(Buf *out, const Args *args)
+{
+    const char *store = args_value(args, "store");
+    if (store) put_option(out, "store", store);
+}
+
+/* A command that is cut is none: it may be longer than a line. What it does is said where there is room. */
+static void put_command_line(Writer *writer, Str command, const char *why)
+{
+    Pen *pen = &writer->pen;
+    uint32_t width = pen->width;
+    pen->width = UINT32_MAX;
+    pen_text(pen, TINT_STRONG, clean(writer, command));
+    pen->width = width;
+    if (pen->used + 3 + strlen(why) <= width) pen_format(pen, TINT_FAINT, "   %s", why);
+    pen_end(pen);
+}
+
+/* A line "  maestro show 0Fq…    what it does", unless there is no such command. */
+static void put_command(Writer *writer, const char *verb, Str operand, const char *why)
+{
+    const Args *args = writer->options->args;
+    char storage[1024];
+    Buf line = buf_on(storage, sizeof storage);
+    if (!command_find(commands, str_of(verb))) return;
+    buf_format(&line, "  maestro %s %.*s", verb, STR_ARG(writer->options->run_id));
+    if (operand.len) {
+        buf_char(&line, ' ');
+        put_word(&line, operand);
+    }
+    put_store(&line, args);
+    put_command_line(writer, buf_peek(&line), why);
+}
+
+/* The command that was typed, and --again. */
+static void put_again(Writer *writer)
+{
+    const Args *args = writer->options->args;
+    if (strcmp(args->command->name, "run") != 0 || !args->operand_count) return;
+    char storage[4096];
+    Buf line = buf_on(storage, sizeof storage);
+    buf_text(&line, "  maestro run ");
+    put_word(&line, str_of(args->operands[0]));
+    for (unsigned i = 0; i < args->given_count; i++)
+        if (strcmp(args->given[i].option->name, "color") != 0)
+            put_option(&line, args->given[i].option->name, args->given[i].value);
+    buf_text(&line, " --again");
+    put_command_line(writer, buf_peek(&line), "a new run");
+}
+
+static void put_next(Writer *writer)
+{
+    const LiveModel *model = writer->model;
+    const ResultOptions *options = writer->options;
+    if (options->is_interrupted && !model->is_settled) put_command(writer, "resume", STR(""), "goes on");
+    put_command(writer, "show", STR(""), "every step of it");
+    if (model->is_settled && (options->is_repeat || model->state != RUN_SUCCEEDED)) put_again(writer);
+}
+
+/* --- what went wrong ----------------------------------------------------------------------------------------------------- */
+
+static void put_tail(Writer *writer, const LiveTail *tail)
+{
+    Pen *pen = &writer->pen;
+    uint32_t count = tail_count(tail);
+    if (!count) return;
+    if (tail->line_count > count) {
+        pen_format(pen, TINT_FAINT, "    %s %u earlier lines", writer->options->style.ascii ? "|" : "│", tail->line_count - count);
+        pen_end(pen);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        pen_put(pen, TINT_FAINT, writer->options->style.ascii ? "    | " : "    │ ");
+        pen_text(pen, TINT_PLAIN, clean(writer, tail_line(tail, i)));
+        pen_end(pen);
+    }
+}
+
+static void put_class(Writer *writer, const LiveStep *step)
+{
+    Pen *pen = &writer->pen;
+    const char *class_ = step->class_ ? failure_class_name((FailureClass)step->class_) : NULL;
+    const char *cause = step->cause ? cause_name((Cause)step->cause) : NULL;
+    pen_put(pen, TINT_FAINT, "    ");
+    if (class_) pen_put(pen, TINT_FAINT, class_);
+    if (cause && (!class_ || strcmp(cause, class_) != 0)) pen_format(pen, TINT_FAINT, "%s%s", class_ ? ", " : "", cause);
+    if (step->attempt) pen_format(pen, TINT_FAINT, "; %u attempt%s", step->attempt, step->attempt == 1 ? "" : "s");
+    if (step->started_ms) {
+        char storage[32];
+        Buf took = buf_on(storage, sizeof storage);
+        human_duration(&took, step_took_ms(step, writer->options->now_ms));
+        pen_format(pen, TINT_FAINT, ", %.*s", STR_ARG(buf_peek(&took)));
+    }
+    pen_end(pen);
+}
+
+static void put_failure(Writer *writer, uint32_t index)
+{
+    const LiveStep *step = &writer->model->steps[index];
+    Pen *pen = &writer->pen;
+    Str id = writer->model->plan->steps[index].id;
+    pen_text(pen, state_tint(step), state_sign(step, writer->options->style.ascii));
+    pen_put(pen, TINT_PLAIN, " ");
+    pen_text(pen, TINT_STRONG, clean(writer, id));
+    pen_put(pen, TINT_PLAIN, ": ");
+    uint32_t width = pen->width;
+    pen->width = UINT32_MAX;                            /* why it failed is told whole */
+    pen_text(pen, TINT_PLAIN, step->text ? clean(writer, str_of(step->text)) : str_of(cause_name((Cause)step->cause)));
+    pen->width = width;
+    pen_end(pen);
+    put_class(writer, step);
+    put_tail(writer, step->tail);
+    if (step->tail) put_command(writer, "logs", id, "all that it wrote");
+}
+
+/* Failures that no step of the list explains: a deadline, a policy. */
+static bool is_explained(const LiveModel *model)
+{
+    if (!model->failure || model->state != RUN_FAILED) return true;
+    for (uint32_t i = 0; i < model->failed_count; i++)
+        if (model->failed[i] == model->failed_step) return true;
+    return false;
+}
+
+static void put_failures(Writer *writer)
+{
+    const LiveModel *model = writer->model;
+    uint32_t failed = model->counts[STEP_FAILED] + model->counts[STEP_TIMED_OUT] - model->optional_failed;
+    for (uint32_t i = 0; i < model->failed_count; i++) put_failure(writer, model->failed[i]);
+    if (failed > model->failed_count && model->failed_count == LIVE_FAILED_COUNT_MAX) {
+        pen_format(&writer->pen, TINT_BAD, "%u further steps failed", failed - model->failed_count);
+        pen_end(&writer->pen);
+    }
+    if (!is_explained(model)) {
+        pen_put(&writer->pen, TINT_BAD, "why: ");
+        pen_text(&writer->pen, TINT_PLAIN, clean(writer, str_of(model->failure)));
+        if (model->cause) pen_format(&writer->pen, TINT_FAINT, " (%s)", cause_name((Cause)model->cause));
+        pen_end(&writer->pen);
+    }
+}
+
+/* --- the whole ----------------------------------------------------------------------------------------------------------- */
+
+static void put_headline(Writer *writer)
+{
+    const LiveModel *model = writer->model;
+    const ResultOptions *options = writer->options;
+    Pen *pen = &writer->pen;
+    Tint tint = model->state == RUN_SUCCEEDED ? TINT_GOOD : model->state == RUN_FAILED ? TINT_BAD : TINT_WARN;
+    char storage[32];
+    Buf took = buf_on(storage, sizeof storage);
+    human_duration(&took, model_took_ms(model, options->now_ms));
+    pen_put(pen, tint, run_state_name((RunState)model->state));
+    pen_format(pen, TINT_PLAIN, " %s %.*s: %u succeeded, %u failed, %u skipped", model->is_settled ? "in" : "after",
+               STR_ARG(buf_peek(&took)), model->counts[STEP_SUCCEEDED],
+               model->counts[STEP_FAILED] + model->counts[STEP_TIMED_OUT], model->counts[STEP_SKIPPED]);
+    if (model->counts[STEP_CANCELLED]) pen_format(pen, TINT_PLAIN, ", %u cancelled", model->counts[STEP_CANCELLED]);
+    uint32_t open = model->total - model_done(model);
+    if (open) pen_format(pen, TINT_PLAIN, ", %u to come", open);
+    pen_end(pen);
+}
+
+static void put_repeat(Writer *writer)
+{
+    const ResultOptions *options = writer->options;
+    if (!options->is_repeat) return;
+    pen_put(&writer->pen, TINT_WARN, "This is the result of an earlier run with the same key; nothing was run again.");
+    pen_end(&writer->pen);
+}
+
+static void put_changed(Writer *writer)
+{
+    if (!writer->options->is_changed) return;
+    pen_put(&writer->pen, TINT_WARN, "The file has changed since that run began; the run keeps to what the file was then.");
+    pen_end(&writer->pen);
+}
+
+void result_print(const LiveModel *model, const ResultOptions *options, Buf *out)
+{
+    Writer writer = { .model = model, .options = options, .pen = { .out = out, .style = options->style, .width = options->width } };
+    arena_init(&writer.arena, SIZE_MAX);
+    if (!options->is_brief) {
+        pen_end(&writer.pen);
+        put_headline(&writer);
+    }
+    put_repeat(&writer);
+    put_changed(&writer);
+    if (model->state == RUN_FAILED || model->failed_count) put_failures(&writer);
+    if (!options->is_brief || model->state != RUN_SUCCEEDED || options->is_repeat) put_next(&writer);
+    arena_deinit(&writer.arena);
+}
+
+/* --- as JSON ------------------------------------------------------------------------------------------------------------- */
+
+static void add_text(MemberList *members, Str name, const char *text)
+{
+    if (text && *text) member_list_add(members, name, value_string(str_of(text)));
+}
+
+static Value failure_value(Arena *arena, const LiveModel *model, uint32_t index)
+{
+    const LiveStep *step = &model->steps[index];
+    MemberList members = { .arena = arena };
+    uint32_t count = tail_count(step->tail);
+    Value *lines = ARENA_ARRAY(arena, Value, count + 1);
+    for (uint32_t i = 0; i < count; i++) lines[i] = value_string(tail_line(step->tail, i));
+    member_list_add(&members, STR("step"), value_string(model->plan->steps[index].id));
+    add_text(&members, STR("message"), step->text);
+    if (step->class_) add_text(&members, STR("class"), failure_class_name((FailureClass)step->class_));
+    if (step->cause) add_text(&members, STR("cause"), cause_name((Cause)step->cause));
+    member_list_add(&members, STR("attempts"), value_int(step->attempt));
+    member_list_add(&members, STR("log"), value_array(lines, count));
+    return member_list_object(&members);
+}
+
+Value result_value(Arena *arena, const LiveModel *model, const ResultOptions *options)
+{
+    MemberList members = { .arena = arena };
+    Value *failures = ARENA_ARRAY(arena, Value, model->failed_count + 1);
+    for (uint32_t i = 0; i < model->failed_count; i++) failures[i] = failure_value(arena, model, model->failed[i]);
+    member_list_add(&members, STR("run"), value_string(options->run_id));
+    member_list_add(&members, STR("definition"), value_string(model->plan->id));
+    member_list_add(&members, STR("state"), value_string(str_of(run_state_name((RunState)model->state))));
+    if (model->resolution) add_text(&members, STR("resolution"), resolution_name((Resolution)model->resolution));
+    member_list_add(&members, STR("durationMs"), value_int(model_took_ms(model, options->now_ms)));
+    member_list_add(&members, STR("steps"), value_int(model->total));
+    member_list_add(&members, STR("succeeded"), value_int(model->counts[STEP_SUCCEEDED]));
+    member_list_add(&members, STR("failed"), value_int(model->counts[STEP_FAILED] + model->counts[STEP_TIMED_OUT]));
+    member_list_add(&members, STR("skipped"), value_int(model->counts[STEP_SKIPPED]));
+    member_list_add(&members, STR("cancelled"), value_int(model->counts[STEP_CANCELLED]));
+    member_list_add(&members, STR("repeat"), value_bool(options->is_repeat));
+    member_list_add(&members, STR("definitionChanged"), value_bool(options->is_changed));
+    member_list_add(&members, STR("interrupted"), value_bool(options->is_interrupted && !model->is_settled));
+    if (model->state == RUN_FAILED) add_text(&members, STR("message"), model->failure);
+    if (model->state == RUN_FAILED && model->cause) add_text(&members, STR("cause"), cause_name((Cause)model->cause));
+    member_list_add(&members, STR("failures"), value_array(failures, model->failed_count));
+    MemberList result = { .arena = arena };
+    member_list_add(&result, STR("result"), member_list_object(&members));
+    return member_list_object(&result);
+}

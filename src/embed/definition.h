@@ -1,0 +1,17 @@
+/* definition.h - what a compiled definition holds: its plan as the engine takes it.
+ *
+ * Owns:   its texts, until maestro_definition_free().     Fails: see include/maestro.h.
+ * Thread: any; it does not change.
+ */
+#ifndef EMBED_DEFINITION_H
+#define EMBED_DEFINITION_H
+
+#include "base/buf.h"
+#include "embed/embed.h"
+
+struct MaestroDefinition {
+    Buf document;                       /* canonical JSON */
+    Buf tenant;
+};
+
+#endif

@@ -1,0 +1,189 @@
+/* maestro.c - the life of a handle: open, the engine's thread, close. */
+#include <stdlib.h>
+
+#include <sodium.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "embed/embed.h"
+#include "lang/compile.h"
+#include "os/clock.h"
+#include "os/entropy.h"
+
+/* --- the engine's thread --------------------------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000); }
+
+static bool is_closing(Maestro *maestro, int64_t *out_drain_ms)
+{
+    pthread_mutex_lock(&maestro->lock);
+    bool is_closing = maestro->is_closing;
+    *out_drain_ms = maestro->drain_ms;
+    pthread_mutex_unlock(&maestro->lock);
+    return is_closing;
+}
+
+static bool is_fenced(const Maestro *maestro) { return engine_state(host_engine(maestro->host)) == ENGINE_FENCED; }
+
+/* What is under way may end; nothing new begins. */
+static void drain(Maestro *maestro, int64_t drain_ms)
+{
+    int64_t begun_ms = now_ms(), left;
+    while (!engine_drain(host_engine(maestro->host)) && !is_fenced(maestro) && (left = begun_ms + drain_ms - now_ms()) > 0)
+        host_turn(maestro->host, left);
+}
+
+/* Replies come until the host is closed and never after that, so what is left then is answered here. */
+static void run_engine(void *context)
+{
+    Maestro *maestro = context;
+    int64_t drain_ms;
+    Error why;
+    while (!is_closing(maestro, &drain_ms) && !is_fenced(maestro)) host_turn(maestro->host, -1);
+    if (!is_fenced(maestro)) drain(maestro, drain_ms);
+    if (is_fenced(maestro)) {
+        why = *engine_trouble(host_engine(maestro->host));
+        why.status = ERR_CONFLICT;
+        error_prefix(&why, "the engine has stopped: ");
+    } else {
+        error_set(&why, ERR_UNAVAILABLE, "the handle is being closed; what was asked may have happened or not");
+    }
+    host_close(maestro->host);
+    ask_stop(maestro, &why);
+    waiters_wake(maestro);
+}
+
+/* --- open ------------------------------------------------------------------------------------------------------------------- */
+
+static void random_bytes(void *context, uint8_t *bytes, size_t size)
+{
+    (void)context;
+    entropy_bytes(bytes, size);
+}
+
+static Status read_config(Maestro *maestro, const char *text, Error *err)
+{
+    Str given, name = STR("config");
+    Node *root;
+    Diagnostics diagnostics;
+    Status status = take_text(text, "the config", DEFINITION_SIZE_MAX, &given, err);
+    if (status) return status;
+    given = arena_copy(&maestro->arena, given);
+    diagnostics_init(&diagnostics, &maestro->arena, name, given);
+    status = node_read(&maestro->arena, given, TEXT_YAML, &root, err);
+    if (status) {
+        error_prefix(err, "config: ");
+        return status;
+    }
+    catalog_add_config(&maestro->catalog, &diagnostics, root);
+    if (!diagnostics.error_count) return OK;
+    diagnostics_sort(&diagnostics);
+    const Diagnostic *first = diagnostics.items;
+    while (first->severity != SEVERITY_ERROR) first++;
+    return error_at(err, ERR_INVALID, first->line, first->column, "config: %.*s", STR_ARG(first->message));
+}
+
+static Status open_catalog(Maestro *maestro, const MaestroOptions *options, Error *err)
+{
+    Str actor = STR("program");
+    Status status = options->actor ? take_text(options->actor, "the actor", NAME_SIZE_MAX, &actor, err) : OK;
+    maestro->actor = arena_copy(&maestro->arena, actor);
+    catalog_init(&maestro->catalog, &maestro->arena);
+    if (!status) status = runners_offer(maestro, options, err);
+    if (!status && options->config) status = read_config(maestro, options->config, err);
+    return status;
+}
+
+static Status open_threads(Maestro *maestro, Error *err)
+{
+    CHECK(pthread_mutex_init(&maestro->lock, NULL) == 0);
+    CHECK(pthread_cond_init(&maestro->has_left, NULL) == 0);
+    maestro->has_lock = true;
+    ring_init(&maestro->ring, EMBED_REQUEST_COUNT_MAX);
+    Status status = wake_open(&maestro->wake, err);
+    maestro->has_wake = !status;
+    return status;
+}
+
+/* The store is the first that another process may refuse; who is refused has started nothing. */
+static Status open_engine(Maestro *maestro, const MaestroOptions *options, Error *err)
+{
+    Str url;
+    Status status = take_text(options->store, "the store", STORE_PATH_SIZE_MAX, &url, err);
+    if (!status) status = adapters.store_open(url, /* is_created= */ true, &maestro->store, err);
+    if (status) return status;
+    maestro->is_read_aside = !str_starts(url, STR("memory:"));
+    status = adapters.crew_open(&(CrewOptions){ .catalog = &maestro->catalog, .is_embedded = true }, &maestro->crew, err);
+    if (status) return status;
+    maestro->has_crew = true;
+    status = runners_open(maestro, options, err);
+    if (status) return status;
+    HostOptions host = {
+        .engine = { .store = maestro->store, .log = 1, .executors = maestro->crew.executors,
+                    .executor_count = maestro->crew.count, .runner = adapters.crew_runner, .random = random_bytes,
+                    .context = &maestro->crew },
+        .notices = maestro->crew.notices,
+    };
+    status = host_open(&host, &maestro->host, err);
+    if (status) return status;
+    engine_observe(host_engine(maestro->host), waiters_observe, maestro);
+    return host_watch(maestro->host, wake_fd(&maestro->wake), ask_begin_all, maestro, err);
+}
+
+static void close_parts(Maestro *maestro)
+{
+    if (maestro->has_crew) adapters.crew_close(&maestro->crew);
+    if (maestro->store) store_close(maestro->store);
+    if (maestro->has_wake) wake_close(&maestro->wake);
+    if (maestro->has_lock) {
+        ring_deinit(&maestro->ring);
+        pthread_cond_destroy(&maestro->has_left);
+        pthread_mutex_destroy(&maestro->lock);
+    }
+    arena_deinit(&maestro->arena);
+    free(maestro);
+}
+
+MaestroStatus maestro_open(const MaestroOptions *options, Maestro **out_maestro, MaestroError *err)
+{
+    Error error;
+    CHECK(sodium_init() >= 0);
+    Maestro *maestro = calloc(1, sizeof *maestro);
+    CHECK(maestro != NULL);
+    arena_init(&maestro->arena, SIZE_MAX);
+    Status status = open_catalog(maestro, options, &error);
+    if (!status) status = open_threads(maestro, &error);
+    if (!status) status = open_engine(maestro, options, &error);
+    if (!status) status = thread_start(&maestro->thread, "maestro", run_engine, maestro, &error);
+    if (status) {
+        host_close(maestro->host);
+        close_parts(maestro);
+        return give_error(&error, err);
+    }
+    *out_maestro = maestro;
+    return MAESTRO_OK;
+}
+
+/* --- close ------------------------------------------------------------------------------------------------------------------ */
+
+MaestroStatus maestro_close(Maestro *maestro, int64_t drain_ms, MaestroError *err)
+{
+    Error error;
+    if (!maestro) return MAESTRO_OK;
+    if (runner_place(maestro) != RUNNER_NONE) {
+        error_set(&error, ERR_CONFLICT, "a runner cannot close the handle that it is called by");
+        return give_error(&error, err);
+    }
+    pthread_mutex_lock(&maestro->lock);
+    maestro->is_closing = true;
+    maestro->drain_ms = drain_ms > 0 ? drain_ms : 0;
+    pthread_mutex_unlock(&maestro->lock);
+    waiters_wake(maestro);
+    wake_raise(&maestro->wake);
+    thread_join(&maestro->thread);
+    pthread_mutex_lock(&maestro->lock);
+    while (maestro->caller_count) pthread_cond_wait(&maestro->has_left, &maestro->lock);
+    pthread_mutex_unlock(&maestro->lock);
+    close_parts(maestro);
+    return MAESTRO_OK;
+}

@@ -1,0 +1,191 @@
+#include "view/run_rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/civil.h"
+#include "base/limits.h"
+#include "ledger/record.h"
+#include "value/json.h"
+
+/* --- rows ------------------------------------------------------------------------------------------------------------------ */
+
+Cell *row_copy(Arena *arena, const Cell *cells, uint32_t count)
+{
+    Cell *copy = ARENA_ARRAY(arena, Cell, count);
+    memcpy(copy, cells, count * sizeof *cells);
+    for (uint32_t i = 0; i < count; i++)
+        if (copy[i].kind == CELL_TEXT || copy[i].kind == CELL_BLOB) copy[i].text = arena_copy(arena, copy[i].text);
+    return copy;
+}
+
+typedef struct OneRow { Arena *arena; const Cell *row; } OneRow;
+
+static bool take_one(void *context, const Cell *cells, uint32_t count)
+{
+    OneRow *one = context;
+    one->row = row_copy(one->arena, cells, count);
+    return false;
+}
+
+Status row_select(Arena *arena, Store *store, const QueryAsk *ask, const Cell **out_row, Error *err)
+{
+    OneRow one = { arena, NULL };
+    Status status = store_select(store, ask, take_one, &one, err);
+    if (!status) *out_row = one.row;
+    return status;
+}
+
+typedef struct ManyRows { Arena *arena; StepRows *rows; } ManyRows;
+
+static bool take_row(void *context, const Cell *cells, uint32_t count)
+{
+    ManyRows *many = context;
+    StepRows *rows = many->rows;
+    if (rows->count == rows->capacity)
+        rows->rows = arena_grow(many->arena, rows->rows, sizeof *rows->rows, rows->count, &rows->capacity);
+    rows->rows[rows->count++] = row_copy(many->arena, cells, count);
+    return true;
+}
+
+Status run_row(Arena *arena, Store *store, Str id, const Cell **out_row, Error *err)
+{
+    QueryAsk ask = { .query = QUERY_RUN_BY_ID, .params = { cell_text(id) }, .param_count = 1 };
+    return row_select(arena, store, &ask, out_row, err);
+}
+
+Id row_id(const Cell *row)
+{
+    Id id = { { 0 } };
+    CHECK(id_read(row[RUNS_id].text, &id));
+    return id;
+}
+
+RunState row_state(const Cell *row)
+{
+    RunState state = RUN_QUEUED;
+    CHECK(run_state_find(row[RUNS_state].text, &state));
+    return state;
+}
+
+Resolution row_resolution(const Cell *row)
+{
+    for (int i = 1; row[RUNS_resolution].kind == CELL_TEXT && i < RESOLUTION_COUNT; i++)
+        if (str_is_text(row[RUNS_resolution].text, resolution_name((Resolution)i))) return (Resolution)i;
+    return RESOLUTION_NONE;
+}
+
+bool row_is_settled(const Cell *row) { return run_state_is_settled(row_state(row), row_resolution(row)); }
+
+StepState step_row_state(const Cell *row)
+{
+    for (int i = 0; i < STEP_STATE_COUNT; i++)
+        if (str_is_text(row[STEP_RUNS_status].text, step_state_stored((StepState)i))) return (StepState)i;
+    return STEP_QUEUED;
+}
+
+/* --- what belongs to it ---------------------------------------------------------------------------------------------------- */
+
+Status run_plan(Arena *arena, Store *store, const Cell *row, Plan *out_plan, Error *err)
+{
+    const Cell *plan;
+    QueryAsk ask = { .query = QUERY_PLAN, .params = { cell_blob(row[RUNS_plan_digest].text) }, .param_count = 1 };
+    Status status = row_select(arena, store, &ask, &plan, err);
+    if (status) return status;
+    if (!plan) return error_set(err, ERR_CORRUPT, "the plan of run %.*s is not in the store", STR_ARG(row[RUNS_id].text));
+    Value document;
+    status = json_parse(arena, plan[PLANS_document].text, &document, err);
+    return status ? status : plan_read(arena, document, out_plan, err);
+}
+
+Status run_steps(Arena *arena, Store *store, const Cell *row, StepRows *out_steps, Error *err)
+{
+    *out_steps = (StepRows){ 0 };
+    ManyRows many = { arena, out_steps };
+    size_t seen;
+    do {
+        seen = out_steps->count;
+        QueryAsk ask = { .query = QUERY_STEP_RUNS, .params = { row[RUNS_run_no], cell_int((int64_t)seen) }, .param_count = 2 };
+        Status status = store_select(store, &ask, take_row, &many, err);
+        if (status) return status;
+    } while (out_steps->count > seen && (out_steps->count - seen) % 1000 == 0);
+    return OK;
+}
+
+Status run_step_row(Arena *arena, Store *store, const Cell *row, Str step, const Cell **out_step, Error *err)
+{
+    QueryAsk ask = { .query = QUERY_STEP_RUN_BY_KEY, .params = { row[RUNS_run_no], cell_text(step) }, .param_count = 2 };
+    return row_select(arena, store, &ask, out_step, err);
+}
+
+Status run_records(Arena *arena, Store *store, const Cell *row, uint64_t after_event, bool has_payloads,
+                   StepRows *out_records, Error *err)
+{
+    *out_records = (StepRows){ 0 };
+    ManyRows many = { arena, out_records };
+    int64_t position = row[RUNS_last_position].integer;
+    while (position > 0) {
+        size_t seen = out_records->count;
+        QueryAsk ask = { .query = has_payloads ? QUERY_RUN_RECORDS : QUERY_RUN_TAIL, .param_count = 2,
+                         .params = { cell_int(position), cell_int((int64_t)after_event) },
+                         .row_count_max = has_payloads ? 256 : FOLLOW_PAGE_COUNT };
+        Status status = store_select(store, &ask, take_row, &many, err);
+        if (status) return status;
+        if (out_records->count == seen) break;
+        position = out_records->rows[out_records->count - 1][LEDGER_prev_position].integer;
+    }
+    for (size_t i = 0, k = out_records->count; i + 1 < k; i++) {
+        const Cell *swapped = out_records->rows[i];
+        out_records->rows[i] = out_records->rows[--k];
+        out_records->rows[k] = swapped;
+    }
+    return OK;
+}
+
+/* --- payloads -------------------------------------------------------------------------------------------------------------- */
+
+Status payload_read(Arena *arena, Store *store, const Cell *at, Value *out_value, Error *err)
+{
+    if (at[0].kind != CELL_INT) return error_set(err, ERR_NOT_FOUND, "there is none");
+    const Cell *record;
+    QueryAsk ask = { .query = QUERY_RECORD, .params = { at[0] }, .param_count = 1 };
+    Status status = row_select(arena, store, &ask, &record, err);
+    if (status) return status;
+    if (!record) return error_set(err, ERR_CORRUPT, "record %" PRId64 " is missing", at[0].integer);
+    Str bytes = record[LEDGER_payload].kind == CELL_BLOB ? record[LEDGER_payload].text : (Str){ 0 };
+    if (!bytes.len) return error_set(err, ERR_NOT_FOUND, "it was erased");
+    uint64_t from = SALT_SIZE + (uint64_t)at[1].integer, to = from + (uint64_t)at[2].integer;
+    if (to > bytes.len) return error_set(err, ERR_CORRUPT, "the payload of record %" PRId64 " is cut", at[0].integer);
+    return json_parse(arena, str_slice(bytes, from, to), out_value, err);
+}
+
+Value payload_or_null(Arena *arena, Store *store, const Cell *at)
+{
+    Value value;
+    Error err;
+    if (!payload_read(arena, store, at, &value, &err)) return value;
+    if (at[0].kind != CELL_INT) return value_null();
+    MemberList members = { .arena = arena };
+    bool is_erased = err.status == ERR_NOT_FOUND;
+    member_list_add(&members, is_erased ? STR("erased") : STR("error"),
+                    is_erased ? value_bool(true) : value_string(arena_copy(arena, str_of(err.text))));
+    return member_list_object(&members);
+}
+
+/* --- values ---------------------------------------------------------------------------------------------------------------- */
+
+Value cell_value(const Cell *cell)
+{
+    if (cell->kind == CELL_INT) return value_int(cell->integer);
+    return cell->kind == CELL_TEXT ? value_string(cell->text) : value_null();
+}
+
+Value cell_time(Arena *arena, const Cell *cell)
+{
+    char storage[40];
+    Buf buf = buf_on(storage, sizeof storage);
+    if (cell->kind != CELL_INT) return value_null();
+    civil_print_ms(&buf, cell->integer);
+    return value_string(arena_copy(arena, buf_peek(&buf)));
+}

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""kill -9 at random moments: after the last restart every run has ended, nothing is lost, no recorded effect happened twice,
+and no program is left over.
+
+MAESTRO_CRASH_ROUNDS says how often owners are killed (a few by default, 200 in test/long); MAESTRO_CRASH_SEED repeats the
+choices of a failed run, though not the moments at which the machine served them."""
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+from maestro_test import SANITIZED, case, main
+
+ROUNDS = int(os.environ.get("MAESTRO_CRASH_ROUNDS", "4" if SANITIZED else "10"))
+SEED = int(os.environ.get("MAESTRO_CRASH_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
+STEPS = 6                               # of a run: every third one records its effect
+
+RUNNERS = """executors:
+  local:
+    kind: process
+    capacity: 8
+    runners:
+      plain: {{ command: [sh, {folder}/plain.sh] }}
+      recorded: {{ command: [sh, {folder}/recorded.sh] }}
+      undo: {{ command: ["true"] }}
+"""
+# An effect is one line, written by one call: the key, and who wrote it.
+PLAIN = """sleep 0.0$(( $$ % 6 ))
+echo "$MAESTRO_IDEMPOTENCY_KEY $$" >> {folder}/plain.log
+echo '{{"pid": '$$'}}' > "$MAESTRO_OUTPUT"
+"""
+RECORDED = """echo '{{"effect": {{"for": "'"$MAESTRO_IDEMPOTENCY_KEY"'"}}}}' >&3
+read -r ack <&4 || exit 75
+echo "$MAESTRO_IDEMPOTENCY_KEY $$" >> {folder}/recorded.log
+sleep 0.0$(( $$ % 3 ))
+echo '{{"effectCommitted": true}}' >&3
+read -r ack <&4 || exit 75
+"""
+
+
+def definition():
+    lines = ["workflow: crash", "params: [{ name: round, type: integer }]", "failure_mode: continue-independent", "jobs:"]
+    for i in range(STEPS):
+        recorded = i % 3 == 2
+        task = ("{ name: t%d, run: recorded, idempotency: effect-recorded, compensation: undo }" if recorded else
+                "{ name: t%d, run: plain, idempotency: dedupe-key }") % i
+        need = f"needs: [j{i - 1}], " if i % 2 else ""             # two jobs side by side, then their followers
+        lines.append(f"  j{i}: {{ {need}tasks: [{task}] }}")
+    return "\n".join(lines) + "\n"
+
+
+class Workshop:
+    def __init__(self, t):
+        self.t, self.chance, self.keys = t, random.Random(SEED), []
+        self.store = ("--store", f"sqlite:{t.folder}/store.db")
+        for name, text in (("plain.sh", PLAIN), ("recorded.sh", RECORDED), ("runners.yaml", RUNNERS)):
+            t.write(name, text.format(folder=t.folder))
+        self.file = t.write("crash.yaml", definition())
+        self.runners = ("--runners", str(t.folder / "runners.yaml"))
+
+    def start(self):
+        key = f"round-{len(self.keys)}"
+        self.keys.append(key)
+        return self.t.start("run", self.file, "--quiet", "-p", f"round={len(self.keys)}", "--key", key, *self.store, *self.runners)
+
+    def runs(self):
+        out = self.t.maestro("runs", "--json", "--limit", "100000", *self.store).out
+        return [json.loads(line) for line in out.splitlines()]
+
+    def lines(self, name):
+        path = self.t.folder / name
+        return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+    def leftovers(self):
+        """Processes of this case's runners: their command line names its folder."""
+        mark, found = f"{self.t.folder}/".encode(), []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                line = path.read_bytes()
+            except OSError:
+                continue                                            # it ended meanwhile
+            if mark in line and line.startswith(b"sh\0"):
+                found.append(path.parent.name)
+        return found
+
+
+def storm(shop):
+    """Owners are killed while they work, each with what it has under way; the next one goes on."""
+    for _ in range(ROUNDS):
+        processes = [shop.start() for _ in range(shop.chance.randrange(1, 4))]
+        time.sleep(shop.chance.random() * (1.5 if SANITIZED else 0.4))
+        shop.chance.shuffle(processes)
+        for process in processes:
+            process.kill()                                          # KILL: nothing can be tidied up
+            if shop.chance.random() < 0.3:
+                time.sleep(shop.chance.random() * 0.1)
+        for process in processes:
+            process.wait()
+
+
+def finish(shop):
+    """Whoever starts the same again gets the run there is, and it is carried on to its end."""
+    t = shop.t
+    for key in shop.keys:
+        result = t.maestro("run", shop.file, "--quiet", "-p", f"round={shop.keys.index(key) + 1}", "--key", key, *shop.store,
+                           *shop.runners)
+        t.true(result.code in (0, 1), f"{key} ends with {result.code}: {result.err}")
+
+
+def check_effects(shop, states):
+    t = shop.t
+    recorded, plain = shop.lines("recorded.log"), shop.lines("plain.log")
+    t.equal(sorted(k for k in set(recorded) if recorded.count(k) > 1), [], "recorded effects that happened twice")
+    for run, state in states.items():
+        done = {key.split("/", 1)[1] for key in set(recorded + plain) if key.startswith(f"{run}/")}
+        if state == "succeeded":
+            t.equal(len(done), STEPS, f"steps of {run} whose effect took place")
+    strangers = {key.split("/", 1)[0] for key in recorded + plain} - set(states)
+    t.equal(strangers, set(), "runs that had effects and are not there")
+
+
+@case("proves: R-005 F-002 C-22")
+def killed_at_any_moment_every_run_ends_once_and_nothing_is_left(t):
+    shop = Workshop(t)
+    storm(shop)
+    t.until(lambda: not shop.leftovers(), "programs of killed owners are gone", seconds_max=15)
+    finish(shop)
+    rows = shop.runs()
+    states = {row["run"]: row["state"] for row in rows}
+    with t.row(f"seed {SEED}, {ROUNDS} rounds"):
+        t.equal(len(rows), len(shop.keys), "runs: one a key")
+        # A run whose owner died between an announced effect and its end waits for a person, and says so.
+        t.true(set(states.values()) <= {"succeeded", "failed"}, f"states: {sorted(set(states.values()))}")
+        t.true("succeeded" in states.values(), "some run succeeded")
+        for run, state in states.items():
+            if state == "failed":
+                t.contains(t.maestro("show", run, *shop.store).out, "whether that took place is not known", f"why {run} failed")
+        check_effects(shop, states)
+        for run in states:
+            t.equal(t.maestro("replay", run, "--verify", *shop.store).code, 0, f"replay --verify {run}")
+        result = t.maestro("store", "verify", *shop.store)
+        t.equal(result.code, 0, f"store verify: {result.out}{result.err}")
+        t.until(lambda: not shop.leftovers(), "no program is left", seconds_max=10)
+
+
+main()

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Several processes on one store: one owns it, the others hand it their runs and requests; owners end, and are killed."""
+import json
+import re
+import signal
+import time
+
+from maestro_test import SANITIZED, case, main
+
+STEP = "echo one; sleep 0.4; echo %d >> {folder}/done-${{params.who}}"
+FLOW = "workflow: chain\nparams: [{{ name: who, type: string }}]\njobs:\n" + "".join(
+    f'  j{i}: {{{{ {f"needs: [j{i - 1}], " if i else ""}tasks: [{{{{ name: t{i}, run: shell, input: {{{{ command: "{STEP % i}" }}}} }}}}] }}}}\n'
+    for i in range(4))
+
+
+def store(t):
+    return ("--store", f"sqlite:{t.folder}/store.db")
+
+
+def start(t, who):
+    return t.start("run", t.write("chain.yaml", FLOW.format(folder=t.folder)), "-p", f"who={who}", *store(t))
+
+
+def runs(t):
+    return [json.loads(line) for line in t.maestro("runs", "--json", *store(t)).out.splitlines()]
+
+
+def done(t, who):
+    path = t.folder / f"done-{who}"
+    return path.read_text().split() if path.exists() else []
+
+
+def owner(t):
+    """The process that owns the store: its number is in the lock file."""
+    return int((t.folder / "store.db.lock").read_text())
+
+
+def is_sound(t):
+    for row in runs(t):
+        with t.row(row["run"]):
+            t.equal(row["state"], "succeeded")
+            t.equal(t.maestro("replay", row["run"], "--verify", *store(t)).code, 0, "replay --verify")
+    t.equal(t.maestro("store", "verify", *store(t)).code, 0, "store verify")
+
+
+@case()
+def a_second_run_is_carried_out_by_the_owner_and_outlives_it(t):
+    first = start(t, "a")
+    t.until(lambda: done(t, "a"), "the first run is under way")
+    second = start(t, "b")
+    t.until(lambda: len(runs(t)) == 2, "the second run is in the store")
+    t.equal(owner(t), first.pid, "the owner")
+    one, two = t.end(first), t.end(second)
+    t.equal((one.code, two.code), (0, 0), f"codes; {one.err}{two.err}")
+    for text in (one.err, two.err):
+        t.lacks(text, "lock")
+    t.equal((done(t, "a"), done(t, "b")), (["0", "1", "2", "3"],) * 2, "steps that were done")
+    is_sound(t)
+
+
+@case("proves: R-005 R-093")
+def when_owners_are_killed_others_go_on_and_nothing_is_done_twice(t):
+    names = ["a", "b", "c", "d"]
+    processes = {name: start(t, name) for name in names}
+    t.until(lambda: len(runs(t)) == len(names), "all runs are in the store")
+    ids = {}
+    by_pid = {process.pid: name for name, process in processes.items()}
+    followers = [t.start("logs", row["run"], "-f", *store(t)) for row in runs(t)]
+    for _ in range(2):
+        time.sleep(0.5)
+        t.until(lambda: owner(t) in by_pid, "one of them owns the store")
+        killed = owner(t)
+        t.until(lambda: processes[by_pid[killed]].poll() is None, "it is there")
+        processes[by_pid[killed]].send_signal(signal.SIGKILL)
+        ids[by_pid.pop(killed)] = True
+        for row in runs(t)[:2]:                 # others send requests while nobody, or somebody else, is the owner
+            result = t.maestro("pause", row["run"], *store(t))
+            t.true(result.code in (0, 1), f"pause: {result.code} {result.err}")
+            t.lacks(result.err, "lock")
+            result = t.maestro("signal", row["run"], "note", *store(t))
+            t.true(result.code in (0, 1), f"signal: {result.code} {result.err}")
+            t.equal(t.maestro("show", row["run"], *store(t)).code, 0)
+            t.until(lambda: t.maestro("resume", row["run"], *store(t)).code in (0, 1), "it is resumed")
+    for name, process in processes.items():
+        if name in ids:
+            continue
+        result = t.end(process, 60)
+        t.equal(result.code, 0, f"{name}: {result.out}{result.err}")
+        t.lacks(result.err, "lock")
+        steps = re.findall(r"Completed step: (\S+)", result.out)
+        t.equal(len(steps), len(set(steps)), f"completions told twice: {steps}")
+    for row in runs(t):
+        if row["state"] != "succeeded":         # its process was killed, and the last owner ended before it
+            t.equal(t.maestro("resume", row["run"], *store(t)).code, 0)
+    for follower in followers:
+        t.equal(t.end(follower, 10).code, 0, "logs -f")
+    for name in names:
+        t.equal(done(t, name), ["0", "1", "2", "3"], f"steps of {name}")
+    is_sound(t)
+    signals = [e for row in runs(t) for e in t.maestro("show", row["run"], "--events", "--json", *store(t)).out.splitlines()
+               if json.loads(e)["event"] == "signal-received"]
+    commands = [json.loads(e).get("command") for e in signals]
+    t.equal(len(commands), len(set(commands)), "each signal once")
+
+
+@case()
+def starts_during_killings_are_lost_never_and_made_once(t):
+    """Whoever started a run sees it end; there are as many runs as starts, however often owners are killed."""
+    count = 3 if SANITIZED else 6
+    victims = [start(t, "v0")]
+    t.until(lambda: done(t, "v0"), "the first owner is at work")
+    processes = [start(t, f"p{i}") for i in range(count)]
+    time.sleep(0.05)
+    victims[0].kill()
+    results = [t.end(process, 90) for process in processes]
+    for result in results:
+        t.equal(result.code, 0, f"{result.out}{result.err}")
+    t.until(lambda: len(runs(t)) >= count + 1, "all runs are there")
+    t.equal(len(runs(t)), count + 1, "runs")
+    for i in range(count):
+        t.equal(done(t, f"p{i}"), ["0", "1", "2", "3"], f"steps of p{i}")
+
+
+@case()
+def a_follower_may_be_interrupted_and_the_run_goes_on(t):
+    first = start(t, "a")
+    t.until(lambda: done(t, "a"), "the first run is under way")
+    second = start(t, "b")
+    t.until(lambda: len(runs(t)) == 2, "the second run is in the store")
+    second.send_signal(signal.SIGINT)
+    result = t.end(second, 10)
+    t.equal(result.code, 75)
+    t.contains(result.err, "maestro watch")
+    t.equal(t.end(first).code, 0)
+    watched = next(row for row in runs(t) if row["run"] in result.err)
+    if watched["state"] != "succeeded":
+        t.equal(t.maestro("resume", watched["run"], *store(t)).code, 0)
+    t.equal(done(t, "b"), ["0", "1", "2", "3"])
+
+
+@case()
+def a_run_with_other_runners_waits_for_the_owner_to_end(t):
+    flow = "workflow: named\njobs: { a: { tasks: [{ run: say }] } }\n"
+    runners = "executors: {{ local: {{ kind: process, runners: {{ say: {{ command: [/bin/sh, -c, 'sleep {sleep}; echo {text} >> {folder}/said'] }} }} }} }}\n"
+    file = t.write("named.yaml", flow)
+    one = t.write("one.yaml", runners.format(sleep=2, text="one", folder=t.folder))
+    two = t.write("two.yaml", runners.format(sleep=0, text="two", folder=t.folder))
+    first = t.start("run", file, "--runners", one, *store(t))
+    t.until(lambda: (t.folder / "store.db").exists() and runs(t), "the first run is in the store")
+    second = t.start("run", file, "--runners", two, *store(t))
+    t.equal((t.end(first).code, t.end(second).code), (0, 0))
+    t.equal((t.folder / "said").read_text(), "one\ntwo\n", "each by its own runners")
+    t.contains(t.end(second).err, "other runners")
+
+
+main()

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""Looking at runs and steering them: runs, show, inspect, logs, watch, pause, resume, cancel, signal."""
+import json
+import re
+import signal
+import time
+
+from maestro_test import SANITIZED, case, main
+
+HELLO = """workflow: hello
+params:
+  - { name: who, type: string, default: world }
+jobs:
+  greet: { tasks: [{ log: "Hello, ${params.who}!" }] }
+  part: { needs: [greet], tasks: [{ log: "Goodbye." }] }
+"""
+
+# A step that works until the file `go` is there, then one that comes after it.
+HELD = """workflow: held
+jobs:
+  first: { tasks: [{ name: work, run: shell, input: { command: "echo begun; while ! [ -e %(folder)s/go ]; do sleep 0.05; done; echo first >> %(folder)s/done" } }] }
+  second: { needs: [first], tasks: [{ name: rest, run: shell, input: { command: "echo second >> %(folder)s/done" } }] }
+"""
+
+GATED = """workflow: gated
+jobs:
+  gate: { tasks: [{ log: "asks", wait_for_signal: { signal: release, timeout: 1h } }] }
+  after: { needs: [gate], tasks: [{ log: "released" }] }
+"""
+
+FAILING = """workflow: failing
+jobs:
+  good: { tasks: [{ log: "fine" }] }
+  bad: { needs: [good], tasks: [{ name: breaks, run: shell, input: { command: "echo oh no >&2; exit 65" } }] }
+  never: { needs: [bad], tasks: [{ log: "never" }] }
+"""
+
+
+def store(t):
+    return ("--store", f"sqlite:{t.folder}/store.db")
+
+
+def run(t, text, *args, name="flow.yaml"):
+    return t.maestro("run", t.write(name, text % {"folder": t.folder} if "%(" in text else text), *args, *store(t))
+
+
+def start(t, text, *args, name="flow.yaml"):
+    """A `maestro run` in the background, once its run is in the store; gives the process and the run's id."""
+    process = t.start("run", t.write(name, text % {"folder": t.folder} if "%(" in text else text), *args, *store(t))
+    t.until(lambda: (t.folder / "store.db").exists() and t.maestro("runs", "--json", *store(t)).out, "the run is in the store")
+    return process, json.loads(t.maestro("runs", "--json", "-n", "1", *store(t)).out)["run"]
+
+
+def show(t, run_id):
+    return t.maestro("show", run_id, "--json", *store(t)).json()
+
+
+def await_state(t, run_id, state):
+    t.until(lambda: show(t, run_id)["state"] == state, f"run {run_id} is {state}")
+
+
+def id_of(result):
+    return re.search(r"\b[0-9A-Za-z_-]{21}\b", result.out).group(0)
+
+
+@case("proves: R-094 R-097")
+def runs_are_listed_newest_first_and_filtered(t):
+    t.equal(run(t, HELLO).code, 0)
+    t.equal(run(t, FAILING, name="failing.yaml").code, 1)
+    listed = t.maestro("runs", *store(t))
+    t.equal(listed.code, 0)
+    lines = listed.out.splitlines()
+    t.equal(len(lines), 3, "lines")
+    t.matches(lines[0], r"^RUN +WORKFLOW +STATE +STARTED +TOOK +STEPS$")
+    t.contains(lines[1], "failing")
+    t.matches(lines[2], r"hello +succeeded .* 2/2$")
+    t.true(max(map(len, lines)) <= 80, "a line is longer than 80 columns")
+    t.true(listed.seconds < (10 if SANITIZED else 1), f"it took {listed.seconds} s")
+    rows = [json.loads(line) for line in t.maestro("runs", "--json", *store(t)).out.splitlines()]
+    t.equal([row["workflow"] for row in rows], ["failing", "hello"])
+    t.equal(rows[1]["steps"], {"done": 2, "total": 2})
+    for filters, want in ((("--state", "failed"), ["failing"]), (("--state", "succeeded"), ["hello"]),
+                          (("--workflow", "hello"), ["hello"]), (("--workflow", "none"), []), (("--since", "1h"), ["failing", "hello"]),
+                          (("--since", "2200-01-01"), []), (("-n", "1"), ["failing"]), (("--tenant", "nobody"), []),
+                          (("--tenant", rows[0]["tenant"], "--state", "failed"), ["failing"]),
+                          (("--tenant", rows[0]["tenant"], "--workflow", "hello"), ["hello"])):
+        with t.row(" ".join(filters)):
+            got = [json.loads(line)["workflow"] for line in t.maestro("runs", "--json", *filters, *store(t)).out.splitlines()]
+            t.equal(got, want)
+
+
+@case()
+def a_wide_list_is_cut_to_the_terminal(t):
+    t.equal(run(t, HELLO.replace("workflow: hello", "workflow: " + "long-" * 20 + "name")).code, 0)
+    for width in (80, 60):
+        lines = t.maestro("runs", *store(t), env={"COLUMNS": str(width)}).out.splitlines()
+        t.true(max(map(len, lines)) <= max(width, 64), f"a line of {max(map(len, lines))} columns at {width}")
+        t.contains(lines[1], "…")
+    t.contains(t.maestro("runs", *store(t)).out, "long-" * 20 + "name", "what a program reads")
+
+
+@case()
+def runs_refuses_what_it_does_not_know(t):
+    t.equal(run(t, HELLO).code, 0)
+    result = t.maestro("runs", "--state", "asleep", *store(t))
+    t.equal(result.code, 2)
+    t.contains(result.err, "waiting-signal")
+    result = t.maestro("runs", "--since", "yesterday", *store(t))
+    t.equal(result.code, 2)
+    t.contains(result.err, "7d")
+    result = t.maestro("runs", "--store", f"sqlite:{t.folder}/nowhere.db")
+    t.equal(result.code, 69)
+    t.contains(result.err, "maestro run FILE")
+
+
+@case("proves: R-094")
+def show_tells_of_a_run_and_what_to_type_next(t):
+    t.equal(run(t, HELLO, "-p", "who=Ana").code, 0)
+    t.equal(run(t, FAILING, name="failing.yaml").code, 1)
+    failed = t.maestro("show", "last", *store(t))
+    t.equal(failed.code, 0)
+    t.matches(failed.out, r"^state +failed")
+    t.matches(failed.out, r"permanent, cause \S+, step bad\.breaks")
+    t.matches(failed.out, r"bad\.breaks +failed +1 ")
+    t.matches(failed.out, r"next: maestro inspect \S+ bad\.breaks")
+    t.matches(failed.out, r"never\.never +skipped .*PREDECESSOR_FAILED")
+    good = show(t, t.folder / "flow.yaml")
+    t.equal((good["state"], good["params"]), ("succeeded", {"who": "Ana"}))
+    t.equal([step["state"] for step in good["steps"]], ["succeeded", "succeeded"])
+    t.equal(show(t, good["run"][:15])["run"], good["run"], "by the beginning of its id")
+    for operand, code, part in (("nope", 69, "maestro runs"), (good["run"][:-1] + "~", 69, "maestro runs"), ("A", 65, "several")):
+        with t.row(operand):
+            result = t.maestro("show", operand, *store(t))
+            t.equal(result.code, code)
+            t.contains(result.err, part)
+
+
+@case("proves: F-205")
+def every_transition_is_an_event_with_actor_reason_policy_and_trace(t):
+    process, run_id = start(t, HELD)
+    t.equal(t.maestro("pause", run_id, "--reason", "lunch", *store(t), env={"USER": "ana"}).code, 0)
+    (t.folder / "go").touch()
+    t.equal(t.maestro("resume", run_id, "--reason", "back", *store(t), env={"USER": "ben"}).code, 0)
+    t.equal(t.end(process).code, 0)
+    events = [json.loads(line) for line in t.maestro("show", run_id, "--events", "--json", *store(t)).out.splitlines()]
+    t.equal([event["number"] for event in events], list(range(1, len(events) + 1)), "numbers of events")
+    for event in events:
+        for field in ("actor", "policy", "trace", "time"):
+            t.true(event.get(field), f"event {event['number']} has no {field}: {event}")
+    paused = next(event for event in events if event["event"] == "run-paused")
+    t.equal((paused["actor"], paused["rationale"]), ("user:ana", "lunch"))
+    t.true(any(event["actor"] == "user:ben" and event.get("rationale") == "back" for event in events), "the resumption is there")
+    text = t.maestro("show", run_id, "--events", *store(t)).out
+    t.matches(text, r"run-paused .*by user:ana: lunch")
+    states = [e["event"] for e in events if e["event"].startswith("step-") and e.get("step") == 0]
+    t.true({"step-dispatched", "step-running", "step-succeeded"} <= set(states), f"events of a step: {states}")
+
+
+@case("proves: K-056")
+def inspect_shows_what_a_step_was_given_and_gave(t):
+    t.equal(run(t, FAILING).code, 1)
+    result = t.maestro("inspect", "last", "breaks", *store(t))
+    t.equal(result.code, 0)
+    for part in ("bad.breaks", "failed", "oh no", "exit 65", "permanent"):
+        t.contains(result.out, part)
+    step = t.maestro("inspect", "last", "bad.breaks", "--json", *store(t)).json()
+    t.equal(step["input"]["command"], "echo oh no >&2; exit 65")
+    t.equal(step["log"], ["oh no"])
+    all_steps = [json.loads(line) for line in t.maestro("inspect", "last", "--json", *store(t)).out.splitlines()]
+    t.equal([s["step"] for s in all_steps], ["good.good", "bad.breaks", "never.never"])
+    wrong = t.maestro("inspect", "last", "bad.break", *store(t))
+    t.equal(wrong.code, 69)
+    t.contains(wrong.err, "did you mean 'bad.breaks'?")
+    book = t.write("book.yaml", """name: Book
+description: One artifact
+artifacts:
+  content:
+    source: { type: filesystem_connector, properties: { path: "%s/logs" } }
+    output: true
+""" % t.folder)
+    t.write("logs/a.log", "hello\n")
+    result = t.maestro("run", book, *store(t))
+    if t.equal(result.code, 0, f"a runbook: {result.out}{result.err}"):
+        t.contains(t.maestro("inspect", book, "content", *store(t)).out, "output", "an artifact by its runbook")
+
+
+@case()
+def a_step_that_was_tried_again_shows_its_tries(t):
+    flow = """workflow: retry
+jobs:
+  flaky: { tasks: [{ name: flaky, run: shell, retries: { attempts: 3, strategy: fixed, delay: 10ms },
+                     input: { command: "[ -e %(folder)s/mark ] || { touch %(folder)s/mark; echo not yet; exit 75; }" } }] }
+"""
+    t.equal(run(t, flow).code, 0)
+    step = t.maestro("inspect", "last", "flaky", "--json", *store(t)).json()
+    t.equal((step["state"], step["tries"]), ("succeeded", 2))
+    t.true(step["attempts"][0].get("class") == "transient", f"the first try: {step['attempts']}")
+    t.equal(show(t, "last")["steps"][0]["attempts"], 2)
+
+
+@case("proves: F-136")
+def logs_are_printed_and_followed_to_the_end(t):
+    process, run_id = start(t, HELD)
+    follower = t.start("logs", run_id, "-f", *store(t))
+    one_step = t.start("logs", run_id, "second.rest", "-f", "--json", *store(t))
+    t.until(lambda: "begun" in t.maestro("logs", run_id, *store(t)).out, "a line of the step is in the store")
+    t.true(follower.poll() is None, "the follower has ended before the run")
+    (t.folder / "go").touch()
+    t.equal(t.end(process).code, 0)
+    followed = t.end(follower, 10)
+    t.equal((followed.code, followed.out), (0, "first.work: begun\n"))
+    t.equal((t.end(one_step, 10).code, t.end(one_step).out), (0, ""), "a step that wrote nothing")
+    line = json.loads(t.maestro("logs", run_id, "--json", *store(t)).out)
+    t.equal((line["run"], line["step"], line["stream"], line["text"]), (run_id, "first.work", "stdout", "begun"))
+    t.equal(t.maestro("logs", run_id, "work", *store(t)).out, "begun\n", "of one step")
+    t.matches(t.maestro("logs", run_id, "-t", *store(t)).out, r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d first.work: begun$")
+
+
+@case()
+def watch_shows_a_run_of_another_process(t):
+    process, run_id = start(t, HELD)
+    watcher = t.start("watch", run_id, "--json", *store(t))
+    (t.folder / "go").touch()
+    t.equal(t.end(process).code, 0)
+    watched = t.end(watcher, 10)
+    t.equal(watched.code, 0)
+    events = [json.loads(line) for line in watched.out.splitlines() if '"event"' in line]
+    numbers = [event["number"] for event in events if "number" in event]
+    t.equal(numbers, list(range(1, len(numbers) + 1)), "each event once")
+    t.equal(t.maestro("watch", run_id, *store(t)).code, 0, "a run that has ended")
+    t.equal(run(t, FAILING, name="failing.yaml").code, 1)
+    t.equal(t.maestro("watch", "last", *store(t)).code, 1, "a run that has failed")
+
+
+@case("proves: F-128 F-129 F-073 F-080 F-084")
+def a_run_is_paused_and_resumed_through_its_owner(t):
+    process, run_id = start(t, HELD)
+    t.until(lambda: "begun" in t.maestro("logs", run_id, *store(t)).out, "its step runs")
+    early = t.maestro("resume", run_id, *store(t))
+    t.equal(early.code, 1)
+    t.contains(early.err, "it is not paused")
+    paused = t.maestro("pause", run_id, *store(t))
+    t.equal((paused.code, paused.out), (0, f"run {run_id}: running -> paused\n"))
+    (t.folder / "go").touch()
+    t.until(lambda: (t.folder / "done").exists(), "the step under way ends")
+    time.sleep(0.3)
+    t.equal((t.folder / "done").read_text(), "first\n", "nothing new begins")
+    events_before = show(t, run_id)["eventCount"]
+    again = t.maestro("pause", run_id, *store(t))
+    t.equal(again.code, 1)
+    t.contains(again.err, "paused already")
+    t.equal(show(t, run_id)["eventCount"], events_before, "events after a refusal")
+    resumed = t.maestro("resume", run_id, "--json", *store(t)).json()
+    t.equal((resumed["before"], resumed["after"]), ("paused", "running"))
+    t.equal(t.end(process).code, 0)
+    t.equal((t.folder / "done").read_text(), "first\nsecond\n")
+    late = t.maestro("pause", run_id, *store(t))
+    t.equal(late.code, 1)
+    t.contains(late.err, "it has ended")
+
+
+@case("proves: F-130 F-083")
+def cancelling_twice_succeeds_and_is_recorded_once(t):
+    process, run_id = start(t, HELD)
+    t.until(lambda: "begun" in t.maestro("logs", run_id, *store(t)).out, "its step runs")
+    first = t.maestro("cancel", run_id, "--reason", "not wanted", *store(t))
+    t.equal((first.code, first.out), (0, f"run {run_id}: running -> cancelled\n"))
+    t.equal(t.end(process).code, 1)
+    count = show(t, run_id)["eventCount"]
+    second = t.maestro("cancel", run_id, *store(t))
+    t.equal((second.code, second.out), (0, f"run {run_id}: cancelled, nothing to do\n"))
+    t.equal(show(t, run_id)["eventCount"], count, "events")
+    t.true(not (t.folder / "done").exists(), "the program was ended")
+    t.equal(run(t, HELLO, name="hello.yaml").code, 0)
+    refused = t.maestro("cancel", "last", *store(t))
+    t.equal(refused.code, 1)
+    t.contains(refused.err, "it has ended")
+
+
+@case("proves: F-053 F-056 F-132")
+def signals_release_or_deny_what_waits_for_them(t):
+    process, run_id = start(t, GATED)
+    await_state(t, run_id, "waiting-signal")
+    t.equal(t.maestro("signal", run_id, "other", *store(t)).code, 0)
+    t.equal(show(t, run_id)["state"], "waiting-signal", "another signal releases nothing")
+    sent = t.maestro("signal", run_id, "release", "--kind", "approval", "--payload", '{"by": "ana"}', *store(t))
+    t.equal(sent.code, 0)
+    t.contains(sent.out, f"run {run_id}: signal release taken, waiting-signal -> ")
+    t.equal(t.end(process).code, 0)
+    late = t.maestro("signal", run_id, "release", *store(t))
+    t.equal(late.code, 1)
+    process, denied = start(t, GATED, name="again.yaml")
+    await_state(t, denied, "waiting-signal")
+    t.equal(t.maestro("signal", denied, "release", "--deny", "--reason", "tests fail", *store(t), env={"USER": "ben"}).code, 0)
+    t.equal(t.end(process).code, 1)
+    t.equal(show(t, denied)["error"]["cause"], "signal-denied")
+    t.contains(t.maestro("show", denied, "--events", *store(t)).out, "by user:ben: tests fail")
+    result = t.maestro("signal", denied, "release", "--payload", "{not json", *store(t))
+    t.equal(result.code, 65)
+    t.contains(result.err, "--payload")
+
+
+@case("proves: R-093 R-005")
+def without_an_owner_commands_change_the_store_and_resume_carries_on(t):
+    process, run_id = start(t, HELD)
+    t.until(lambda: "begun" in t.maestro("logs", run_id, *store(t)).out, "its step runs")
+    process.kill()
+    process.wait()
+    paused = t.maestro("pause", run_id, *store(t))
+    t.equal((paused.code, paused.out), (0, f"run {run_id}: running -> paused\n"))
+    t.lacks(paused.err, run_id, "runs that wait for a process")
+    signalled = t.maestro("signal", run_id, "anything", *store(t))
+    t.equal((signalled.code, show(t, run_id)["state"]), (0, "paused"))
+    (t.folder / "go").touch()
+    resumed = t.maestro("resume", run_id, *store(t))
+    t.equal(resumed.code, 0, f"resume: {resumed.out}{resumed.err}")
+    t.equal(show(t, run_id)["state"], "succeeded")
+    t.equal((t.folder / "done").read_text(), "first\nsecond\n", "each step once")
+    t.equal(t.maestro("resume", run_id, *store(t)).code, 1, "a run that has ended")
+    t.equal(t.maestro("replay", run_id, "--verify", *store(t)).code, 0)
+
+
+@case()
+def a_cancel_without_an_owner_ends_the_run_and_names_the_others(t):
+    process, run_id = start(t, GATED)
+    await_state(t, run_id, "waiting-signal")
+    other, other_id = start(t, GATED, name="other.yaml")
+    t.until(lambda: len(t.maestro("runs", "--state", "waiting-signal", "--json", *store(t)).out.splitlines()) == 2, "both wait")
+    for one in (process, other):
+        one.kill()
+        one.wait()
+    newest = json.loads(t.maestro("runs", "--json", "-n", "1", *store(t)).out)["run"]
+    rest = ({json.loads(line)["run"] for line in t.maestro("runs", "--json", *store(t)).out.splitlines()} - {newest}).pop()
+    result = t.maestro("cancel", newest, *store(t))
+    t.equal((result.code, result.out), (0, f"run {newest}: waiting-signal -> cancelled\n"))
+    t.contains(result.err, rest)
+    t.contains(result.err, "maestro resume")
+    t.equal(show(t, rest)["state"], "waiting-signal", "the other run")
+
+
+@case()
+def the_first_interruption_lets_steps_end_and_the_second_ends_them(t):
+    process, run_id = start(t, HELD)
+    t.until(lambda: "begun" in t.maestro("logs", run_id, *store(t)).out, "its step runs")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    t.true(process.poll() is None, "it has ended before its step")
+    (t.folder / "go").touch()
+    result = t.end(process, 10)
+    t.equal(result.code, 75)
+    t.contains(result.err, f"maestro resume {run_id}")
+    t.equal((t.folder / "done").read_text(), "first\n")
+    t.equal(t.maestro("resume", run_id, *store(t)).code, 0)
+    t.equal((t.folder / "done").read_text(), "first\nsecond\n")
+    (t.folder / "go").unlink()
+    process, second = start(t, HELD, name="second.yaml")
+    t.until(lambda: "begun" in t.maestro("logs", second, *store(t)).out, "its step runs")
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    t.equal(t.end(process, 10).code, 75)
+    t.equal((t.folder / "done").read_text(), "first\nsecond\n", "the program was ended")
+
+
+@case("proves: F-033")
+def the_same_key_is_the_same_run(t):
+    keyed = HELLO.replace("workflow: hello", 'workflow: hello\nidempotency_key: "hello-${params.who}"')
+    first, second = run(t, keyed), run(t, keyed)
+    t.equal((first.code, second.code), (0, 0))
+    t.equal(id_of(first), id_of(second), "the run")
+    t.true(id_of(run(t, keyed, "--again")) != id_of(first), "--again makes another")
+    t.true(id_of(run(t, keyed, "-p", "who=Ana")) != id_of(first), "another key is another run")
+    t.true(id_of(run(t, HELLO)) != id_of(run(t, HELLO)), "without a key each start is a run")
+
+
+main()
