@@ -26,7 +26,8 @@
  *         out parameters point to is written only on success, *err only on failure. A broken invariant of the library itself
  *         prints where and stops the process: the store makes starting again safe, and going on would not be.
  * Bounds: MAESTRO_REQUEST_COUNT_MAX calls at a time wait for the engine, further ones are refused with MAESTRO_LIMIT;
- *         definitions of 64 MiB, outputs of 16 MiB, 256 worker threads; docs/limits of the project has the others.
+ *         definitions of 64 MiB, outputs of 16 MiB, keys of 1 KiB, names of 128 bytes, 256 worker threads. A refusal
+ *         names the bound.
  * Thread: every function may be called by any thread at any time, unless it says otherwise. The engine has a thread of its own,
  *         and calls wait until what they say is durable. Threads of the library have every signal blocked. A handle does not
  *         survive fork(): the child must not use it.
@@ -88,7 +89,7 @@ typedef struct MaestroAttempt {
     const char *input;                      /* JSON: `input` of the step with its ${paths} filled in; "null" where there is none */
     const char *params;                     /* JSON object: the parameters of the run */
     const char *key;                        /* idempotency: the same for every try of this step in this run */
-    uint32_t number;                        /* which try it is, from 1 */
+    uint32_t number;                        /* which try it is, from 1; one that the end of a process cut off is not counted */
     int64_t deadline_ms;                    /* since 1970 in UTC; 0: none */
 } MaestroAttempt;
 

@@ -20,7 +20,7 @@ static const char workflow[] =
     "    tasks: [{ name: charge, run: orders/charge, input: { order: \"${params.id}\" } }]\n"
     "  send:\n"
     "    needs: [pay]\n"
-    "    tasks: [{ name: ship, run: orders/ship, input: { receipt: \"${outputs['pay.charge'].receipt}\" } }]\n";
+    "    tasks: [{ name: ship, run: orders/ship, input: { receipt: \"${outputs.charge.receipt}\" } }]\n";
 
 /* Quick: the engine's own thread calls it. A real one would talk to a bank, and not be quick. */
 static MaestroStatus charge(void *context, const MaestroAttempt *attempt, MaestroCall *call)

@@ -154,7 +154,7 @@ static Status start(Attend *attend, Error *err)
     EngineStart request = {
         .tenant = wish->plan->tenant,
         .request = { .params = wish->params, .key = wish->key, .is_again = wish->is_again, .source = STR("manual") },
-        .command = { .id = id_peek(&attend->errand.id), .actor = attend->errand.actor },
+        .command = { .id = id_peek(&attend->errand.id), .actor = attend->errand.actor, .trace = attend->errand.trace },
         .reply = take_reply, .context = attend,
     };
     Status status = engine_plan_add(engine, wish->document, &request.plan, err);
@@ -175,7 +175,7 @@ static Status resume(Attend *attend, Error *err)
 {
     EngineRequest request = { .run_id = attend->run_id, .reply = take_reply, .context = attend,
                               .command = { .kind = COMMAND_RESUME, .id = id_peek(&attend->errand.id), .actor = attend->errand.actor,
-                                           .rationale = attend->wish->reason, .value = value_null(),
+                                           .rationale = attend->wish->reason, .trace = attend->errand.trace, .value = value_null(),
                                            .report.output = value_null() } };
     if (!engine_request(host_engine(attend->place.host), &request))
         return error_set(err, ERR_LIMIT, "the engine takes no further requests now");

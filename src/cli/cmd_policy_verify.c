@@ -188,13 +188,19 @@ static Outcome judge(Test *test, const RegoResult *result)
     return outcome;
 }
 
+/* A threshold is one of coverage: asking for it is asking for both. */
+static bool wants_coverage(const Args *args)
+{
+    return args_flag(args, "coverage") || args_flag(args, "threshold");
+}
+
 static void evaluate(Testing *testing, Test *test, const RegoQuery *query, PolicyTrace *trace)
 {
     RegoEvalContext context = testing->run.context;
     RegoResult result;
     context.stop = alarm_begin(testing->timeout_ms);
     context.tracer = &trace->tracer;
-    if (args_flag(testing->args, "coverage")) context.profile = &testing->profile;
+    if (wants_coverage(testing->args)) context.profile = &testing->profile;
     uint64_t begin = clock_monotonic_ns();
     Status status = rego_eval(query, rego_undefined(), &context, &result, &test->error);
     test->duration_ns = clock_monotonic_ns() - begin;
@@ -424,7 +430,7 @@ static ExitCode run_tests(Testing *testing)
     policy_run_init(&testing->run);
     find_tests(testing);
     for (size_t i = 0; i < testing->count; i++) run_test(testing, &testing->tests[i]);
-    ExitCode code = args_flag(testing->args, "coverage") ? report_coverage(testing) : report_tests(testing);
+    ExitCode code = wants_coverage(testing->args) ? report_coverage(testing) : report_tests(testing);
     policy_run_deinit(&testing->run);
     if (code) return code;
     return testing->counts[OUTCOME_FAIL] + testing->counts[OUTCOME_ERROR] ? EXIT_CODE_RUN_FAILED : EXIT_CODE_OK;

@@ -100,6 +100,7 @@ static Status command_of(Value request, Command *out, Error *err)
     Str verb = value_get_string(request, "verb", STR(""));
     *out = (Command){ .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
                       .rationale = value_get_string(request, "reason", STR("")),
+                      .trace = value_get_string(request, "trace", STR("")),
                       .name = value_get_string(request, "name", STR("")), .value = value_null(),
                       .is_denial = value_get_bool(request, "denial", false), .report.output = value_null() };
     const Value *payload = value_get_text(request, "payload");
@@ -138,7 +139,8 @@ static Status send_start(Client *client, Value request, Error *err)
         .tenant = value_get_string(request, "tenant", STR("default")),
         .request = { .params = value_null(), .payload = value_null(), .key = value_get_string(request, "key", STR("")),
                      .is_again = value_get_bool(request, "again", false), .source = STR("manual") },
-        .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")) },
+        .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
+                     .trace = value_get_string(request, "trace", STR("")) },
         .reply = take_reply, .context = client,
     };
     const Value *params = value_get_text(request, "params");

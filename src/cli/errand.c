@@ -9,16 +9,37 @@
 #include "ledger/record.h"
 #include "os/entropy.h"
 
+#define TRACEPARENT_SIZE 55u
+
+/* The trace that it belongs to: of whoever calls this program, else a new one. */
+static Str trace_of(Arena *arena)
+{
+    const char *given = getenv("TRACEPARENT");
+    uint8_t chance[24];
+    if (given && strlen(given) == TRACEPARENT_SIZE && strncmp(given, "00-", 3) == 0) return str_of(given);
+    char storage[TRACEPARENT_SIZE];
+    Buf trace = buf_on(storage, sizeof storage);
+    entropy_bytes(chance, sizeof chance);
+    buf_text(&trace, "00-");
+    buf_hex(&trace, chance, 16);
+    buf_char(&trace, '-');
+    buf_hex(&trace, chance + 16, 8);
+    buf_text(&trace, "-01");
+    return arena_copy(arena, buf_peek(&trace));
+}
+
 Errand errand_begin(const Args *args, const char *verb)
 {
     uint8_t chance[ID_SIZE];
     const char *user = getenv("USER");
     entropy_bytes(chance, sizeof chance);
     Errand errand = { .args = args, .members = { .arena = args->arena }, .id = id_make(chance),
-                      .actor = arena_format(args->arena, "user:%s", user && *user ? user : "unknown") };
+                      .actor = arena_format(args->arena, "user:%s", user && *user ? user : "unknown"),
+                      .trace = trace_of(args->arena) };
     errand_add(&errand, "verb", value_string(str_of(verb)));
     errand_add(&errand, "id", value_string(arena_copy(args->arena, id_peek(&errand.id))));
     errand_add(&errand, "actor", value_string(errand.actor));
+    errand_add(&errand, "trace", value_string(errand.trace));
     return errand;
 }
 

@@ -23,6 +23,7 @@ typedef struct Errand {
     MemberList members;
     Id id;
     Str actor;                      /* "user:ana" */
+    Str trace;                      /* a W3C traceparent: $TRACEPARENT, or one of its own */
     uint64_t from_position;         /* of the log's end before it was first asked */
     bool was_asked;                 /* somebody may have done it */
 } Errand;

@@ -34,7 +34,14 @@ static void take_reply(void *context, const EngineReply *reply)
     if (reply->error) order->error = *reply->error;
 }
 
-/* Until it is answered, and what follows from it is committed. */
+static bool is_run_settled(Order *order, Store *store)
+{
+    const Cell *row = NULL;
+    Error err;
+    return run_row(order->args->arena, store, id_peek(&order->run_id), &row, &err) || !row || row_is_settled(row);
+}
+
+/* Until it is answered; a cancelled run, until it has ended: what was under way died with its owner. */
 static Status turn(Order *order, Workplace *place, Error *err)
 {
     EngineRequest request = { .run_id = order->run_id, .command = order->command, .reply = take_reply, .context = order };
@@ -45,8 +52,10 @@ static Status turn(Order *order, Workplace *place, Error *err)
         *err = *engine_trouble(engine);
         return err->status;
     }
-    int64_t end_ms = human_now_ms() + CONTROL_ANSWER_MS_MAX;
-    while (!engine_is_idle(engine) && !engine_trouble(engine) && human_now_ms() < end_ms) host_turn(place->host, OWNER_RETRY_MS);
+    int64_t end_ms = human_now_ms() + CANCEL_LOOK_MS;
+    while (order->command.kind == COMMAND_CANCEL && !order->status && !is_run_settled(order, place->store) && !engine_trouble(engine)
+           && human_now_ms() < end_ms)
+        host_turn(place->host, FOLLOW_POLL_MS_MIN);
     return OK;
 }
 
@@ -189,6 +198,7 @@ ExitCode order(const Args *args, Errand *errand, Command command)
     if (code) return code;
     order.command.id = id_peek(&errand->id);
     order.command.actor = errand->actor;
+    order.command.trace = errand->trace;
     order.command.rationale = str_of(reason);
     order.command.report.output = value_null();
     errand_add(errand, "run", value_string(id_peek(&order.run_id)));

@@ -27,7 +27,7 @@ Value policy_error_at(Arena *arena, Str text, const char *code, Str file, RegoLo
     MemberList members = { .arena = arena };
     member_list_add(&members, STR("message"), value_string(text));
     member_list_add(&members, STR("code"), value_string(str_of(code)));
-    member_list_add(&members, STR("location"), policy_location_value(arena, file, loc));
+    if (loc.row) member_list_add(&members, STR("location"), policy_location_value(arena, file, loc));
     if (details.kind != VALUE_NULL) member_list_add(&members, STR("details"), details);
     return member_list_object(&members);
 }

@@ -154,6 +154,7 @@ Status policy_add_path(PolicySet *set, const char *path, Error *err)
         Str name = arena_copy(set->arena, str_of(path));
         if (!file_exists(path)) return error_set(err, ERR_NOT_FOUND, "%s: no such file or directory", path);
         if (policy_is_rego(name) || is_data(name)) return add_file(set, name, STR(""), err);
+        if (str_ends(name, STR(".tar.gz"))) return policy_add_bundle(set, path, err);
         return error_set(err, ERR_INVALID, "%s: neither a policy (.rego) nor data (.json, .yaml, .yml)", path);
     }
     Status status = directory_walk(set->arena, path, POLICY_FILE_COUNT_MAX, &names, &count, err);

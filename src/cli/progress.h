@@ -7,7 +7,7 @@
  *                     (LIVE_TAIL_COUNT) move above the tree and stay in the terminal's history; those of a step that failed
  *                     for good are kept for the summary instead. Earlier lines are counted, with the command that shows them:
  *                     the store has all.
- *   otherwise         lines in the format of runbook logs (progress_lines.h); every line that a step writes is one
+ *   otherwise         lines in the format of runbook logs (live/lines.h); every line that a step writes is one
  *   --json            an object for each event and each line of a log, and one for the result
  *   --quiet           the run's id; what went wrong goes to standard error
  *
@@ -26,7 +26,7 @@
 #include "cli/live/model.h"
 #include "cli/live/pen.h"
 #include "cli/live/screen.h"
-#include "cli/progress_lines.h"
+#include "cli/live/lines.h"
 #include "engine/engine.h"
 
 typedef struct Progress {

@@ -17,7 +17,7 @@ static void refuse_now(Maestro *maestro, Ask *ask)
 {
     Engine *engine = host_engine(maestro->host);
     Error why;
-    if (engine_trouble(engine)) why = *engine_trouble(engine), why.status = ERR_UNAVAILABLE;
+    if (engine_trouble(engine)) error_set(&why, ERR_UNAVAILABLE, "%s", engine_trouble(engine)->text);
     else if (engine_state(engine) == ENGINE_DRAINING) error_set(&why, ERR_UNAVAILABLE, "the handle is being closed");
     else error_set(&why, ERR_LIMIT, "the engine takes nothing more now: too many requests wait");
     ask_refuse(maestro, ask, &why);

@@ -106,6 +106,10 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
             if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);
             dedupe_ended(engine, resident, event->step, /* is_done= */ true, text, batch->seq);
             break;
+        case EVENT_STEP_SKIPPED:        /* one that was to be tried again has its key no longer */
+            for (uint32_t s = event->step; s <= event->last; s++)
+                dedupe_ended(engine, resident, s, /* is_done= */ false, (Str){ 0 }, batch->seq);
+            break;
         case EVENT_STEP_CANCELLING:
         case EVENT_STEP_CANCELLED:
         case EVENT_ATTEMPT_FAILED:

@@ -23,13 +23,15 @@ typedef struct FreshKey {
     char bytes[];
 } FreshKey;
 
-typedef struct KeyWaiter { struct KeyWaiter *next; uint64_t waiter, holder; } KeyWaiter;
+/* A step that waits until the run that has its key is done with it; till then nobody is asked again. */
+typedef struct KeyWaiter { struct KeyWaiter *next; uint64_t waiter, holder; uint32_t step; Id source; } KeyWaiter;
 
 /* What the store is being asked for one step of a run, and what it has answered. */
 struct KeyQuestion {
     uint32_t step;
     bool is_asked, is_answered;
-    uint64_t holder;                    /* the run that has the key */
+    uint64_t holder;                    /* the run that has the key ... */
+    int64_t holder_step;                /* ... and which of its step runs */
     int64_t offset, size;               /* of its output */
     Dedupe answer;
     Id source;
@@ -149,14 +151,26 @@ void dedupe_deinit(Engine *engine)
 
 /* --- asking ---------------------------------------------------------------------------------------------------------------- */
 
-static void wait_for(Engine *engine, uint64_t waiter, uint64_t holder)
+/* For an event of the decision being made: what it is copied from may be gone before the event is recorded. */
+static Str source_text(Engine *engine, const Id *id)
 {
-    for (const KeyWaiter *known = engine->key_waiters; known; known = known->next)
-        if (known->waiter == waiter && known->holder == holder) return;
+    return arena_copy(&engine->arena, id_peek(id));
+}
+
+static KeyWaiter *waiter_find(Engine *engine, uint64_t run_no, uint32_t step)
+{
+    KeyWaiter *known = engine->key_waiters;
+    while (known && !(known->waiter == run_no && known->step == step)) known = known->next;
+    return known;
+}
+
+static Dedupe wait_for(Engine *engine, uint64_t run_no, uint32_t step, uint64_t holder, const Id *source)
+{
     KeyWaiter *entry = malloc(sizeof *entry);
     CHECK(entry);
-    *entry = (KeyWaiter){ engine->key_waiters, waiter, holder };
+    *entry = (KeyWaiter){ engine->key_waiters, run_no, holder, step, *source };
     engine->key_waiters = entry;
+    return (Dedupe){ .kind = DEDUPE_UNDER_WAY, .source = source_text(engine, source) };
 }
 
 static Value output_value(Engine *engine, Str text)
@@ -180,17 +194,17 @@ Dedupe dedupe_ask(Engine *engine, Resident *resident, uint32_t step, Str domain,
     FreshKey *fresh = fresh_find(engine, resident->run.tenant, domain, key, generation);
     if (fresh && fresh->run_no == resident->run_no && fresh->step == step) return (Dedupe){ .kind = DEDUPE_NONE };
     if (fresh && fresh->is_done)
-        return (Dedupe){ .kind = DEDUPE_DONE, .source = id_peek(&fresh->run_id), .output = output_value(engine, fresh->output) };
-    if (fresh) {
-        wait_for(engine, resident->run_no, fresh->run_no);
-        return (Dedupe){ .kind = DEDUPE_UNDER_WAY, .source = id_peek(&fresh->run_id) };
-    }
+        return (Dedupe){ .kind = DEDUPE_DONE, .source = source_text(engine, &fresh->run_id), .output = output_value(engine, fresh->output) };
+    const KeyWaiter *waiter = waiter_find(engine, resident->run_no, step);
+    if (waiter) return (Dedupe){ .kind = DEDUPE_UNDER_WAY, .source = source_text(engine, &waiter->source) };
+    if (fresh) return wait_for(engine, resident->run_no, step, fresh->run_no, &fresh->run_id);
     KeyQuestion *question = resident->key_question;
     if (question && question->is_answered && question->step == step) {
         Dedupe answer = question->answer;
-        answer.source = id_peek(&question->source);
+        if (answer.kind == DEDUPE_UNDER_WAY)
+            return wait_for(engine, resident->run_no, step, question->holder, &question->source);
+        answer.source = source_text(engine, &question->source);
         if (answer.kind == DEDUPE_DONE) answer.output = output_value(engine, question->output);
-        if (answer.kind == DEDUPE_UNDER_WAY) wait_for(engine, resident->run_no, question->holder);
         return answer;
     }
     if (question && question->is_asked) return (Dedupe){ .kind = DEDUPE_MISSING };
@@ -205,9 +219,9 @@ Dedupe dedupe_ask(Engine *engine, Resident *resident, uint32_t step, Str domain,
     return (Dedupe){ .kind = DEDUPE_MISSING };
 }
 
-/* --- the store's answer: the key's row, then its step run, then the record with the output ----------------------------------- */
+/* --- the store's answer: the key's row, then its run and step run, then the record with the output ----------------------------------- */
 
-enum { PART_KEY, PART_STEP_RUN, PART_OUTPUT };
+enum { PART_KEY, PART_RUN, PART_STEP_RUN, PART_OUTPUT };
 
 static void ask_part(Engine *engine, Resident *resident, uint32_t part, const QueryAsk *ask)
 {
@@ -241,6 +255,7 @@ static void settle_question(Engine *engine, Resident *resident, DedupeKind kind)
     if (holder && !batch_is_durable(engine, holder->batch_seq)) question->is_answered = false;
     if (question->is_answered) {
         decide_more(engine, resident);          /* at once, while the answer is true */
+        if (!resident->key_question || !resident->key_question->is_answered) return;        /* another step asks now */
         key_question_free(resident->key_question);
         resident->key_question = NULL;
     } else {
@@ -276,6 +291,13 @@ static void take_output(KeyQuestion *question, const Cell *row)
     question->output = (Str){ copy, end - begin };
 }
 
+/* The step run itself has the key: it is tried again. Another step of the same run is another one. */
+static bool is_own(const Resident *resident, uint32_t step, const Cell *row)
+{
+    uint32_t number = resident->run.steps[step].number;
+    return (uint64_t)row[DEDUPE_run_no].integer == resident->run_no && number && row[DEDUPE_step_index].integer == number - 1;
+}
+
 void dedupe_answered(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer)
 {
     KeyQuestion *question = resident->key_question;
@@ -287,11 +309,15 @@ void dedupe_answered(Engine *engine, Resident *resident, uint32_t part, const Re
         return;
     }
     bool is_known = answer->row_count > 0;
-    if (part == PART_KEY && is_known && (uint64_t)answer->cells[DEDUPE_run_no].integer != resident->run_no) {
+    if (part == PART_KEY && is_known && !is_own(resident, question->step, answer->cells)) {
         question->holder = (uint64_t)answer->cells[DEDUPE_run_no].integer;
+        question->holder_step = answer->cells[DEDUPE_step_index].integer;
+        ask_part(engine, resident, PART_RUN,
+                 &(QueryAsk){ .query = QUERY_RUN, .param_count = 1, .params = { answer->cells[DEDUPE_run_no] } });
+    } else if (part == PART_RUN && is_known && id_read(answer->cells[RUNS_id].text, &question->source)) {
         ask_part(engine, resident, PART_STEP_RUN,
                  &(QueryAsk){ .query = QUERY_STEP_RUN, .param_count = 2,
-                              .params = { answer->cells[DEDUPE_run_no], answer->cells[DEDUPE_step_index] } });
+                              .params = { cell_int((int64_t)question->holder), cell_int(question->holder_step) } });
     } else if (part == PART_STEP_RUN && is_known) {
         take_step_run(engine, resident, answer->cells);
     } else if (part == PART_OUTPUT && is_known) {

@@ -357,15 +357,22 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
         executor->ops->end(executor, &id);
         return;
     }
-    if (resident ? resident->loader != NULL : engine->is_recovering || engine->state == ENGINE_STALLED) {
+    bool is_reading = engine->is_recovering || engine->rescan_at || engine->state == ENGINE_STALLED;
+    if (resident ? resident->loader != NULL : is_reading) {
         effect_retry_later(engine, entry);                  /* its run is being read again */
         return;
     }
-    if (!resident || !is_still_held(&resident->run, &entry->effect)) {
+    bool is_held = resident && is_still_held(&resident->run, &entry->effect);
+    bool is_ending = is_held && resident->run.steps[entry->effect.step].flags & STEP_ENDING;
+    if (resident && (!is_held || is_ending) && !batch_is_durable(engine, resident->batch_seq)) {
+        effect_retry_later(engine, entry);                  /* what gave it up may come to nothing */
+        return;
+    }
+    if (!is_held) {
         take_back(engine, &id, /* is_reported= */ false);
         return;
     }
-    if (resident->run.steps[entry->effect.step].flags & STEP_ENDING) {
+    if (is_ending) {
         report_failure(engine, &id, CAUSE_CANCELLED, STR("it was ended before it began"));
         return;
     }

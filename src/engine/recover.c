@@ -60,7 +60,7 @@ void recover_answered(Engine *engine, const ReadAnswer *answer)
     }
     if (!answer->row_count) {
         engine->is_recovering = false;
-        effect_end_strays(engine);
+        if (!engine->rescan_at) effect_end_strays(engine);      /* else some run could not be read yet */
         if (engine->state == ENGINE_RECOVERING) engine->state = ENGINE_RUNNING;
     }
 }

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-static volatile bool is_over;
+static atomic_bool is_over;
 
 static void raise_flag(int signal_number)
 {
@@ -23,7 +23,7 @@ static void set_timer(uint64_t timeout_ms)
     CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
 }
 
-const volatile bool *alarm_begin(uint64_t timeout_ms)
+const atomic_bool *alarm_begin(uint64_t timeout_ms)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);

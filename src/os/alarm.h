@@ -7,10 +7,11 @@
 #ifndef OS_ALARM_H
 #define OS_ALARM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-const volatile bool *alarm_begin(uint64_t timeout_ms);      /* lowers the flag, and raises it when the time is over */
+const atomic_bool *alarm_begin(uint64_t timeout_ms);      /* lowers the flag, and raises it when the time is over */
 void alarm_end(void);
 
 #endif

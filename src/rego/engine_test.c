@@ -110,11 +110,12 @@ Str engine_answer(Arena *arena, const EngineCase *c, const EngineOptions *option
 
 void engine_expect(const EngineCase *cases, size_t count, const EngineOptions *options)
 {
+    static const EngineOptions none;
     for (size_t i = 0; i < count; i++) {
         ROW(cases[i].name);
         Arena arena;
         arena_init(&arena, SIZE_MAX);
-        EXPECT_STR(engine_answer(&arena, &cases[i], options), str_of(cases[i].want));
+        EXPECT_STR(engine_answer(&arena, &cases[i], options ? options : &none), str_of(cases[i].want));
         arena_deinit(&arena);
     }
 }
@@ -387,7 +388,7 @@ TEST(a_raised_stop_flag_ends_the_evaluation, "")
     Engine engine;
     const char *query = "xs := numbers.range(1, 10000); count([1 | some a in xs; some b in xs; a > b])";
     if (engine_open(&engine, NULL, NULL, query, NULL)) {
-        volatile bool stop = true;
+        atomic_bool stop = true;
         engine.result.count = 77;
         EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ .stop = &stop }), ERR_LIMIT);
         EXPECT_INT(engine.error.code, REGO_EVAL_CANCEL);

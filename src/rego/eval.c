@@ -206,14 +206,8 @@ static Run op_call(Eval *e, Frame *frame, const Op *op)
     return RUN_ANSWER;
 }
 
-/* Of equal items the first one stays (1 before 1.0), as where they are added one after another. */
 OUT_OF_LINE Run list_set(Eval *e, ValueList *list, Value *out_set)
 {
-    for (size_t i = 0, k = list->count; i + 1 < k; i++) {
-        Value other = list->items[i];
-        list->items[i] = list->items[--k];
-        list->items[k] = other;
-    }
     Error err;
     return builtin_list_set(&e->builtins, list, out_set, &err) == BUILTIN_OK ? RUN_ANSWER : budget_fail(e, err.text);
 }
@@ -429,7 +423,7 @@ Run op_run(Eval *e, Frame *frame, const Op *op, bool again)
 
 static bool step_take(Eval *e)
 {
-    if (e->steps_left && (e->steps_left % STOP_INTERVAL || !e->builtins.stop || !*e->builtins.stop)) {
+    if (e->steps_left && (e->steps_left % STOP_INTERVAL || !e->builtins.stop || !atomic_load_explicit(e->builtins.stop, memory_order_relaxed))) {
         e->steps_left--;
         return true;
     }

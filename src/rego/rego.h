@@ -19,6 +19,7 @@
 #ifndef REGO_REGO_H
 #define REGO_REGO_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -178,7 +179,7 @@ typedef struct RegoEvalContext {
     int64_t now_ns;                 /* what time.now_ns() answers */
     uint64_t seed;                  /* for rand.intn and uuid.rfc4122 */
     const ZoneSource *zones;        /* NULL: UTC alone */
-    const volatile bool *stop;      /* raised by another thread to end the evaluation; may be NULL */
+    const atomic_bool *stop;      /* raised by another thread to end the evaluation; may be NULL */
     bool strict;                    /* a failing builtin ends the evaluation instead of being undefined */
     Value environment;              /* what opa.runtime() answers; null: an empty object */
     struct BuiltinCache *cache;     /* of this thread, kept between evaluations; may be NULL */

@@ -470,7 +470,11 @@ const Type *type_keys(Arena *arena, const Type *type)
     if (type->kind == TYPE_ANY)
         for (uint32_t i = 0; i < type->count; i++) result = type_or(arena, type_keys(arena, type->items[i]), result);
     if (type->kind != TYPE_OBJECT) return result;
-    for (uint32_t i = 0; i < type->count; i++) result = type_or(arena, result, type_of_value(arena, type->keys[i]));
+    for (uint32_t i = 0; i < type->count; i++) {
+        Value key = type->keys[i];
+        if (key.kind == VALUE_SET) key.kind = VALUE_ARRAY;      /* a set that is a key counts as an array, here as elsewhere */
+        result = type_or(arena, result, type_of_value(arena, key));
+    }
     return type->is_open ? type_or(arena, result, type->key) : result;
 }
 

@@ -117,7 +117,7 @@ class Emulator:
             if width == 0:
                 return
             if self.wraps and (self.pending or self.x + width > self.columns):
-                self.wrapped += 1
+                self.wrapped += not self.cursor_shown           # behind the tree long commands may wrap
                 self.x, self.pending = 0, False
                 self.line_feed()
             if self.x + width > self.columns:
@@ -231,6 +231,301 @@ class Terminal:
             self.process.wait()
         os.close(self.slave)
         os.close(self.master)
+
+
+# --- definitions ---
+
+MIXED = r"""
+workflow: nightly
+jobs:
+  fetch:
+    tasks:
+      - { name: source, run: shell, input: { command: "for i in 1 2 3 4 5 6; do echo source line $i; sleep 0.25; done" } }
+      - { name: tools, run: shell, input: { command: "echo tools are here" } }
+  build:
+    tasks:
+      - name: flaky
+        run: shell
+        retries: { attempts: 3, strategy: fixed, delay: 300ms }
+        input: { command: "printf '\\033[31mred\\033[0m \\033]0;owned\\007日本語 %s\\n' try; sleep 0.2; exit 75" }
+  check:
+    tasks: [{ name: check, run: shell, input: { command: "sleep 1; echo checked" } }]
+  publish:
+    needs: [fetch, build]
+    tasks: [{ name: publish, log: never }]
+"""
+
+
+def tall(count):
+    """So many jobs of two steps, four at a time."""
+    jobs = "".join(f"  job-{i:02}:\n    tasks:\n"
+                   f"      - {{ name: first, run: shell, input: {{ command: 'echo first {i}; sleep 0.1' }} }}\n"
+                   f"      - {{ name: second, run: shell, input: {{ command: 'sleep 0.1' }} }}\n" for i in range(count))
+    return f"workflow: tall\nconfig: {{ max_concurrency: 4 }}\njobs:\n{jobs}"
+
+
+def start(t, text, *options, **terminal):
+    path = t.write("flow.yaml", text)
+    return Terminal(["run", path, "--store", f"sqlite:{t.folder}/store.db", *options], **terminal)
+
+
+def sound(t, terminal):
+    """What holds of every screen that was left."""
+    t.equal(terminal.emulator.strangers, [], "sequences and controls that nobody meant")
+    t.equal(terminal.emulator.wrapped, 0, "lines that were wider than the terminal")
+    t.true(terminal.emulator.cursor_shown, "the cursor is shown again")
+    t.equal(termios.tcgetattr(terminal.slave)[3], terminal.modes_before[3], "the modes of the terminal")
+
+
+def one_tree(t, terminal, head="nightly  run"):
+    """Exactly one tree is on the screen."""
+    text = terminal.emulator.text()
+    t.equal(text.count(head), 1, f"heads on the screen\n{text}\n")
+    t.equal(len(re.findall(r"^\[[█▒░#.x]+\]", text, re.M)), 1, f"bars on the screen\n{text}\n")
+
+
+# --- on a terminal ---
+
+@case("proves: R-004")
+def a_tree_shows_steps_retries_logs_and_a_summary(t):
+    terminal = start(t, MIXED, columns=160, rows=40)
+    t.true(terminal.until(r"● source .*\n    │ source line \d"), "a running step has its log below it")
+    one_tree(t, terminal)
+    t.matches(terminal.emulator.text(), r"^● fetch +\d+s  0/2$")
+    t.matches(terminal.emulator.text(), r"^○ publish.publish$")
+    t.true(terminal.until(r"build.flaky +\d+s  attempt 2"), "the second attempt is seen")
+    one_tree(t, terminal)
+    t.equal(terminal.wait(), 1)
+    text = terminal.emulator.everything()
+    t.matches(text, r"^↻ build.flaky  attempt 1 failed: exit code 75")
+    t.matches(text, r"^✓ fetch.source  1.\ds\n  │ source line 1\n(.*\n)*  │ source line 6$", "lines stay when the step has ended")
+    t.contains(text, "│ red 日本語 try")
+    t.lacks(text, "owned")
+    t.matches(text, r"^✗ build.flaky +\S+  failed after 3 attempts: exit code 75")
+    t.matches(text, r"^- publish.publish +skipped: dependency failed$")
+    t.matches(text, r"^failed in .*: 3 succeeded, 1 failed, 1 skipped$")
+    t.matches(text, r"^    transient; 3 attempts, ")
+    t.matches(text, r"^  maestro logs \S{21} build.flaky --store ")
+    t.matches(text, r"^  maestro run \S+flow.yaml --store \S+ --again")
+    one_tree(t, terminal)
+    sound(t, terminal)
+    terminal.close()
+
+
+@case()
+def frames_are_whole_and_few(t):
+    terminal = start(t, MIXED)
+    begin = time.monotonic()
+    t.equal(terminal.wait(), 1)
+    seconds = time.monotonic() - begin
+    frames = terminal.raw.count(b"\x1b[?2026h")
+    t.true(frames >= 5, f"only {frames} frames")
+    t.true(frames <= 10 * seconds + 5, f"{frames} frames in {seconds:.1f} s")
+    t.equal(frames, terminal.raw.count(b"\x1b[?2026l"))
+    t.equal(terminal.raw.count(b"\x1b[2J"), 0, "screens that were cleared")
+    sound(t, terminal)
+    terminal.close()
+
+
+@case()
+def a_terminal_may_change_its_size(t):
+    terminal = start(t, MIXED, columns=100, rows=30)
+    t.true(terminal.until(r"source line 2"), "it began")
+    for columns, rows in ((60, 30), (40, 14), (40, 9), (120, 40)):
+        with t.row(f"{columns}x{rows}"):
+            terminal.resize(columns, rows)
+            terminal.settle(0.35 * SLOW)
+            one_tree(t, terminal, "nightly  ")
+            t.true(all(len(line) <= columns for line in terminal.emulator.lines()), "a line is too wide")
+    t.equal(terminal.wait(), 1)
+    one_tree(t, terminal, "nightly  ")
+    sound(t, terminal)
+    terminal.close()
+
+
+@case()
+def a_tall_run_fits_twenty_rows(t):
+    terminal = start(t, tall(40), columns=80, rows=20)
+    t.true(terminal.until(r"^✓ \d+ ended"), "what has ended is counted")
+    bars = 0
+    while terminal.read(0.1):
+        text = terminal.emulator.text()
+        if terminal.emulator.in_sync or " to come" not in text:
+            continue
+        bars += 1
+        t.true("tall  run" in text and "/80" in text and "●" in text, f"head, bar and what is active are seen:\n{text}")
+    t.true(bars > 3, "it was looked at")
+    t.equal(terminal.wait(), 0)
+    t.matches(terminal.emulator.everything(), r"^succeeded in .*: 80 succeeded, 0 failed, 0 skipped$")
+    for i in range(40):
+        t.contains(terminal.emulator.everything(), f"│ first {i}\n", "what scrolled away")
+    sound(t, terminal)
+    terminal.close()
+
+
+@case()
+def nothing_is_coloured_where_it_is_not_wanted(t):
+    for name, options, env, colored in (("by default", [], {}, True), ("NO_COLOR", [], {"NO_COLOR": "1"}, False),
+                                        ("--color never", ["--color", "never"], {}, False)):
+        with t.row(name):
+            terminal = start(t, "workflow: w\njobs: { a: { tasks: [{ name: a, log: hello }] } }", *options, "--again", env=env)
+            t.equal(terminal.wait(), 0)
+            t.equal(bool(re.search(rb"\x1b\[[0-9;]*m", terminal.raw)), colored)
+            t.contains(terminal.emulator.everything(), "│ hello")
+            sound(t, terminal)
+            terminal.close()
+
+
+@case()
+def a_terminal_without_utf_8_gets_ascii(t):
+    terminal = start(t, MIXED, env={"LANG": "C", "NO_COLOR": "1"})
+    t.equal(terminal.wait(), 1)
+    t.true(all(byte < 128 for byte in terminal.raw), "other characters were written")
+    t.matches(terminal.emulator.everything(), r"^x build.flaky")
+    sound(t, terminal)
+    terminal.close()
+
+
+@case()
+def a_terminal_that_cannot_move_its_cursor_gets_lines(t):
+    terminal = start(t, MIXED, env={"TERM": "dumb"})
+    t.equal(terminal.wait(), 1)
+    t.lacks(terminal.raw.decode("utf-8", "replace"), "\x1b")
+    t.contains(terminal.raw.decode("utf-8", "replace"), "[INFO] Execution complete: 3 succeeded, 1 failed, 1 skipped")
+    terminal.close()
+
+
+@case()
+def keys_do_not_disturb_the_tree(t):
+    terminal = start(t, MIXED, columns=100, rows=40)
+    t.true(terminal.until(r"source line 2"), "it began")
+    terminal.key("abc\r\r\n")
+    terminal.settle(0.5)
+    one_tree(t, terminal)
+    t.lacks(terminal.emulator.text(), "abc")
+    terminal.wait()
+    one_tree(t, terminal)
+    sound(t, terminal)
+    terminal.close()
+
+
+# --- interrupting ---
+
+@case()
+def ctrl_c_pauses_and_says_how_to_go_on(t):
+    terminal = start(t, MIXED, columns=100, rows=40)
+    t.true(terminal.until(r"source line 2"), "it began")
+    terminal.key("\x03")
+    t.true(terminal.until(r"^\d+ steps? under way may end; Ctrl-C again"), "it says what it waits for")
+    t.equal(terminal.wait(), 75)
+    text = terminal.emulator.everything()
+    t.matches(text, r"^paused after .* to come$")
+    t.matches(text, r"^✓ fetch.source ", "the step that ran has ended")
+    run = re.search(r"^  maestro resume (\S{21})", text, re.M)
+    t.require(run, "it says how to resume")
+    sound(t, terminal)
+    terminal.close()
+    done = t.maestro("resume", run.group(1), "--store", f"sqlite:{t.folder}/store.db")
+    t.equal(done.code, 1)
+    t.lacks(done.out, "source line 1", "what was done is not done again")
+    t.contains(done.out, "[INFO] Execution complete: 3 succeeded, 1 failed, 1 skipped")
+
+
+@case()
+def a_second_ctrl_c_leaves_at_once(t):
+    terminal = start(t, "workflow: w\njobs: { a: { tasks: [{ name: a, run: shell, input: { command: sleep 30 } }] } }")
+    t.true(terminal.until(r"● a.a"), "it began")
+    terminal.key("\x03")
+    t.true(terminal.until(r"Ctrl-C again"), "it waits")
+    begin = time.monotonic()
+    terminal.key("\x03")
+    t.equal(terminal.wait(), 75)
+    t.true(time.monotonic() - begin < 8 * SLOW, "it took too long")
+    t.contains(terminal.emulator.everything(), "maestro resume ")
+    sound(t, terminal)
+    terminal.close()
+
+
+@case()
+def the_cursor_comes_back_however_it_ends(t):
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT, signal.SIGTERM):
+        with t.row(number.name):
+            terminal = start(t, "workflow: w\njobs: { a: { tasks: [{ name: a, run: shell, input: { command: sleep 0.8 } }] } }",
+                             "--again")
+            t.true(terminal.until(r"● a.a"), "it began")
+            t.true(not terminal.emulator.cursor_shown, "the cursor is hidden while it runs")
+            terminal.process.send_signal(number)
+            terminal.wait()
+            sound(t, terminal)
+            terminal.close()
+
+
+# --- in a pipe ---
+
+@case("proves: C-42")
+def a_pipe_gets_the_lines_of_runbook_logs(t):
+    path = t.write("flow.yaml", MIXED)
+    result = t.maestro("run", path, "--store", f"sqlite:{t.folder}/store.db")
+    t.equal(result.code, 1)
+    t.matches(result.out, r"^\[INFO\] Starting steps: fetch.source, build.flaky, check.check \(parallel\)$")
+    t.matches(result.out, r"^\[INFO\] Completed step: check.check \(1\.\ds\)$")
+    t.matches(result.out, r"^\[ERROR\] Failed step: build.flaky - exit code 75")
+    t.matches(result.out, r"^\[WARN\] Skipping step: publish.publish \(dependency failed\)$")
+    t.matches(result.out, r"^\[INFO\] Execution complete: 3 succeeded, 1 failed, 1 skipped$")
+    t.matches(result.out, r"^\[INFO\] build.flaky: red 日本語 try$")
+    t.lacks(result.out, "\x1b")
+    for i in range(1, 7):
+        t.contains(result.out, f"[INFO] fetch.source: source line {i}\n")
+
+
+@case()
+def json_is_an_object_a_line_and_a_result(t):
+    path = t.write("flow.yaml", MIXED)
+    result = t.maestro("run", path, "--json", "--store", f"sqlite:{t.folder}/store.db")
+    t.equal(result.code, 1)
+    objects = [json.loads(line) for line in result.out.splitlines()]
+    events = [o for o in objects if "number" in o]
+    t.equal([e["number"] for e in events], list(range(1, len(events) + 1)), "numbers of events")
+    t.true(any(o.get("event") == "log" and o["stepId"] == "fetch.source" and o["message"] == "source line 3" for o in objects),
+           "lines of logs")
+    last = objects[-1]["result"]
+    t.equal([last[k] for k in ("state", "succeeded", "failed", "skipped", "steps", "repeat")], ["failed", 3, 1, 1, 5, False])
+    t.equal([last["failures"][0][k] for k in ("step", "attempts", "class")], ["build.flaky", 3, "transient"])
+    t.equal(last["failures"][0]["log"], ["red 日本語 try"])
+
+
+@case()
+def quiet_says_the_id_and_what_went_wrong(t):
+    path = t.write("flow.yaml", MIXED)
+    result = t.maestro("run", path, "-q", "--store", f"sqlite:{t.folder}/store.db")
+    t.equal(result.code, 1)
+    t.matches(result.out, r"\A\S{21}\n\Z")
+    t.contains(result.err, "build.flaky: exit code 75")
+    path = t.write("good.yaml", "workflow: w\njobs: { a: { tasks: [{ name: a, log: hello }] } }")
+    result = t.maestro("run", path, "-q", "--store", f"sqlite:{t.folder}/store.db")
+    t.equal((result.code, result.err), (0, ""))
+
+
+@case()
+def a_repeated_start_shows_the_result_and_the_way_on(t):
+    text = 'workflow: w\nidempotency_key: one\njobs: { a: { tasks: [{ name: a, run: shell, input: { command: "echo no; exit 3" } }] } }'
+    path, store = t.write("flow.yaml", text), f"sqlite:{t.folder}/store.db"
+    first = t.maestro("run", path, "--store", store)
+    again = t.maestro("run", path, "--store", store)
+    t.equal((first.code, again.code), (1, 1))
+    t.equal(again.out.splitlines()[0], first.out.splitlines()[0], "the run")
+    t.contains(again.out, "an earlier run with the same key; nothing was run again")
+    t.contains(again.out, "--again")
+    t.contains(again.out, "│ no", "the last lines, out of the store")
+    t.lacks(again.out, "Starting step")
+    t.lacks(again.out, "has changed")
+    t.write("flow.yaml", text.replace("echo no", "echo other"))
+    changed = t.maestro("run", path, "--store", store)
+    t.equal(changed.out.splitlines()[0], first.out.splitlines()[0], "the run")
+    t.contains(changed.out, "The file has changed since that run began")
+    new = t.maestro("run", path, "--store", store, "--again")
+    t.lacks(new.out, first.out.splitlines()[0])
+    t.contains(new.out, "a.a: other")
 
 
 if __name__ == "__main__":

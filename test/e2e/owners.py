@@ -18,7 +18,10 @@ def store(t):
 
 
 def start(t, who):
-    return t.start("run", t.write("chain.yaml", FLOW.format(folder=t.folder)), "-p", f"who={who}", *store(t))
+    file = t.folder / "chain.yaml"
+    if not file.exists():                       # others may be reading it
+        t.write("chain.yaml", FLOW.format(folder=t.folder))
+    return t.start("run", file, "-p", f"who={who}", *store(t))
 
 
 def runs(t):

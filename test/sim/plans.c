@@ -49,7 +49,9 @@ static void say_terms(Draft *draft)
     if (below(world, 8) == 0)
         buf_format(&draft->text, ",\"wait_for_signal\":{\"signal\":\"%s\",\"when\":\"%s\"%s}", below(world, 3) ? "go" : "halt",
                    below(world, 2) ? "after" : "before", below(world, 2) ? ",\"timeout\":\"20s\"" : "");
-    if (below(world, 3)) say_strategy(draft);
+    if (below(world, 12) == 0)
+        say(draft, ",\"idempotency\":{\"strategy\":\"dedupe-key\",\"key\":\"k-${params.n}\",\"domain\":\"shared\"}");
+    else if (below(world, 3)) say_strategy(draft);
     if (draft->sure_count && below(world, 3) == 0)
         buf_format(&draft->text, ",\"input\":{\"x\":\"${outputs.t%u.x}\",\"n\":\"${params.n}\",\"run\":\"${run.id}\"}",
                    draft->sure[below(world, draft->sure_count)]);
@@ -63,7 +65,7 @@ static uint32_t say_task(Draft *draft, bool is_sure)
     uint32_t number = draft->task_count++;
     bool is_log = below(world, 6) == 0, is_held = below(world, 7) == 0;
     buf_format(&draft->text, "{\"name\":\"t%u\",", number);
-    say(draft, is_log ? "\"log\":\"at ${params.n}\"" : "\"run\":\"noop\"");
+    say(draft, is_log ? "\"log\":\"at ${params.n}\"" : below(world, 60) ? "\"run\":\"noop\"" : "\"run\":\"sleep\"");   /* nobody sleeps */
     if (is_held) {
         say(draft, ",\"when\":\"");
         say_condition(draft);

@@ -16,6 +16,7 @@ Watch *watch_new(World *world)
     CHECK(watch);
     watch->world = world;
     arena_init(&watch->scratch, SIZE_MAX);
+    arena_init(&watch->arena, SIZE_MAX);
     buf_init(&watch->before, SIZE_MAX);
     buf_init(&watch->after, SIZE_MAX);
     return watch;
@@ -33,6 +34,7 @@ void watch_free(Watch *watch)
     }
     free(watch->runs);
     arena_deinit(&watch->scratch);
+    arena_deinit(&watch->arena);
     buf_deinit(&watch->before);
     buf_deinit(&watch->after);
     free(watch);
@@ -285,6 +287,31 @@ void watch_sync(Watch *watch)
 
 /* --- what leaves the engine ------------------------------------------------------------------------------------------------------ */
 
+/* F-059: of two step runs with one declared key the second one begins only when the first has failed. */
+static void check_key(Watch *watch, const WatchRun *run, const Attempt *attempt)
+{
+    uint32_t step = attempt->id.step, generation = run->run.steps[step].generation;
+    const StepTerms *terms = &run->plan->plan.terms->steps[step];
+    if (!terms->key.len || run->plan->plan.steps[step].strategy != STRATEGY_DEDUPE_KEY) return;
+    arena_reset(&watch->scratch);
+    Digest key = digest_of(arena_format(&watch->scratch, "%.*s|%.*s|%.*s", STR_ARG(run->run.tenant), STR_ARG(terms->domain),
+                                        STR_ARG(attempt->key)));
+    WatchKey *known = NULL;
+    for (size_t i = 0; i < watch->key_count && !known; i++)
+        if (memcmp(&watch->keys[i].key, &key, sizeof key) == 0) known = &watch->keys[i];
+    if (!known) {
+        watch->keys = arena_grow(&watch->arena, watch->keys, sizeof *watch->keys, watch->key_count, &watch->key_capacity);
+        known = &watch->keys[watch->key_count++];
+    } else if (known->run_no != run->run_no || known->step != step || known->generation != generation) {
+        const StepRun *other = &watch_run(watch, known->run_no)->run.steps[known->step];
+        bool is_same = other->generation == known->generation;
+        if (is_same && (other->state == STEP_RUNNING || other->state == STEP_SUCCEEDED))
+            world_fail(watch->world, "F-059: step %u of run %" PRIu64 " begins with a key that step %u of run %" PRIu64
+                       " has, which is %s", step, run->run_no, known->step, known->run_no, step_state_name((StepState)other->state));
+    }
+    *known = (WatchKey){ key, run->run_no, step, generation };
+}
+
 void watch_attempt(Watch *watch, const Attempt *attempt)
 {
     World *world = watch->world;
@@ -310,6 +337,7 @@ void watch_attempt(Watch *watch, const Attempt *attempt)
         world_fail(world, "I4: step %s of run %" PRIu64 " has the key of the round before", step_name(run, id->step), id->run_no);
     seen->key = key;
     seen->key_generation = step->generation + 1;
+    check_key(watch, run, attempt);
     if (!str_is(attempt->run_id, id_peek(&run->run.id)) || !str_is(attempt->tenant, run->run.tenant))
         world_fail(world, "an attempt of run %" PRIu64 " says that it is another's", id->run_no);
 }

@@ -17,6 +17,9 @@ typedef struct WatchStep {
     Digest key;                         /* of the idempotency key that attempts carry */
 } WatchStep;
 
+/* A declared key of the strategy dedupe-key, and the step run that has it. */
+typedef struct WatchKey { Digest key; uint64_t run_no; uint32_t step, generation; } WatchKey;
+
 typedef struct WatchRun {
     Run run;
     const SimPlan *plan;
@@ -33,6 +36,9 @@ struct Watch {
     int64_t log_ms;
     uint8_t recorded[ASKS_MAX];         /* by command: records that carry its id */
     uint64_t record_count, event_count;
+    WatchKey *keys;
+    size_t key_count, key_capacity;
+    Arena arena;                        /* of the keys */
     Arena scratch;
     Buf before, after;
 };

@@ -75,6 +75,7 @@ static void make_weather(World *world)
     if (below(world, 2)) weather->hang = below(world, 800);
     if (below(world, 2)) weather->repeat = below(world, 3000);
     if (below(world, 2)) weather->ghost = below(world, 6000);
+    if (below(world, 4) == 0) weather->deny = below(world, 500);
 }
 
 /* --- the engine --------------------------------------------------------------------------------------------------------------------- */
@@ -95,10 +96,22 @@ static void take_chance(void *context, uint8_t *bytes, size_t size)
     for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)below(world, 256);
 }
 
+static Verdict give_verdict(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input)
+{
+    World *world = context;
+    (void)hook, (void)plan, (void)run, (void)step, (void)input;
+    Verdict verdict = { .kind = VERDICT_ALLOW, .policy = digest_of(STR("a policy")) };
+    if (world->is_calm || !chance(world, world->weather.deny)) return verdict;
+    verdict.kind = VERDICT_DENY;
+    verdict.text = STR("not today");
+    return verdict;
+}
+
 static void open_engine(World *world)
 {
     EngineOptions options = { .store = world->store, .log = 1, .executors = world->ports, .executor_count = EXECUTORS,
-                              .runner = find_runner, .random = take_chance, .context = world,
+                              .runner = find_runner, .random = take_chance, .verdict = give_verdict, .context = world,
+                              .queue_count_max = world->seed % 7 == 0 ? 12 : 0,
                               .tenant_running_max = world->seed % 5 == 0 ? 3 : 0 };
     Error err;
     if (engine_open(&options, world->now_ms + world->skew_ms, &world->engine, &err)) {
@@ -122,6 +135,18 @@ static void crash(World *world, const char *why)
     attempts_crash(world);
     watch_sync(world->watch);
     open_engine(world);
+}
+
+/* The process ends of its own will: it starts nothing more, and lets end what runs, as far as that takes no longer than this. */
+static void drain(World *world)
+{
+    world_note(world, "--- told to end");
+    for (uint32_t i = 0; i < 40 && !world->is_failed && engine_state(world->engine) != ENGINE_FENCED; i++) {
+        if (engine_drain(world->engine)) break;
+        attempts_deliver(world);
+        engine_turn(world->engine, world->now_ms + world->skew_ms);
+        world->now_ms += below(world, 50);
+    }
 }
 
 /* --- time --------------------------------------------------------------------------------------------------------------------------- */
@@ -183,7 +208,10 @@ static void storm(World *world)
         if (chance(world, weather->jump)) jump_clock(world);
         attempts_deliver(world);
         for (uint32_t turns = 1 + below(world, 3); turns && !world->is_failed; turns--) turn(world);
-        if (chance(world, weather->crash) && !world->is_failed) crash(world, "killed");
+        if (chance(world, weather->crash) && !world->is_failed) {
+            if (below(world, 4) == 0) drain(world);
+            crash(world, "killed");
+        }
         if (world->started_count == world->start_count && round % 16 == 0 && all_settled(world)) break;
         pass_time(world);
     }

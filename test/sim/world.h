@@ -68,6 +68,7 @@ typedef struct Weather {
     uint32_t read_hold, read_fail;                  /* a read */
     uint32_t crash, jump, meddle;                   /* an iteration */
     uint32_t hang, fail, repeat, ghost;             /* an attempt */
+    uint32_t deny;                                  /* a question to the policies */
     int64_t slow_ms;                                /* longest usual attempt */
 } Weather;
 

@@ -119,27 +119,38 @@ static uint32_t chosen(const LiveModel *model, uint32_t failed_max, uint32_t act
     return count;
 }
 
-/* What is active or has failed, and the rest counted. False where it is too much and was cut. */
-static void rows_active(Rows *rows, uint32_t failed_max, uint32_t active_max)
+typedef struct Choice {
+    uint32_t failed_max, active_max;
+    bool has_jobs;                  /* jobs have rows of their own; else each step has its whole id */
+    bool has_counts;                /* of what has ended and what is to come */
+} Choice;
+
+/* What is active or has failed, and the rest counted. */
+static void rows_active(Rows *rows, const Choice *choice)
 {
     const LiveModel *model = rows->model;
     const Plan *plan = model->plan;
     uint32_t *steps = malloc((LIVE_TREE_COUNT_MAX + LIVE_FAILED_COUNT_MAX) * sizeof *steps), job = PLAN_NONE;
     CHECK(steps);
-    uint32_t count = chosen(model, failed_max, active_max, steps), done = model_done(model), shown_done = 0, shown_open = 0;
+    rows->count = 0;
+    rows->is_full = false;
+    uint32_t count = chosen(model, choice->failed_max, choice->active_max, steps), done = model_done(model), shown_done = 0,
+             shown_open = 0;
     for (uint32_t i = 0; i < count; i++)
         *(is_failure(&model->steps[steps[i]]) ? &shown_done : &shown_open) += model_counts(model, steps[i]);
-    if (done > shown_done) rows_add(rows, (Row){ .kind = ROW_ENDED, .index = done - shown_done });
+    if (choice->has_counts && done > shown_done) rows_add(rows, (Row){ .kind = ROW_ENDED, .index = done - shown_done });
     for (uint32_t i = 0; i < count; i++) {
         uint32_t own = plan->steps[steps[i]].job;
-        if (own != job && job_has_row(plan, own)) rows_add(rows, (Row){ .kind = ROW_JOB, .index = own });
+        bool is_below = choice->has_jobs && job_has_row(plan, own);
+        if (own != job && is_below) rows_add(rows, (Row){ .kind = ROW_JOB, .index = own });
         job = own;
-        rows_add(rows, (Row){ .kind = ROW_STEP, .index = steps[i], .depth = (uint16_t)job_has_row(plan, own) });
+        rows_add(rows, (Row){ .kind = ROW_STEP, .index = steps[i], .depth = is_below });
     }
-    uint32_t active = model->active_count < active_max ? model->active_count : active_max;
+    uint32_t active = model->active_count < choice->active_max ? model->active_count : choice->active_max;
     if (model->active_count > active) rows_add(rows, (Row){ .kind = ROW_MORE, .index = model->active_count - active });
-    uint32_t open = model->total - done, waiting = model->active_count - active;
-    if (open > shown_open + waiting) rows_add(rows, (Row){ .kind = ROW_TO_COME, .index = open - shown_open - waiting });
+    uint32_t open = model->total - done, hidden = model->active_count - active;
+    if (choice->has_counts && open > shown_open + hidden)
+        rows_add(rows, (Row){ .kind = ROW_TO_COME, .index = open - shown_open - hidden });
     free(steps);
 }
 
@@ -152,14 +163,17 @@ static void rows_choose(Rows *rows)
         rows_tree(rows, detail);
         if (!rows->is_full) return;
     }
-    uint32_t failed = LIVE_FAILED_COUNT_MAX, active = LIVE_TREE_COUNT_MAX;
-    do {                                                    /* a job's own row takes room, too: fewer, until it fits */
-        rows->count = 0;
-        rows->is_full = false;
-        rows_active(rows, failed, active);
-        failed = rows->count_max / 3;
-        active = active == LIVE_TREE_COUNT_MAX ? rows->count_max : active - 1;
-    } while (rows->is_full && active > 0);
+    Choice choice = { .failed_max = LIVE_FAILED_COUNT_MAX, .active_max = LIVE_TREE_COUNT_MAX, .has_jobs = true, .has_counts = true };
+    rows_active(rows, &choice);
+    choice.has_jobs = false;
+    if (rows->is_full) rows_active(rows, &choice);
+    if (!rows->is_full) return;
+    /* Failed steps have a third of the room; the rows that count take three, unless there are hardly more. */
+    choice.has_counts = rows->count_max > 5;
+    choice.failed_max = rows->count_max / 3 < rows->model->failed_count ? rows->count_max / 3 : rows->model->failed_count;
+    uint32_t taken = choice.failed_max + (choice.has_counts ? 3 : 1);
+    choice.active_max = rows->count_max > taken ? rows->count_max - taken : 0;
+    rows_active(rows, &choice);
 }
 
 /* Room that is left goes to the logs of what runs, line by line in turn. */

@@ -272,7 +272,9 @@ static void note_failure(const Fold *fold)
 static void step_failed(const Fold *fold)
 {
     note_failure(fold);
+    count_step(fold->model, fold->event->step, false);          /* how it is counted depends on it */
     fold->model->steps[fold->event->step].is_optional = fold->event->flags & 1;
+    count_step(fold->model, fold->event->step, true);
     step_set(fold, fold->event->step, STEP_FAILED, false);
 }
 

@@ -58,13 +58,15 @@ BuiltinResult builtin_call(const Builtin *builtin, BuiltinContext *context, cons
     if (!builtin_spend(context, 1, err)) return BUILTIN_HALT;
     BuiltinResult result = builtin->call(context, args, out_result, err);
     if (result == BUILTIN_ERROR || result == BUILTIN_TYPE_ERROR) error_prefix(err, "%s: ", builtin->name);
+    /* A limit of ours is no property of the policy: undefined would let `not` turn it into a permission. */
+    if (result == BUILTIN_ERROR && err->status == ERR_LIMIT) return BUILTIN_HALT;
     if (result == BUILTIN_OK && !is_within(context, 0) && !builtin_fits(context, 0, err)) return BUILTIN_HALT;
     return result;
 }
 
 bool builtin_spend(BuiltinContext *context, uint64_t count, Error *err)
 {
-    if (context->stop && *context->stop) {
+    if (context->stop && atomic_load_explicit(context->stop, memory_order_relaxed)) {
         error_set(err, ERR_LIMIT, "the evaluation was stopped");
         return false;
     }

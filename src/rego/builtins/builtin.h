@@ -17,6 +17,7 @@
 #ifndef REGO_BUILTINS_BUILTIN_H
 #define REGO_BUILTINS_BUILTIN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,7 +42,7 @@ typedef struct BuiltinContext {
     int64_t now_ns;             /* what time.now_ns() answers, the same throughout one evaluation */
     uint64_t seed;              /* chance for rand.intn and uuid.rfc4122 */
     uint64_t *steps_left;       /* shared with the evaluator */
-    const volatile bool *stop;  /* raised by the caller to end the evaluation; may be NULL */
+    const atomic_bool *stop;  /* raised by the caller to end the evaluation; may be NULL */
     Value environment;          /* opa.runtime(): an object */
     const ZoneSource *zones;    /* time zones by name; NULL: only UTC is known */
     struct BuiltinCache *cache; /* compiled patterns and the like, see cache.h; NULL: nothing is kept */

@@ -192,7 +192,7 @@ TEST(a_spent_budget_stops_the_search_for_paths, "")
 TEST(a_raised_flag_stops_the_next_call, "")
 {
     Call call;
-    bool stop = false;
+    atomic_bool stop = false;
     call_begin(&call);
     call.context.stop = &stop;
     EXPECT_INT(call_run(&call, "plus", "[1, 2]"), BUILTIN_OK);

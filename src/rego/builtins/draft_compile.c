@@ -711,7 +711,6 @@ static BuiltinResult draft_detect(Compiler *compiler, Value document, uint8_t *o
 BuiltinResult draft_compile(BuiltinContext *context, Arena *arena, Value document, DraftSchema **out_schema, Error *err)
 {
     Compiler compiler = { .context = context, .arena = arena, .err = err };
-    uint64_t before = *context->steps_left;
     map_init(&compiler.document_places, arena, 0);
     map_init(&compiler.node_places, arena, 0);
     DraftNode outside = { 0 };
@@ -720,7 +719,6 @@ BuiltinResult draft_compile(BuiltinContext *context, Arena *arena, Value documen
     if (result == BUILTIN_OK) result = resolve_value(&compiler, STR(""), value_copy(arena, document), &compiler.root);
     if (result == BUILTIN_OK) result = node_read(&compiler, compiler.root, &outside, &schema->root);
     if (result != BUILTIN_OK) return result;
-    schema->steps = before - *context->steps_left;
     *out_schema = schema;
     return BUILTIN_OK;
 }

@@ -72,7 +72,7 @@ struct DraftNode {
 
 typedef struct DraftSchema {
     DraftNode *root;
-    uint64_t steps;                 /* that compiling took */
+    uint64_t steps;                 /* that reading and compiling took: charged again where it is found in the cache */
 } DraftSchema;
 
 /* `document` must be JSON: no sets, no keys but strings. */

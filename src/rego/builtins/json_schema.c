@@ -43,13 +43,14 @@ static BuiltinResult schema_get(BuiltinContext *context, Value operand, DraftSch
     DraftSchema *schema = cache ? builtin_cache_find(cache, CACHE_SCHEMA, text) : NULL;
     if (schema) {
         *out_schema = schema;
-        bool paid = builtin_spend(context, text.len / REGO_BYTES_PER_STEP + schema->steps, err);
-        return paid ? BUILTIN_OK : BUILTIN_HALT;
+        return builtin_spend(context, schema->steps, err) ? BUILTIN_OK : BUILTIN_HALT;
     }
     Arena *arena = cache ? builtin_cache_arena(cache) : context->arena;
+    uint64_t before = *context->steps_left;
     result = document_parse(context, arena, text, &document, err);
     if (result == BUILTIN_OK) result = draft_compile(context, arena, document, &schema, err);
     if (result != BUILTIN_OK) return result;
+    schema->steps = before - *context->steps_left;
     if (cache) builtin_cache_add(cache, CACHE_SCHEMA, text, schema);
     *out_schema = schema;
     return BUILTIN_OK;

@@ -64,7 +64,7 @@ TEST(a_hostile_pattern_is_stopped_by_the_budget, "")
     EXPECT_INT(call.steps, 0);
     call.steps = 100;
     EXPECT_INT(match(&call, "x", text), BUILTIN_HALT);
-    bool stop = true;
+    atomic_bool stop = true;
     call.context.stop = &stop;
     call.steps = UINT64_C(1) << 40;
     EXPECT_INT(match(&call, "x", "y"), BUILTIN_HALT);

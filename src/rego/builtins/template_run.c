@@ -4,9 +4,11 @@
 
 #include "base/limits.h"
 #include "rego/builtins/format.h"
+#include "rego/builtins/json_text.h"
 #include "rego/builtins/operand.h"
 #include "rego/builtins/runes.h"
 #include "rego/builtins/template.h"
+#include "rego/builtins/text.h"
 #include "rego/builtins/url_escape.h"
 #include "value/number.h"
 
@@ -709,15 +711,15 @@ BuiltinResult template_render(BuiltinContext *context, const Template *template,
     return run_list(&runner, template->body, data_of(data), &ignored);
 }
 
-/* Variables come in as JSON; sets and other keys than strings cannot. */
-static bool is_json(Value value)
+/* Variables come in as the JSON that their text is. Sets, other keys than strings, and some control characters have none. */
+static BuiltinResult read_variables(BuiltinContext *context, Value object, Value *out_variables, Error *err)
 {
-    if (value.kind == VALUE_SET) return false;
-    for (uint32_t i = 0; value.kind == VALUE_ARRAY && i < value.count; i++)
-        if (!is_json(value.items[i])) return false;
-    for (uint32_t i = 0; value.kind == VALUE_OBJECT && i < value.count; i++)
-        if (value.members[i].key.kind != VALUE_STRING || !is_json(value.members[i].value)) return false;
-    return true;
+    Buf buf;
+    Value text;
+    builtin_text_begin(context, &buf);
+    value_print(&buf, object);
+    BuiltinResult result = builtin_text_end(context, &buf, &text, err);
+    return result ? result : json_text_parse(context, value_text(text), out_variables, err);
 }
 
 BuiltinResult builtin_strings_render_template(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
@@ -727,12 +729,13 @@ BuiltinResult builtin_strings_render_template(BuiltinContext *context, const Val
     uint64_t weight;
     if (!operand_string(args, 0, &text, err) || !operand_is(args, 1, &OPERAND_OBJECT, err)) return BUILTIN_TYPE_ERROR;
     if (!builtin_weigh(context, args[1], &weight, err)) return BUILTIN_HALT;
-    if (!is_json(args[1])) return builtin_error(err, "variables of a template hold no sets and no keys but strings");
-    BuiltinResult result = template_read(context, text, &template, err);
+    Value variables;
+    BuiltinResult result = read_variables(context, args[1], &variables, err);
+    if (!result) result = template_read(context, text, &template, err);
     if (result) return result;
     Buf buf;
     builtin_text_begin(context, &buf);
-    result = template_render(context, &template, args[1], &buf, err);
+    result = template_render(context, &template, variables, &buf, err);
     if (!result) return builtin_text_end(context, &buf, out_result, err);
     builtin_text_drop(&buf);
     return result;

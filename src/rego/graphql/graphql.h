@@ -16,6 +16,7 @@
 #ifndef REGO_GRAPHQL_GRAPHQL_H
 #define REGO_GRAPHQL_GRAPHQL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,7 +31,7 @@ typedef struct GqlSchema GqlSchema;
 
 typedef struct GqlBudget {
     uint64_t *steps_left;
-    const volatile bool *stop;          /* may be NULL */
+    const atomic_bool *stop;          /* may be NULL */
 } GqlBudget;
 
 MUST_USE Status graphql_query_parse(Arena *arena, Str text, GqlQuery **out_query, Error *err);

@@ -19,7 +19,7 @@ static const char pets[] =
 typedef struct Fixture {
     Arena arena;
     uint64_t steps;
-    bool stop;
+    atomic_bool stop;
     GqlBudget budget;
     Error err;
 } Fixture;

@@ -30,7 +30,7 @@ static const char prelude[] =
 
 Status gql_spend(const GqlBudget *budget, uint64_t count, Error *err)
 {
-    if (budget->stop && *budget->stop) return error_set(err, ERR_LIMIT, "the evaluation was stopped");
+    if (budget->stop && atomic_load_explicit(budget->stop, memory_order_relaxed)) return error_set(err, ERR_LIMIT, "the evaluation was stopped");
     if (count > *budget->steps_left) {
         *budget->steps_left = 0;
         return error_set(err, ERR_LIMIT, "the evaluation has used up its steps");

@@ -21,6 +21,7 @@
 #ifndef REGO_REGEX_REGEX_H
 #define REGO_REGEX_REGEX_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +47,7 @@ const Regex *regex_machine_regex(const RegexMachine *machine);
 
 typedef struct RegexBudget {
     uint64_t *steps_left;
-    const volatile bool *stop;          /* raised by someone else to end the work; may be NULL */
+    const atomic_bool *stop;          /* raised by someone else to end the work; may be NULL */
 } RegexBudget;
 
 typedef enum RegexResult {

@@ -48,7 +48,7 @@ static bool machine_prepare(RegexMachine *machine)
 /* Charges for `size` bytes; false when the budget is spent or the caller has asked to stop. */
 static bool spend(const Regex *regex, const RegexBudget *budget, size_t size)
 {
-    if (budget->stop && *budget->stop) return false;
+    if (budget->stop && atomic_load_explicit(budget->stop, memory_order_relaxed)) return false;
     uint64_t cost = ((uint64_t)size + 1) * regex->cost;
     if (cost > *budget->steps_left) {
         *budget->steps_left = 0;

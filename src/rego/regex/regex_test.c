@@ -11,7 +11,7 @@ typedef struct Fixture {
     Arena arena;
     RegexMachine *machine;
     uint64_t steps;
-    bool stop;
+    atomic_bool stop;
     RegexBudget budget;
     Status status;
     Error err;

@@ -13,6 +13,7 @@
 #include "store/sqlite/store_parts.h"
 
 #define UPGRADE_WAIT_MS 5000                /* for another process that makes the tables at the same time */
+#define UPGRADE_LOOK_MS 20
 
 static SqliteStore *of(Store *store) { return (SqliteStore *)store; }
 
@@ -190,16 +191,20 @@ static Status prepare_tables(const char *path, Error *err)
     uint32_t count;
     const Migration *migrations = schema_migrations(&count);
     Connection connection;
-    Status status = connection_open(&connection, path, CONNECTION_WRITES, err);
-    if (status) return status;
-    int64_t version;
-    status = schema_version(&connection, &version, err);
-    connection_close(&connection);
-    if (status || version == migrations[count - 1].version) return status;
-
     Lock lock = LOCK_NONE;
-    status = lock_take(&lock, path, UPGRADE_WAIT_MS, err);
-    if (status) return status;
+    Status status;
+    int64_t version;
+    /* Who makes the tables may keep the lock as the owner afterwards: they are looked at again while it is waited for. */
+    for (int64_t left_ms = UPGRADE_WAIT_MS;; left_ms -= UPGRADE_LOOK_MS) {
+        status = connection_open(&connection, path, CONNECTION_WRITES, err);
+        if (status) return status;
+        status = schema_version(&connection, &version, err);
+        connection_close(&connection);
+        if (status || version == migrations[count - 1].version) return status;
+        status = lock_take(&lock, path, UPGRADE_LOOK_MS, err);
+        if (!status) break;
+        if (status != ERR_CONFLICT || left_ms <= 0) return status;
+    }
     status = connection_open(&connection, path, CONNECTION_CREATES, err);
     if (!status) status = schema_upgrade(&connection, migrations, count, clock_realtime_ns() / 1000000, err);
     connection_close(&connection);

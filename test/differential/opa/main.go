@@ -231,15 +231,15 @@ func taggedValue(value ast.Value) any {
 
 func taggedObject(object ast.Object) any {
 	plain, pairs, isPlain := map[string]any{}, []any{}, true
-	for _, key := range object.Keys() {
-		value := taggedValue(object.Get(key).Value)
+	object.Foreach(func(key, member *ast.Term) {
+		value := taggedValue(member.Value)
 		if name, ok := key.Value.(ast.String); ok {
 			plain[string(name)] = value
 		} else {
 			isPlain = false
 		}
 		pairs = append(pairs, []any{taggedValue(key.Value), value})
-	}
+	})
 	if isPlain {
 		return plain
 	}

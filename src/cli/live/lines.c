@@ -1,4 +1,4 @@
-#include "cli/progress_lines.h"
+#include "cli/live/lines.h"
 
 #include "cli/live/pen.h"
 

@@ -1,4 +1,4 @@
-/* progress_lines.h - how a run goes as lines for files and other programs, in the format of runbook logs.
+/* lines.h - how a run goes as lines for files and other programs, in the format of runbook logs.
  *
  *   [INFO] Starting artifacts: db_findings, log_findings (parallel)
  *   [INFO] Completed artifact: db_findings (1.2s)
@@ -10,8 +10,8 @@
  *
  * Owns:   the names of steps that start, until lines_flush().     Fails: never.     Thread: the main one.
  */
-#ifndef CLI_PROGRESS_LINES_H
-#define CLI_PROGRESS_LINES_H
+#ifndef CLI_LIVE_LINES_H
+#define CLI_LIVE_LINES_H
 
 #include "cli/live/model.h"
 

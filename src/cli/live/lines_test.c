@@ -1,0 +1,89 @@
+#include "cli/live/lines.h"
+#include "cli/live/stand_test.h"
+#include "harness/test.h"
+
+/* Tells the event, then folds it, as progress does. */
+static void tell(Stand *s, Lines *lines, Event event)
+{
+    lines_event(lines, &s->out, &s->model, &event, s->now);
+    stand_event(s, event);
+}
+
+static void tell_start(Stand *s, Lines *lines, uint32_t step)
+{
+    tell(s, lines, (Event){ .kind = EVENT_STEP_DISPATCHED, .step = step, .attempt = 1 });
+    tell(s, lines, (Event){ .kind = EVENT_STEP_RUNNING, .step = step });
+}
+
+TEST(a_runbook_is_told_in_the_lines_of_its_document, "proves: K-059 K-063 K-064 K-065 K-066 K-067 K-068 C-42")
+{
+    Stand s;
+    Lines lines = { 0 };
+    stand_begin(&s, "db_schema; db_findings; log_findings; combined_findings; llm_enriched");
+    s.plan.kind = PLAN_RUNBOOK;
+    tell_start(&s, &lines, 0);
+    lines_flush(&lines, &s.out, &s.model);
+    s.now += 1290;
+    tell(&s, &lines, (Event){ .kind = EVENT_STEP_SUCCEEDED, .step = 0 });
+    tell_start(&s, &lines, 1);
+    tell_start(&s, &lines, 2);
+    lines_flush(&lines, &s.out, &s.model);
+    tell(&s, &lines, (Event){ .kind = EVENT_STEP_FAILED, .step = 2, .cause = CAUSE_ERROR, .text = STR("ConnectionError") });
+    tell(&s, &lines, (Event){ .kind = EVENT_STEP_SKIPPED, .step = 3, .last = 3, .reason = SKIP_PREDECESSOR_FAILED });
+    s.now += 83450;
+    tell(&s, &lines, (Event){ .kind = EVENT_STEP_SUCCEEDED, .step = 1 });
+    tell_start(&s, &lines, 4);
+    tell(&s, &lines, (Event){ .kind = EVENT_STEP_FAILED, .step = 4, .flags = 1, .cause = CAUSE_TIMEOUT });
+    lines_complete(&s.out, &s.model);
+    EXPECT_STR(buf_peek(&s.out), STR("[INFO] Starting artifact: db_schema\n"
+                                     "[INFO] Completed artifact: db_schema (1.2s)\n"
+                                     "[INFO] Starting artifacts: db_findings, log_findings (parallel)\n"
+                                     "[ERROR] Failed artifact: log_findings - ConnectionError\n"
+                                     "[WARN] Skipping artifact: combined_findings (dependency failed)\n"
+                                     "[INFO] Completed artifact: db_findings (83.4s)\n"
+                                     "[INFO] Starting artifact: llm_enriched\n"
+                                     "[WARN] Failed artifact: llm_enriched - timeout\n"
+                                     "[INFO] Execution complete: 2 succeeded, 2 failed, 1 skipped\n"));
+    stand_end(&s);
+}
+
+TEST(a_line_is_one_line_whatever_a_step_writes, "")
+{
+    Stand s;
+    Lines lines = { 0 };
+    stand_begin(&s, "a");
+    lines_log(&lines, &s.out, &s.model, 0, STR("\033[31mred\033[0m\nand\x07 more"), true);
+    EXPECT_STR(buf_peek(&s.out), STR("[WARN] a: red and\xef\xbf\xbd more\n"));
+    stand_end(&s);
+}
+
+TEST(many_steps_that_start_together_are_named_up_to_a_number_and_counted, "")
+{
+    Stand s;
+    Lines lines = { 0 };
+    stand_many(&s, 100, 0);
+    for (uint32_t i = 0; i < 100; i++) tell_start(&s, &lines, i);
+    lines_flush(&lines, &s.out, &s.model);
+    Str text = buf_peek(&s.out);
+    EXPECT(str_starts(text, STR("[INFO] Starting artifacts: job-0, job-1, ")));
+    EXPECT(str_ends(text, STR("job-15 and 84 more (parallel)\n")));
+    stand_end(&s);
+}
+
+TEST(what_the_definition_itself_decides_is_no_warning, "")
+{
+    static const struct { SkipReason reason; const char *want; } rows[] = {
+        { SKIP_CONDITION_FALSE, "[INFO] Skipping step: a (condition is false)\n" },
+        { SKIP_BRANCH_NOT_TAKEN, "[INFO] Skipping step: a (branch not taken)\n" },
+        { SKIP_PREDECESSOR_FAILED, "[WARN] Skipping step: a (dependency failed)\n" },
+        { SKIP_RUN_CANCELLED, "[WARN] Skipping step: a (run cancelled)\n" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Stand s;
+        Lines lines = { 0 };
+        stand_begin(&s, "a");
+        tell(&s, &lines, (Event){ .kind = EVENT_STEP_SKIPPED, .step = 0, .reason = rows[i].reason });
+        EXPECT_STR(buf_peek(&s.out), str_of(rows[i].want));
+        stand_end(&s);
+    }
+}
