@@ -162,7 +162,7 @@ def with_made_sets(line):
 def template_variables(d):
     """OPA refuses a variable in a template that gets its values by going through something written with variables,
     `some e in [input.xs[i]]`, and knows nothing of the types of variables in templates. Without templates both agree."""
-    if not any('$"' in line for line in lines_of(d)) :
+    if not any('$"' in line for line in lines_of(d)):
         return False
     if failed(d.theirs) and "is undeclared" not in texts(d.theirs) or failed(d.ours) and codes(d.ours) != ["rego_type_error"]:
         return False

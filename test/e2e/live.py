@@ -329,12 +329,12 @@ def frames_are_whole_and_few(t):
 
 @case()
 def a_terminal_may_change_its_size(t):
-    terminal = start(t, MIXED, columns=100, rows=30)
+    terminal = start(t, MIXED.replace("sleep 1;", "sleep 4;"), columns=100, rows=30)
     t.true(terminal.until(r"source line 2"), "it began")
     for columns, rows in ((60, 30), (40, 14), (40, 9), (120, 40)):
         with t.row(f"{columns}x{rows}"):
             terminal.resize(columns, rows)
-            terminal.settle(0.35 * SLOW)
+            terminal.settle(0.5)
             one_tree(t, terminal, "nightly  ")
             t.true(all(len(line) <= columns for line in terminal.emulator.lines()), "a line is too wide")
     t.equal(terminal.wait(), 1)

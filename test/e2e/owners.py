@@ -156,4 +156,18 @@ def a_run_with_other_runners_waits_for_the_owner_to_end(t):
     t.contains(t.end(second).err, "other runners")
 
 
+@case()
+def a_store_in_memory_or_at_a_long_path_has_its_owner_too(t):
+    folder = t.folder / ("long-" * 20) / ("path-" * 20)
+    folder.mkdir(parents=True)
+    long_store = ("--store", f"sqlite:{folder}/store.db")
+    file = t.write("gate.yaml", "workflow: gate\njobs: { a: { tasks: [{ log: x, wait_for_signal: go }] } }\n")
+    process = t.start("run", file, *long_store)
+    t.until(lambda: (folder / "store.db").exists() and "waiting-signal" in t.maestro("runs", *long_store).out, "it waits")
+    t.equal(t.maestro("signal", "last", "go", *long_store).code, 0)
+    result = t.end(process)
+    t.equal((result.code, result.err), (0, ""))
+    t.equal(t.maestro("run", "examples/hello.yaml", "--store", "memory:").code, 0, "a store in memory")
+
+
 main()

@@ -208,7 +208,7 @@ jobs:
     t.equal(show(t, "last")["steps"][0]["attempts"], 2)
 
 
-@case("proves: F-136")
+@case()
 def logs_are_printed_and_followed_to_the_end(t):
     process, run_id = start(t, HELD)
     follower = t.start("logs", run_id, "-f", *store(t))
@@ -242,7 +242,7 @@ def watch_shows_a_run_of_another_process(t):
     t.equal(t.maestro("watch", "last", *store(t)).code, 1, "a run that has failed")
 
 
-@case("proves: F-128 F-129 F-073 F-080 F-084")
+@case("proves: F-084")
 def a_run_is_paused_and_resumed_through_its_owner(t):
     process, run_id = start(t, HELD)
     t.until(lambda: "begun" in t.maestro("logs", run_id, *store(t)).out, "its step runs")
@@ -269,7 +269,7 @@ def a_run_is_paused_and_resumed_through_its_owner(t):
     t.contains(late.err, "it has ended")
 
 
-@case("proves: F-130 F-083")
+@case()
 def cancelling_twice_succeeds_and_is_recorded_once(t):
     process, run_id = start(t, HELD)
     t.until(lambda: "begun" in t.maestro("logs", run_id, *store(t)).out, "its step runs")
@@ -287,7 +287,7 @@ def cancelling_twice_succeeds_and_is_recorded_once(t):
     t.contains(refused.err, "it has ended")
 
 
-@case("proves: F-053 F-056 F-132")
+@case("proves: F-053")
 def signals_release_or_deny_what_waits_for_them(t):
     process, run_id = start(t, GATED)
     await_state(t, run_id, "waiting-signal")

@@ -2,8 +2,8 @@
  *
  * Owns: nothing.     Fails: through world_fail().     Thread: one.
  */
-#ifndef SIM_AUDIT_H
-#define SIM_AUDIT_H
+#ifndef TEST_SIM_AUDIT_H
+#define TEST_SIM_AUDIT_H
 
 #include "sim/world.h"
 

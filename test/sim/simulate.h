@@ -2,8 +2,8 @@
  *
  * Owns: nothing.     Fails: the first world that goes wrong ends it; its seed repeats it.     Thread: one.
  */
-#ifndef SIM_SIMULATE_H
-#define SIM_SIMULATE_H
+#ifndef TEST_SIM_SIMULATE_H
+#define TEST_SIM_SIMULATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

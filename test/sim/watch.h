@@ -5,8 +5,8 @@
  *
  * Owns: its runs, until watch_free().     Fails: through world_fail().     Thread: one.
  */
-#ifndef SIM_WATCH_H
-#define SIM_WATCH_H
+#ifndef TEST_SIM_WATCH_H
+#define TEST_SIM_WATCH_H
 
 #include "sim/world.h"
 

@@ -9,8 +9,8 @@
  * Fails:  world_fail() remembers the first thing that was wrong and ends the world; nothing is repaired.
  * Bounds: RUNS_MAX runs, PLANS_MAX plans, ATTEMPTS_MAX attempts at a time.     Thread: one.
  */
-#ifndef SIM_WORLD_H
-#define SIM_WORLD_H
+#ifndef TEST_SIM_WORLD_H
+#define TEST_SIM_WORLD_H
 
 #include "engine/engine.h"
 #include "harness/random.h"
