@@ -183,6 +183,21 @@ static Status resume(Attend *attend, Error *err)
     return OK;
 }
 
+/* A start whose key has a run that was interrupted: who types the same command again wants it to go on. */
+static Status go_on(Attend *attend, Error *err)
+{
+    bool is_paused = attend->reply.is_repeat && attend->reply.run_state == RUN_PAUSED;
+    Status status = begin(attend, attend->place.store, &attend->reply, false, err);
+    if (status || !is_paused) return status;
+    attend->is_answered = false;
+    status = resume(attend, err);
+    if (!status && attend->is_answered && attend->reply.status) {
+        *err = attend->error;
+        status = attend->reply.status;
+    }
+    return status;
+}
+
 /* The run begins, or goes on. False where there is nothing to carry out. */
 static bool begin_as_owner(Attend *attend)
 {
@@ -199,7 +214,7 @@ static bool begin_as_owner(Attend *attend)
     if (!status && !is_start && must_resume(attend)) status = resume(attend, &err);
     if (!status && attend->is_answered && attend->reply.status) return refuse(attend, &attend->error), false;
     if (!status && attend->is_answered) attend->is_asked_for = true;
-    if (!status && is_start && attend->is_answered) status = begin(attend, store, &attend->reply, false, &err);
+    if (!status && is_start && attend->is_answered) status = go_on(attend, &err);
     if (status) return stop(attend, &err), false;
     attend->follow.has_logs = false;            /* from now on the engine tells */
     return attend->has_begun;

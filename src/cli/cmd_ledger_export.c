@@ -79,7 +79,8 @@ static ExitCode run(const Args *args)
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     if (args->operand_count) code = find_row(args, store, args->operands[0], &row);
-    Export export = { .file = stdout };
+    static Export export;           /* the state of a hash wants an alignment that not every stack gives */
+    export.file = stdout;
     if (!code && path && !(export.file = fopen(path, "wxe"))) {
         error_set(&err, ERR_UNAVAILABLE, "%s cannot be made, or exists already", path);
         code = fail(&err);

@@ -87,7 +87,7 @@ static void print_summary(const Args *args, const VerifyReport *report)
 static Status verify_export(const Args *args, const char *path, const VerifyOptions *wanted, VerifyReport *out_report, Error *err)
 {
     Str text;
-    ExportCheck check;
+    static ExportCheck check;       /* the state of a hash wants an alignment that not every stack gives */
     Status status = file_read(args->arena, path, SIZE_MAX, &text, err);
     if (status) return status;
     export_check_init(&check, wanted);

@@ -87,7 +87,7 @@ const Verb command_run = {
            "step begins. On a terminal the steps are shown as a tree; otherwise as lines. Where the definition has an idempotency\n"
            "key, the same command again continues that run, or shows its result if it has ended; --again starts a new one.\n"
            "\n"
-           "Ctrl-C starts nothing more and lets the steps end that are under way; a second one ends these, too. After that, or a\n"
+           "Ctrl-C pauses the run and lets the steps end that are under way; a second one ends these, too. After that, or a\n"
            "crash, 'maestro resume RUN' goes on where the run was. One process at a time carries out the runs of a store: where\n"
            "another one does, it is given this run, and this command shows how it goes and takes over when that process ends.",
     .examples = "maestro run hello.yaml --param who=Ana\n"

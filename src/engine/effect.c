@@ -37,6 +37,16 @@ static Admission admit(const Engine *engine, const Resident *resident, const Exe
                                              .retry_depth = resident->run.steps[step].retry });
 }
 
+/* A step that was given a place and did not begin (it waits for a key, a policy denied it) does not keep it. */
+static void unplace(Engine *engine, const Run *run)
+{
+    if (engine->placed && run->steps[engine->placed_step].state == STEP_QUEUED) {
+        engine->placing[engine->placed->slot]--;
+        engine->tenant_placing--;
+    }
+    engine->placed = NULL;
+}
+
 Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step)
 {
     Resident *resident = resident_find(engine, run->run_no);
@@ -44,6 +54,7 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     const RunnerOffer *offer = &resident->plan->offers[step];
     if (!offer->executor) return (Place){ .kind = PLACE_NEVER };
     Executor *executor = offer->executor;
+    unplace(engine, run);
     uint32_t taken = executor->under_way + engine->placing[executor->slot];
     uint32_t ceiling = engine->options.tenant_running_max;
     engine->place_slot = executor->slot;
@@ -54,6 +65,8 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     if (admission.kind == ADMISSION_DEFER) return (Place){ .kind = PLACE_DEFERRED, .pressure = admission.pressure };
     engine->placing[executor->slot]++;
     engine->tenant_placing++;
+    engine->placed = executor;
+    engine->placed_step = step;
     /* Its lease is the owner's own: it ends with the epoch. */
     return (Place){ .kind = PLACE_HERE, .executor = executor->name, .holder = holder_of(engine, executor->slot) };
 }
@@ -153,6 +166,7 @@ void effect_placed(Engine *engine)
 {
     memset(engine->placing, 0, engine->options.executor_count * sizeof *engine->placing);
     engine->tenant_placing = 0;
+    engine->placed = NULL;
 }
 
 /* --- waiting for room --------------------------------------------------------------------------------------------------- */

@@ -166,6 +166,8 @@ struct Engine {
     uint32_t mail_count;                /* waiting in all queues */
     uint32_t *placing;                  /* by executor: given away in the decision being made */
     uint32_t tenant_placing;            /* the same for the tenant */
+    Executor *placed;                   /* that the last step asked about was given; NULL: none */
+    uint32_t placed_step;               /* that step */
     uint32_t place_slot;                /* the executor that was asked last */
     uint32_t waiting_count;             /* runs that wait for room */
 

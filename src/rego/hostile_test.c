@@ -182,7 +182,7 @@ TEST(numbers_and_times_out_of_all_proportion_are_refused, "")
 {
     static const struct { const char *name, *query, *want; } cases[] = {
         { "a shift by a thousand million", "bits.lsh(1, 1000000000) > 0",
-          "eval_builtin_error: bits.lsh: " EXPONENT_TOO_LARGE },
+          "eval_cancel_error: " EXPONENT_TOO_LARGE },
         { "a shift back", "bits.rsh(1, 1000000000)", "0" },
         { "an exponent of a thousand million", "1e1000000000 > 0", "1:1 rego_parse_error: number too big" },
         { "a text with such an exponent", "to_number(\"1e1000000000\") > 0",
@@ -193,9 +193,9 @@ TEST(numbers_and_times_out_of_all_proportion_are_refused, "")
           "eval_builtin_error: json.unmarshal: " EXPONENT_TOO_LARGE },
         { "squares of squares",
           "a := 1e9999; b := a * a; c := b * b; d := c * c; e := d * d; f := e * e; g := f * f; h := g * g; h > 0",
-          "eval_builtin_error: mul: " EXPONENT_TOO_LARGE },
+          "eval_cancel_error: " EXPONENT_TOO_LARGE },
         { "a product of large numbers", "product([x | some _ in numbers.range(1, 100000); x := 1e9000]) > 0",
-          "eval_builtin_error: product: " EXPONENT_TOO_LARGE },
+          "eval_cancel_error: " EXPONENT_TOO_LARGE },
         { "a long integer read", "to_number(concat(\"\", [\"9\" | some _ in numbers.range(1, 1000000)])) > 0",
           "eval_builtin_error: to_number: strconv.ParseFloat: parsing \"99999" },
         { "a year far away", "time.add_date(0, 1000000000, 0, 0)",

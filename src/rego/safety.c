@@ -216,10 +216,13 @@ static bool unify_bind(const FlatTerm *a, const FlatTerm *b, uint8_t *bound)
     if (b->kind == FLAT_REF && !ref_bind(b, bound)) return false;
     if (a->kind == FLAT_CONST) return pattern_bind_value(b, a->value, bound);
     if (b->kind == FLAT_CONST) return pattern_bind_value(a, b->value, bound);
+    bool a_has_items = a->kind == FLAT_ARRAY || a->kind == FLAT_OBJECT;
+    bool b_has_items = b->kind == FLAT_ARRAY || b->kind == FLAT_OBJECT;
+    if (a_has_items && b_has_items)
+        return a->kind == b->kind ? items_bind(a, b, bound) : is_bound(a, bound) && is_bound(b, bound);
     if (is_value(a) || is_bound(a, bound)) return pattern_bind(b, bound);
     if (is_value(b) || is_bound(b, bound)) return pattern_bind(a, bound);
-    bool both = (a->kind == FLAT_ARRAY && b->kind == FLAT_ARRAY) || (a->kind == FLAT_OBJECT && b->kind == FLAT_OBJECT);
-    return both && items_bind(a, b, bound);
+    return false;
 }
 
 static bool equal_bind(const FlatTerm *term, uint8_t *bound)
@@ -350,12 +353,16 @@ static void report(Safety *s, uint32_t var, RegoLoc loc)
     if ((v->flags & FLAT_VAR_GENERATED) || s->reported[var]) return;
     s->reported[var] = 1;
     Str name = v->flags & FLAT_VAR_WILDCARD ? STR("_") : v->name;
-    if (s->in_note)
-        rego_errors_add(s->names->errors, REGO_ERROR_COMPILE, s->names->file, loc, "var %.*s is undeclared",
-                        STR_ARG(name));
-    else
-        rego_errors_add(s->names->errors, REGO_ERROR_UNSAFE_VAR, s->names->file, loc, "var %.*s is unsafe%.*s",
-                        STR_ARG(name), STR_ARG(unsafe_where(s->names)));
+    RegoErrors *errors = s->names->errors;
+    RegoPass pass = errors->pass;
+    if (s->in_note) {
+        errors->pass = REGO_PASS_VALUES;        /* others look at these before they look for unsafe ones */
+        rego_errors_add(errors, REGO_ERROR_COMPILE, s->names->file, loc, "var %.*s is undeclared", STR_ARG(name));
+        errors->pass = pass;
+    } else {
+        rego_errors_add(errors, REGO_ERROR_UNSAFE_VAR, s->names->file, loc, "var %.*s is unsafe%.*s", STR_ARG(name),
+                        STR_ARG(unsafe_where(s->names)));
+    }
 }
 
 typedef struct Unsafe {

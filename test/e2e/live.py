@@ -247,7 +247,7 @@ jobs:
       - name: flaky
         run: shell
         retries: { attempts: 3, strategy: fixed, delay: 300ms }
-        input: { command: "printf '\\033[31mred\\033[0m \\033]0;owned\\007日本語 %s\\n' try; sleep 0.2; exit 75" }
+        input: { command: "printf '\\033[31mred\\033[0m \\033]0;owned\\007日本語 %s\\n' try; sleep 0.7; exit 75" }
   check:
     tasks: [{ name: check, run: shell, input: { command: "sleep 1; echo checked" } }]
   publish:
@@ -429,6 +429,20 @@ def ctrl_c_pauses_and_says_how_to_go_on(t):
     t.equal(done.code, 1)
     t.lacks(done.out, "source line 1", "what was done is not done again")
     t.contains(done.out, "[INFO] Execution complete: 3 succeeded, 1 failed, 1 skipped")
+
+
+@case()
+def the_same_command_goes_on_with_a_run_that_was_interrupted(t):
+    text = MIXED.replace("workflow: nightly", "workflow: nightly\nidempotency_key: one")
+    terminal = start(t, text, columns=100, rows=40)
+    t.true(terminal.until(r"source line 2"), "it began")
+    terminal.key("\x03")
+    t.equal(terminal.wait(), 75)
+    terminal.close()
+    again = t.maestro("run", t.folder / "flow.yaml", "--store", f"sqlite:{t.folder}/store.db")
+    t.equal(again.code, 1)
+    t.lacks(again.out, "source line 1", "what was done is not done again")
+    t.contains(again.out, "[INFO] Execution complete: 3 succeeded, 1 failed, 1 skipped")
 
 
 @case()

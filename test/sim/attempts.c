@@ -87,17 +87,13 @@ static void sim_acknowledge(Executor *executor, const AttemptId *id)
     SimAttempt *attempt = attempt_find(world, id);
     watch_sync(world->watch);
     const WatchRun *run = watch_run(world->watch, id->run_no);
-    if (!attempt || attempt->is_ended || !run) return;
-    const StepRun *step = &run->run.steps[id->step];
-    uint16_t flag = attempt->phase == PHASE_ANNOUNCED ? STEP_EFFECT_INTENDED : STEP_EFFECT_COMMITTED;
-    bool is_held = step->state == STEP_RUNNING && step->attempt == id->attempt;
-    if (is_held && !(step->flags & flag))
+    if (!attempt || !run) return;
+    const WatchStep *step = &run->steps[id->step];
+    uint32_t generation = attempt->generation + 1;
+    bool is_intended = step->intended_generation == generation && step->intended_attempt == id->attempt;
+    if (attempt->has_acted ? step->effect_generation != generation : attempt->has_announced && !is_intended)
         world_fail(world, "I11: an effect of step %u of run %" PRIu64 " is acknowledged and not recorded", id->step, id->run_no);
-    if (!is_held && run->steps[id->step].effect_generation != attempt->generation + 1) {
-        /* Given up in a later record of the same batch: it must have been recorded all the same, or not be acknowledged. */
-        if (step->attempt == id->attempt && !(step->flags & flag))
-            world_fail(world, "I11: an effect of run %" PRIu64 " is acknowledged though it was refused", id->run_no);
-    }
+    if (attempt->is_ended) return;
     attempt->phase = attempt->phase == PHASE_ANNOUNCED ? PHASE_ACTED : PHASE_ENDS;
     attempt->due_ms = world->now_ms + below(world, 20);
 }
@@ -151,6 +147,8 @@ static void announce(World *world, SimAttempt *attempt, bool is_committed)
     world_note(world, "%s: run %" PRIu64 " step %u attempt %u", is_committed ? "has acted" : "will act", attempt->id.run_no,
                attempt->id.step, attempt->id.attempt);
     attempt->due_ms = INT64_MAX;                                    /* until it is acknowledged, or ended */
+    attempt->has_announced = true;
+    attempt->has_acted = is_committed;
     engine_notice(world->engine, &notice);
 }
 

@@ -141,6 +141,10 @@ static void before_event(Watch *watch, WatchRun *run, const Event *event)
 
 static void after_event(WatchRun *run, const Event *event)
 {
+    if (event->kind == EVENT_EFFECT_INTENDED) {
+        run->steps[event->step].intended_generation = run->run.steps[event->step].generation + 1;
+        run->steps[event->step].intended_attempt = run->run.steps[event->step].attempt;
+    }
     if (event->kind == EVENT_EFFECT_COMMITTED)
         run->steps[event->step].effect_generation = run->run.steps[event->step].generation + 1;
 }

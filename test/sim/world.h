@@ -35,6 +35,7 @@ typedef struct SimAttempt {
     int64_t due_ms;                     /* of the simulator's time; INT64_MAX: not by itself */
     uint8_t phase;                      /* an AttemptPhase */
     uint8_t executor;
+    bool has_announced, has_acted;      /* and waits, or has waited, for the acknowledgement */
     Cause cause;                        /* what it will report */
     bool is_there, is_recorded, is_ended, repeats, is_ghost;
     uint32_t generation;                /* of its step run's key */

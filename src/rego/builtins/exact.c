@@ -68,7 +68,8 @@ void decimal_to_fraction(mpq_t fraction, Value value)
 
 BuiltinResult number_refuse(Error *err)
 {
-    return builtin_error(err, "the exponent of a number exceeds NUMBER_EXPONENT_MAX (%d)", NUMBER_EXPONENT_MAX);
+    error_set(err, ERR_LIMIT, "the exponent of a number exceeds NUMBER_EXPONENT_MAX (%d)", NUMBER_EXPONENT_MAX);
+    return BUILTIN_HALT;
 }
 
 BuiltinResult integer_value(BuiltinContext *context, const mpz_t integer, Value *out_value, Error *err)

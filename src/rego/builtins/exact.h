@@ -6,7 +6,7 @@
  * C type double is not used: its 53 bits are too few, and its text depends on the library.
  *
  * Owns:   an Integer owns memory of GMP between integer_init() and integer_clear(); a Float is a plain value.
- * Fails:  integer_value() with BUILTIN_ERROR beyond NUMBER_EXPONENT_MAX.
+ * Fails:  integer_value() with BUILTIN_HALT beyond NUMBER_EXPONENT_MAX.
  * Bounds: NUMBER_EXPONENT_MAX on every number that is made into a value.     Thread: pure, any.
  */
 #ifndef REGO_BUILTINS_EXACT_H
@@ -28,7 +28,8 @@ void decimal_to_fraction(mpq_t fraction, Value value);
 void integer_scale(mpz_t integer, unsigned long base, uint32_t power);       /* times base^power */
 BuiltinResult integer_value(BuiltinContext *context, const mpz_t integer, Value *out_value, Error *err);
 
-/* Writes that a number is beyond NUMBER_EXPONENT_MAX; returns BUILTIN_ERROR. */
+/* Writes that a number is beyond NUMBER_EXPONENT_MAX; returns BUILTIN_HALT: undefined would let `not` turn a
+ * limit of ours into a permission. */
 BuiltinResult number_refuse(Error *err);
 
 /* --- floats ------------------------------------------------------------------------------------------------------ */
