@@ -229,6 +229,16 @@ static void list_add_import(Flattener *f, TermList *list, const RegoImport *impo
     for (uint32_t i = 1; i < path->count; i++) list_add(f, list, flat_const(f, path->items[i]->value, loc));
 }
 
+/* The pattern declares a variable of that name; `term` may be NULL. */
+static bool term_names(const RegoTerm *term, Str name)
+{
+    if (!term) return false;
+    if (term->kind == REGO_TERM_VAR) return str_is(term->name, name);
+    for (uint32_t i = 0; (term->kind == REGO_TERM_ARRAY || term->kind == REGO_TERM_OBJECT) && i < term->count; i++)
+        if (term_names(term->kind == REGO_TERM_ARRAY ? term->items[i] : term->pairs[i].value, name)) return true;
+    return false;
+}
+
 /* What a variable stands for, as the beginning of a reference. */
 static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
 {
@@ -258,7 +268,9 @@ static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
         list_add_path(f, list, node, loc);
         return;
     }
-    if (!rego_var_is_wildcard(name) && !scope_find(f->scope, name) && !f->is_early)
+    if (f->early && !rego_var_is_wildcard(name) && (term_names(f->early->key, name) || term_names(f->early->value, name)))
+        flat_error(f, REGO_PASS_SAFETY, REGO_ERROR_UNSAFE_VAR, f->expr_loc, "var %.*s is unsafe", STR_ARG(name));
+    else if (!f->early && !rego_var_is_wildcard(name) && !scope_find(f->scope, name))
         scope_add(f, f->scope, name, SCOPE_SEEN, 0, loc);
     list_add(f, list, flat_var(f, flat_implicit(f, name, loc), loc));
 }

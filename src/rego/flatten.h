@@ -62,7 +62,7 @@ typedef struct Flattener {
     uint32_t pattern;       /* counts the left sides of `some ... in` */
     bool has_name_errors;   /* of this rule */
     bool in_query;          /* every variable is part of the answer */
-    bool is_early;          /* the term stands behind the `some ... in` whose variables it may name, but is needed before */
+    const RegoEach *early;  /* the term stands behind this `some ... in` but is needed before it: it cannot use its variables */
     ArgValue *arg_values;
     size_t arg_value_count, arg_value_capacity;
 } Flattener;

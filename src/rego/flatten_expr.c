@@ -173,9 +173,9 @@ static void with_begin(Flattener *f, const RegoExpr *expr)
         bool is_good = names_function(f, source->target, &callee) ? target_function(f, source, &callee, &target)
                                                                   : target_document(f, source, &target);
         if (!is_good) continue;
-        f->is_early = expr->kind == REGO_EXPR_SOME_IN;
+        f->early = expr->kind == REGO_EXPR_SOME_IN ? expr->each : NULL;
         if (!target.by_builtin && !target.by_group) target.value = flat_operand(f, source->value);
-        f->is_early = false;
+        f->early = NULL;
         with.targets[with.count++] = target;
     }
     FlatUnit *unit = f->unit;

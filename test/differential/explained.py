@@ -105,26 +105,36 @@ def known_result(d):
 @reason("texts that are no JSON numbers")
 def loose_numbers(d):
     """OPA's to_number keeps the text it was given, `5.` or `1_0`, which then is a number that JSON cannot hold."""
-    if "answers" not in d.ours or "$number" not in str(d.theirs):
-        return False
+    def plain(text):
+        text = re.sub(r"^(-?)0+(?=\d)", r"\1", text.replace("_", "").lstrip("+").removesuffix("."))
+        return "0" + text if text.startswith(".") else text
 
     def plain_number(found):
-        if list(found) != ["$number"]:
-            return found
-        text = re.sub(r"^(-?)0+(?=\d)", r"\1", found["$number"].replace("_", "").lstrip("+").removesuffix("."))
-        return d.number("0" + text if text.startswith(".") else text)
-    return d.alike(d.ours, replaced(d.theirs, plain_number))
+        return d.number(plain(found["$number"])) if list(found) == ["$number"] else found
+    if failed(d.ours):
+        return False
+    if "$number" in str(d.theirs):
+        return d.alike(d.ours, replaced(d.theirs, plain_number))
+    pattern = r'\bto_number\("([+._0-9]+)"\)'
+    return any(re.search(pattern, line) for line in lines_of(d)) and agrees(
+        d, plain=True, rewrite=lambda line: re.sub(pattern, lambda m: f'to_number("{plain(m.group(1))}")', line))
 
 
 @reason("keys that OPA keeps twice")
 def repeated_keys(d):
-    """An object of OPA may come to hold the same key twice, with equal values."""
+    """An object of OPA may come to hold the same key twice, with equal values: `{"b": 1, input.s: 1}`."""
     def once(found):
         if list(found) != ["$object"]:
             return found
         pairs = found["$object"]
         return {"$object": [pair for at, pair in enumerate(pairs) if pair not in pairs[:at]]}
-    return "$object" in str(d.theirs) and not failed(d.ours) and d.alike(d.ours, replaced(d.theirs, once))
+    if failed(d.ours) or failed(d.theirs):
+        return False
+    if any(re.search(r"[{,] *(input\.\w+|[a-z]\w*): ", line) for line in lines_of(d)) and "answers" in d.theirs:
+        answers = d.theirs["answers"]
+        if d.alike(d.ours, {"answers": [one for at, one in enumerate(answers) if one not in answers[:at]]}):
+            return True
+    return "$object" in str(d.theirs) and d.alike(d.ours, replaced(d.theirs, once))
 
 
 @reason("sets that are written with variables")
@@ -164,7 +174,7 @@ def template_variables(d):
     `some e in [input.xs[i]]`, and knows nothing of the types of variables in templates. Without templates both agree."""
     if not any('$"' in line for line in lines_of(d)):
         return False
-    if failed(d.theirs) and "is undeclared" not in texts(d.theirs) or failed(d.ours) and codes(d.ours) != ["rego_type_error"]:
+    if "is undeclared" not in texts(d.theirs) and (failed(d.theirs) or codes(d.ours) != ["rego_type_error"]):
         return False
     return agrees(d, rewrite=lambda line: re.sub(r"\$\"(\\.|[^\"\\])*\"", '"t"', line))
 
@@ -216,6 +226,22 @@ def with_variables(d):
             and any(re.search(r" with (input|data)\S*\[[a-z]\w*\]", line) for line in lines_of(d)))
 
 
+@reason("unsafe variables in `with`")
+def with_unsafe(d):
+    """Behind an expression that holds a comprehension OPA does not notice that the value of `with` has an unsafe variable."""
+    if codes(d.ours) != ["rego_unsafe_var_error"] or failed(d.theirs):
+        return False
+    found = set(re.findall(r"var (\w+) is unsafe", texts(d.ours)))
+    return any(re.search(r" \| .* with .* as .*\b" + name + r"\b", line) for name in found for line in lines_of(d))
+
+
 @reason("OPA stops with a panic")
 def panics(d):
     return codes(d.theirs) == ["panic"] and codes(d.ours) == []
+
+
+@reason("types of constants")
+def constant_types(d):
+    """Maestro knows the type of a variable that was assigned a constant where OPA has lost it, and refuses a reference that is
+    undefined in OPA."""
+    return bool(d.query) and codes(d.ours) == ["rego_type_error"] and "undefined ref" in texts(d.ours) and d.theirs == {}

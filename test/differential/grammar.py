@@ -63,7 +63,7 @@ class Generator:
         self.random = random.Random(seed * 1000003 + index)
         self.rules, self.functions, self.vars = [], [], []
         self.name_count = 0
-        self.package = "p"
+        self.package, self.aliases = "p", {}
         self.can_bind = True            # whether a reference may bring a new variable here
 
     # --- chance ---
@@ -151,6 +151,8 @@ class Generator:
         package, _, name = rule.name.rpartition(".")
         if package == f"data.{self.package}" and self.chance(0.85):
             return name
+        if package in self.aliases and self.chance(0.7):
+            return f"{self.aliases[package]}.{name}"
         return rule.name
 
     def function_call(self, kind, depth):
@@ -421,7 +423,8 @@ class Generator:
 
     def statement(self, depth):
         ways = [self.assignment] * 5 + [self.condition] * 4 + [self.iteration] * 4 + [self.negation] * 2 + [self.unification] * 2
-        ways += [self.membership, self.replacing, self.universal, self.walking, self.bare_reference, self.calling] if depth > 0 else []
+        if depth > 0:
+            ways += [self.membership, self.replacing, self.universal, self.walking, self.bare_reference, self.calling, self.declaration]
         text = self.pick(ways)(depth)
         if depth > 0 and self.chance(0.04):
             text += self.replacement(depth)
@@ -471,6 +474,15 @@ class Generator:
             text = f"some {item} in {source}"
         self.vars.append((item, ITEM.get(kind, "any")))
         return text
+
+    def declaration(self, depth):
+        """Variables that are declared first and found by a reference."""
+        index, item = self.fresh("i"), self.fresh("w")
+        field = self.pick(["xs", "ws", "o", "os", "nest", "recs", "mix"])
+        kind = ITEM.get(FIELDS[field], "any")
+        self.vars += [(index, "any"), (item, kind)]
+        source = f"{self.pick(['input', 'data.base'])}.{field}[{index}]"
+        return f"some {index}, {item}; " + self.pick([f"{item} = {source}", f"{source} = {item}", f"[{item}, {index}] = [{source}, _]"])
 
     def nested(self, make, depth):
         """Text whose new variables may not be seen outside."""
@@ -771,15 +783,16 @@ class Generator:
 
     def case(self, index_text):
         modules = []
-        packages = self.pick([["p"], ["p"], ["p"], ["p", "q"], ["p", "q.sub"]])
+        packages = self.pick([["p"], ["p"], ["p"], ["p", "q"], ["p", "q.sub"], ["p", "base.made"]])
         for package in packages:
-            self.package = package
+            self.package, self.aliases = package, {}
+            imports = [self.pick_import()] if package != "p" and self.chance(0.5) else []
             statements = []
             for _ in range(self.number(2, 5)):
                 statements += self.rule()
             if self.chance(0.2):
                 self.random.shuffle(statements)
-            modules.append([[f"package {package}"]] + statements)
+            modules.append([[f"package {package}"]] + imports + statements)
         strict = self.chance(STRICT_SHARE)
         case = {"id": index_text, "modules": modules, "data": {"base": self.document()}, "queries": self.queries(packages),
                 "inputs": [self.document() for _ in range(2)], "strict": strict, "now_ns": NOW_NS, "fault": None}
@@ -789,6 +802,12 @@ class Generator:
             add_fault(self, case)
         return case
 
+    def pick_import(self):
+        """One of the first package, by its name or by another."""
+        alias = self.pick(["p", "first"])
+        self.aliases = {"data.p": alias}
+        return ["import data.p" if alias == "p" else f"import data.p as {alias}"]
+
     def queries(self, packages):
         found = [rule.name for rule in self.rules]
         for rule in self.rules:
@@ -797,7 +816,7 @@ class Generator:
             if rule.kind[:3] in ("set", "obj") and self.chance(0.15):
                 key = self.pick(['"a"', "1", '"x"', "input.s", "0"])
                 found.append(f"{rule.name}[{key}]")
-        self.vars, self.rules, self.can_bind, self.package = [], [], False, "none"
+        self.vars, self.rules, self.can_bind, self.package, self.aliases = [], [], False, "none", {}
         for function in self.functions:
             found.append(f"{function.name}({', '.join(self.term(kind, 1) for kind in function.args)})")
         found.append(self.pick([f"data.{package}" for package in packages] + ["data.p[x]", "x := data.p; y := count(x)", "data"]))

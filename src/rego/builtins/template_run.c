@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,6 +208,14 @@ static BuiltinResult call_len(Runner *runner, const Result *args, uint32_t count
     return BUILTIN_OK;
 }
 
+/* Numbers are texts to a template, and can be taken apart as such. */
+static Value number_as_text(Runner *runner, Value value)
+{
+    if (value.kind == VALUE_INT) return value_string(arena_format(runner->context->arena, "%" PRId64, value.integer));
+    if (value.kind == VALUE_DECIMAL) value.kind = VALUE_STRING;
+    return value;
+}
+
 static BuiltinResult call_index(Runner *runner, const Result *args, uint32_t count, Result *out)
 {
     Result value = args[0];
@@ -218,13 +227,15 @@ static BuiltinResult call_index(Runner *runner, const Result *args, uint32_t cou
                 return fail(runner, "error calling index: value has type int; should be string");
             const Value *found = value_get(value.data, value_text(args[i].data));
             value = found ? data_of(*found) : data_of(value_null());
-        } else if (value.data.kind == VALUE_ARRAY) {
+        } else if (value.data.kind != VALUE_BOOL) {
+            value.data = number_as_text(runner, value.data);
             if (args[i].kind != RESULT_INTEGER)
                 return fail(runner, "error calling index: cannot index slice/array with type %s",
                             is_text(args[i]) && args[i].data.kind != VALUE_STRING ? "json.Number" : "string");
             if (args[i].integer < 0 || args[i].integer >= value.data.count)
                 return fail(runner, "error calling index: index out of range: %lld", (long long)args[i].integer);
-            value = data_of(value.data.items[args[i].integer]);
+            if (value.data.kind == VALUE_ARRAY) value = data_of(value.data.items[args[i].integer]);
+            else value = (Result){ .kind = RESULT_INTEGER, .integer = (uint8_t)value.data.text[args[i].integer] };
         } else {
             return fail(runner, "error calling index: can't index item of type %s", value_kind_name(value.data));
         }
@@ -235,7 +246,7 @@ static BuiltinResult call_index(Runner *runner, const Result *args, uint32_t cou
 
 static BuiltinResult call_slice(Runner *runner, const Result *args, uint32_t count, Result *out)
 {
-    Value value = args[0].data;
+    Value value = args[0].kind == RESULT_DATA ? number_as_text(runner, args[0].data) : args[0].data;
     bool is_sliceable = args[0].kind == RESULT_DATA && (value.kind == VALUE_STRING || value.kind == VALUE_ARRAY);
     if (!is_sliceable)
         return fail(runner, "error calling slice: can't slice item of type %s", value_kind_name(value));
