@@ -614,4 +614,11 @@ def commands_of_a_command_are_listed_helped_and_completed(t):
         t.equal(t.run("bash", "-c", script).out, "eval\njson pretty values bindings raw\n")
 
 
+@case()
+def the_example_of_embedding_works_as_the_guide_shows_it(t):
+    result = t.run(MAESTRO.parent / "embedded-policy")
+    t.equal(result.code, 0, result.err)
+    t.equal(result.out.strip(), "allowed")
+
+
 main()
