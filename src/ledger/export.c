@@ -45,7 +45,10 @@ static void put_base64(Buf *line, const char *key, Str bytes)
 
 static void note_line(Exporter *exporter, Str line)
 {
-    crypto_generichash_update(&exporter->digest, (const unsigned char *)line.ptr, line.len);
+    crypto_generichash_state state;
+    memcpy(&state, exporter->digest.bytes, sizeof state);
+    crypto_generichash_update(&state, (const unsigned char *)line.ptr, line.len);
+    memcpy(exporter->digest.bytes, &state, sizeof state);
 }
 
 static void end_line(Exporter *exporter, Buf *line, size_t start)
@@ -68,7 +71,9 @@ static void put_log_head(Exporter *exporter, Buf *line)
 void export_init(Exporter *exporter)
 {
     memset(exporter, 0, sizeof *exporter);
-    crypto_generichash_init(&exporter->digest, NULL, 0, DIGEST_SIZE);
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, NULL, 0, DIGEST_SIZE);
+    memcpy(exporter->digest.bytes, &state, sizeof state);
     arena_init(&exporter->scratch, SIZE_MAX);
 }
 
@@ -132,7 +137,8 @@ void export_run(Exporter *exporter, const RunHead *head, Buf *line)
 
 void export_end(Exporter *exporter, Buf *line)
 {
-    crypto_generichash_state state = exporter->digest;
+    crypto_generichash_state state;
+    memcpy(&state, exporter->digest.bytes, sizeof state);
     Digest digest;
     crypto_generichash_final(&state, digest.bytes, DIGEST_SIZE);
     buf_text(line, "{\"kind\":\"end\"");
@@ -330,7 +336,7 @@ Status export_check_line(ExportCheck *check, Str line, Error *err)
         find(check, FINDING_DOCUMENT, "line %" PRIu64 " comes after the end", check->line_count);
         return OK;
     }
-    crypto_generichash_state before = check->again.digest;
+    LineDigest before = check->again.digest;
     Status status = json_parse(&check->arena, line, &value, &why);
     if (status && check->stage == CHECK_HEADER)
         return error_set(err, ERR_INVALID, "this is no exported ledger: its first line is no JSON: %s", why.text);

@@ -35,8 +35,11 @@ typedef struct ExportHeader {
     int64_t now_ms;                 /* when it was exported */
 } ExportHeader;
 
+/* A state of libsodium's, without its alignment: a struct that holds one may lie anywhere. */
+typedef struct LineDigest { unsigned char bytes[sizeof(crypto_generichash_state)]; } LineDigest;
+
 typedef struct Exporter {
-    crypto_generichash_state digest;        /* of the lines so far */
+    LineDigest digest;                      /* of the lines so far */
     ExportHeader header;
     Arena scratch;
     uint64_t record_count, event_count, run_count;

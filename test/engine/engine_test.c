@@ -139,8 +139,8 @@ static void report_all(Bench *bench)
 static bool take_state(void *context, const Cell *cells, uint32_t count)
 {
     (void)count;
-    Str *out = context;
-    *out = (Str){ strndup(cells[RUNS_state].text.ptr, cells[RUNS_state].text.len), cells[RUNS_state].text.len };
+    Str *out = context, state = cells[RUNS_state].text;
+    *out = (Str){ memcpy(malloc(state.len), state.ptr, state.len), state.len };
     return false;
 }
 
