@@ -70,10 +70,10 @@ static uint32_t sort_unique(Arena *scratch, void *array, size_t size, uint32_t c
     if (is_strictly_sorted(items, size, count, order)) return count;
     if (count <= INSERTION_COUNT_MAX) insertion_sort(items, size, count, order);
     else merge_sort(items, arena_alloc(scratch, count * size), size, count, order);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        char *item = items + i * size, *last = items + (kept - 1u) * size;
-        if (kept && order(last, item) == 0) {
+    uint32_t kept = 1;                  /* a list of none is sorted */
+    for (uint32_t i = 1; i < count; i++) {
+        char *last = items + (kept - 1) * size, *item = items + i * size;
+        if (order(last, item) == 0) {
             if (merge) merge(last, item);
             continue;
         }
