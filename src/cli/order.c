@@ -18,7 +18,7 @@ typedef struct Order {
     Id run_id;
     RunState before, after;
     bool is_noop, has_owner;
-    bool is_answered;
+    bool is_answered;                       /* by an engine: `after` is the state that the commit of this command made */
     Status status;
     Error error;
 } Order;
@@ -31,6 +31,7 @@ static void take_reply(void *context, const EngineReply *reply)
     order->is_answered = true;
     order->status = reply->status;
     order->is_noop = reply->is_noop;
+    order->after = (RunState)reply->run_state;
     if (reply->error) order->error = *reply->error;
 }
 
@@ -92,6 +93,8 @@ static ExitCode ask(Order *order)
             order->status = answer.status;
             order->error = answer.error;
             order->is_noop = answer.is_noop;
+            order->after = answer.state;
+            order->is_answered = true;
             return EXIT_CODE_OK;
         }
         if (status != ERR_UNAVAILABLE) return fail(&err);
@@ -167,7 +170,8 @@ static ExitCode look_before(Order *order)
     return code;
 }
 
-/* The state after it, from the store: what followed from it is there, too. Programs that are being ended take a moment. */
+/* The state after it. A cancelled run's programs take a moment to end, so the store is asked; so it is where an earlier owner
+ * committed the command and did not live to answer. Every other command is told as its commit left the run. */
 static ExitCode look_after(Order *order)
 {
     Store *store;
@@ -183,7 +187,7 @@ static ExitCode look_after(Order *order)
         nanosleep(&(struct timespec){ .tv_nsec = FOLLOW_POLL_MS_MIN * 1000000L }, NULL);
     }
     if (!status) {
-        order->after = row_state(row);
+        if (!order->is_answered || order->command.kind == COMMAND_CANCEL) order->after = row_state(row);
         if (!order->has_owner) tell_waiting(order, store);
     }
     store_close(store);
