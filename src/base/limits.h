@@ -183,9 +183,11 @@
 #define STORE_READ_MS_MAX       1000             /* one read: a longer one would keep the write-ahead log from shrinking */
 #define STORE_GROUP_SIZE_MAX    (8u << 20)       /* records of waiting batches that share one transaction */
 #define STORE_STATEMENT_COUNT_MAX 256u           /* prepared statements that one connection keeps */
-#define STORE_CACHE_SIZE        (64u << 20)      /* pages that the writing connection of a SQLite file keeps */
+#define STORE_CACHE_SIZE        (8u << 20)       /* pages that the writing connection of a SQLite file keeps */
 #define STORE_WAL_SIZE_MAX      (64u << 20)      /* of a SQLite file; beyond it the writer itself writes pages back ... */
 #define STORE_WAL_SIZE_USUAL    (16u << 20)      /* ... and from here on a thread does it beside the commits */
+#define STORE_WAL_SIZE_LIGHT    (1u << 20)       /* the same while commits are few: pages of it that are written again cost less */
+#define STORE_HELP_RECORD_COUNT_MAX 4u           /* of a commit that is made without the help of another thread */
 #define STORE_BUSY_MS_MAX       60000            /* how long a commit waits for a stranger who has locked the file */
 #define STORE_PATH_SIZE_MAX     4000u            /* of a SQLite file: its companions have longer names */
 #define QUERY_CONDITION_COUNT_MAX 6u

@@ -315,6 +315,9 @@ static ExitCode measure(Bench *bench, uint64_t preload)
     bench->latencies_ms = calloc(bench->run_count, sizeof *bench->latencies_ms);
     if (bench->shape == SHAPE_PARKED) bench->parked = calloc(bench->run_count, sizeof *bench->parked);
     CHECK(bench->begun_us && bench->latencies_ms);
+    memset(bench->begun_us, 1, bench->run_count * sizeof *bench->begun_us);
+    memset(bench->latencies_ms, 1, bench->run_count * sizeof *bench->latencies_ms);
+    if (bench->parked) memset(bench->parked, 1, bench->run_count * sizeof *bench->parked);
     Figures before = figures_now(bench);
     load(bench, bench->run_count);
     while (!engine_is_idle(bench->engine)) host_turn(bench->place.host, 10);

@@ -52,6 +52,7 @@ Status host_open(const HostOptions *options, Host **out_host, Error *err)
     for (uint32_t i = 0; i < HOST_WATCH_COUNT_MAX; i++) host->watches[i].fd = -1;
     Status status = poll_open(&host->poll, err);
     if (!status) status = watch_own(host, err);
+    store_lend(host->store);
     if (!status) status = engine_open(&options->engine, now_ms(), &host->engine, err);
     if (status) {
         host_close(host);
@@ -126,4 +127,5 @@ void host_turn(Host *host, int64_t timeout_ms)
     Notice notice;
     while (notice_ring_take(host->notices, &notice)) engine_notice(host->engine, &notice);
     host->has_more = engine_turn(host->engine, now_ms());
+    if (store_help(host->store, !host->has_more && !notice_ring_is_raised(host->notices))) host->has_more = true;
 }

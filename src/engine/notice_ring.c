@@ -69,6 +69,11 @@ void notice_ring_lower(NoticeRing *ring)
     wake_lower(&ring->wake);
 }
 
+bool notice_ring_is_raised(const NoticeRing *ring)
+{
+    return wake_is_raised(&ring->wake);
+}
+
 bool notice_ring_take(NoticeRing *ring, Notice *out_notice)
 {
     if (ring->taken) entry_free(ring, ring->taken);

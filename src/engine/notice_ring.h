@@ -28,6 +28,7 @@ NoticeSink notice_ring_sink(NoticeRing *ring);
 int  notice_ring_fd(const NoticeRing *ring);            /* readable where something came since the last lower */
 /* Before the notices of a turn are taken, once: what comes after it raises the descriptor again. */
 void notice_ring_lower(NoticeRing *ring);
+bool notice_ring_is_raised(const NoticeRing *ring);     /* something came since the last lower */
 bool notice_ring_take(NoticeRing *ring, Notice *out_notice);        /* the oldest; false where there is none */
 
 #endif

@@ -34,8 +34,9 @@ void wake_raise(Wake *wake)
 /* The descriptor before the flag: the other way round, a raise between the two would be emptied and yet count as made. */
 void wake_lower(Wake *wake)
 {
+    if (!wake_is_raised(wake)) return;  /* someone looks without having been woken */
     uint64_t count;
     ssize_t got = read(wake->fd, &count, sizeof count);
-    (void)got;                          /* nothing there: someone looked without having been woken */
+    (void)got;                          /* nothing there: who raised the flag has yet to write, and will wake once more */
     atomic_exchange_explicit(&wake->is_raised, false, memory_order_acq_rel);
 }

@@ -26,6 +26,7 @@ void wake_close(Wake *wake);
 
 void wake_raise(Wake *wake);
 void wake_lower(Wake *wake);
+static inline bool wake_is_raised(const Wake *wake) { return atomic_load_explicit(&wake->is_raised, memory_order_acquire); }
 static inline int wake_fd(const Wake *wake) { return wake->fd; }
 
 #endif

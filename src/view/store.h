@@ -143,6 +143,12 @@ typedef struct StoreOps {
     Status (*own)(Store *store, uint64_t log, LogHead *out_head, Error *err);
     /* A batch that does not begin where the log ends (because the one before it was not written) is refused. */
     bool (*submit)(Store *store, Batch *batch);
+    /* The caller lends its thread: from now on what it submits is begun by help(), which it calls after every submit(). A
+     * small commit of a caller that has nothing else to do (`is_idle`) is then made by help() itself, so that a lone run pays
+     * for no change of threads; every other one by the store's thread, while the caller goes on. True where completions are
+     * there. Both are NULL in adapters that have no thread for commits. */
+    void (*lend)(Store *store);
+    bool (*help)(Store *store, bool is_idle);
     /* Answers later by a completion with the same id. */
     bool (*read)(Store *store, const QueryAsk *ask, uint64_t read_id);
     /* Takes at most one completion; false where there is none. Commits complete in the order of submission. */
@@ -164,6 +170,11 @@ static inline MUST_USE Status store_own(Store *store, uint64_t log, LogHead *out
     return store->ops->own(store, log, out_head, err);
 }
 static inline MUST_USE bool store_submit(Store *store, Batch *batch) { return store->ops->submit(store, batch); }
+static inline void store_lend(Store *store)
+{
+    if (store->ops->lend) store->ops->lend(store);
+}
+static inline bool store_help(Store *store, bool is_idle) { return store->ops->help && store->ops->help(store, is_idle); }
 static inline MUST_USE bool store_read(Store *store, const QueryAsk *ask, uint64_t read_id)
 {
     return store->ops->read(store, ask, read_id);

@@ -116,6 +116,8 @@ static void forget_changes(Connection *connection)
 
 void connection_close(Connection *connection)
 {
+    sqlite3_finalize(connection->begin);
+    sqlite3_finalize(connection->commit);
     for (uint32_t i = 0; i < QUERY_COUNT; i++) sqlite3_finalize(connection->queries[i]);
     forget_changes(connection);
     free(connection->changes);
@@ -129,6 +131,13 @@ Status connection_run(Connection *connection, const char *sql, Error *err)
 {
     int code = sqlite3_exec(connection->db, sql, NULL, NULL, NULL);
     return code ? connection_error(connection, code, err) : OK;
+}
+
+int statement_step(sqlite3_stmt *statement)
+{
+    int code = sqlite3_step(statement);
+    sqlite3_reset(statement);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 void connection_roll_back(Connection *connection)

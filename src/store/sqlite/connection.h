@@ -29,6 +29,7 @@ typedef struct Connection {
     uint64_t busy_until_ns;         /* a lock of others is waited for until then; 0: no wait has begun */
     uint64_t read_until_ns;         /* the read under way ends then; 0: none, or without end */
     int64_t busy_ms_max;
+    sqlite3_stmt *begin, *commit;   /* of the one that writes batches; else NULL */
     sqlite3_stmt *queries[QUERY_COUNT];
     ChangeStatement *changes;       /* hashed */
     uint32_t change_count;
@@ -42,6 +43,7 @@ MUST_USE Status connection_run(Connection *connection, const char *sql, Error *e
 MUST_USE Status connection_int(Connection *connection, const char *sql, int64_t otherwise, int64_t *out, Error *err);
 MUST_USE Status connection_prepare(Connection *connection, const char *sql, sqlite3_stmt **out, Error *err);
 
+int statement_step(sqlite3_stmt *statement);                /* one without an answer; SQLite's code, OK where it is done */
 void connection_roll_back(Connection *connection);          /* harmless where no transaction is open */
 
 /* What the last call on this connection said, as a status and a text. */

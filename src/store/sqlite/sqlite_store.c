@@ -51,10 +51,20 @@ static bool sqlite_submit(Store *port, Batch *batch)
     if (has_room) {
         store->waiting[(store->waiting_first + store->waiting_count++) % STORE_BATCH_COUNT_MAX] = batch;
         store->flight_count++;
-        pthread_cond_signal(&store->writer_has_work);
+        if (!store->is_lent) pthread_cond_signal(&store->writer_has_work);
     }
     pthread_mutex_unlock(&store->mutex);
     return has_room;
+}
+
+static void sqlite_lend(Store *port)
+{
+    of(port)->is_lent = true;           /* of the thread that submits, and asked by it alone */
+}
+
+static bool sqlite_help(Store *port, bool is_idle)
+{
+    return writer_help(of(port), is_idle);
 }
 
 /* --- reads --------------------------------------------------------------------------------------------------------- */
@@ -162,7 +172,8 @@ static void sqlite_close(Store *port)
 }
 
 static const StoreOps sqlite_ops = {
-    .own = sqlite_own, .submit = sqlite_submit, .read = sqlite_read, .poll = sqlite_poll, .wake_fd = sqlite_wake_fd,
+    .own = sqlite_own, .submit = sqlite_submit, .lend = sqlite_lend, .help = sqlite_help, .read = sqlite_read, .poll = sqlite_poll,
+    .wake_fd = sqlite_wake_fd,
     .select = sqlite_select, .check = sqlite_check, .backup = sqlite_backup, .close = sqlite_close,
 };
 

@@ -1,11 +1,11 @@
 /* store_parts.h - what the files of this adapter share: the store and its threads.
  *
- *   the engine's thread   submit ──► waiting ──► writer thread ──► done ──► poll
+ *   the engine's thread   submit ──► waiting ──► writer thread ──► done ──► poll       small commits: its own thread, by help
  *                         read   ──► asked   ──► reader thread ──► answered ──► poll
  *   any thread            select ──► a connection of the pool
  *
  * One mutex guards the rings and lists; no thread holds it while it talks to SQLite. Batches complete in the order of their
- * submission because one thread writes them in that order.
+ * submission because one thread at a time writes them in that order.
  */
 #ifndef STORE_SQLITE_STORE_PARTS_H
 #define STORE_SQLITE_STORE_PARTS_H
@@ -51,7 +51,9 @@ typedef struct SqliteStore {
     bool is_closing, is_owner;
     /* --- commits --- */
     pthread_cond_t writer_has_work, writer_is_idle;
-    bool is_writing;                    /* the writer's connection is in use */
+    bool is_writing;                    /* the writer's connection is in use by its thread ... */
+    bool is_helped;                     /* ... or by the one that submits */
+    bool is_lent;                       /* commits are begun by help() */
     Thread writer_thread;
     Connection writer;                  /* of the writer thread; of own() while nothing is in flight */
     Batch *waiting[STORE_BATCH_COUNT_MAX];
@@ -78,6 +80,7 @@ typedef struct SqliteStore {
 
 /* writer.c */
 void writer_run(void *store);           /* of the thread */
+bool writer_help(SqliteStore *store, bool is_idle);                 /* on the thread that submits */
 MUST_USE Status writer_open(SqliteStore *store, Error *err);        /* opens its connection, anew where it was open */
 MUST_USE Status writer_own(SqliteStore *store, uint64_t log, LogHead *out_head, Error *err);
 
@@ -94,7 +97,9 @@ void pool_close(SqliteStore *store);
 
 /* upkeep.c */
 void upkeep_run(void *store);           /* of the thread */
-void upkeep_after_commit(SqliteStore *store);                       /* on the writer's thread */
+size_t wal_size(const SqliteStore *store);                          /* of the write-ahead log after the last commit */
+/* By whoever commits: pages go back from the size that is usual at this load on. */
+void upkeep_after_commit(SqliteStore *store, size_t size_usual);
 void upkeep_backup_step(SqliteStore *store, BackupJob *job);        /* on the writer's thread */
 MUST_USE Status upkeep_backup(SqliteStore *store, Str path, Error *err);
 MUST_USE Status upkeep_check(SqliteStore *store, void (*finding)(void *context, Str text), void *context, Error *err);

@@ -33,18 +33,23 @@ void upkeep_run(void *context)
     connection_close(&connection);
 }
 
+size_t wal_size(const SqliteStore *store)
+{
+    return (size_t)atomic_load_explicit(&store->wal_page_count, memory_order_relaxed) * PAGE_SIZE_ON_LOG;
+}
+
 /* Between two commits the writer copies the few pages that are left; the next commit then begins the log anew. Beyond its
  * bound it waits for the readers, too, who are gone within STORE_READ_MS_MAX. */
-void upkeep_after_commit(SqliteStore *store)
+void upkeep_after_commit(SqliteStore *store, size_t size_usual)
 {
-    uint32_t size = atomic_load_explicit(&store->wal_page_count, memory_order_relaxed) * PAGE_SIZE_ON_LOG;
+    size_t size = wal_size(store);
     if (size >= STORE_WAL_SIZE_MAX) {
         store->writer.busy_ms_max = STORE_READ_MS_MAX;
         sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
         store->writer.busy_ms_max = STORE_BUSY_MS_MAX;
     } else if (atomic_exchange(&store->is_finish_wanted, false)) {
         sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    } else if (size >= STORE_WAL_SIZE_USUAL) {
+    } else if (size >= size_usual) {
         pthread_mutex_lock(&store->mutex);
         store->is_upkeep_wanted = true;
         pthread_cond_signal(&store->upkeep_has_work);

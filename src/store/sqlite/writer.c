@@ -63,6 +63,8 @@ Status writer_open(SqliteStore *store, Error *err)
 {
     connection_close(&store->writer);
     Status status = connection_open(&store->writer, store->path, CONNECTION_WRITES, err);
+    if (!status) status = connection_prepare(&store->writer, "BEGIN IMMEDIATE", &store->writer.begin, err);
+    if (!status) status = connection_prepare(&store->writer, "COMMIT", &store->writer.commit, err);
     if (!status) sqlite3_wal_hook(store->writer.db, note_wal_size, store);
     return status;
 }
@@ -136,7 +138,7 @@ static CommitOutcome write_batch(Connection *writer, const Batch *batch, LogHead
  * makes it one is the last; an error of syncing leaves it open whether the disk has it. */
 static CommitOutcome commit(Connection *writer, Error *err)
 {
-    int code = sqlite3_exec(writer->db, "COMMIT", NULL, NULL, NULL);
+    int code = statement_step(writer->commit);
     if (code == SQLITE_OK) return STORE_DURABLE;
     Status status = connection_error(writer, code, err);
     bool is_known = (code & 0xff) != SQLITE_IOERR || code == SQLITE_IOERR_WRITE || status == ERR_CONFLICT;
@@ -148,7 +150,10 @@ static CommitOutcome write_group(Connection *writer, Batch **batches, uint32_t c
 {
     CommitOutcome outcome = STORE_REFUSED;
     *out_failed = 0;
-    if (!connection_run(writer, "BEGIN IMMEDIATE", err)) {
+    int code = statement_step(writer->begin);
+    if (code) {
+        connection_error(writer, code, err);
+    } else {
         LogHead head;
         bool is_there;
         outcome = head_read(writer, batches[0]->log, &head, &is_there, err) ? STORE_REFUSED : STORE_DURABLE;
@@ -224,6 +229,37 @@ static uint32_t take_group(SqliteStore *store, Batch **out)
     return count;
 }
 
+/* A commit so small that handing it to another thread would cost more than making it, and nothing that could keep it. */
+static bool is_small(const SqliteStore *store)
+{
+    return store->waiting_count == 1 && !store->is_writing && !store->backup
+           && store->waiting[store->waiting_first]->record_count <= STORE_HELP_RECORD_COUNT_MAX
+           && wal_size(store) < STORE_WAL_SIZE_USUAL;
+}
+
+bool writer_help(SqliteStore *store, bool is_idle)
+{
+    Batch *batch;
+    pthread_mutex_lock(&store->mutex);
+    bool is_mine = is_idle && is_small(store);
+    if (is_mine) {
+        store->is_helped = true;
+        take_group(store, &batch);
+    } else if (store->waiting_count) {
+        pthread_cond_signal(&store->writer_has_work);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (!is_mine) return false;
+
+    write_alone(store, batch);
+    upkeep_after_commit(store, STORE_WAL_SIZE_LIGHT);
+    pthread_mutex_lock(&store->mutex);
+    store->is_helped = false;
+    if (store->backup) pthread_cond_signal(&store->writer_has_work);
+    pthread_mutex_unlock(&store->mutex);
+    return true;
+}
+
 void writer_run(void *context)
 {
     SqliteStore *store = context;
@@ -232,7 +268,7 @@ void writer_run(void *context)
         pthread_mutex_lock(&store->mutex);
         store->is_writing = false;
         pthread_cond_broadcast(&store->writer_is_idle);
-        while (!store->waiting_count && !store->backup && !store->is_closing)
+        while (store->is_helped || (!store->waiting_count && !store->backup && !store->is_closing))
             pthread_cond_wait(&store->writer_has_work, &store->mutex);
         store->is_writing = true;
         uint32_t count = take_group(store, batches);
@@ -244,7 +280,7 @@ void writer_run(void *context)
         if (count) {
             write_together(store, batches, count);
             wake_raise(&store->wake);
-            upkeep_after_commit(store);
+            upkeep_after_commit(store, STORE_WAL_SIZE_USUAL);
         }
         if (backup) upkeep_backup_step(store, backup);
     }

@@ -1,5 +1,6 @@
 /* sqlite_test.c - what a SQLite file promises beyond the port: its rules, its plans, its troubles. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -685,6 +686,48 @@ SQLITE_CASE(who_only_reads_can_make_a_backup_too, "")
     EXPECT_OK(try_open(path, false, &err), &err);
     ROW("where it cannot be written");
     EXPECT(store_backup(it->store, STR("/nonexistent/copy.db"), &err) != OK);
+}
+
+static void *make_copy(void *context)
+{
+    StoreCase *it = context;
+    char path[256];
+    Error err = { 0 };
+    snprintf(path, sizeof path, "%s/copy.db", it->directory);
+    return store_backup(it->store, str_of(path), &err) ? it : NULL;
+}
+
+/* The commit is there when help() returns; a backup by the store's thread meanwhile takes turns with it. */
+SQLITE_CASE(a_lent_thread_makes_small_commits_itself_and_a_backup_goes_on_beside_it, "")
+{
+    enum { COMMIT_COUNT = 200 };
+    pthread_t copier;
+    void *failed;
+    uint32_t own_count = 0;
+    store_lend(it->store);
+    ROW("idle");
+    Batch *batch = batch_make(it, &(BatchPlan){ .record_count = 1 });
+    Completion completion;
+    EXPECT(store_submit(it->store, batch) && store_help(it->store, true));
+    EXPECT(store_poll(it->store, &completion) && completion.batch == batch && completion.outcome == STORE_DURABLE);
+    ROW("not idle, then too large");
+    for (uint32_t i = 0; i < 2; i++) {
+        batch = batch_make(it, &(BatchPlan){ .record_count = i ? STORE_HELP_RECORD_COUNT_MAX + 1 : 1 });
+        EXPECT(store_submit(it->store, batch) && !store_help(it->store, i == 1));
+        EXPECT(completion_wait(it, &completion) && completion.batch == batch);
+    }
+    ROW("beside a backup");
+    REQUIRE(pthread_create(&copier, NULL, make_copy, it) == 0);
+    for (uint32_t i = 0; i < COMMIT_COUNT; i++) {
+        batch = batch_make(it, &(BatchPlan){ .record_count = 1 });
+        REQUIRE(store_submit(it->store, batch));
+        own_count += store_help(it->store, true);
+        REQUIRE(completion_wait(it, &completion));
+        EXPECT(completion.batch == batch && completion.outcome == STORE_DURABLE);
+    }
+    pthread_join(copier, &failed);
+    EXPECT(!failed);
+    EXPECT(own_count > 0);
 }
 
 SQLITE_CASE(the_write_ahead_log_does_not_grow_without_end, "")

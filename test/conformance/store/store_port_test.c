@@ -78,6 +78,32 @@ STORE_CASE(batches_in_flight_complete_in_order, "")
     EXPECT(!store_poll(it->store, &none));
 }
 
+/* Whoever makes them: the caller's thread, the store's, or both in turn. */
+STORE_CASE(batches_of_a_caller_who_lends_its_thread_complete_in_order, "")
+{
+    enum { ROUND_COUNT = 40 };
+    uint64_t run_no = 0;
+    store_lend(it->store);
+    for (uint32_t round = 0; round < ROUND_COUNT; round++) {
+        Batch *batches[3];
+        uint32_t count = 1 + round % 3;
+        for (uint32_t i = 0; i < count; i++) {
+            RowChange *change = ARENA_NEW(&it->arena, RowChange);
+            *change = run_row(it, ++run_no, "default", "orders", 1);
+            batches[i] = batch_make(it, &(BatchPlan){ .record_count = 1, .run_no = run_no, .changes = change, .change_count = 1 });
+            REQUIRE(store_submit(it->store, batches[i]));
+        }
+        store_help(it->store, round % 2 == 0);
+        for (uint32_t i = 0; i < count; i++) {
+            Completion completion;
+            REQUIRE(completion_wait(it, &completion));
+            EXPECT(completion.batch == batches[i]);
+            EXPECT_INT(completion.outcome, STORE_DURABLE);
+        }
+    }
+    EXPECT_INT(ASK(it, QUERY_RUNS_OPEN, cell_int(0)).row_count, run_no);
+}
+
 STORE_CASE(a_batch_of_an_older_epoch_is_fenced, "")
 {
     uint64_t old = it->head.epoch;
