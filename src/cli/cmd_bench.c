@@ -256,6 +256,7 @@ static double percentile(const Bench *bench, double share)
 static void print_figures(Bench *bench, const Figures *before, const Figures *after, double wake_per_s)
 {
     double seconds = after->seconds - before->seconds, steps = (double)bench->run_count * (double)steps_of(bench);
+    Histogram times = store_commit_times(bench->place.store);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     qsort(bench->latencies_ms, bench->latency_count, sizeof(double), compare_doubles);
@@ -270,6 +271,8 @@ static void print_figures(Bench *bench, const Figures *before, const Figures *af
         { "records_per_step", "records a step", (double)(after->stats.record_count - before->stats.record_count) / steps },
         { "commits_per_step", "commits a step", (double)(after->stats.batch_count - before->stats.batch_count) / steps },
         { "written_bytes_per_step", "bytes written a step", (double)(after->written - before->written) / steps },
+        { "commit_ms_p50", "a commit, p50, ms", (double)histogram_quantile(&times, 0.5) / 1000 },
+        { "commit_ms_p99", "a commit, p99, ms", (double)histogram_quantile(&times, 0.99) / 1000 },
         { "inflight", "runs at a time", (double)bench->inflight },
         { "rss_bytes_per_run", "memory a run", (double)(after->rss - before->rss) / (double)bench->run_count },
         { "woken_per_s", "woken a second", wake_per_s },

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/histogram.h"
 #include "base/limits.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -157,6 +158,8 @@ typedef struct StoreOps {
     int (*wake_fd)(Store *store);
     /* Reads at once, on the caller's thread, from a snapshot of its own. */
     Status (*select)(Store *store, const QueryAsk *ask, RowVisit visit, void *context, Error *err);
+    /* How long its commits took, in microseconds, since it was opened. NULL in adapters whose commits take no time. */
+    void (*commit_times)(Store *store, Histogram *out);
     /* Looks at everything: pages, keys, references. Calls back for each finding. */
     Status (*check)(Store *store, void (*finding)(void *context, Str text), void *context, Error *err);
     Status (*backup)(Store *store, Str path, Error *err);       /* while others go on writing */
@@ -184,6 +187,12 @@ static inline int  store_wake_fd(Store *store) { return store->ops->wake_fd(stor
 static inline MUST_USE Status store_select(Store *store, const QueryAsk *ask, RowVisit visit, void *context, Error *err)
 {
     return store->ops->select(store, ask, visit, context, err);
+}
+static inline Histogram store_commit_times(Store *store)
+{
+    Histogram times = { 0 };
+    if (store->ops->commit_times) store->ops->commit_times(store, &times);
+    return times;
 }
 static inline MUST_USE Status store_check(Store *store, void (*finding)(void *context, Str text), void *context, Error *err)
 {

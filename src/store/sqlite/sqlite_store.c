@@ -67,6 +67,14 @@ static bool sqlite_help(Store *port, bool is_idle)
     return writer_help(of(port), is_idle);
 }
 
+static void sqlite_commit_times(Store *port, Histogram *out)
+{
+    SqliteStore *store = of(port);
+    pthread_mutex_lock(&store->mutex);
+    *out = store->commit_times;
+    pthread_mutex_unlock(&store->mutex);
+}
+
 /* --- reads --------------------------------------------------------------------------------------------------------- */
 
 static bool sqlite_read(Store *port, const QueryAsk *ask, uint64_t read_id)
@@ -173,8 +181,8 @@ static void sqlite_close(Store *port)
 
 static const StoreOps sqlite_ops = {
     .own = sqlite_own, .submit = sqlite_submit, .lend = sqlite_lend, .help = sqlite_help, .read = sqlite_read, .poll = sqlite_poll,
-    .wake_fd = sqlite_wake_fd,
-    .select = sqlite_select, .check = sqlite_check, .backup = sqlite_backup, .close = sqlite_close,
+    .wake_fd = sqlite_wake_fd, .select = sqlite_select, .commit_times = sqlite_commit_times, .check = sqlite_check,
+    .backup = sqlite_backup, .close = sqlite_close,
 };
 
 /* SQLite counts the memory of the whole process under a lock that every allocation takes; nobody reads the count. */

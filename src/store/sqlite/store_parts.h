@@ -61,6 +61,7 @@ typedef struct SqliteStore {
     uint32_t waiting_first, waiting_count, done_first, done_count;
     uint32_t flight_count;              /* waiting, being written, or done and not yet polled */
     bool is_lost;                       /* an outcome was unknown: everything is refused until own() */
+    Histogram commit_times;             /* in microseconds */
     BackupJob *backup;                  /* wanted or under way, by the writer */
     /* --- reads --- */
     pthread_cond_t reader_has_work, pool_has_room;

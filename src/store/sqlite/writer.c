@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "os/clock.h"
 #include "store/sqlite/store_parts.h"
 
 /* --- the log's head ------------------------------------------------------------------------------------------------ */
@@ -145,11 +146,10 @@ static CommitOutcome commit(Connection *writer, Error *err)
     return is_known ? STORE_REFUSED : STORE_UNKNOWN;
 }
 
-/* Writes all or none; answers how the first that was not written failed, and its number. */
-static CommitOutcome write_group(Connection *writer, Batch **batches, uint32_t count, uint32_t *out_failed, Error *err)
+/* Writes all or none; answers how the first that was not written failed. */
+static CommitOutcome write_group(Connection *writer, Batch **batches, uint32_t count, Error *err)
 {
     CommitOutcome outcome = STORE_REFUSED;
-    *out_failed = 0;
     int code = statement_step(writer->begin);
     if (code) {
         connection_error(writer, code, err);
@@ -159,7 +159,6 @@ static CommitOutcome write_group(Connection *writer, Batch **batches, uint32_t c
         outcome = head_read(writer, batches[0]->log, &head, &is_there, err) ? STORE_REFUSED : STORE_DURABLE;
         if (outcome == STORE_DURABLE && !is_there) head = (LogHead){ 0 };       /* never owned: fenced by its epoch */
         for (uint32_t i = 0; i < count && outcome == STORE_DURABLE; i++) {
-            *out_failed = i;
             CHECK(batches[i]->log == batches[0]->log);      /* a SQLite file has one log */
             outcome = write_batch(writer, batches[i], &head, err);
         }
@@ -181,13 +180,24 @@ static void finish(SqliteStore *store, Batch *batch, CommitOutcome outcome, cons
     pthread_mutex_unlock(&store->mutex);
 }
 
+/* One transaction, and how long it took. */
+static CommitOutcome commit_group(SqliteStore *store, Batch **batches, uint32_t count, Error *err)
+{
+    uint64_t begun_ns = clock_monotonic_ns();
+    CommitOutcome outcome = write_group(&store->writer, batches, count, err);
+    uint64_t took_us = (clock_monotonic_ns() - begun_ns) / 1000;
+    pthread_mutex_lock(&store->mutex);
+    if (outcome == STORE_DURABLE) histogram_add(&store->commit_times, took_us);
+    pthread_mutex_unlock(&store->mutex);
+    return outcome;
+}
+
 static void write_alone(SqliteStore *store, Batch *batch)
 {
     Error err = { 0 };
-    uint32_t failed;
     CommitOutcome outcome = STORE_REFUSED;
     if (store->is_lost) error_set(&err, ERR_UNAVAILABLE, "%s: the outcome of an earlier commit is not known", store->path);
-    else outcome = write_group(&store->writer, &batch, 1, &failed, &err);
+    else outcome = commit_group(store, &batch, 1, &err);
     finish(store, batch, outcome, &err);
 }
 
@@ -195,9 +205,8 @@ static void write_alone(SqliteStore *store, Batch *batch)
 static void write_together(SqliteStore *store, Batch **batches, uint32_t count)
 {
     Error err = { 0 };
-    uint32_t failed;
     if (count > 1 && !store->is_lost) {
-        CommitOutcome outcome = write_group(&store->writer, batches, count, &failed, &err);
+        CommitOutcome outcome = commit_group(store, batches, count, &err);
         if (outcome == STORE_DURABLE || outcome == STORE_UNKNOWN) {
             for (uint32_t i = 0; i < count; i++) finish(store, batches[i], outcome, &err);
             return;
