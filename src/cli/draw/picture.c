@@ -14,12 +14,11 @@ typedef struct Builder {
     PictureNode *nodes;
     PictureEdge *edges;
     uint32_t *node_of;                  /* by step */
-    bool *is_dissolved;                 /* by job: its steps are drawn one by one */
+    bool is_flat;                       /* the steps of jobs are drawn one by one */
     uint32_t node_count, edge_count;
     uint32_t marks;
 } Builder;
 
-static void find_chains(Builder *builder);
 static void drop_implied(Builder *builder, const uint32_t *order);
 static void add_nodes(Builder *builder);
 static void add_edges(Builder *builder);
@@ -35,14 +34,12 @@ void picture_build(Picture *picture, const Plan *plan, Arena *arena)
         .nodes = ARENA_ARRAY(arena, PictureNode, plan->step_count),
         .edges = ARENA_ARRAY(arena, PictureEdge, plan->edge_count),
         .node_of = ARENA_ARRAY(arena, uint32_t, plan->step_count),
-        .is_dissolved = ARENA_ARRAY(arena, bool, plan->job_count),
     };
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, plan->step_count);
-    find_chains(&builder);
     add_nodes(&builder);
     add_edges(&builder);
     if (!order_nodes(&builder, order)) {                    /* jobs that need each other by turns */
-        for (uint32_t i = 0; i < plan->job_count; i++) builder.is_dissolved[i] = true;
+        builder.is_flat = true;
         add_nodes(&builder);
         add_edges(&builder);
         order_nodes(&builder, order);                       /* D1: the steps of a plan have an order */
@@ -63,33 +60,6 @@ void picture_build(Picture *picture, const Plan *plan, Arena *arena)
 }
 
 /* --- nodes ------------------------------------------------------------------------------------------------------- */
-
-/* A job is a chain when each step leads to the next one, and no branch lies inside. Other edges inside of a chain say
- * nothing that it does not say itself. */
-static bool is_chain(const Plan *plan, const PlanJob *job)
-{
-    uint32_t end = job->step_first + job->step_count;
-    for (uint32_t i = job->step_first; i < end; i++) {
-        const PlanStep *step = &plan->steps[i];
-        bool leads_on = i + 1 == end;
-        for (uint32_t e = 0; e < step->edge_count; e++) {
-            const PlanEdge *edge = &plan->edges[step->edge_first + e];
-            bool is_inside = edge->to >= job->step_first && edge->to < end;
-            if (is_inside && edge->kind == EDGE_BRANCH) return false;
-            leads_on |= edge->to == i + 1;
-        }
-        if (!leads_on) return false;
-    }
-    return true;
-}
-
-static void find_chains(Builder *builder)
-{
-    for (uint32_t i = 0; i < builder->plan->job_count; i++) {
-        const PlanJob *job = &builder->plan->jobs[i];
-        builder->is_dissolved[i] = job->step_count > 1 && !is_chain(builder->plan, job);
-    }
-}
 
 uint32_t picture_step_marks(const Plan *plan, const PlanStep *step)
 {
@@ -134,7 +104,7 @@ static void add_nodes(Builder *builder)
     for (uint32_t i = 0; i < plan->step_count;) {
         const PlanStep *step = &plan->steps[i];
         PictureNode *node = &builder->nodes[builder->node_count];
-        bool is_job = step->job != PLAN_NONE && !builder->is_dissolved[step->job];
+        bool is_job = step->job != PLAN_NONE && !builder->is_flat;
         if (is_job) make_job_node(node, plan, &plan->jobs[step->job]);
         else make_step_node(node, plan, i);
         builder->marks |= node->marks;

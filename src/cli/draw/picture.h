@@ -2,7 +2,7 @@
  *
  * A job whose tasks follow one another is one node with a row for each task; a branch is a node of its own; any other
  * step is a node. Edges between the same two nodes are one edge, the keys of their cases joined. Where drawing jobs as
- * boxes would be untrue (its steps are no chain, or two jobs need each other by turns), the steps concerned become
+ * boxes would be untrue (two jobs need each other by turns), the steps become
  * nodes under their full ids. No edge of the plan is left out but one kind: where a workflow's step reads the output of
  * another, and the other edges make it come later anyway, the picture does not say it twice.
  *
