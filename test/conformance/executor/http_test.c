@@ -18,12 +18,12 @@
 
 /* --- the server: one request a connection, answers by path ------------------------------------------------------- */
 
-#define PORT 47613                      /* in the works of the subject, which are constants */
-#define BASE "http://127.0.0.1:47613"
+#define BASE "http://127.0.0.1:@PORT"
 #define HELD_COUNT_MAX 64
 
 typedef struct Server {
     int fd;
+    uint16_t port;
     Thread thread;
     atomic_bool must_end;
     int held[HELD_COUNT_MAX];           /* requests that get no answer */
@@ -137,8 +137,11 @@ static void server_start(void)
     int yes = 1;
     server.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(server.fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(PORT), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    EXPECT_INT(bind(server.fd, (struct sockaddr *)&address, sizeof address), 0);
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof address;
+    EXPECT_INT(bind(server.fd, (struct sockaddr *)&address, size), 0);
+    EXPECT_INT(getsockname(server.fd, (struct sockaddr *)&address, &size), 0);
+    server.port = ntohs(address.sin_port);
     EXPECT_INT(listen(server.fd, 128), 0);
     atomic_store(&server.must_end, false);
     Error err;
@@ -163,7 +166,7 @@ static Status open_http(NoticeSink sink, uint32_t capacity, Executor **out_execu
 #define GET(path) { "http", NULL, "{\"url\":\"" BASE path "\"}" }
 
 static const Subject http = {
-    .name = "http", .open = open_http, .before = server_start, .after = server_stop,
+    .name = "http", .open = open_http, .before = server_start, .after = server_stop, .port = &server.port,
     .works = { [WORK_SUCCEEDS] = GET("/ok"), [WORK_FAILS_TRANSIENT] = GET("/503"), [WORK_FAILS_PERMANENT] = GET("/404"),
                [WORK_FAILS_INPUT] = { "http", NULL, "{}" }, [WORK_TAKES_LONG] = GET("/hold") },
 };

@@ -8,8 +8,8 @@
 #include "os/clock.h"
 #include "value/json.h"
 
-#define AWAIT_MS 20000
-#define SOON_MS 8000                    /* well below a minute, well above a slow machine's moment */
+#define AWAIT_MS 60000
+#define SOON_MS 30000                   /* well below a minute, well above a slow machine's moment */
 
 static int64_t clock_ms(void)
 {
@@ -42,11 +42,21 @@ void stand_take_down(Stand *stand)
     if (stand->subject->after) stand->subject->after();
 }
 
+/* The number of the port where the text says @PORT. */
+static Str with_port(Stand *stand, Str text)
+{
+    const uint16_t *port = stand->subject->port;
+    size_t at = 0;
+    while (port && at < text.len && !str_starts(str_slice(text, at, text.len), STR("@PORT"))) at++;
+    if (!port || at == text.len) return text;
+    return arena_format(&stand->arena, "%.*s%u%.*s", (int)at, text.ptr, *port, STR_ARG(str_slice(text, at + 5, text.len)));
+}
+
 static Value value_of(Stand *stand, const char *text)
 {
     Value value = value_null();
     Error err;
-    if (text) EXPECT_OK(json_parse(&stand->arena, str_of(text), &value, &err), &err);
+    if (text) EXPECT_OK(json_parse(&stand->arena, with_port(stand, str_of(text)), &value, &err), &err);
     return value;
 }
 

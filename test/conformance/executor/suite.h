@@ -29,6 +29,7 @@ typedef struct Subject {
     const char *name;
     Status (*open)(NoticeSink sink, uint32_t capacity, Executor **out_executor, Error *err);
     void (*before)(void), (*after)(void);       /* may be NULL */
+    const uint16_t *port;           /* stands where the texts of its works say @PORT; may be NULL */
     Work works[WORK_KIND_COUNT];
     bool is_instant;                /* it answers before execute() returns, so that nothing is ever under way */
 } Subject;
