@@ -111,6 +111,10 @@ class Test:
         self._processes.append(process)
         return process
 
+    def said(self, process):
+        """What a process of start() has written so far, to either stream."""
+        return "".join(Path(file.name).read_text(errors="replace") for file in process.files)
+
     def end(self, process, seconds_max=RUN_SECONDS_MAX):
         """Waits for a process of start() and gives what it left behind."""
         begin = time.monotonic()
@@ -125,7 +129,7 @@ class Test:
             texts.append(file.read().decode("utf-8", "replace"))
         return Result(code, *texts, time.monotonic() - begin)
 
-    def until(self, holds, what, seconds_max=30):
+    def until(self, holds, what, seconds_max=120):
         """Waits until something holds, and ends the case where it does not come to that."""
         end = time.monotonic() + seconds_max
         while not holds():

@@ -115,7 +115,7 @@ def when_owners_are_killed_others_go_on_and_nothing_recorded_is_done_twice(t):
         if row["state"] != "succeeded":         # its process was killed, and the last owner ended before it
             t.equal(t.maestro("resume", row["run"], *store(t)).code, 0)
     for follower in followers:
-        t.equal(t.end(follower, 10).code, 0, "logs -f")
+        t.equal(t.end(follower).code, 0, "logs -f")
     for name in names:
         is_done_in_order(t, name)
     for row in runs(t):
@@ -152,7 +152,7 @@ def a_follower_may_be_interrupted_and_the_run_goes_on(t):
     second = start(t, "b")
     t.until(lambda: len(runs(t)) == 2, "the second run is in the store")
     second.send_signal(signal.SIGINT)
-    result = t.end(second, 10)
+    result = t.end(second)
     t.equal(result.code, 75)
     t.contains(result.err, "maestro watch")
     t.equal(t.end(first).code, 0)
