@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import time
 
 from maestro_test import SANITIZED, case, main
 
@@ -252,8 +251,7 @@ def a_run_is_paused_and_resumed_through_its_owner(t):
     paused = t.maestro("pause", run_id, *store(t))
     t.equal((paused.code, paused.out), (0, f"run {run_id}: running -> paused\n"))
     (t.folder / "go").touch()
-    t.until(lambda: (t.folder / "done").exists(), "the step under way ends")
-    time.sleep(0.3)
+    t.until(lambda: show(t, run_id)["steps"][0]["state"] == "succeeded", "the step under way ends")
     t.equal((t.folder / "done").read_text(), "first\n", "nothing new begins")
     events_before = show(t, run_id)["eventCount"]
     again = t.maestro("pause", run_id, *store(t))
