@@ -114,8 +114,10 @@ static void print_file_errors(const Args *args, const RegoErrors *errors, Str fi
         if (!str_is(error->file, file)) continue;
         Node at = { .line = error->loc.row, .column = error->loc.col ? error->loc.col : 1,
                     .width = mark_width(text, error->loc) };
-        diagnose(&diagnostics, SEVERITY_ERROR, &at, "%s: %.*s", rego_error_code_name(error->code),
-                 STR_ARG(error->text));
+        size_t first = str_find(error->text, '\n', 0);
+        Diagnostic *diagnostic = diagnose(&diagnostics, SEVERITY_ERROR, &at, "%s: %.*s", rego_error_code_name(error->code),
+                                          STR_ARG(str_slice(error->text, 0, first)));
+        diagnostic->details = str_slice(error->text, first + 1, error->text.len);
     }
     if (!diagnostics.error_count) return;
     diagnostics_sort(&diagnostics);

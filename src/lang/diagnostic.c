@@ -173,6 +173,17 @@ static void print_source(const Diagnostic *diagnostic, Str line, const Colors *c
     buf_format(out, "%s\n", colors->off);
 }
 
+static void print_details(Buf *out, Str details)
+{
+    for (size_t at = 0; at < details.len;) {
+        size_t end = str_find(details, '\n', at);
+        buf_text(out, "    ");
+        print_clean(out, str_trim(str_slice(details, at, end)));
+        buf_char(out, '\n');
+        at = end + 1;
+    }
+}
+
 static void print_one(const Diagnostics *diagnostics, const Diagnostic *diagnostic, Lines *lines, const Colors *colors,
                       Buf *out)
 {
@@ -185,6 +196,7 @@ static void print_one(const Diagnostics *diagnostics, const Diagnostic *diagnost
     buf_text(out, colors->off);
     print_clean(out, diagnostic->message);
     buf_char(out, '\n');
+    print_details(out, diagnostic->details);
     if (diagnostic->line) {
         Str line = line_find(lines, diagnostic->line);
         if (line.len) print_source(diagnostic, line, colors, out);

@@ -28,6 +28,7 @@ typedef struct Diagnostic {
     Severity severity;
     uint32_t line, column, width;       /* line 0: about the file as a whole */
     Str message;
+    Str details;                        /* lines that stand indented below the message; may be empty */
     Str help;                           /* may be empty */
 } Diagnostic;
 

@@ -42,6 +42,8 @@ TEST(a_variable_is_one_variable_wherever_it_stands, "")
         { "input is not shadowed by some", "p if { some input in [3]; input == 3 }", "data.t.p", "{}", NULL, "undefined" },
         { "a template goes through nothing", "p := $\"{input[e]}\"", "data.t.p", "{}", NULL,
           "2:6 rego_compile_error: var e is undeclared" },
+        { "it has no scope of its own", "p := x if { x := $\"{y}\"; y := 1 }", "data.t.p", NULL, NULL,
+          "2:26 rego_compile_error: var y referenced above" },
         { "but takes what the body found", "p contains $\"{input[e]}\" if input[e] > 1", "data.t.p", "{\"a\": 1, \"b\": 2}",
           NULL, "[\"2\"]" },
     };
@@ -86,6 +88,105 @@ TEST(with_is_checked_where_others_check_it, "")
           "3:1 rego_recursion_error: rule data.t.p is recursive: data.t.p -> data.t.f -> data.t.p" },
         { "a function that reads its package", "f(x) := y if y := data.t", "data.t.f(1)", NULL, NULL,
           "2:1 rego_recursion_error: rule data.t.f is recursive: data.t.f -> data.t.f" },
+    };
+    ROWS(cases, NULL);
+}
+
+TEST(operators_are_functions_that_with_replaces, "")
+{
+    static const EngineCase cases[] = {
+        { "by a function", "f(a, b) := 7\np := x if { x := 1 < 2 with lt as f }", "data.t.p", NULL, NULL, "7" },
+        { "by a value", "p := x if { x := 1 + 2 with plus as 9 }", "data.t.p", NULL, NULL, "9" },
+        { "as an expression", "f(a, b) := true\np if { 2 < 1 with lt as f }", "data.t.p", NULL, NULL, "true" },
+        { "another operator stays", "f(a, b) := true\np if { 2 < 1 with gt as f }", "data.t.p", NULL, NULL, "undefined" },
+        { "a sign of two meanings is one function", "p := x if { x := {1} - {2} with minus as 9 }", "data.t.p", NULL, NULL, "9" },
+        { "unification is none", "f(a, b) := true\np if { 1 = 2 with eq as f }", "data.t.p", NULL, NULL,
+          "3:19 rego_compile_error: with keyword replacing built-in function: replacement of \"eq\" invalid" },
+        { "nor is membership", "f(a, b) := true\np if { 1 in [2] with internal.member_2 as f }", "data.t.p", NULL, NULL,
+          "3:22 rego_compile_error: with keyword replacing built-in function: replacement of internal function "
+          "\"internal.member_2\" invalid" },
+        { "what gives nothing is not replaced", "p if { 1 < 2 with print as 7 }", "data.t.p", NULL, NULL,
+          "2:19 rego_compile_error: with keyword replacing built-in function: target must not be a void function" },
+        { "and replaces nothing", "p if { count([]) == 2 with count as print }", "data.t.p", NULL, NULL,
+          "2:37 rego_type_error: print gives nothing and replaces no function" },
+    };
+    ROWS(cases, NULL);
+}
+
+#define XS "{\"n\": 9, \"xs\": [1, 2, 3]}"
+#define REPLACED(pattern, domain, value) "p contains v if { some " pattern " in " domain " with data.n as " value " }"
+
+TEST(the_values_of_with_see_what_some_declares, "")
+{
+    static const EngineCase cases[] = {
+        { "its key", REPLACED("k, v", "[4, data.n]", "data.xs[k]"), "data.t.p", NULL, XS, "[2,4]" },
+        { "its value", REPLACED("v", "[0, 7]", "data.xs[v]"), "data.t.p", NULL, XS, "[0]" },
+        { "inside a call", REPLACED("k, v", "[4, data.n]", "data.xs[k] + 1"), "data.t.p", NULL, XS, "[3,4]" },
+        { "and not one around it", "p := [v | k := 9; v := [v | some k, v in [4, 5, 6, 7] with data.n as data.xs[k]]]",
+          "data.t.p", NULL, XS, "[[4,5,6]]" },
+        { "nor a rule", "k := 9\n" REPLACED("k, v", "[4, 5, 6, 7]", "data.xs[k]"), "data.t.p", NULL, XS, "[4,5,6]" },
+        { "it does not bind them", REPLACED("k, v", "[4, 5]", "k"), "data.t.p", NULL, XS,
+          "2:19 rego_unsafe_var_error: var k is unsafe" },
+        { "inside a comprehension neither", REPLACED("k, v", "[4]", "[x | x := data.xs[k]]"), "data.t.p", NULL, XS,
+          "2:19 rego_unsafe_var_error: var k is unsafe" },
+        { "an index into a document of the domain is declared", REPLACED("v", "[4, data.n]", "data.xs[i]"), "data.t.p", NULL,
+          XS, "[1,2,3,4]" },
+        { "so it may not be declared before", "p if { i := 1; some v in [data.n] with data.n as data.xs[i] }", "data.t.p", NULL,
+          XS, "2:16 rego_compile_error: var i assigned above" },
+        { "nor behind", "p if { some v in [data.n] with data.n as data.xs[i]; i := 1 }", "data.t.p", NULL, XS,
+          "2:54 rego_compile_error: var i declared above" },
+        { "nor as an argument", "f(i) := v if { some v in [data.n] with data.n as data.xs[i] }", "data.t.f(1)", NULL, XS,
+          "2:16 rego_compile_error: arg i redeclared" },
+        { "and hides one around it", "p := [v | i := 1; some v in [w | some w in [data.n] with data.n as data.xs[i]]]",
+          "data.t.p", NULL, XS, "[1,2,3]" },
+        { "an index into another document is not", "p := v if { i := \"a\"; some v in [data.n] with data.n as input[i] }",
+          "data.t.p", "{\"a\": 8}", XS, "8" },
+        { "nor one that the domain has", "p contains v if { i := 1; some v in [i, data.n] with data.n as data.xs[i] }",
+          "data.t.p", NULL, XS, "[1,2]" },
+    };
+    ROWS(cases, NULL);
+}
+
+TEST(an_unsafe_variable_is_refused_beside_a_comprehension, "")
+{
+    static const EngineCase cases[] = {
+        { "of which others say that it has another type", "p contains e if { some e in [1]; [x, [3 | e]] == 2 }", "data.t.p",
+          NULL, NULL, "2:34 rego_unsafe_var_error: var x is unsafe" },
+        { "in the value of with", "p contains e if { some e in [1]; input == [3 | e] with input as x }", "data.t.p", NULL, NULL,
+          "2:34 rego_unsafe_var_error: var x is unsafe" },
+        { "a safe one is not", "p contains e if { some e in [\"a\"]; input[e] == [e | true] }", "data.t.p", "{\"a\": [\"a\"]}",
+          NULL, "[\"a\"]" },
+    };
+    ROWS(cases, NULL);
+}
+
+TEST(rules_behind_an_answer_are_passed_over_where_all_write_the_same_constant, "")
+{
+    static const EngineOptions strict = { .strict = true };
+    static const EngineCase cases[] = {
+        { "in their heads", "p := 1 if true\np := 1 if upper(input.n)", "data.t.p", "{\"n\": 1}", NULL, "1" },
+        { "a variable is none", "p := x if x := 1\np := 1 if upper(input.n)", "data.t.p", "{\"n\": 1}", NULL,
+          "t.rego:3: eval_type_error: upper: operand 1 must be string but got number" },
+        { "nor is what has one in it", "p := [x] if x := 1\np := [1] if upper(input.n)", "data.t.p", "{\"n\": 1}", NULL,
+          "t.rego:3: eval_type_error: upper: operand 1 must be string but got number" },
+    };
+    ROWS(cases, &strict);
+}
+
+TEST(of_equal_keys_of_an_object_the_last_stays_by_what_they_are, "")
+{
+    static const EngineCase cases[] = {
+        { "a reference behind a constant", "p := {\"c\": 5, input.s: 1}", "data.t.p", "{\"s\": \"c\"}", NULL, "{\"c\":1}" },
+        { "in whatever order they are written", "p := {input.s: 1, \"c\": 5}", "data.t.p", "{\"s\": \"c\"}", NULL, "{\"c\":1}" },
+        { "a reference behind a call", "p := {input.s: 1, lower(\"C\"): 2}", "data.t.p", "{\"s\": \"c\"}", NULL, "{\"c\":1}" },
+        { "a call behind a template", "p := {lower(\"C\"): 2, $\"{input.s}\": 4}", "data.t.p", "{\"s\": \"c\"}", NULL,
+          "{\"c\":2}" },
+        { "a call behind a variable that was declared", "p := o if { x := \"c\"; o := {x: 1, lower(\"C\"): 2} }", "data.t.p",
+          NULL, NULL, "{\"c\":2}" },
+        { "a variable that was not, behind all", "p := o if { x = \"c\"; o := {x: 1, input.s: 2, lower(\"C\"): 3} }", "data.t.p",
+          "{\"s\": \"c\"}", NULL, "{\"c\":1}" },
+        { "an object has one value for a key", "p := [x.c, x] if x := {\"c\": 5, input.s: 1}", "data.t.p", "{\"s\": \"c\"}", NULL,
+          "[1,{\"c\":1}]" },
     };
     ROWS(cases, NULL);
 }

@@ -65,7 +65,8 @@ TEST(members_take_the_form_that_policies_see, "")
         ROW(cases[i].yaml);
         const RegoModule *module = read_module(arena_format(&arena, "package a\n# METADATA\n%sp := 1\n", cases[i].yaml).ptr);
         EXPECT_STR(errors.count ? errors.items[0].text : STR(""), STR(""));
-        if (module && EXPECT_INT(module->annotation_count, 1)) EXPECT_STR(value_of(&module->annotations[0]), str_of(cases[i].want));
+        if (module && EXPECT_INT(module->annotation_count, 1))
+            EXPECT_STR(value_of(&module->annotations[0]), str_of(cases[i].want));
     }
     arena_deinit(&arena);
 }

@@ -91,7 +91,7 @@ static bool group_exits_early(const RuleGroup *group)
     for (uint32_t r = 0; r < group->rule_count; r++) {
         for (uint32_t b = 0; b < group->rules[r].branch_count; b++) {
             const PlanBranch *branch = &group->rules[r].branches[b];
-            if (!branch->is_constant) return false;
+            if (!branch->is_written) return false;
             if (!first) first = branch;
             if (!value_equals(first->constant, branch->constant)) return false;
         }

@@ -212,7 +212,8 @@ TEST(bodies_are_searched_for_all_answers, "")
 TEST(with_replaces_documents_and_functions, "")
 {
     static const EngineCase cases[] = {
-        { "the input", "q := input.x\np := y if y := q with input as {\"x\": 1}", "[data.t.p, data.t.q]", "{\"x\": 9}", NULL, "[1,9]" },
+        { "the input", "q := input.x\np := y if y := q with input as {\"x\": 1}", "[data.t.p, data.t.q]", "{\"x\": 9}", NULL,
+          "[1,9]" },
         { "a part of the input", "q := input\np := y if y := q with input.a.b as 1", "data.t.p", "{\"a\": {\"c\": 2}}", NULL,
           "{\"a\":{\"b\":1,\"c\":2}}" },
         { "base data", "p := z if z := data.x with data.x.y as 1", "data.t.p", NULL, "{\"x\": {\"z\": 2}}", "{\"y\":1,\"z\":2}" },
@@ -254,6 +255,12 @@ TEST(mistakes_are_found_before_an_evaluation, "")
           "2:8 rego_compile_error: declared var x unused" },
         { "no place to assign to", "p if { 1 := 2 }", "1", NULL, NULL, "2:8 rego_compile_error: cannot assign to number" },
         { "an unknown function", "p if nosuch.f(1)", "1", NULL, NULL, "2:6 rego_type_error: undefined function nosuch.f" },
+        { "a rule called like a function", "f := 1\np := f(2)", "1", NULL, NULL,
+          "3:6 rego_type_error: function data.t.f has arity 0, got 1 argument" },
+        { "an operator whose name a rule has", "gt contains 1\np if 2 > 1", "1", NULL, NULL,
+          "3:6 rego_type_error: function data.t.gt has arity 0, got 2 arguments" },
+        { "an operator whose name a package has", "minus.x := 1\np := 2 - 1", "1", NULL, NULL,
+          "3:6 rego_type_error: undefined function data.t.minus" },
         { "a wrong number of arguments", "f(x) := x\np := f(1, 2)", "1", NULL, NULL,
           "3:6 rego_type_error: function data.t.f has arity 1, got 2 arguments" },
         { "a function as a value", "f(x) := x\np := f", "1", NULL, NULL,
@@ -323,14 +330,14 @@ TEST(budgets_end_hostile_policies, "")
         { "an exponential comprehension",
           "xs := numbers.range(1, 100)\n"
           "p := [1 | some a in xs; some b in xs; some c in xs; some d in xs; some e in xs; [a, b, c, d, e]]",
-          "data.t.p", NULL, NULL, "eval_cancel_error: the evaluation has used up its steps" },
+          "data.t.p", NULL, NULL, "t.rego:3: eval_cancel_error: the evaluation took more than 1000000 steps" },
     };
     EXPECT_CASES(loops, &(EngineOptions){ .budget = { .step_count_max = 1000000 } });
     static const EngineCase ranges[] = {
         { "a huge range", "p := numbers.range(1, 10000000)", "data.t.p", NULL, NULL,
-          "eval_cancel_error: the evaluation has used up its memory (1048576 bytes)" },
+          "t.rego:2: eval_cancel_error: the evaluation took more than 1048576 bytes of memory" },
         { "a set that grows", "xs := numbers.range(1, 1000)\np contains [a, b] if { some a in xs; some b in xs }",
-          "data.t.p", NULL, NULL, "eval_cancel_error: the evaluation has used up its memory (1048576 bytes)" },
+          "data.t.p", NULL, NULL, "t.rego:3: eval_cancel_error: the evaluation took more than 1048576 bytes of memory" },
     };
     EXPECT_CASES(ranges, &(EngineOptions){ .budget = { .size_max = 1 << 20 } });
 }
@@ -347,9 +354,11 @@ TEST(values_that_share_parts_are_charged_for_their_size, "")
     buf_char(&module, 0);
     const EngineOptions options = { .budget = { .step_count_max = 1000000 } };
     const EngineCase printed = { "", module.ptr, "data.t.p", "1", NULL, "" };
-    EXPECT_STR(engine_answer(&arena, &printed, &options), STR("eval_cancel_error: the evaluation has used up its steps"));
+    EXPECT_STR(engine_answer(&arena, &printed, &options),
+               STR("eval_cancel_error: the evaluation took more than 1000000 steps"));
     const EngineCase compared = { "", module.ptr, "data.t.q", "1", NULL, "" };
-    EXPECT_STR(engine_answer(&arena, &compared, &options), STR("eval_cancel_error: the evaluation has used up its steps"));
+    EXPECT_STR(engine_answer(&arena, &compared, &options),
+               STR("t.rego:65: eval_cancel_error: the evaluation took more than 1000000 steps"));
     buf_clear(&module);
     buf_text(&module, "p := x3000 if {\n\tx0 := input\n");
     for (int i = 0; i < 3000; i++) buf_format(&module, "\tx%d := [x%d]\n", i + 1, i);
@@ -373,12 +382,12 @@ TEST(depth_is_bounded, "")
     buf_char(&module, 0);
     const EngineCase deep = { "", module.ptr, "data.t.f0(1)", NULL, NULL, "" };
     EXPECT_STR(engine_answer(&arena, &deep, &(EngineOptions){ 0 }),
-               STR("eval_cancel_error: the evaluation has used up its depth (2048)"));
+               STR("t.rego:2049: eval_cancel_error: rules and bodies called one another more than 2048 levels deep"));
     const EngineCase shallow = { "", module.ptr, "data.t.f2000(1)", NULL, NULL, "" };
     EXPECT_STR(engine_answer(&arena, &shallow, &(EngineOptions){ 0 }), STR("1"));
     const EngineCase narrow = { "", module.ptr, "data.t.f2990(1)", NULL, NULL, "" };
     EXPECT_STR(engine_answer(&arena, &narrow, &(EngineOptions){ .budget = { .depth_max = 5 } }),
-               STR("eval_cancel_error: the evaluation has used up its depth (5)"));
+               STR("t.rego:2996: eval_cancel_error: rules and bodies called one another more than 5 levels deep"));
     buf_deinit(&module);
     arena_deinit(&arena);
 }

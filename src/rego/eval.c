@@ -29,6 +29,7 @@ OUT_OF_LINE Run eval_fail(Eval *e, RegoEvalCode code, Str file, RegoLoc loc, con
     return RUN_ERROR;
 }
 
+/* Without a place: block_failed() gives it that of the instruction under way. */
 static Run budget_fail(Eval *e, const char *what)
 {
     return eval_fail(e, REGO_EVAL_CANCEL, (Str){ 0 }, (RegoLoc){ 0 }, "%s", what);
@@ -52,18 +53,27 @@ OUT_OF_LINE static bool weigh(Eval *e, Value value)
     return false;
 }
 
+/* Short texts and numbers are compared within a step. */
+#define LIGHT_SIZE 256u
+
 bool eval_weigh(Eval *e, Value value)
 {
-    return value.kind < VALUE_ARRAY || value.kind > VALUE_SET || weigh(e, value);
+    bool is_light = value.kind < VALUE_ARRAY ? value.kind < VALUE_DECIMAL || value.count < LIGHT_SIZE : value.kind > VALUE_SET;
+    return is_light || weigh(e, value);
 }
 
 Run eval_equals(Eval *e, Value a, Value b)
 {
-    if (a.kind == VALUE_STRING && b.kind == VALUE_STRING)
-        return a.count == b.count && (!a.count || !memcmp(a.text, b.text, a.count)) ? RUN_ANSWER : RUN_END;
+    if (a.kind == VALUE_STRING && b.kind == VALUE_STRING) {
+        if (a.count != b.count) return RUN_END;
+        if (a.count >= LIGHT_SIZE && !weigh(e, a)) return RUN_ERROR;
+        return !a.count || !memcmp(a.text, b.text, a.count) ? RUN_ANSWER : RUN_END;
+    }
     if (a.kind >= VALUE_ARRAY && a.kind <= VALUE_SET) {
         if (a.kind != b.kind || a.count != b.count) return RUN_END;
         if (!weigh(e, a)) return RUN_ERROR;
+    } else if (a.kind == VALUE_DECIMAL && !eval_weigh(e, a)) {
+        return RUN_ERROR;
     }
     return value_equals(a, b) ? RUN_ANSWER : RUN_END;
 }
@@ -82,7 +92,7 @@ bool depth_enter(Eval *e)
         e->depth++;
         return true;
     }
-    eval_fail(e, REGO_EVAL_CANCEL, (Str){ 0 }, (RegoLoc){ 0 }, "the evaluation has used up its depth (%u)",
+    eval_fail(e, REGO_EVAL_CANCEL, (Str){ 0 }, (RegoLoc){ 0 }, "rules and bodies called one another more than %u levels deep",
               e->depth_max);
     return false;
 }
@@ -180,6 +190,7 @@ static Run call_mock(Eval *e, const Frame *frame, const Op *op, EvalScope *scope
         EvalScope *inner = scope_without_mocks(e, scope);
         return inner ? group_call(e, inner, mock->by_group, args, out) : RUN_ERROR;
     }
+    if (mock->by_node) return scope_document(e, scope, mock->by_node, mock->path, out);
     *out = mock->value;
     return RUN_ANSWER;
 }
@@ -423,11 +434,22 @@ Run op_run(Eval *e, Frame *frame, const Op *op, bool again)
 
 static bool step_take(Eval *e)
 {
-    if (e->steps_left && (e->steps_left % STOP_INTERVAL || !e->builtins.stop || !atomic_load_explicit(e->builtins.stop, memory_order_relaxed))) {
+    bool asks = e->steps_left % STOP_INTERVAL == 0 && e->builtins.stop;
+    if (e->steps_left && !(asks && atomic_load_explicit(e->builtins.stop, memory_order_relaxed))) {
         e->steps_left--;
         return true;
     }
     return eval_spend(e, 1);
+}
+
+OUT_OF_LINE Run block_failed(Eval *e, const Frame *frame, const Op *op)
+{
+    RegoEvalError *error = e->error;
+    if (error->code == REGO_EVAL_CANCEL && !error->loc.row) {
+        error->file = frame->unit->file;
+        error->loc = op_loc(frame, op);
+    }
+    return RUN_ERROR;
 }
 
 Run run_block(Eval *e, Frame *frame, const Block *block, Yield *yield)
@@ -438,11 +460,12 @@ Run run_block(Eval *e, Frame *frame, const Block *block, Yield *yield)
     bool again = false;
     for (;;) {
         const Op *op = &ops[at];
-        if (!step_take(e)) return RUN_ERROR;
+        if (!step_take(e)) return block_failed(e, frame, op);
         Run run;
         if (op->code == OP_YIELD) {
             if (!yield) return RUN_ANSWER;
             run = yield->take(e, frame, op, yield);
+            if (run == RUN_ERROR) return block_failed(e, frame, op);
             if (run != RUN_END) return run;
         } else {
             run = op_do(e, frame, op, again);
@@ -451,7 +474,7 @@ Run run_block(Eval *e, Frame *frame, const Block *block, Yield *yield)
             at++;
             again = false;
         } else if (run == RUN_ERROR) {
-            return RUN_ERROR;
+            return block_failed(e, frame, op);
         } else {
             if (op->fail == OP_NO_CHOICE) return RUN_END;
             at = op->fail;

@@ -41,7 +41,9 @@ typedef struct Mock {
     const Builtin *builtin, *by_builtin;
     const RuleGroup *group;
     RuleGroup *by_group;
-    Value value;
+    const TreeNode *by_node;    /* or NULL; the document of this node, */
+    const Value *path;          /* whose path this is */
+    Value value;                /* where there is none of the others */
 } Mock;
 
 /* What a part of the evaluation sees: its input and data, and what was already computed from them. */
@@ -101,6 +103,8 @@ static inline Value operand_value(const Frame *frame, Operand operand)
 
 /* eval.c */
 Run run_block(Eval *e, Frame *frame, const Block *block, Yield *yield);     /* yield NULL: one answer is enough */
+/* RUN_ERROR; a spent budget that has no place yet happened at this instruction. */
+Run block_failed(Eval *e, const Frame *frame, const Op *op);
 Run op_run(Eval *e, Frame *frame, const Op *op, bool again);  /* any but OP_YIELD; again: the next answer of a choice */
 Run eval_fail(Eval *e, RegoEvalCode code, Str file, RegoLoc loc, const char *format, ...) PRINTF_LIKE(5, 6);
 /* Zeroed, or NULL with the error set. */
@@ -158,6 +162,8 @@ const Mock *scope_mock(const EvalScope *scope, const Builtin *builtin, const Rul
 /* What replaces a function sees the functions themselves. */
 EvalScope *scope_without_mocks(Eval *e, const EvalScope *scope);
 EvalScope *scope_with(Eval *e, const Frame *frame, const Op *op);
+/* The document of a node whose path is given. */
+Run scope_document(Eval *e, EvalScope *scope, const TreeNode *node, const Value *path, Value *out_value);
 Value scope_base(const EvalScope *scope, const Value *keys, uint32_t count);    /* base data at a path, or undefined */
 Run tree_step(Eval *e, EvalScope *scope, const Value *at, Value key, Value *out_pair);
 Run tree_value(Eval *e, EvalScope *scope, const Value *at, Value *out_value);

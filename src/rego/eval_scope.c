@@ -83,7 +83,9 @@ static bool mock_add(Eval *e, EvalScope *scope, const WithTarget *target, Value 
     Mock *mocks = eval_alloc(e, (scope->mock_count + 1u) * sizeof *mocks);
     if (!mocks) return false;
     if (scope->mock_count) memcpy(mocks, scope->mocks, scope->mock_count * sizeof *mocks);
-    mocks[scope->mock_count++] = (Mock){ target->builtin, target->by_builtin, target->group, target->by_group, value };
+    mocks[scope->mock_count++] = (Mock){ .builtin = target->builtin, .by_builtin = target->by_builtin, .group = target->group,
+                                         .by_group = target->by_group, .by_node = target->is_late ? target->node : NULL,
+                                         .path = target->path, .value = value };
     scope->mocks = mocks;
     return true;
 }
@@ -125,8 +127,8 @@ EvalScope *scope_with(Eval *e, const Frame *frame, const Op *op)
     }
     for (uint32_t i = 0; scope && i < op->count; i++) {
         const WithTarget *target = &op->targets[i];
-        if (!target_has_path(e, frame, op, target)) return NULL;
-        bool has_value = !target->by_builtin && !target->by_group;
+        if (!target->is_late && !target_has_path(e, frame, op, target)) return NULL;
+        bool has_value = !target->by_builtin && !target->by_group && !target->is_late;
         Value value = has_value ? operand_value(frame, target->value) : value_null();
         if (!target_apply(e, scope, target, value)) return NULL;
     }
@@ -244,4 +246,16 @@ Run tree_value(Eval *e, EvalScope *scope, const Value *at, Value *out_value)
     e->depth--;
     *out_value = value_object(e->arena, members, count);
     return RUN_ANSWER;
+}
+
+Run scope_document(Eval *e, EvalScope *scope, const TreeNode *node, const Value *path, Value *out_value)
+{
+    Value at[2] = { { .kind = KIND_NODE, .text = (const char *)e->policy->root }, scope->data };
+    for (uint32_t i = 0; i < node->depth; i++) {
+        Value next[2];
+        Run run = tree_step(e, scope, at, path[i], next);
+        if (run != RUN_ANSWER) return run;
+        memcpy(at, next, sizeof at);
+    }
+    return tree_value(e, scope, at, out_value);
 }

@@ -98,7 +98,8 @@ typedef enum FlatTargetKind {
 typedef struct FlatTarget {
     RegoLoc loc;
     uint8_t kind;           /* a FlatTargetKind */
-    Value *path;
+    bool is_late;           /* the value is a document of rules, looked up where the function is called */
+    Value *path;            /* of the document that is replaced, or of the one that replaces a function late */
     uint32_t path_count;
     const Builtin *builtin; /* the function that is replaced, one of the two */
     RuleGroup *group;

@@ -135,18 +135,19 @@ uint32_t scope_declare(Flattener *f, Str name, ScopeKind kind, RegoLoc loc)
 {
     if (rego_var_is_wildcard(name)) return flat_implicit(f, name, loc);
     ScopeEntry *entry = scope_find(f->scope, name);
-    if (entry && kind == SCOPE_SOME_IN && entry->kind == kind && entry->pattern == f->pattern) return entry->var;
-    if (entry) {
+    bool is_known = entry && kind == SCOPE_SOME_IN && entry->each == f->each;      /* declared, or refused, by this one */
+    if (entry && !is_known) {
         const char *text = entry->kind == SCOPE_ARG ? "arg %.*s redeclared"
                          : entry->kind == SCOPE_SEEN ? "var %.*s referenced above"
                          : entry->kind == SCOPE_ASSIGNED ? "var %.*s assigned above"
                                                          : "var %.*s declared above";
         flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, loc, text, STR_ARG(name));
         f->has_name_errors = true;
-        return entry->kind == SCOPE_SEEN ? flat_implicit(f, name, loc) : entry->var;
+        if (kind == SCOPE_SOME_IN) entry->each = f->each;
     }
+    if (entry) return entry->kind == SCOPE_SEEN ? flat_implicit(f, name, loc) : entry->var;
     uint32_t var = flat_var_add(f, name, loc, 0);
-    scope_add(f, f->scope, name, kind, var, loc)->pattern = f->pattern;
+    scope_add(f, f->scope, name, kind, var, loc)->each = f->each;
     return var;
 }
 
@@ -159,6 +160,15 @@ static bool scope_resolve(Flattener *f, Str name, const ScopeEntry **out_entry)
         entry->used = true;
         *out_entry = entry;
         return true;
+    }
+    return false;
+}
+
+bool scope_declares(const Flattener *f, Str name)
+{
+    for (Scope *scope = f->scope; scope; scope = scope->parent) {
+        const ScopeEntry *entry = scope_find(scope, name);
+        if (entry && entry->kind != SCOPE_SEEN) return true;
     }
     return false;
 }
@@ -196,6 +206,15 @@ static const RegoImport *import_find(Flattener *f, Str name)
     return NULL;
 }
 
+Str flat_name_root(Flattener *f, Str name)
+{
+    if (scope_declares(f, name)) return name;
+    const RegoImport *import = import_find(f, name);
+    if (import) return import->path->items[0]->name;
+    const TreeNode *node = f->names->package ? tree_child(f->names->package, value_string(name)) : NULL;
+    return node && node->is_name ? STR("data") : name;
+}
+
 typedef struct TermList {
     FlatTerm **items;
     size_t count, capacity;
@@ -229,16 +248,6 @@ static void list_add_import(Flattener *f, TermList *list, const RegoImport *impo
     for (uint32_t i = 1; i < path->count; i++) list_add(f, list, flat_const(f, path->items[i]->value, loc));
 }
 
-/* The pattern declares a variable of that name; `term` may be NULL. */
-static bool term_names(const RegoTerm *term, Str name)
-{
-    if (!term) return false;
-    if (term->kind == REGO_TERM_VAR) return str_is(term->name, name);
-    for (uint32_t i = 0; (term->kind == REGO_TERM_ARRAY || term->kind == REGO_TERM_OBJECT) && i < term->count; i++)
-        if (term_names(term->kind == REGO_TERM_ARRAY ? term->items[i] : term->pairs[i].value, name)) return true;
-    return false;
-}
-
 /* What a variable stands for, as the beginning of a reference. */
 static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
 {
@@ -268,9 +277,7 @@ static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
         list_add_path(f, list, node, loc);
         return;
     }
-    if (f->early && !rego_var_is_wildcard(name) && (term_names(f->early->key, name) || term_names(f->early->value, name)))
-        flat_error(f, REGO_PASS_SAFETY, REGO_ERROR_UNSAFE_VAR, f->expr_loc, "var %.*s is unsafe", STR_ARG(name));
-    else if (!f->early && !rego_var_is_wildcard(name) && !scope_find(f->scope, name))
+    if (!rego_var_is_wildcard(name) && !scope_find(f->scope, name))
         scope_add(f, f->scope, name, SCOPE_SEEN, 0, loc);
     list_add(f, list, flat_var(f, flat_implicit(f, name, loc), loc));
 }
@@ -305,13 +312,14 @@ static FlatTerm *flat_items(Flattener *f, const RegoTerm *term, FlatTermKind kin
     flat->count = kind == FLAT_OBJECT ? 2 * term->count : term->count;
     flat->items = ARENA_ARRAY(f->arena, FlatTerm *, flat->count + 1u);
     const uint32_t *order = flat_order(f, term);
+    const uint32_t *places = kind == FLAT_OBJECT ? flat_places(f, term, order) : NULL;
     for (uint32_t i = 0; i < term->count; i++) {
         if (kind != FLAT_OBJECT) {
             flat->items[i] = flat_operand(f, term->items[order[i]]);
             continue;
         }
-        flat->items[2 * i] = flat_operand(f, term->pairs[order[i]].key);
-        flat->items[2 * i + 1] = flat_operand(f, term->pairs[order[i]].value);
+        flat->items[2 * places[i]] = flat_operand(f, term->pairs[order[i]].key);
+        flat->items[2 * places[i] + 1] = flat_operand(f, term->pairs[order[i]].value);
     }
     bool is_const = true;
     for (uint32_t i = 0; i < flat->count; i++) is_const &= flat->items[i]->kind == FLAT_CONST;
@@ -357,47 +365,6 @@ static FlatTerm *flat_comprehension(Flattener *f, const RegoTerm *term)
     f->with = with;
     scope_end(f);
     return flat;
-}
-
-/* Each expression of a template becomes a set of its values, so that an undefined one leaves the others alone. */
-static FlatTerm *flat_template(Flattener *f, const RegoTerm *term)
-{
-    FlatTerm *parts = flat_new(f, FLAT_ARRAY, term->loc);
-    parts->items = ARENA_ARRAY(f->arena, FlatTerm *, term->count + 1u);
-    parts->count = term->count;
-    RegoLoc expr_loc = f->expr_loc;
-    f->expr_loc = term->loc;
-    f->level++;                     /* a template is a call */
-    for (uint32_t i = 0; i < term->count; i++) {
-        const RegoTemplatePart *part = &term->parts[i];
-        if (!part->expr) {
-            parts->items[i] = flat_const(f, value_string(part->text), term->loc);
-            continue;
-        }
-        FlatTerm *set = flat_new(f, FLAT_COMPREHENSION, part->expr->loc);
-        set->flavour = REGO_TERM_SET_COMPREHENSION;
-        set->is_part = true;
-        set->block = ARENA_NEW(f->arena, FlatBlock);
-        FlatBlock *outer = f->block;
-        Scope scope;
-        scope_begin(f, &scope);
-        f->block = set->block;
-        set->block->value = flat_captured(f, part->expr);
-        f->block = outer;
-        scope_end(f);
-        parts->items[i] = flat_extract(f, set);
-    }
-    f->level--;
-    f->expr_loc = expr_loc;
-    FlatStmt *call = flat_add(f, FLAT_CALL, term->loc);
-    call->builtin = builtin_find(STR("internal.template_string"));
-    CHECK(call->builtin);
-    call->args = ARENA_ARRAY(f->arena, FlatTerm *, 1);
-    call->args[0] = parts;
-    call->arg_count = 1;
-    call->out = flat_fresh(f, term->loc);
-    f->unit->vars[call->out->var].call = call;
-    return call->out;
 }
 
 /* A variable that stands for the term, which becomes a statement of its own. */
@@ -545,6 +512,20 @@ static void error_arity(Flattener *f, const Callee *callee, FlatTerm **args, uin
                arg_count == 1 ? "" : "s");
 }
 
+/* What is no function: a rule without arguments has an arity of 0, be it called by name or by an operator that is named like
+ * it; what is left of the call is then one value too many, unless it may be where the answer goes. */
+static void error_unknown(Flattener *f, const RegoTerm *term, bool is_statement)
+{
+    const TreeNode *node = flat_callee_node(f, term->items[0]);
+    uint32_t arg_count = term->count - 1;
+    Str name = flat_name_text(f, term->items[0]);
+    if (node && node->group && arg_count > is_statement)
+        flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, term->loc, "function %.*s has arity 0, got %u argument%s",
+                   STR_ARG(name), arg_count, arg_count == 1 ? "" : "s");
+    else
+        flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, term->loc, "undefined function %.*s", STR_ARG(name));
+}
+
 /* trace(text) is true and leaves a note. */
 static bool flat_is_trace(Flattener *f, const RegoTerm *term)
 {
@@ -603,8 +584,7 @@ FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement)
         return NULL;
     }
     if (!is_known) {
-        flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, term->loc, "undefined function %.*s",
-                   STR_ARG(flat_name_text(f, term->items[0])));
+        error_unknown(f, term, is_statement);
         (void)flat_call_args(f, term, is_statement);
         return NULL;
     }

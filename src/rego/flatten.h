@@ -1,7 +1,8 @@
 /* flatten.h - the inside of the pass from tree to flat form: what its files share.
  *
- * Private to flatten.c (names, scopes, terms, calls), flatten_order.c (what is taken out first) and flatten_expr.c
- * (expressions, bodies, rules, queries).
+ * Private to flatten.c (names, scopes, terms, calls), flatten_order.c (what is taken out first),
+ * flatten_some.c (what `some ... in` declares), flatten_template.c (templates) and flatten_expr.c (expressions, bodies, rules,
+ * queries).
  *
  * Owns: nothing.     Fails: by entries in Names.errors; what comes out then is not used.     Thread: one.
  */
@@ -25,7 +26,7 @@ typedef struct ScopeEntry {
     bool used;
     RegoLoc loc;
     Str name;
-    uint32_t pattern;       /* in which it was declared */
+    const RegoEach *each;   /* the `some ... in` that declared it; or NULL */
     const Value *constant;  /* what it was assigned, where that is one scalar constant; or NULL */
 } ScopeEntry;
 
@@ -59,10 +60,9 @@ typedef struct Flattener {
     uint32_t with;          /* the present FlatWith; 0: none */
     uint32_t level;         /* calls around the term under way */
     RegoLoc expr_loc;       /* of the expression under way; row 0: none */
-    uint32_t pattern;       /* counts the left sides of `some ... in` */
+    const RegoEach *each;   /* the `some ... in` whose variables are declared; or NULL */
     bool has_name_errors;   /* of this rule */
     bool in_query;          /* every variable is part of the answer */
-    const RegoEach *early;  /* the term stands behind this `some ... in` but is needed before it: it cannot use its variables */
     ArgValue *arg_values;
     size_t arg_value_count, arg_value_capacity;
 } Flattener;
@@ -82,6 +82,8 @@ void      scope_end(Flattener *f);
 ScopeEntry *scope_find(Scope *scope, Str name);
 ScopeEntry *scope_add(Flattener *f, Scope *scope, Str name, ScopeKind kind, uint32_t var, RegoLoc loc);
 uint32_t  scope_declare(Flattener *f, Str name, ScopeKind kind, RegoLoc loc);
+/* Whether the name was declared, in this scope or around it. */
+bool      scope_declares(const Flattener *f, Str name);
 Value     flat_fold(Flattener *f, const FlatTerm *flat);
 FlatTerm *flat_extract(Flattener *f, FlatTerm *term);
 /* A term that may be a ref or comprehension as a whole; everything deeper is taken out. */
@@ -100,17 +102,29 @@ FlatBlock *flat_block(Flattener *f, RegoBody body);
 
 /* The operator's or reference's name, resolved where its beginning is a rule of the package, or an import. */
 Str       flat_name_text(Flattener *f, const RegoTerm *term);
+/* The variable a name is once rules of the package and imports are resolved: itself, `data` or `input`. */
+Str       flat_name_root(Flattener *f, Str name);
 
 /* flatten_order.c */
 /* Puts the references that were taken out at this level behind the calls, among statements of the present block. */
 void      flat_settle(Flattener *f, size_t from, size_t to);
 /* In which order the items or pairs of a container are taken out: places in the term. */
 uint32_t *flat_order(Flattener *f, const RegoTerm *term);
+/* Where the pairs of an object, taken out in that order, stand in it: of equal keys the last one stays. */
+uint32_t *flat_places(Flattener *f, const RegoTerm *object, const uint32_t *order);
+
+/* flatten_some.c */
+/* Declares the variables of a `some ... in`, for what has to know them before its own terms are: the values of its `with`. */
+void      flat_some_declare(Flattener *f, RegoExpr *expr);
+
+/* flatten_template.c */
+/* Each expression of a template becomes a set of its values, so that an undefined one leaves the others alone. */
+FlatTerm *flat_template(Flattener *f, const RegoTerm *term);
 
 /* flatten_expr.c */
 void      flat_body(Flattener *f, RegoBody body);
 /* The expression as a statement whose value is the answer, whatever it is. */
-FlatTerm *flat_captured(Flattener *f, const RegoExpr *expr);
+FlatTerm *flat_captured(Flattener *f, RegoExpr *expr);
 
 /* metadata.c: rego.metadata.rule() and chain() as constants; NULL for any other call. */
 FlatTerm *flat_metadata(Flattener *f, const RegoTerm *call);

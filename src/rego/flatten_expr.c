@@ -92,26 +92,42 @@ static bool replaces_in_part(Flattener *f, const FlatTarget *target)
     return false;
 }
 
-static bool is_local(Flattener *f, Str name)
+/* A name with members behind it, which is no variable of the rule. */
+static bool is_path(Flattener *f, const RegoTerm *term)
 {
-    for (Scope *scope = f->scope; scope; scope = scope->parent) {
-        const ScopeEntry *entry = scope_find(scope, name);
-        if (entry && entry->kind != SCOPE_SEEN) return true;
-    }
-    return false;
+    if (term->kind != REGO_TERM_VAR && term->kind != REGO_TERM_REF) return false;
+    const RegoTerm *head = term->kind == REGO_TERM_VAR ? term : term->items[0];
+    if (head->kind != REGO_TERM_VAR || scope_declares(f, head->name)) return false;
+    for (uint32_t i = 1; term->kind == REGO_TERM_REF && i < term->count; i++)
+        if (!rego_term_is_string(term->items[i])) return false;
+    return true;
 }
 
 static bool names_function(Flattener *f, const RegoTerm *term, Callee *out_callee)
 {
-    if (term->kind != REGO_TERM_VAR && term->kind != REGO_TERM_REF) return false;
-    const RegoTerm *head = term->kind == REGO_TERM_VAR ? term : term->items[0];
-    if (head->kind != REGO_TERM_VAR || is_local(f, head->name)) return false;
-    for (uint32_t i = 1; term->kind == REGO_TERM_REF && i < term->count; i++)
-        if (!rego_term_is_string(term->items[i])) return false;
-    return flat_callee(f, term, out_callee);
+    return is_path(f, term) && flat_callee(f, term, out_callee);
 }
 
-static bool target_is_allowed(Flattener *f, const RegoWith *with, const Callee *callee)
+/* A rule, or a package: what stands there is known once it was evaluated. */
+static bool names_document(Flattener *f, const RegoTerm *term)
+{
+    return is_path(f, term) && flat_callee_node(f, term);
+}
+
+static bool is_operator(const RegoTerm *call, const char *name)
+{
+    const RegoTerm *operator = call->items[0];
+    const RegoTerm *head = operator->kind == REGO_TERM_REF ? operator->items[0] : operator;
+    if (operator->kind == REGO_TERM_REF && operator->count != 1) return false;
+    return head->kind == REGO_TERM_VAR && str_is_text(head->name, name);
+}
+
+static bool is_print(Flattener *f, const RegoTerm *call)
+{
+    return is_operator(call, "print") && !flat_callee_node(f, call->items[0]);
+}
+
+static bool target_is_allowed(Flattener *f, const RegoExpr *expr, const RegoWith *with, const Callee *callee)
 {
     static const char what[] = "with keyword replacing built-in function";
     RegoLoc loc = with->target->loc;
@@ -124,21 +140,33 @@ static bool target_is_allowed(Flattener *f, const RegoWith *with, const Callee *
                    what, STR_ARG(callee->name));
     else if (callee->builtin->flags & BUILTIN_RELATION)
         flat_error(f, REGO_PASS_WITH, REGO_ERROR_COMPILE, loc, "%s: target must not be a relation", what);
+    else if ((callee->builtin->flags & BUILTIN_VOID) && !(expr->kind == REGO_EXPR_CALL && is_print(f, expr->term)))
+        flat_error(f, REGO_PASS_WITH, REGO_ERROR_COMPILE, loc, "%s: target must not be a void function", what);
     else return true;
     return false;
 }
 
-static bool target_function(Flattener *f, const RegoWith *with, const Callee *callee, FlatTarget *target)
+static bool target_function(Flattener *f, const RegoExpr *expr, const RegoWith *with, const Callee *callee, FlatTarget *target)
 {
-    if (!target_is_allowed(f, with, callee)) return false;
+    if (!target_is_allowed(f, expr, with, callee)) return false;
     target->loc = with->loc;
     target->kind = callee->builtin ? FLAT_TARGET_BUILTIN : FLAT_TARGET_GROUP;
     target->builtin = callee->builtin;
     target->group = callee->group;
     if (callee->group) flat_use(f, NULL, callee->group, with->loc);
     Callee by;
-    if (!names_function(f, with->value, &by)) return true;
+    if (!names_function(f, with->value, &by)) {
+        if (!names_document(f, with->value)) return true;
+        target->value = flat_top(f, with->value);
+        target->is_late = target->value->kind == FLAT_REF && path_of(f, target->value, target);
+        return true;
+    }
     if (!flat_callee_is_allowed(f, &by, with->value->loc)) return false;
+    if (by.builtin && (by.builtin->flags & BUILTIN_VOID)) {
+        flat_error(f, REGO_PASS_TYPES, REGO_ERROR_TYPE, with->value->loc, "%.*s gives nothing and replaces no function",
+                   STR_ARG(by.name));
+        return false;
+    }
     target->by_builtin = by.builtin;
     target->by_group = by.group;
     if (by.group) flat_use(f, NULL, by.group, with->loc);
@@ -162,20 +190,19 @@ static bool target_document(Flattener *f, const RegoWith *with, FlatTarget *targ
 }
 
 /* The values of all targets are evaluated outside; what follows is evaluated inside. */
-static void with_begin(Flattener *f, const RegoExpr *expr)
+static void with_begin(Flattener *f, RegoExpr *expr)
 {
     if (!expr->with_count) return;
+    if (expr->kind == REGO_EXPR_SOME_IN) flat_some_declare(f, expr);
     FlatWith with = { .parent = f->with, .targets = ARENA_ARRAY(f->arena, FlatTarget, expr->with_count) };
     for (uint32_t i = 0; i < expr->with_count; i++) {
         const RegoWith *source = &expr->withs[i];
         FlatTarget target = { 0 };
         Callee callee;
-        bool is_good = names_function(f, source->target, &callee) ? target_function(f, source, &callee, &target)
+        bool is_good = names_function(f, source->target, &callee) ? target_function(f, expr, source, &callee, &target)
                                                                   : target_document(f, source, &target);
         if (!is_good) continue;
-        f->early = expr->kind == REGO_EXPR_SOME_IN ? expr->each : NULL;
-        if (!target.by_builtin && !target.by_group) target.value = flat_operand(f, source->value);
-        f->early = NULL;
+        if (!target.by_builtin && !target.by_group && !target.is_late) target.value = flat_operand(f, source->value);
         with.targets[with.count++] = target;
     }
     FlatUnit *unit = f->unit;
@@ -259,14 +286,6 @@ static void flat_print(Flattener *f, const RegoTerm *term)
     note->arg_count = count;
 }
 
-static bool is_operator(const RegoTerm *call, const char *name)
-{
-    const RegoTerm *operator = call->items[0];
-    const RegoTerm *head = operator->kind == REGO_TERM_REF ? operator->items[0] : operator;
-    if (operator->kind == REGO_TERM_REF && operator->count != 1) return false;
-    return head->kind == REGO_TERM_VAR && str_is_text(head->name, name);
-}
-
 static void flat_call_expr(Flattener *f, const RegoTerm *term, RegoLoc loc)
 {
     if (term->count == 3 && is_operator(term, "assign")) {
@@ -278,7 +297,7 @@ static void flat_call_expr(Flattener *f, const RegoTerm *term, RegoLoc loc)
         FlatStmt *stmt = flat_add(f, FLAT_EQUAL, loc);
         stmt->a = a;
         stmt->b = b;
-    } else if (is_operator(term, "print") && !flat_callee_node(f, term->items[0])) {
+    } else if (is_print(f, term)) {
         flat_print(f, term);
     } else {
         FlatTerm *constant = flat_metadata(f, term);
@@ -298,9 +317,11 @@ static void flat_some_in(Flattener *f, const RegoEach *each, RegoLoc loc)
     ref->items = ARENA_ARRAY(f->arena, FlatTerm *, ref->count);
     if (is_ref) memcpy(ref->items, domain->items, domain->count * sizeof *ref->items);
     else ref->items[0] = domain;
-    f->pattern++;
+    const RegoEach *outer = f->each;
+    f->each = each;
     ref->items[ref->count - 1] = each->key ? flat_pattern(f, each->key, SCOPE_SOME_IN) : flat_fresh(f, loc);
     FlatTerm *value = flat_pattern(f, each->value, SCOPE_SOME_IN);
+    f->each = outer;
     FlatStmt *stmt = flat_add(f, FLAT_UNIFY, loc);
     stmt->a = value;
     stmt->b = ref;
@@ -382,7 +403,7 @@ static void negate_last(Flattener *f, RegoLoc loc)
     stmt->needs_all = true;
 }
 
-static void flat_expr(Flattener *f, const RegoExpr *expr)
+static void flat_expr(Flattener *f, RegoExpr *expr)
 {
     uint32_t with = f->with;
     RegoLoc expr_loc = f->expr_loc;
@@ -402,7 +423,7 @@ void flat_body(Flattener *f, RegoBody body)
     for (uint32_t i = 0; i < body.count; i++) flat_expr(f, body.exprs[i]);
 }
 
-FlatTerm *flat_captured(Flattener *f, const RegoExpr *expr)
+FlatTerm *flat_captured(Flattener *f, RegoExpr *expr)
 {
     bool is_value = !(expr->flags & REGO_EXPR_NEGATED)
                  && (expr->kind == REGO_EXPR_TERM || expr->kind == REGO_EXPR_CALL);
@@ -465,6 +486,15 @@ static void flat_args(Flattener *f, const RegoHead *head, FlatRule *out_rule)
     }
 }
 
+/* A term of a head is an expression of its own, behind the body. */
+static FlatTerm *flat_head(Flattener *f, const RegoTerm *term)
+{
+    size_t from = f->block->count;
+    FlatTerm *flat = flat_operand(f, term);
+    flat_settle(f, from, f->block->count);
+    return flat;
+}
+
 static void flat_branch(Flattener *f, const RuleSource *source, const RegoRule *rule, FlatBranch *branch)
 {
     f->block = &branch->block;
@@ -480,11 +510,9 @@ static void flat_branch(Flattener *f, const RuleSource *source, const RegoRule *
     branch->path_count = head->ref_count - source->path_from;
     branch->path = ARENA_ARRAY(f->arena, FlatTerm *, branch->path_count + 1u);
     for (uint32_t i = 0; i < branch->path_count; i++)
-        branch->path[i] = flat_operand(f, head->ref[source->path_from + i]);
-    if (rule->head.key) branch->key = flat_operand(f, rule->head.key);
-    size_t from = f->block->count;
-    if (rule->head.value) branch->value = flat_operand(f, rule->head.value);
-    flat_settle(f, from, f->block->count);
+        branch->path[i] = flat_head(f, head->ref[source->path_from + i]);
+    if (rule->head.key) branch->key = flat_head(f, rule->head.key);
+    if (rule->head.value) branch->value = flat_head(f, rule->head.value);
     /* The body `true` that nobody wrote is shown where there is nothing else to show. */
     FlatBlock *block = &branch->block;
     if (f->names->places && (rule->flags & REGO_RULE_BODY_GENERATED) && block->count > 1)

@@ -124,3 +124,46 @@ uint32_t *flat_order(Flattener *f, const RegoTerm *term)
     for (uint32_t i = 0; i < count; i++) order[i] = ranks[i].index;
     return order;
 }
+
+/* --- of equal keys the last stays ---------------------------------------------------------------------------------- */
+
+/* By the time that others build an object, calls, comprehensions and references are variables, made in this order; those that
+ * an author did not declare have kept their names, and come behind. */
+static uint32_t key_class(Flattener *f, const RegoTerm *key)
+{
+    enum { CLASS_SCALAR, CLASS_DECLARED, CLASS_TEMPLATE, CLASS_CALL, CLASS_COMPREHENSION, CLASS_REF, CLASS_VAR, CLASS_CONTAINER };
+    static const uint32_t classes[REGO_TERM_KIND_COUNT] = {
+        [REGO_TERM_SCALAR] = CLASS_SCALAR,
+        [REGO_TERM_VAR] = CLASS_VAR,
+        [REGO_TERM_REF] = CLASS_REF,
+        [REGO_TERM_ARRAY] = CLASS_CONTAINER,
+        [REGO_TERM_OBJECT] = CLASS_CONTAINER,
+        [REGO_TERM_SET] = CLASS_CONTAINER,
+        [REGO_TERM_ARRAY_COMPREHENSION] = CLASS_COMPREHENSION,
+        [REGO_TERM_OBJECT_COMPREHENSION] = CLASS_COMPREHENSION,
+        [REGO_TERM_SET_COMPREHENSION] = CLASS_COMPREHENSION,
+        [REGO_TERM_CALL] = CLASS_CALL,
+        [REGO_TERM_TEMPLATE] = CLASS_TEMPLATE,
+    };
+    if (key->kind != REGO_TERM_VAR) return classes[key->kind];
+    if (scope_declares(f, key->name)) return CLASS_DECLARED;
+    return str_is(flat_name_root(f, key->name), key->name) ? CLASS_VAR : CLASS_REF;
+}
+
+static int class_order(const void *left, const void *right)
+{
+    const TermRank *a = left, *b = right;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+uint32_t *flat_places(Flattener *f, const RegoTerm *object, const uint32_t *order)
+{
+    uint32_t *places = ARENA_ARRAY(f->arena, uint32_t, object->count + 1u);
+    TermRank *ranks = ARENA_ARRAY(f->arena, TermRank, object->count + 1u);
+    for (uint32_t i = 0; i < object->count; i++)
+        ranks[i] = (TermRank){ .rank = key_class(f, object->pairs[order[i]].key), .index = i };
+    qsort(ranks, object->count, sizeof *ranks, class_order);
+    for (uint32_t i = 0; i < object->count; i++) places[ranks[i].index] = i;
+    return places;
+}

@@ -24,7 +24,8 @@ static bool formatted_make(Formatted *formatted, Str text, bool v0)
     rego_errors_init(&errors, &formatted->arena);
     bool parses = rego_parse_module(&formatted->arena, text, &options, &formatted->module, &errors) == OK;
     if (parses) rego_format_module(&formatted->arena, formatted->module, &formatted->text);
-    return test_expect(parses, __FILE__, __LINE__, "it parses: %.*s\n%.*s", STR_ARG(errors.count ? errors.items[0].text : STR("")), STR_ARG(text));
+    return test_expect(parses, __FILE__, __LINE__, "it parses: %.*s\n%.*s",
+                       STR_ARG(errors.count ? errors.items[0].text : STR("")), STR_ARG(text));
 }
 
 static void formatted_end(Formatted *formatted)
@@ -76,25 +77,33 @@ static void expect_format(const char *name, const char *text, const char *want, 
 TEST(modules_are_written_in_one_style, "")
 {
     static const struct { const char *name, *text, *want; } rows[] = {
-        { "spaces and tabs", "package a\np:=1\nq   if{input.x==1;input.y}", "package a\n\np := 1\n\nq if {\n\tinput.x == 1\n\tinput.y\n}\n" },
-        { "a short body stays beside its head", "package a\np if { input.x }\np if {\n input.y }", "package a\n\np if input.x\np if {\n\tinput.y\n}\n" },
+        { "spaces and tabs", "package a\np:=1\nq   if{input.x==1;input.y}",
+          "package a\n\np := 1\n\nq if {\n\tinput.x == 1\n\tinput.y\n}\n" },
+        { "a short body stays beside its head", "package a\np if { input.x }\np if {\n input.y }",
+          "package a\n\np if input.x\np if {\n\tinput.y\n}\n" },
         { "neighbours stay neighbours", "package a\np := 1\nq := 2\n\n\n\nr := 3", "package a\n\np := 1\nq := 2\n\nr := 3\n" },
         { "a default has space around it", "package a\ndefault p = 1\nq := 2", "package a\n\ndefault p := 1\n\nq := 2\n" },
-        { "a body that is true goes", "package a\np if true\nq contains 1 if { true }", "package a\n\np := true\nq contains 1\n" },
+        { "a body that is true goes", "package a\np if true\nq contains 1 if { true }",
+          "package a\n\np := true\nq contains 1\n" },
         { "branches are paragraphs", "package a\np := 1 if { input.x } else := 2 if {\n input.y } else := 3\n",
           "package a\n\np := 1 if input.x\n\nelse := 2 if {\n\tinput.y\n} else := 3\n" },
-        { "imports of a group are sorted", "package a\nimport data.z\nimport data.b as c\n\nimport data.a", "package a\n\nimport data.b as c\nimport data.z\n\nimport data.a\n" },
+        { "imports of a group are sorted", "package a\nimport data.z\nimport data.b as c\n\nimport data.a",
+          "package a\n\nimport data.b as c\nimport data.z\n\nimport data.a\n" },
         { "a list keeps its lines", "package a\np := [1,\n2,3]\nq := {\"a\":1, \"b\":{\n\"c\":2}}\nr := f(1,\n2)",
           "package a\n\np := [\n\t1,\n\t2, 3,\n]\n\nq := {\"a\": 1, \"b\": {\n\t\"c\": 2,\n}}\n\nr := f(\n\t1,\n\t2,\n)\n" },
-        { "comprehensions", "package a\np := [x|x := 1]\nq := {x: y |\nx := 1; y := 2}", "package a\n\np := [x | x := 1]\nq := {x: y |\n\tx := 1\n\ty := 2\n}\n" },
-        { "names and keys", "package a\np := input[\"a\"][\"b c\"][\"if\"].else[x][1]", "package a\n\np := input.a[\"b c\"][\"if\"].else[x][1]\n" },
+        { "comprehensions", "package a\np := [x|x := 1]\nq := {x: y |\nx := 1; y := 2}",
+          "package a\n\np := [x | x := 1]\nq := {x: y |\n\tx := 1\n\ty := 2\n}\n" },
+        { "names and keys", "package a\np := input[\"a\"][\"b c\"][\"if\"].else[x][1]",
+          "package a\n\np := input.a[\"b c\"][\"if\"].else[x][1]\n" },
         { "text is the author's", "package a\np := \"\\u00e9\\n\"\nq := `a\nb`\nr := 1.50e2\ns := $\"a { 1+x } \\{\"",
           "package a\n\np := \"\\u00e9\\n\"\nq := `a\nb`\n\nr := 1.50e2\ns := $\"a {1 + x} \\{\"\n" },
         { "with", "package a\np if { q with input as 1\n with data.x as 2\n not r with input as 2 }",
           "package a\n\np if {\n\tq with input as 1\n\t\twith data.x as 2\n\tnot r with input as 2\n}\n" },
-        { "every and some", "package a\np if { every x,y in input { x>y }\n some z in y }", "package a\n\np if {\n\tevery x, y in input { x > y }\n\tsome z in y\n}\n" },
+        { "every and some", "package a\np if { every x,y in input { x>y }\n some z in y }",
+          "package a\n\np if {\n\tevery x, y in input { x > y }\n\tsome z in y\n}\n" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_format(rows[i].name, rows[i].text, rows[i].want, /* v0= */ false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect_format(rows[i].name, rows[i].text, rows[i].want, /* v0= */ false);
 }
 
 TEST(parentheses_stay_where_they_carry_meaning, "")
@@ -120,26 +129,35 @@ TEST(parentheses_stay_where_they_carry_meaning, "")
 TEST(comments_stay_in_their_place, "")
 {
     static const struct { const char *name, *text, *want; } rows[] = {
-        { "before and behind the package", "# a\n\n# b\npackage a # c\n# d\np := 1", "# a\n\n# b\npackage a # c\n\n# d\np := 1\n" },
-        { "in a body", "package a\np if { # a\n# b\nx := 1 # c\n# d\ny := 2\n# e\n} # f", "package a\n\np if { # a\n\t# b\n\tx := 1 # c\n\n\t# d\n\ty := 2\n\t# e\n} # f\n" },
-        { "in a list", "package a\np := [ # a\n1, # b\n# c\n2 # d\n# e\n]", "package a\n\np := [ # a\n\t1, # b\n\t# c\n\t2, # d\n\t# e\n]\n" },
+        { "before and behind the package", "# a\n\n# b\npackage a # c\n# d\np := 1",
+          "# a\n\n# b\npackage a # c\n\n# d\np := 1\n" },
+        { "in a body", "package a\np if { # a\n# b\nx := 1 # c\n# d\ny := 2\n# e\n} # f",
+          "package a\n\np if { # a\n\t# b\n\tx := 1 # c\n\n\t# d\n\ty := 2\n\t# e\n} # f\n" },
+        { "in a list", "package a\np := [ # a\n1, # b\n# c\n2 # d\n# e\n]",
+          "package a\n\np := [ # a\n\t1, # b\n\t# c\n\t2, # d\n\t# e\n]\n" },
         { "in a call", "package a\np := f(\n# a\n1)", "package a\n\np := f(\n\t# a\n\t1,\n)\n" },
         { "in a comprehension", "package a\np := [x | # a\nx := 1 # b\n]", "package a\n\np := [x | # a\n\tx := 1 # b\n]\n" },
-        { "behind imports", "package a\nimport data.z # z\nimport data.b # b", "package a\n\nimport data.z # z\n\nimport data.b # b\n" },
+        { "behind imports", "package a\nimport data.z # z\nimport data.b # b",
+          "package a\n\nimport data.z # z\n\nimport data.b # b\n" },
         { "at the end", "package a\np := 1\n# a\n\n# b", "package a\n\np := 1\n\n# a\n\n# b\n" },
-        { "between branches", "package a\np := 1 if {\ninput.x\n}\n# a\nelse := 2", "package a\n\np := 1 if {\n\tinput.x\n}\n\n# a\nelse := 2\n" },
-        { "inside an operator", "package a\np if {\nx := 1 + # a\n2\ny := 1 }", "package a\n\np if {\n\tx := 1 + 2 # a\n\ty := 1\n}\n" },
+        { "between branches", "package a\np := 1 if {\ninput.x\n}\n# a\nelse := 2",
+          "package a\n\np := 1 if {\n\tinput.x\n}\n\n# a\nelse := 2\n" },
+        { "inside an operator", "package a\np if {\nx := 1 + # a\n2\ny := 1 }",
+          "package a\n\np if {\n\tx := 1 + 2 # a\n\ty := 1\n}\n" },
         { "in a body that says nothing else", "package a\np if {\n# a\ntrue\n}", "package a\n\np if {\n\t# a\n\ttrue\n}\n" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_format(rows[i].name, rows[i].text, rows[i].want, /* v0= */ false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect_format(rows[i].name, rows[i].text, rows[i].want, /* v0= */ false);
 }
 
 TEST(the_old_syntax_has_its_own_style, "")
 {
     static const struct { const char *name, *text, *want; } rows[] = {
-        { "bodies have lines", "package a\np { input.x }\nq = 1 { input.x }", "package a\n\np {\n\tinput.x\n}\n\nq = 1 {\n\tinput.x\n}\n" },
+        { "bodies have lines", "package a\np { input.x }\nq = 1 { input.x }",
+          "package a\n\np {\n\tinput.x\n}\n\nq = 1 {\n\tinput.x\n}\n" },
         { "partial rules", "package a\np[x] { x := 1 }\nq[x] = 1", "package a\n\np[x] {\n\tx := 1\n}\n\nq[x] = 1\n" },
-        { "keywords that were imported", "package a\nimport future.keywords\np[x] { x := 1 }", "package a\n\nimport future.keywords\n\np contains x if x := 1\n" },
+        { "keywords that were imported", "package a\nimport future.keywords\np[x] { x := 1 }",
+          "package a\n\nimport future.keywords\n\np contains x if x := 1\n" },
         { "a further body", "package a\np { input.x } { input.y }", "package a\n\np {\n\tinput.x\n}\n\np {\n\tinput.y\n}\n" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -148,7 +166,8 @@ TEST(the_old_syntax_has_its_own_style, "")
         if (formatted_make(&formatted, str_of(rows[i].text), /* v0= */ true)) {
             EXPECT_STR(buf_peek(&formatted.text), str_of(rows[i].want));
             Formatted second;
-            if (formatted_make(&second, buf_peek(&formatted.text), /* v0= */ true)) EXPECT_STR(buf_peek(&second.text), buf_peek(&formatted.text));
+            if (formatted_make(&second, buf_peek(&formatted.text), /* v0= */ true))
+                EXPECT_STR(buf_peek(&second.text), buf_peek(&formatted.text));
             formatted_end(&second);
         }
         formatted_end(&formatted);

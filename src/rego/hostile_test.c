@@ -13,11 +13,18 @@ static const EngineOptions hostile_options = {
     .budget = { .step_count_max = STEPS, .size_max = SIZE }, .strict = true,
 };
 
-#define OUT_OF_STEPS "eval_cancel_error: the evaluation has used up its steps"
-#define OUT_OF_MEMORY "eval_cancel_error: the evaluation has used up its memory (67108864 bytes)"
-#define TEXT_TOO_LARGE "eval_cancel_error: a text exceeds what is left of the memory"
+#define OUT_OF_STEPS "eval_cancel_error: the evaluation took more than 10000000 steps"
+#define OUT_OF_MEMORY "eval_cancel_error: the evaluation took more than 67108864 bytes of memory"
+#define TEXT_TOO_LARGE "eval_cancel_error: a text exceeds the "
 #define PATTERN_TOO_LARGE "eval_builtin_error: regex.match: error parsing regexp: expression too large"
 #define EXPONENT_TOO_LARGE "the exponent of a number exceeds NUMBER_EXPONENT_MAX (10000)"
+
+/* Without the place that stands before an error of a module: "t.rego:3: ". */
+static Str placeless(Str answer)
+{
+    if (!str_starts(answer, STR("t.rego:"))) return answer;
+    return str_slice(answer, str_find(answer, ' ', 0) + 1, answer.len);
+}
 
 /* The answer begins with what is wanted, and what was taken is what was granted. */
 static void expect_end(const char *name, const char *module, const char *query, const char *data, const char *want)
@@ -26,7 +33,7 @@ static void expect_end(const char *name, const char *module, const char *query, 
     Arena arena;
     arena_init(&arena, SIZE_MAX);
     const EngineCase c = { name, module, query, NULL, data, "" };
-    Str got = engine_answer(&arena, &c, &hostile_options);
+    Str got = placeless(engine_answer(&arena, &c, &hostile_options));
     EXPECT_STR(str_slice(got, 0, strlen(want)), str_of(want));
     EXPECT(arena.size <= SIZE + 2 * ARENA_BLOCK_SIZE_MAX);  /* the last block may reach beyond */
     arena_deinit(&arena);
@@ -323,4 +330,123 @@ TEST(deep_values_are_walked_within_their_depth, "")
                "p := f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(1))))))))))))))))))))))))))))))",
                "count(json.marshal(data.t.p)) > 0", NULL, OUT_OF_STEPS);
     buf_deinit(&json);
+}
+
+/* --- charges and places ------------------------------------------------------------------------------------------ */
+
+/* What takes long is charged for as much: a hundred calls or so, each of few instructions, spend all of these steps. */
+TEST(calls_are_charged_for_how_much_they_work, "")
+{
+    static const struct { const char *name, *call; } cases[] = {
+        { "a sum of long numbers", "long + i" },
+        { "a remainder of a long number", "long % 7" },
+        { "a quotient of a long number", "i / long" },
+        { "a quotient that rounds", "long / 7" },
+        { "a product with a small number", "1e-9999 * i" },
+        { "the size of a small number", "abs(1e-9999)" },
+        { "a fraction with many digits", "fraction + i" },
+        { "rounding", "round(1e9999)" },
+        { "bits", "bits.xor(long, i)" },
+        { "a shift", "bits.lsh(i, 30000)" },
+        { "a sum of a list", "sum([long, i])" },
+        { "a product of a list", "product([half, half])" },
+        { "a range of long numbers", "numbers.range(long, long + 1)" },
+        { "a long number in another base", "format_int(long, 2)" },
+        { "a comparison of long numbers", "[long] < [long + i]" },
+        { "the largest of long numbers", "max([long, long, long])" },
+        { "one number printed often", "sprintf(\"%[1]d%[1]d%[1]d%[1]d\", [long])" },
+        { "a list printed and thrown away", "sprintf(\"%[1].0s%[1].0s%[1].0s%[1].0s%[1].0s\", [numbers.range(1, 500)])" },
+        { "YAML of numbers", "yaml.marshal([long, 1.5, 2.5])" },
+        { "YAML of a text", "yaml.marshal(text)" },
+        { "YAML read", "yaml.unmarshal(text)" },
+        { "JSON of a text", "json.marshal(text)" },
+        { "a time by a long layout", "time.format([0, \"UTC\", text])" },
+        { "two long texts", "[text, i] == [text, i + 1]" },
+        { "two keys in constant time", "crypto.hmac.equal(text, text)" },
+        { "a digest", "crypto.hmac.sha512(text, text)" },
+        { "what is no version", "semver.is_valid(text)" },
+        { "what is no block", "net.cidr_is_valid(text)" },
+        { "texts in order", "sort([text, text, text, text])" },
+        { "a query of GraphQL", "graphql.parse_query(concat(\"\", [\"{\", text, \"}\"]))" },
+    };
+    static const char format[] =
+        "long := json.unmarshal(concat(\"\", [\"1234567890\" | some _ in numbers.range(1, 1000)]))\n"
+        "half := json.unmarshal(concat(\"\", [\"1234567890\" | some _ in numbers.range(1, 450)]))\n"
+        "fraction := json.unmarshal(concat(\"\", [\"1.\", concat(\"\", [\"1234567890\" | some _ in numbers.range(1, 1000)])]))\n"
+        "text := concat(\"\", [\"abcdefghij\" | some _ in numbers.range(1, 5000)])\n"
+        "p := count([1 | some i in numbers.range(1, 2000); x := %s; x != 7])";
+    static const EngineOptions options = { .budget = { .step_count_max = 250000, .size_max = (size_t)1 << 30 } };
+    char module[4096];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ROW(cases[i].name);
+        Arena arena;
+        arena_init(&arena, SIZE_MAX);
+        Buf buf = buf_on(module, sizeof module);
+        buf_format(&buf, format, cases[i].call);
+        buf_char(&buf, 0);
+        const EngineCase c = { "", module, "data.t.p", NULL, NULL, "" };
+        EXPECT_STR(engine_answer(&arena, &c, &options),
+                   STR("t.rego:6: eval_cancel_error: the evaluation took more than 250000 steps"));
+        arena_deinit(&arena);
+    }
+}
+
+/* Steps that cost little are not charged for much: what policies do all day fits the same budget. */
+TEST(small_calls_stay_cheap, "")
+{
+    static const char *const calls[] = { "i + 1", "i * 2", "i / 2", "sprintf(\"%d\", [i])", "startswith(\"abc\", \"a\")",
+                                         "count([i, i])", "concat(\"-\", [\"a\", \"b\"])", "lower(\"ABC\")", "i + 0.5",
+                                         "regex.match(\"^a\", \"abc\")", "split(\"a.b\", \".\")", "time.weekday(i)" };
+    static const EngineOptions options = { .budget = { .step_count_max = 100000 } };
+    char module[512];
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        ROW(calls[i]);
+        Arena arena;
+        arena_init(&arena, SIZE_MAX);
+        Buf buf = buf_on(module, sizeof module);
+        buf_format(&buf, "p := count([1 | some i in numbers.range(1, 2000); x := %s; x != [7]])", calls[i]);
+        buf_char(&buf, 0);
+        const EngineCase c = { "", module, "data.t.p", NULL, NULL, "" };
+        EXPECT_STR(engine_answer(&arena, &c, &options), STR("2000"));
+        arena_deinit(&arena);
+    }
+}
+
+TEST(a_spent_budget_says_where_and_how_much, "")
+{
+    static const char module[] =
+        "package t\n\n"
+        "steps if {\n\tinput.x != 1\n}\n\nsteps if {\n\tcount(numbers.range(1, 100000)) > 5\n}\n\n"
+        "size := [x |\n\tx := numbers.range(1, 1000000)\n]\n\n"
+        "f(x) := x if {\n\tevery y in [x] {\n\t\tg(y) == y\n\t}\n}\n\n"
+        "g(x) := x if x == 1\n";
+    static const struct { const char *query; RegoBudget budget; uint32_t row, col; const char *text; } cases[] = {
+        { "data.t.steps", { .step_count_max = 5000 }, 8, 8, "the evaluation took more than 5000 steps" },
+        { "data.t.size", { .size_max = 1 << 20 }, 12, 7, "the evaluation took more than 1048576 bytes of memory" },
+        { "data.t.f(1)", { .depth_max = 2 }, 17, 3, "rules and bodies called one another more than 2 levels deep" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int is_watched = 0; is_watched < 2; is_watched++) {
+            ROW(cases[i].query);
+            Engine engine;
+            const RegoCompileOptions compile = { .instrument = is_watched };
+            if (engine_open(&engine, module, &compile, cases[i].query, NULL)) {
+                EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ .budget = cases[i].budget }), ERR_LIMIT);
+                EXPECT_INT(engine.error.code, REGO_EVAL_CANCEL);
+                EXPECT_STR(engine.error.file, STR("t.rego"));
+                EXPECT_INT(engine.error.loc.row, cases[i].row);
+                EXPECT_INT(engine.error.loc.col, cases[i].col);
+                EXPECT_STR(str_of(engine.error.error.text), str_of(cases[i].text));
+            }
+            engine_close(&engine);
+        }
+    }
+    Engine engine;
+    if (engine_open(&engine, module, NULL, "data.t.steps", NULL)) {
+        atomic_bool stop = true;
+        EXPECT_INT(engine_eval(&engine, (RegoEvalContext){ .stop = &stop }), ERR_LIMIT);
+        EXPECT_STR(str_of(engine.error.error.text), STR("the evaluation was stopped"));
+        EXPECT(engine.error.loc.row > 0);
+    }
+    engine_close(&engine);
 }

@@ -70,6 +70,7 @@ void plan_rule(const Names *names, RuleGroup *group, const FlatRule *flat, PlanR
         for (TreeNode *node = group->node; node && node->height < height; node = node->parent) node->height = height++;
         planned->is_constant = value->kind == FLAT_CONST;
         if (planned->is_constant) planned->constant = value->value;
+        planned->is_written = planned->is_constant && rule->head.value && rego_term_is_ground(rule->head.value);
         out_rule->path_count = branch->path_count;
         out_rule->is_set = branch->key != NULL;
         if (!has_lookup) continue;

@@ -98,11 +98,12 @@ struct Block {
 
 struct WithTarget {
     uint8_t kind;               /* a FlatTargetKind */
+    bool is_late;               /* what replaces a function is the document at the path, looked up where it is called */
     const Value *path;
     uint32_t path_count;
     const Builtin *builtin, *by_builtin;
     RuleGroup *group, *by_group;
-    const TreeNode *node;       /* the node at a data path, if there is one */
+    const TreeNode *node;       /* the node at a path below data, if there is one */
     Operand value;
 };
 
@@ -134,6 +135,7 @@ typedef struct PlanBranch {
     Block block;                /* yields: path..., then key or value */
     RegoLoc loc;
     bool is_constant;           /* the value is one constant */
+    bool is_written;            /* and stands as such in the head, not by a variable's name */
     Value constant;
 } PlanBranch;
 
@@ -195,7 +197,7 @@ typedef struct RuleUse {
 
 struct RuleGroup {
     uint8_t kind;               /* a GroupKind */
-    bool exits_early;           /* every value it can have is the same constant */
+    bool exits_early;           /* every value it can have is written, as the same constant */
     bool has_lookup;            /* every rule has a block for lookups */
     uint32_t index;             /* of its memory in an evaluation */
     uint32_t arity;

@@ -13,17 +13,19 @@ static void plan_with(Planner *p, uint32_t with)
     uint32_t height = 0;
     for (uint32_t i = 0; i < flat->count; i++) {
         const FlatTarget *source = &flat->targets[i];
-        WithTarget target = { .kind = source->kind, .path = source->path, .path_count = source->path_count,
+        WithTarget target = { .kind = source->kind, .is_late = source->is_late, .path = source->path, .path_count = source->path_count,
                               .builtin = source->builtin, .by_builtin = source->by_builtin, .group = source->group,
                               .by_group = source->by_group };
-        if (source->kind == FLAT_TARGET_DATA) {
+        if (source->kind == FLAT_TARGET_DATA || source->is_late) {
             const TreeNode *node = p->names->policy->root;
             for (uint32_t k = 0; node && k < source->path_count; k++) node = tree_child(node, source->path[k]);
             target.node = node;
         }
-        if (source->value) target.value = plan_term(p, source->value, -1);
+        bool has_value = source->value && !source->is_late;
+        if (has_value) target.value = plan_term(p, source->value, -1);
         targets[i] = target;
-        uint32_t target_height = source->path_count + (source->value ? height_of(p, target.value) : 0);
+        uint32_t target_height = source->path_count + (has_value ? height_of(p, target.value) : 0);
+        if (source->is_late) target_height = target.node->height;
         if (target_height > height) height = target_height;
     }
     p->with_heights[with] = p->with_heights[flat->parent] + height;

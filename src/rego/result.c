@@ -54,8 +54,8 @@ static void eval_begin(Eval *e, const RegoQuery *query, const RegoEvalContext *c
     e->builtins = (BuiltinContext){ .arena = context->arena,
                                     .arena_size_max = budget->size_max ? budget->size_max : REGO_EVAL_SIZE_DEFAULT,
                                     .now_ns = context->now_ns, .seed = context->seed, .steps_left = &e->steps_left,
-                                    .stop = context->stop, .zones = context->zones, .cache = context->cache,
-                                    .environment = context->environment };
+                                    .step_count_max = e->steps_left, .stop = context->stop,
+                                    .zones = context->zones, .cache = context->cache, .environment = context->environment };
     if (e->builtins.environment.kind != VALUE_OBJECT) e->builtins.environment = (Value){ .kind = VALUE_OBJECT };
     error->code = REGO_EVAL_OK;
     error->details[0] = 0;

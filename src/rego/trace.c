@@ -341,7 +341,7 @@ static Run watched_loop(Eval *e, Frame *frame, const Block *block, Yield *yield,
     for (uint32_t at = 0;;) {
         const Op *op = &ops[at];
         Run run;
-        if (!eval_spend(e, 1)) return RUN_ERROR;
+        if (!eval_spend(e, 1)) return block_failed(e, frame, op);
         if (op->code == OP_MARK) {
             if (!statement_begin(e, frame->unit->places[op->row])) return RUN_ERROR;
             run = RUN_ANSWER;
@@ -353,7 +353,7 @@ static Run watched_loop(Eval *e, Frame *frame, const Block *block, Yield *yield,
             run = op_run(e, frame, op, again);
             e->watch->activity->values_kept = NULL;
         }
-        if (run == RUN_ERROR) return RUN_ERROR;
+        if (run == RUN_ERROR) return block_failed(e, frame, op);
         if (run == RUN_ANSWER) {
             at++;
             again = false;

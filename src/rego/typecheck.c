@@ -635,6 +635,8 @@ static void stmt_check(Checker *c, const FlatStmt *stmt)
     for (uint32_t i = 0; stmt->kind == FLAT_NOTE && i < stmt->arg_count; i++) (void)closure_check(c, stmt->args[i]);
     term_check_refs(c, stmt->a);
     term_check_refs(c, stmt->b);
+    if (stmt->kind == FLAT_EVERY && type_is_unknown(term_type(c, stmt->a)))     /* its body knows the domain */
+        (void)term_meets(c, stmt->a, &rego_type_any, false);
     bool is_nested = stmt->kind == FLAT_NOT || stmt->kind == FLAT_BOTH || stmt->kind == FLAT_EITHER
                   || stmt->kind == FLAT_EVERY;
     if (is_nested && !stmt->needs_all) {
@@ -647,8 +649,6 @@ static void stmt_check(Checker *c, const FlatStmt *stmt)
         return;
     }
     if (stmt->kind == FLAT_NOT && stmt->needs_all) stmt_check(c, stmt->block->stmts[0]);
-    if (stmt->kind == FLAT_EVERY && type_is_unknown(term_type(c, stmt->a)))
-        (void)term_meets(c, stmt->a, &rego_type_any, false);
     if (stmt->kind == FLAT_UNIFY || stmt->kind == FLAT_EQUAL) {
         if (stmt->a->kind != FLAT_COMPREHENSION) left = term_type(c, stmt->a);
         if (stmt->b->kind != FLAT_COMPREHENSION) right = term_type(c, stmt->b);

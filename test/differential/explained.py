@@ -19,8 +19,26 @@ def reason(name):
 
 
 def explain(difference):
+    return explain_once(difference) or explain_twice(difference)
+
+
+def explain_once(difference):
     for name, holds in REASONS:
         if holds(difference):
+            return name
+    return None
+
+
+def explain_twice(d):
+    """A difference of two reasons: OPA answers otherwise where the policy is written without the one, and the other explains
+    what is left."""
+    for name, rewrite in REWRITES:
+        if all(line == rewrite(line) for line in lines_of(d)):
+            continue
+        again = d.again(rewrite)
+        if d.alike(d.theirs, again.theirs) and texts(d.theirs) == texts(again.theirs):
+            continue
+        if explain_once(again):
             return name
     return None
 
@@ -114,27 +132,22 @@ def loose_numbers(d):
     if failed(d.ours):
         return False
     if "$number" in str(d.theirs):
-        return d.alike(d.ours, replaced(d.theirs, plain_number))
+        return any(d.alike(d.ours, replaced(found, plain_number)) for found in (d.theirs, d.ask(plain=True)))
     pattern = r'\bto_number\("([+._0-9]+)"\)'
     return any(re.search(pattern, line) for line in lines_of(d)) and agrees(
         d, plain=True, rewrite=lambda line: re.sub(pattern, lambda m: f'to_number("{plain(m.group(1))}")', line))
 
 
-@reason("keys that OPA keeps twice")
-def repeated_keys(d):
-    """An object of OPA may come to hold the same key twice, with equal values: `{"b": 1, input.s: 1}`."""
-    def once(found):
-        if list(found) != ["$object"]:
-            return found
-        pairs = found["$object"]
-        return {"$object": [pair for at, pair in enumerate(pairs) if pair not in pairs[:at]]}
-    if failed(d.ours) or failed(d.theirs):
+@reason("objects that are written with variables")
+def written_objects(d):
+    """OPA goes through an object that a policy writes with computed keys, `{"b": 1, input.s: 2}`, by its terms: in another order,
+    and where two keys are equal it has both, finds the one and shows the other. As a comprehension the object is a value, or has
+    a conflict, which tells that keys are equal."""
+    conflict = "object keys must be unique"
+    if all(line == with_made_objects(line) for line in lines_of(d)) or conflict in texts(d.theirs):
         return False
-    if any(re.search(r"[{,] *(input\.\w+|[a-z]\w*): ", line) for line in lines_of(d)) and "answers" in d.theirs:
-        answers = d.theirs["answers"]
-        if d.alike(d.ours, {"answers": [one for at, one in enumerate(answers) if one not in answers[:at]]}):
-            return True
-    return "$object" in str(d.theirs) and d.alike(d.ours, replaced(d.theirs, once))
+    other = d.ask(plain=True, rewrite=with_made_objects, query=d.query and with_made_objects(d.query))
+    return d.alike(d.ours, other) or conflict in texts(other)
 
 
 @reason("sets that are written with variables")
@@ -153,19 +166,72 @@ def outside(text):
     return text
 
 
-def with_made_sets(line):
+def plain_text(text):
+    """The text without its strings and without words that are constants."""
+    return re.sub(r"\"(\\.|[^\"])*\"|`[^`]*`|\b(true|false|null|set\(\))", "", text)
+
+
+def in_templates(line, change):
+    """The line with `change` applied to what stands in the braces of its templates."""
+    def expressions(text):
+        found, depth, begin = "", 0, 0
+        for at, char in enumerate(text):
+            if char == "{" and (depth or text[at - 1:at] != "\\"):
+                depth += 1
+                if depth == 1:
+                    found, begin = found + text[begin:at + 1], at + 1
+            elif char == "}" and depth:
+                depth -= 1
+                if not depth:
+                    found, begin = found + change(text[begin:at]), at
+        return found + text[begin:]
+    return re.sub(r'(?<=\$")(?:\\.|[^"\\])*(?=")', lambda m: expressions(m.group()), line)
+
+
+def with_made(line, make):
+    """The line with what `make` has for its braces, the last ones first: by their place, text and items."""
+    line = in_templates(line, lambda text: with_made(text, make))
     at = len(line)
     while True:
         begin, end, parts = max(((b, e, p) for b, e, p in groups(line) if b < at), default=(-1, 0, []))
         if begin < 0:
             return line
         at = begin
-        items = [re.sub(r"\"(\\.|[^\"])*\"|`[^`]*`", "", line[start:stop]) for start, stop in parts]
-        is_list = all(line[stop] in ",}" for _, stop in parts) and not any(":" in outside(item) for item in items)
+        is_list = all(line[stop] in ",}" for _, stop in parts)
         is_term = re.search(r"(^|\bin|[(,\[{:=|&<>-])\s*$", line[:begin])
-        is_open = any(re.search(r"[a-z_]", re.sub(r"\b(true|false|null|set\(\))", "", item)) for item in items)
-        if line[begin] == "{" and is_list and is_term and is_open:
-            line = f"{line[:begin]}({line[begin:end]} | set()){line[end:]}"
+        if line[begin] == "{" and is_list and is_term:
+            line = line[:begin] + make(begin, line[begin:end], [line[start:stop] for start, stop in parts]) + line[end:]
+
+
+def is_open(text):
+    return bool(re.search(r"[a-z_]", plain_text(text)))
+
+
+def with_made_sets(line):
+    def make(_, text, items):
+        is_set = not any(":" in outside(plain_text(item)) for item in items)
+        return f"({text} | set())" if is_set and any(is_open(item) for item in items) else text
+    return with_made(line, make)
+
+
+def with_made_objects(line):
+    def make(begin, text, items):
+        pairs = [split_pair(item) for item in items]
+        if not all(pairs) or not any(is_open(key) for key, _ in pairs):
+            return text
+        listed = ", ".join(f"[{key}, {value}]" for key, value in pairs)
+        return f"[{{key{begin}: value{begin} | some [key{begin}, value{begin}] in [{listed}]}}, [{listed}]][0]"
+    return with_made(line, make)
+
+
+def split_pair(item):
+    """Key and value of an item of an object; None for anything else."""
+    hidden = item
+    for pattern in (r"\"(\\.|[^\"])*\"|`[^`]*`", r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}"):
+        while (shorter := re.sub(pattern, lambda m: "_" * len(m.group()), hidden)) != hidden:
+            hidden = shorter
+    at = hidden.find(":")
+    return (item[:at].strip(), item[at + 1:].strip()) if at >= 0 and hidden[at + 1:at + 2] != "=" else None
 
 
 @reason("variables in templates")
@@ -176,7 +242,11 @@ def template_variables(d):
         return False
     if "is undeclared" not in texts(d.theirs) and (failed(d.theirs) or codes(d.ours) != ["rego_type_error"]):
         return False
-    return agrees(d, rewrite=lambda line: re.sub(r"\$\"(\\.|[^\"\\])*\"", '"t"', line))
+    return agrees(d, rewrite=without_templates)
+
+
+def without_templates(line):
+    return re.sub(r"\$\"(\\.|[^\"\\])*\"", '"t"', line)
 
 
 @reason("equal numbers in sets that are written with variables")
@@ -206,7 +276,9 @@ def order(d):
         error = outcome["errors"][0] if failed(outcome) else {"code": ""}
         rule = d.rule_at(error) if error["code"].startswith("eval_") else None
         alone = ask(rule) if rule else None
-        if alone and failed(alone) and alone["errors"][0]["code"] == error["code"]:
+        if not alone or not failed(alone) or not alone["errors"][0]["code"].startswith("eval_"):
+            continue
+        if d.case["strict"] or alone["errors"][0]["code"] == error["code"]:     # a strict rule may fail in several ways
             return True
     return False
 
@@ -226,13 +298,44 @@ def with_variables(d):
             and any(re.search(r" with (input|data)\S*\[[a-z]\w*\]", line) for line in lines_of(d)))
 
 
-@reason("unsafe variables in `with`")
-def with_unsafe(d):
-    """Behind an expression that holds a comprehension OPA does not notice that the value of `with` has an unsafe variable."""
-    if codes(d.ours) != ["rego_unsafe_var_error"] or failed(d.theirs):
+@reason("unsafe variables beside comprehensions")
+def unsafe_beside(d):
+    """In an expression that holds a comprehension OPA does not notice an unsafe variable, and may go on to its types. Without the
+    comprehension it does."""
+    if codes(d.ours) != ["rego_unsafe_var_error"] or not set(codes(d.theirs)) <= {"rego_type_error", "rego_recursion_error"}:
         return False
-    found = set(re.findall(r"var (\w+) is unsafe", texts(d.ours)))
-    return any(re.search(r" \| .* with .* as .*\b" + name + r"\b", line) for name in found for line in lines_of(d))
+    found = unsafe_names(d.ours)
+    return agrees(d, rewrite=lambda line: without_comprehensions(line, found) if found & names_in(line) else line)
+
+
+@reason("indexes beside comprehensions")
+def index_beside(d):
+    """OPA refuses a variable, though it is safe, in an expression where it is an index and stands in a comprehension, too:
+    `input.o[k] == [k | true]`. Where the index is written otherwise both agree."""
+    found = unsafe_names(d.theirs)
+    if not found or codes(d.theirs) != ["rego_unsafe_var_error"] or found & unsafe_names(d.ours):
+        return False
+    pattern = r"(?<=[\w\]])\[(" + "|".join(sorted(found)) + r")\]"
+    return agrees(d, rewrite=lambda line: re.sub(pattern, r'[{"is": \1}.is]', line) if " | " in line else line)
+
+
+def unsafe_names(outcome):
+    return set(re.findall(r"var (\w+) is unsafe", texts(outcome)))
+
+
+def names_in(line):
+    return set(re.findall(r"\w+", line))
+
+
+def without_comprehensions(line, names):
+    """The line with an empty array for each comprehension that has none of the names."""
+    while True:
+        found = [(begin, end) for begin, end, parts in groups(line)
+                 if line[begin] in "[{" and line[parts[0][1]] == "|" and not names & names_in(line[begin:end])]
+        if not found:
+            return line
+        begin, end = max(found)
+        line = f"{line[:begin]}[]{line[end:]}"
 
 
 @reason("OPA stops with a panic")
@@ -242,6 +345,85 @@ def panics(d):
 
 @reason("types of constants")
 def constant_types(d):
-    """Maestro knows the type of a variable that was assigned a constant where OPA has lost it, and refuses a reference that is
-    undefined in OPA."""
-    return bool(d.query) and codes(d.ours) == ["rego_type_error"] and "undefined ref" in texts(d.ours) and d.theirs == {}
+    """Maestro knows the type of a variable that was assigned a constant where OPA has lost it, and refuses what never holds. Where
+    the constant itself is written OPA refuses it, too."""
+    if codes(d.ours) != ["rego_type_error"] or failed(d.theirs):
+        return False
+    if d.query:
+        return "undefined ref" in texts(d.ours) and d.theirs == {}
+    pattern = r"\b(v\d+) := (\"(?:\\.|[^\"\\])*\"|-?[0-9.]+|true|false|null)(?: with .*)?$"
+    known = dict(pair for line in lines_of(d) for pair in re.findall(pattern, line))
+    return bool(known) and agrees(d, rewrite=lambda line: line if re.search(pattern, line) else re.sub(
+        r"\bv\d+\b", lambda m: known.get(m.group(), m.group()), line))
+
+
+@reason("types of results")
+def result_types(d):
+    """Maestro knows the type of what a function gives where OPA has lost it, and refuses a call that would be undefined."""
+    is_nested = re.search(r"\bdata\.[\w.]+\(.*\bdata\.[\w.]+\(", d.query or "")
+    return bool(is_nested) and codes(d.ours) == ["rego_type_error"] and "invalid argument" in texts(d.ours) and d.theirs == {}
+
+
+@reason("rules in templates")
+def template_rules(d):
+    """OPA takes a rule without a body for defined, even `r := [input.x]`, and a template that has it for undefined where it is
+    not; here the template says `<undefined>`. Where the template has `[r][0]` OPA says so, too."""
+    def change(line):
+        return in_templates(line, lambda text: f"[{text}][0]" if re.fullmatch(r"([\w.]+\.)?r\d+", text) else text)
+    if not d.query or all(line == change(line) for line in lines_of(d)):
+        return False
+    return agrees(d, plain=True, rewrite=change)
+
+
+@reason("rules that replace functions")
+def lazy_replacements(d):
+    """OPA looks at a rule that replaces a function when the function is called; here it is evaluated before, and where it is
+    undefined the expression is. Where the rule replaces a document, too, OPA evaluates it before."""
+    pattern = r" with ([\w.]+) as ((?:[\w.]+\.)?r\d+)\b"
+    if not d.query or not any(re.search(pattern, line) for line in lines_of(d)):
+        return False
+    return agrees(d, plain=True, rewrite=lambda line: re.sub(pattern, r" with data.unseen as \2 with \1 as \2", line))
+
+
+@reason("operands that OPA has not evaluated")
+def open_operands(d):
+    """OPA puts some expressions of a comprehension before those that they need, and fails with an internal error."""
+    return codes(d.theirs) == ["eval_internal_error"] and "that requires evaluation" in texts(d.theirs) and not failed(d.ours)
+
+
+@reason("names of time zones")
+def zone_names(d):
+    """OPA takes the name of a time zone for a path, in which `//` is `/`; here there is no such zone."""
+    pattern = r"([A-Z]\w+)//(\w+)\""
+    return any(re.search(pattern, line) for line in lines_of(d)) and agrees(
+        d, plain=True, rewrite=lambda line: re.sub(pattern, r'\1/no/\2"', line))
+
+
+@reason("keys of the same hash")
+def lost_keys(d):
+    """OPA loses a key of an object comprehension where it comes twice and another has the same hash, as true and 1, `[]` and `{}`,
+    3 and `{1: 2}` have. Of texts no two do."""
+    if failed(d.ours) or failed(d.theirs) or not any(re.search(r"\w: .* \| ", line) for line in lines_of(d)):
+        return False
+    ours, theirs = ([[*one.get("bindings", {}).values(), one["values"]] for one in outcome.get("answers", [])]
+                    for outcome in (d.ours, d.theirs))
+    return has_lost(ours, theirs) if len(ours) == len(theirs) else has_lost({"$set": ours}, {"$set": theirs})
+
+
+def has_lost(ours, theirs):
+    """Whether the two are equal but for items of sets and keys of objects that are no texts and that the second does not have."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(has_lost(a, b) for a, b in zip(ours, theirs))
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return ours == theirs
+    if list(ours) == ["$set"]:
+        ours, theirs = ({"$object": [[item, None] for item in value.get("$set", [])]} for value in (ours, theirs))
+    ours, theirs = (value.get("$object", [list(pair) for pair in value.items()]) for value in (ours, theirs))
+    found = [[b for b in theirs if b[0] == a[0]] for a in ours]
+    return (sum(map(len, found)) == len(theirs)
+            and all(has_lost(a[1], b[0][1]) if b else type(a[0]) is not str for a, b in zip(ours, found)))
+
+
+# What is written otherwise where a difference has two reasons, of which this is one.
+REWRITES = (("objects that are written with variables", with_made_objects), ("sets that are written with variables", with_made_sets),
+            ("variables in templates", without_templates))

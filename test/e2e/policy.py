@@ -268,12 +268,14 @@ def coverage_names_ranges_and_lines(t):
 @case()
 def budgets_end_an_evaluation(t):
     query = "count([1 | some a in numbers.range(1, 1000); some b in numbers.range(1, 1000); a == b]) > 0"
-    for words, want in ((["--max-steps", "1000"], "used up its steps"), (["--max-memory", "1"], "used up its memory (1048576 bytes)")):
+    for words, want in ((["--max-steps", "1000"], "took more than 1000 steps"),
+                        (["--max-memory", "1"], "took more than 1048576 bytes of memory")):
         with t.row(" ".join(words)):
             result = t.maestro("policy", "eval", *words, "numbers.range(1, 1000000)" if "memory" in words[0] else query)
             error = result.json()["errors"][0]
             t.equal((result.code, error["code"]), (65, "eval_cancel_error"))
             t.contains(error["message"], want)
+            t.equal(error["location"]["row"], 1)
     t.equal(t.maestro("policy", "eval", "--max-steps", "0", "1").code, 2)
 
 
@@ -524,6 +526,8 @@ def check_underlines_mistakes(t):
     t.contains(result.err, "     7 | q if y\n")
     t.contains(result.err, "^")
     t.equal(len(t.maestro("policy", "check", "--format", "json", bad).json()["errors"]), 2)
+    typed = t.maestro("policy", "check", t.write("typed.rego", "package a\n\np := upper(1)\n"))
+    t.contains(typed.err, "upper: invalid argument(s)\n    have: (number, ???)\n    want: (x: string, y: string)\n     3 | p := ")
     good = t.maestro("policy", "check", t.write("good.rego", DEPLOY))
     t.equal((good.code, good.out, good.err), (0, "", ""))
     unused = t.write("unused.rego", "package a\n\nimport data.b\n\np := 1\n")

@@ -29,12 +29,9 @@ typedef struct Fold {
     int64_t unit;
     uint8_t precision;              /* of floats; OPA multiplies with the mantissa of a double */
     bool (*small)(int64_t a, int64_t b, int64_t *out);      /* false on overflow */
-    void (*integer)(mpz_ptr result, mpz_srcptr a, mpz_srcptr b);
+    IntegerOperator integer;
     Float (*real)(Float a, Float b);
 } Fold;
-
-static bool small_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
-static bool small_multiply(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 
 static bool fold_small(const Fold *fold, Value numbers, Value *out)
 {
@@ -52,10 +49,14 @@ static BuiltinResult fold_integers(BuiltinContext *context, const Fold *fold, Va
     mpz_init_set_si(total, fold->unit);
     mpz_init(next);
     for (uint32_t i = 0; i < numbers.count && !result; i++) {
+        if (!builtin_spend(context, number_cost(numbers.items[i]), err)) {
+            result = BUILTIN_HALT;
+            break;
+        }
         integer_read(next, numbers.items[i]);
         fold->integer(total, total, next);
         /* Each step may cost as much as the numbers are long; and a product must not grow without end. */
-        if (!builtin_spend(context, mpz_size(total), err)) result = BUILTIN_HALT;
+        if (!builtin_spend(context, mpz_size(total) * (1 + mpz_size(next)) / 64, err)) result = BUILTIN_HALT;
         else if (mpz_size(total) > NUMBER_EXPONENT_MAX / 16) result = integer_value(context, total, out, err);
     }
     if (!result) result = integer_value(context, total, out, err);
@@ -68,7 +69,7 @@ static BuiltinResult fold_floats(BuiltinContext *context, const Fold *fold, Valu
 {
     Float total = float_read(value_int(fold->unit), fold->precision);
     for (uint32_t i = 0; i < numbers.count; i++) {
-        if (!builtin_spend(context, 1, err)) return BUILTIN_HALT;
+        if (!builtin_spend(context, number_cost(numbers.items[i]), err)) return BUILTIN_HALT;
         total = fold->real(total, float_read(numbers.items[i], FLOAT_PRECISION));
         /* Beyond any bound already: the refusal is written where values are made. */
         if (total.exponent > 8 * NUMBER_EXPONENT_MAX || total.exponent < -8 * NUMBER_EXPONENT_MAX) break;
@@ -156,10 +157,7 @@ BuiltinResult builtin_sort(BuiltinContext *context, const Value *args, Value *ou
         *out_result = value_array(args[0].items, count);
         return BUILTIN_OK;
     }
-    uint64_t weight, rounds = 0;
-    if (!builtin_weigh(context, args[0], &weight, err)) return BUILTIN_HALT;
-    for (uint32_t left = count; left; left /= 2) rounds++;
-    if (!builtin_spend(context, weight * rounds / 8, err)) return BUILTIN_HALT;
+    if (!builtin_spend_sort(context, args[0], err)) return BUILTIN_HALT;
     Ranked *ranked = BUILTIN_ARRAY(context, Ranked, count, err);
     if (!ranked) return BUILTIN_HALT;
     Value *items = BUILTIN_ARRAY(context, Value, count, err);

@@ -10,32 +10,13 @@
  * size, and on floats, which are taken as soon as one operand is no integer. */
 typedef struct Operator {
     bool (*small)(int64_t a, int64_t b, int64_t *out);
-    void (*integer)(mpz_ptr result, mpz_srcptr a, mpz_srcptr b);
+    IntegerOperator integer;
     Float (*real)(Float a, Float b);
 } Operator;
-
-static bool small_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
-static bool small_subtract(int64_t a, int64_t b, int64_t *out) { return !__builtin_sub_overflow(a, b, out); }
-static bool small_multiply(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 
 static const Operator op_add = { small_add, mpz_add, float_add };
 static const Operator op_subtract = { small_subtract, mpz_sub, float_subtract };
 static const Operator op_multiply = { small_multiply, mpz_mul, float_multiply };
-
-static BuiltinResult compute_integers(BuiltinContext *context, const Operator *operator, const Value *args, Value *out,
-                                      Error *err)
-{
-    mpz_t a, b;
-    mpz_init(a);
-    mpz_init(b);
-    integer_read(a, args[0]);
-    integer_read(b, args[1]);
-    operator->integer(a, a, b);
-    BuiltinResult result = integer_value(context, a, out, err);
-    mpz_clear(a);
-    mpz_clear(b);
-    return result;
-}
 
 static BuiltinResult compute(BuiltinContext *context, const Operator *operator, const Value *args, Value *out,
                              Error *err)
@@ -49,7 +30,7 @@ static BuiltinResult compute(BuiltinContext *context, const Operator *operator, 
     if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err))
         return BUILTIN_TYPE_ERROR;
     if (number_is_integer(args[0]) && number_is_integer(args[1]))
-        return compute_integers(context, operator, args, out, err);
+        return integers_apply(context, operator->integer, args, out, err);
     Float result = operator->real(float_read(args[0], FLOAT_PRECISION), float_read(args[1], FLOAT_PRECISION));
     return float_value(context, result, out, err);
 }
@@ -91,7 +72,6 @@ BuiltinResult builtin_div(BuiltinContext *context, const Value *args, Value *out
 
 BuiltinResult builtin_rem(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
-    static const Operator remainder = { .integer = mpz_tdiv_r };
     if (!operand_is(args, 0, &OPERAND_NUMBER, err) || !operand_is(args, 1, &OPERAND_NUMBER, err))
         return BUILTIN_TYPE_ERROR;
     if (!number_is_integer(args[0]) || !number_is_integer(args[1]))
@@ -100,7 +80,7 @@ BuiltinResult builtin_rem(BuiltinContext *context, const Value *args, Value *out
     bool is_small = number_to_int64(args[1], &divisor);
     if (is_small && divisor == 0) return builtin_error(err, "modulo by zero");
     if (args[0].kind != VALUE_INT || !is_small || divisor == -1)
-        return compute_integers(context, &remainder, args, out_result, err);
+        return integers_apply(context, mpz_tdiv_r, args, out_result, err);
     *out_result = value_int(args[0].integer % divisor);
     return BUILTIN_OK;
 }

@@ -1,13 +1,15 @@
 #include "rego/builtins/builtin.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "rego/builtins/exact.h"
 
 static const Builtin table[] = {
-#define BUILTIN(name, infix, signature, arity, flags, call) { name, infix, signature, arity, flags, call },
+#define BUILTIN(name, infix, signature, arity, flags, cost, call) { name, infix, signature, arity, flags, cost, call },
 #include "rego/builtins/builtins.def"
 #undef BUILTIN
 };
@@ -55,7 +57,9 @@ static inline bool is_within(const BuiltinContext *context, size_t size)
 BuiltinResult builtin_call(const Builtin *builtin, BuiltinContext *context, const Value *args, Value *out_result,
                            Error *err)
 {
-    if (!builtin_spend(context, 1, err)) return BUILTIN_HALT;
+    if (!builtin_spend(context, builtin->cost, err)) return BUILTIN_HALT;
+    for (uint32_t i = 0; i < builtin->arity; i++)
+        if (args[i].kind == VALUE_DECIMAL && !builtin_spend(context, number_cost(args[i]), err)) return BUILTIN_HALT;
     BuiltinResult result = builtin->call(context, args, out_result, err);
     if (result == BUILTIN_ERROR || result == BUILTIN_TYPE_ERROR) error_prefix(err, "%s: ", builtin->name);
     /* A limit of ours is no property of the policy: undefined would let `not` turn it into a permission. */
@@ -72,7 +76,7 @@ bool builtin_spend(BuiltinContext *context, uint64_t count, Error *err)
     }
     if (count > *context->steps_left) {
         *context->steps_left = 0;
-        error_set(err, ERR_LIMIT, "the evaluation has used up its steps");
+        error_set(err, ERR_LIMIT, "the evaluation took more than %" PRIu64 " steps", context->step_count_max);
         return false;
     }
     *context->steps_left -= count;
@@ -84,17 +88,27 @@ static bool is_composite(Value value)
     return value.kind == VALUE_ARRAY || value.kind == VALUE_SET || value.kind == VALUE_OBJECT;
 }
 
+/* Comparing goes through texts as fast as memory, through numbers digit by digit. */
+static uint64_t scalar_weight(Value value)
+{
+    return value.kind == VALUE_STRING ? value.count / 256 : value.kind == VALUE_DECIMAL ? value.count / 16 : 0;
+}
+
 bool builtin_weigh(BuiltinContext *context, Value value, uint64_t *out_weight, Error *err)
 {
     *out_weight = 1;
-    if (!is_composite(value)) return true;
+    if (!is_composite(value)) {
+        uint64_t extra = scalar_weight(value);
+        *out_weight += extra;
+        return !extra || builtin_spend(context, extra, err);
+    }
     bool is_object = value.kind == VALUE_OBJECT;
     uint64_t count = is_object ? 2 * (uint64_t)value.count : value.count;
     if (!builtin_spend(context, count, err)) return false;
     *out_weight += count;
     for (uint64_t i = 0; i < count; i++) {
         Value item = !is_object ? value.items[i] : i % 2 ? value.members[i / 2].value : value.members[i / 2].key;
-        if (!is_composite(item)) continue;
+        if (!is_composite(item) && !scalar_weight(item)) continue;
         uint64_t weight;
         if (!builtin_weigh(context, item, &weight, err)) return false;
         *out_weight += weight;
@@ -115,13 +129,18 @@ bool builtin_list_add(BuiltinContext *context, ValueList *list, Value item, Erro
     return true;
 }
 
-BuiltinResult builtin_list_set(BuiltinContext *context, ValueList *list, Value *out_set, Error *err)
+bool builtin_spend_sort(BuiltinContext *context, Value list, Error *err)
 {
     uint64_t weight, rounds = 0;
+    if (!builtin_weigh(context, list, &weight, err)) return false;
+    for (uint32_t count = list.count; count; count /= 2) rounds++;
+    return builtin_spend(context, weight * rounds / 4, err);
+}
+
+BuiltinResult builtin_list_set(BuiltinContext *context, ValueList *list, Value *out_set, Error *err)
+{
     Value array = value_list_array(list);
-    if (!builtin_weigh(context, array, &weight, err)) return BUILTIN_HALT;
-    for (uint32_t count = array.count; count; count /= 2) rounds++;
-    if (!builtin_spend(context, weight * rounds / 8, err)) return BUILTIN_HALT;
+    if (!builtin_spend_sort(context, array, err)) return BUILTIN_HALT;
     if (!builtin_fits(context, list->count * sizeof(Value), err)) return BUILTIN_HALT;
     *out_set = value_set(context->arena, list->items, array.count);
     return BUILTIN_OK;
@@ -133,7 +152,7 @@ bool builtin_fits(BuiltinContext *context, size_t size, Error *err)
     if (size > REGO_VALUE_SIZE_MAX)
         error_set(err, ERR_LIMIT, "a value exceeds REGO_VALUE_SIZE_MAX (%u bytes)", REGO_VALUE_SIZE_MAX);
     else
-        error_set(err, ERR_LIMIT, "the evaluation has used up its memory (%zu bytes)", context->arena_size_max);
+        error_set(err, ERR_LIMIT, "the evaluation took more than %zu bytes of memory", context->arena_size_max);
     return false;
 }
 
@@ -156,7 +175,8 @@ BuiltinResult builtin_text_end(BuiltinContext *context, Buf *buf, Value *out_tex
 {
     BuiltinResult result = BUILTIN_HALT;
     if (buf_overflowed(buf)) {
-        error_set(err, ERR_LIMIT, "a text exceeds what is left of the memory (%zu bytes)", buf->size_max);
+        error_set(err, ERR_LIMIT, "a text exceeds the %zu bytes that are left of %zu bytes of memory", buf->size_max,
+                  context->arena_size_max);
     } else if (builtin_spend(context, buf->len / REGO_BYTES_PER_STEP, err) && builtin_fits(context, buf->len, err)) {
         *out_text = value_string(arena_copy(context->arena, buf_peek(buf)));
         result = BUILTIN_OK;

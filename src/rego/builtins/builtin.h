@@ -42,6 +42,7 @@ typedef struct BuiltinContext {
     int64_t now_ns;             /* what time.now_ns() answers, the same throughout one evaluation */
     uint64_t seed;              /* chance for rand.intn and uuid.rfc4122 */
     uint64_t *steps_left;       /* shared with the evaluator */
+    uint64_t step_count_max;    /* what it began with; for the words of a refusal alone */
     const atomic_bool *stop;  /* raised by the caller to end the evaluation; may be NULL */
     Value environment;          /* opa.runtime(): an object */
     const ZoneSource *zones;    /* time zones by name; NULL: only UTC is known */
@@ -57,6 +58,7 @@ typedef struct Builtin {
     const char *signature;      /* "(string, any<string, array[string]>) -> boolean" */
     uint8_t arity;
     uint8_t flags;              /* BUILTIN_* below */
+    uint16_t cost;              /* steps that any call takes; what more it takes for its size it spends itself */
     BuiltinCall call;
 } Builtin;
 
@@ -77,7 +79,8 @@ const Builtin *builtin_find_infix(Str symbol);
 uint32_t       builtin_count(void);
 const Builtin *builtin_at(uint32_t index);
 
-/* How the evaluator calls: takes one step, calls, and on failure makes the text "NAME: REASON". */
+/* How the evaluator calls: takes the steps of the row and those of reading long numbers among the operands, calls, and on
+ * failure makes the text "NAME: REASON". */
 BuiltinResult builtin_call(const Builtin *builtin, BuiltinContext *context, const Value *args, Value *out_result,
                            Error *err);
 
@@ -85,9 +88,11 @@ BuiltinResult builtin_call(const Builtin *builtin, BuiltinContext *context, cons
 
 /* Takes `count` steps from the budget; false when it is spent (return BUILTIN_HALT then). */
 bool builtin_spend(BuiltinContext *context, uint64_t count, Error *err);
-/* Counts the values inside a value, taking a step for each. Walks over values whose cost is not plain from a count
- * (sorting, comparing) weigh them first. */
+/* Counts the values inside a value and what their texts are long, taking a step for each value and for some hundred bytes.
+ * Walks over values whose cost is not plain from a count (sorting, comparing) weigh them first. */
 bool builtin_weigh(BuiltinContext *context, Value value, uint64_t *out_weight, Error *err);
+/* The same for sorting the items of a list: each is compared as many times as the list can be halved. */
+bool builtin_spend_sort(BuiltinContext *context, Value list, Error *err);
 /* True where `size` more bytes fit the memory budget; else false with the reason (return BUILTIN_HALT then). */
 bool builtin_fits(BuiltinContext *context, size_t size, Error *err);
 /* Zeroed memory of the arena, or NULL with the reason (return BUILTIN_HALT then). Never NULL for nothing. */
@@ -110,7 +115,7 @@ void          builtin_text_drop(Buf *buf);
 BuiltinResult builtin_error(Error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The declarations of all functions of the table. */
-#define BUILTIN(name, infix, signature, arity, flags, call) \
+#define BUILTIN(name, infix, signature, arity, flags, cost, call) \
     BuiltinResult call(BuiltinContext *context, const Value *args, Value *out_result, Error *err);
 #include "rego/builtins/builtins.def"
 #undef BUILTIN

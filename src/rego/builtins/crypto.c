@@ -52,6 +52,7 @@ BuiltinResult builtin_crypto_hmac_equal(BuiltinContext *context, const Value *ar
 {
     Str a, b;
     if (!operand_string(args, 0, &a, err) || !operand_string(args, 1, &b, err)) return BUILTIN_TYPE_ERROR;
+    if (!builtin_spend(context, a.len / REGO_BYTES_PER_STEP, err)) return BUILTIN_HALT;
     *out_result = value_bool(hash_equals(a, b));
     return BUILTIN_OK;
 }

@@ -1,5 +1,6 @@
 /* Instances against nodes. Of schemas of which one has to match, the violations of the one that came nearest are shown; how
  * near is a score: a point for each part that was checked, two off for each violation. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,6 +9,8 @@
 #include "rego/builtins/draft_schema.h"
 #include "rego/builtins/json_text.h"
 #include "value/number.h"
+
+#define DIVIDE_STEPS 10u                /* for a division however short its numbers are */
 
 /* Where in the instance, from the inside out. */
 typedef struct Place {
@@ -287,7 +290,7 @@ static void check_common(Checker *checker, const DraftNode *node, Value value, c
 static void check_number(Checker *checker, const DraftNode *node, Value value, const Place *place, Outcome *outcome)
 {
     if (node->divisor) {
-        if (!builtin_spend(checker->context, divisor_weight(node->divisor, value) / 8, checker->err))
+        if (!builtin_spend(checker->context, DIVIDE_STEPS + divisor_weight(node->divisor, value) / 8, checker->err))
             checker->result = BUILTIN_HALT;
         else if (!divisor_divides(node->divisor, value))
             VIOLATION(checker, outcome, place, "multiple_of", "Must be a multiple of %.*s",
@@ -315,7 +318,8 @@ static bool pattern_matches(Checker *checker, RegexMachine *machine, Str text)
     RegexResult found = regex_matches(machine, text, &budget);
     if (found == REGEX_HALT && !checker->result) {
         if (builtin_spend(checker->context, 1, checker->err))
-            error_set(checker->err, ERR_LIMIT, "no memory is left for a regular expression");
+            error_set(checker->err, ERR_LIMIT, "no memory is left for a regular expression (of %zu bytes)",
+                      checker->context->arena_size_max);
         checker->result = BUILTIN_HALT;
     }
     return found == REGEX_FOUND;

@@ -1,5 +1,6 @@
 #include "rego/builtins/exact.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -8,14 +9,49 @@
 
 typedef unsigned __int128 Wide;
 
+/* --- budgets ----------------------------------------------------------------------------------------------------- */
+
+#define NUMBER_STEPS 6u                 /* for a number however short: it is text, and has to be taken apart */
+#define DIGITS_PER_STEP 8u
+
+uint64_t digits_cost(uint64_t count)
+{
+    return count / DIGITS_PER_STEP + count * count / (1u << 19);
+}
+
+uint64_t number_cost(Value number)
+{
+    if (number.kind == VALUE_INT) return 0;
+    Number parts;
+    number_parts(number, &parts);
+    uint32_t exponent = (uint32_t)(parts.exponent < 0 ? -parts.exponent : parts.exponent);
+    return NUMBER_STEPS + digits_cost((uint64_t)parts.digit_count + exponent);
+}
+
 /* --- integers ---------------------------------------------------------------------------------------------------- */
+
+#define LONG_DIGIT_COUNT 256u           /* from here on GMP's way of reading, which needs a copy, is the faster one */
+
+static void read_long_digits(mpz_t digits, Str text)
+{
+    char *copy = malloc(text.len + 1);
+    CHECK(copy != NULL);
+    size_t size = 0;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] != '.') copy[size++] = text.ptr[i];
+    copy[size] = 0;
+    CHECK(mpz_set_str(digits, copy, 10) == 0);
+    free(copy);
+}
 
 /* The significant digits as an integer, and the power of ten that it is to be multiplied with. */
 static int32_t read_digits(mpz_t digits, const Number *number)
 {
     mpz_set_ui(digits, 0);
     unsigned long chunk = 0, scale = 1;
-    for (size_t i = 0; i < number->digits.len; i++) {
+    bool is_long = number->digit_count >= LONG_DIGIT_COUNT;
+    if (is_long) read_long_digits(digits, number->digits);
+    for (size_t i = 0; !is_long && i < number->digits.len; i++) {
         if (number->digits.ptr[i] == '.') continue;
         chunk = chunk * 10 + (unsigned long)(number->digits.ptr[i] - '0');
         scale *= 10;
@@ -81,11 +117,27 @@ BuiltinResult integer_value(BuiltinContext *context, const mpz_t integer, Value 
     }
     size_t digits = mpz_sizeinbase(integer, 10);        /* exact, or one too many */
     if (digits > NUMBER_EXPONENT_MAX + 1) return number_refuse(err);
+    if (!builtin_spend(context, NUMBER_STEPS + digits_cost(digits), err)) return BUILTIN_HALT;
     char *text = builtin_alloc(context, digits + 2, err);
     if (!text) return BUILTIN_HALT;
     mpz_get_str(text, 10, integer);
     *out_value = number_make(context->arena, str_of(text));
     return BUILTIN_OK;
+}
+
+BuiltinResult integers_apply(BuiltinContext *context, IntegerOperator operator, const Value *args, Value *out_value,
+                             Error *err)
+{
+    mpz_t a, b;
+    mpz_init(a);
+    mpz_init(b);
+    integer_read(a, args[0]);
+    integer_read(b, args[1]);
+    operator(a, a, b);
+    BuiltinResult result = integer_value(context, a, out_value, err);
+    mpz_clear(a);
+    mpz_clear(b);
+    return result;
 }
 
 /* --- floats: rounding -------------------------------------------------------------------------------------------- */

@@ -21,16 +21,31 @@
 
 /* --- integers ---------------------------------------------------------------------------------------------------- */
 
+/* Steps for turning so many digits from decimal to binary or back, which takes a little more than proportional time. */
+uint64_t digits_cost(uint64_t count);
+/* Steps for reading a number, its exponent counted as the digits that it stands for; none for those that need no reading. */
+uint64_t number_cost(Value number);
+#define NUMBER_PRINT_TIMES 8u       /* printing one in the fewest digits takes so many times as long */
+
 /* `integer` must be initialized (mpz_init) and `value` a number that number_is_integer(). */
 void integer_read(mpz_t integer, Value value);
 /* Any number as numerator and denominator, not yet in lowest terms; `fraction` must be initialized (mpq_init). */
 void decimal_to_fraction(mpq_t fraction, Value value);
 void integer_scale(mpz_t integer, unsigned long base, uint32_t power);       /* times base^power */
+/* operator(args[0], args[1]) of two integers, as a value. */
+typedef void (*IntegerOperator)(mpz_ptr result, mpz_srcptr a, mpz_srcptr b);
+BuiltinResult integers_apply(BuiltinContext *context, IntegerOperator operator, const Value *args, Value *out_value,
+                             Error *err);
 BuiltinResult integer_value(BuiltinContext *context, const mpz_t integer, Value *out_value, Error *err);
 
 /* Writes that a number is beyond NUMBER_EXPONENT_MAX; returns BUILTIN_HALT: undefined would let `not` turn a
  * limit of ours into a permission. */
 BuiltinResult number_refuse(Error *err);
+
+/* Of machine integers; false where the result does not fit. */
+static inline bool small_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+static inline bool small_subtract(int64_t a, int64_t b, int64_t *out) { return !__builtin_sub_overflow(a, b, out); }
+static inline bool small_multiply(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 
 /* --- floats ------------------------------------------------------------------------------------------------------ */
 

@@ -7,6 +7,8 @@
 #include "base/limits.h"
 #include "value/number.h"
 
+#define FLOAT_STEPS 4u              /* for a float however short its text is */
+
 /* --- digits ------------------------------------------------------------------------------------------------------ */
 
 static Decimal decimal_of(mpz_t number, int32_t exponent)
@@ -260,9 +262,16 @@ void float_format(Buf *buf, Float number, char verb, int64_t precision)
     decimal_free(&decimal);
 }
 
+bool float_spend(BuiltinContext *context, Float number, Error *err)
+{
+    uint64_t digits = number.exponent < 0 ? (uint64_t)-(int64_t)number.exponent : (uint64_t)number.exponent / 3;
+    return builtin_spend(context, FLOAT_STEPS + 3 * digits_cost(digits), err);
+}
+
 /* Integers are written out; other numbers by the rules of %g. */
 BuiltinResult float_value(BuiltinContext *context, Float number, Value *out_value, Error *err)
 {
+    if (!float_spend(context, number, err)) return BUILTIN_HALT;
     Decimal decimal = decimal_shortest(number, SHORTEST_BIG);
     BuiltinResult result = BUILTIN_HALT;
     if (decimal.point > NUMBER_EXPONENT_MAX + 1 || decimal.point < -NUMBER_EXPONENT_MAX + 1) {

@@ -32,6 +32,9 @@ void    decimal_free(Decimal *decimal);
  * below 0 asks for the fewest digits. */
 void float_format(Buf *buf, Float number, char verb, int64_t precision);
 
+/* Takes the steps of finding the fewest digits: those of the exact decimal, three times. */
+bool float_spend(BuiltinContext *context, Float number, Error *err);
+
 /* The number that arithmetic has made, as a value. */
 BuiltinResult float_value(BuiltinContext *context, Float number, Value *out_value, Error *err);
 

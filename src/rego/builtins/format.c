@@ -18,7 +18,10 @@ typedef struct Flags {
 } Flags;
 
 /* What an argument is to fmt. */
-typedef enum ArgKind { ARG_INTEGER, ARG_BIG, ARG_FLOAT, ARG_TEXT } ArgKind;
+typedef enum ArgKind {
+    ARG_INTEGER, ARG_BIG, ARG_FLOAT, ARG_TEXT,
+    ARG_NUMBER, ARG_BOOL, ARG_NIL, ARG_LIST, ARG_MAP,   /* of data */
+} ArgKind;
 
 typedef struct Arg {
     ArgKind kind;
@@ -33,13 +36,14 @@ typedef struct Printer {
     Str format;
     size_t at;
     const Value *args;
+    const bool *literals;                       /* by argument; NULL: nothing is data */
     uint32_t count, next;                       /* the argument that the next verb takes */
     bool reordered;                             /* an index was used: arguments left over are no mistake */
     bool is_good_index;
     Flags flags;
 } Printer;
 
-static void print_arg(Printer *printer, Value value, uint32_t verb);
+static void print_arg(Printer *printer, Value value, uint32_t verb, bool of_data);
 
 /* --- arguments --------------------------------------------------------------------------------------------------- */
 
@@ -50,10 +54,21 @@ static bool is_plain_integer(Str text)
     return true;
 }
 
-static void arg_read(Value value, Arg *out)
+static const ArgKind data_kinds[] = {
+    [VALUE_NULL] = ARG_NIL,     [VALUE_BOOL] = ARG_BOOL,  [VALUE_INT] = ARG_NUMBER, [VALUE_DECIMAL] = ARG_NUMBER,
+    [VALUE_STRING] = ARG_TEXT,  [VALUE_ARRAY] = ARG_LIST, [VALUE_SET] = ARG_LIST,   [VALUE_OBJECT] = ARG_MAP,
+};
+
+static void arg_read(Value value, bool of_data, Arg *out)
 {
     *out = (Arg){ .kind = ARG_TEXT };
-    if (value.kind == VALUE_INT) {
+    if (of_data && value.kind != VALUE_STRING) {
+        out->kind = data_kinds[value.kind];
+        if (out->kind == ARG_LIST || out->kind == ARG_MAP) return;
+        buf_init(&out->owned, REGO_VALUE_SIZE_MAX);
+        value_print(&out->owned, value);
+        out->text = buf_peek(&out->owned);
+    } else if (value.kind == VALUE_INT) {
         out->kind = ARG_INTEGER;
         out->integer = value.integer;
     } else if (value.kind == VALUE_STRING) {
@@ -75,10 +90,16 @@ static void arg_free(Arg *arg)
     buf_deinit(&arg->owned);
 }
 
-static const char *arg_type(ArgKind kind)
+static const char *arg_type(const Printer *printer, ArgKind kind)
 {
-    static const char *const names[] = { "int64", "*big.Int", "float64", "string" };
-    return names[kind];
+    static const char *const names[] = { "int64", "*big.Int", "float64", "string", "json.Number", "bool", "<nil>",
+                                         "[]interface {}", "map[string]interface {}" };
+    return kind == ARG_INTEGER && printer->literals ? "int" : names[kind];
+}
+
+static bool is_data(const Printer *printer, uint32_t index)
+{
+    return printer->literals && !printer->literals[index];
 }
 
 /* --- padding ----------------------------------------------------------------------------------------------------- */
@@ -344,16 +365,39 @@ static void print_mistake(Printer *printer, uint32_t verb, const char *why)
 }
 
 /* %!d(string=x): the verb does not fit; the flags still hold for the value. */
-static void print_bad_verb(Printer *printer, const Arg *arg, Value value, uint32_t verb)
+static void print_bad_verb(Printer *printer, const Arg *arg, Value value, uint32_t verb, bool of_data)
 {
     print_mistake(printer, verb, "(");
-    buf_text(printer->buf, arg->kind == ARG_BIG ? "big.Int" : arg_type(arg->kind));
-    buf_char(printer->buf, '=');
-    Flags flags = printer->flags;
-    if (arg->kind == ARG_BIG) printer->flags = (Flags){ 0 };
-    print_arg(printer, value, 'v');
-    printer->flags = flags;
+    buf_text(printer->buf, arg->kind == ARG_BIG ? "big.Int" : arg_type(printer, arg->kind));
+    if (arg->kind != ARG_NIL) {
+        buf_char(printer->buf, '=');
+        Flags flags = printer->flags;
+        if (arg->kind == ARG_BIG) printer->flags = (Flags){ 0 };
+        print_arg(printer, value, 'v', of_data);
+        printer->flags = flags;
+    }
     buf_char(printer->buf, ')');
+}
+
+static void print_item(Printer *printer, Value item, uint32_t verb)
+{
+    if (item.kind == VALUE_NULL) buf_text(printer->buf, "<nil>");
+    else print_arg(printer, item, verb, /* of_data= */ true);
+}
+
+static void print_container(Printer *printer, Value value, uint32_t verb)
+{
+    bool is_map = value.kind == VALUE_OBJECT;
+    buf_text(printer->buf, is_map ? "map[" : "[");
+    for (uint32_t i = 0; i < value.count && !buf_overflowed(printer->buf); i++) {
+        if (i) buf_char(printer->buf, ' ');
+        if (is_map) {
+            print_item(printer, value.members[i].key, verb);
+            buf_char(printer->buf, ':');
+        }
+        print_item(printer, is_map ? value.members[i].value : value.items[i], verb);
+    }
+    buf_char(printer->buf, ']');
 }
 
 static bool print_as_integer(Printer *printer, int64_t integer, uint32_t verb)
@@ -397,14 +441,20 @@ static bool print_as_big(Printer *printer, Str text, uint32_t verb)
     return base != NULL;
 }
 
-static void print_arg(Printer *printer, Value value, uint32_t verb)
+static void print_arg(Printer *printer, Value value, uint32_t verb, bool of_data)
 {
     Arg arg;
-    arg_read(value, &arg);
+    arg_read(value, of_data, &arg);
     bool is_printed = false;
     if (verb == 'T') {
-        pad(printer, truncate_text(printer, str_of(arg_type(arg.kind))));
+        pad(printer, truncate_text(printer, str_of(arg_type(printer, arg.kind))));
         is_printed = true;
+    } else if (arg.kind == ARG_LIST || arg.kind == ARG_MAP) {
+        print_container(printer, value, verb);
+        is_printed = true;
+    } else if (arg.kind == ARG_BOOL || arg.kind == ARG_NIL) {
+        is_printed = verb == 'v' || (verb == 't' && arg.kind == ARG_BOOL);
+        if (is_printed) pad(printer, arg.kind == ARG_NIL ? STR("<nil>") : arg.text);
     } else if (arg.kind == ARG_INTEGER) {
         is_printed = print_as_integer(printer, arg.integer, verb);
     } else if (arg.kind == ARG_BIG) {
@@ -414,7 +464,7 @@ static void print_arg(Printer *printer, Value value, uint32_t verb)
     } else {
         is_printed = print_as_text(printer, arg.text, verb);
     }
-    if (!is_printed) print_bad_verb(printer, &arg, value, verb);
+    if (!is_printed) print_bad_verb(printer, &arg, value, verb, of_data);
     arg_free(&arg);
 }
 
@@ -477,7 +527,8 @@ static bool read_star(Printer *printer, int64_t *out)
 {
     if (printer->next >= printer->count) return false;
     Arg arg;
-    arg_read(printer->args[printer->next++], &arg);
+    uint32_t index = printer->next++;
+    arg_read(printer->args[index], is_data(printer, index), &arg);
     bool is_usable = arg.kind == ARG_INTEGER && arg.integer <= FORMAT_WIDTH_MAX && arg.integer >= -FORMAT_WIDTH_MAX;
     *out = is_usable ? arg.integer : 0;
     arg_free(&arg);
@@ -558,7 +609,8 @@ static void print_verb(Printer *printer, uint32_t verb)
         flags->plus_v = flags->plus;
         flags->plus = false;
     }
-    print_arg(printer, printer->args[printer->next++], verb);
+    uint32_t index = printer->next++;
+    print_arg(printer, printer->args[index], verb, is_data(printer, index));
 }
 
 static void print_extra(Printer *printer)
@@ -568,18 +620,47 @@ static void print_extra(Printer *printer)
     for (uint32_t i = printer->next; i < printer->count; i++) {
         Arg arg;
         if (i > printer->next) buf_text(printer->buf, ", ");
-        arg_read(printer->args[i], &arg);
-        buf_text(printer->buf, arg_type(arg.kind));
+        arg_read(printer->args[i], is_data(printer, i), &arg);
+        buf_text(printer->buf, arg_type(printer, arg.kind));
         arg_free(&arg);
+        if (arg.kind == ARG_NIL) continue;
         buf_char(printer->buf, '=');
-        print_arg(printer, printer->args[i], 'v');
+        print_arg(printer, printer->args[i], 'v', is_data(printer, i));
     }
     buf_char(printer->buf, ')');
 }
 
+/* Steps for printing one argument once. What is inside a container was spent when this is known. */
+static bool arg_weigh(BuiltinContext *context, Value arg, uint64_t *out_weight, Error *err)
+{
+    if (!builtin_weigh(context, arg, out_weight, err)) return false;
+    if (arg.kind == VALUE_STRING) *out_weight = 1 + 2 * (uint64_t)arg.count / REGO_BYTES_PER_STEP;
+    if (arg.kind == VALUE_DECIMAL) *out_weight = NUMBER_PRINT_TIMES * number_cost(arg);
+    return true;
+}
+
+/* Every verb may name any argument ("%[1]d"), so each is charged for the heaviest one. */
+bool format_spend(BuiltinContext *context, Str format, const Value *args, uint32_t count, Error *err)
+{
+    uint64_t verbs = 0, heaviest = 1;
+    if (!builtin_spend(context, format.len / REGO_BYTES_PER_STEP + count, err)) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t weight;
+        if (!arg_weigh(context, args[i], &weight, err)) return false;
+        if (weight > heaviest) heaviest = weight;
+    }
+    for (size_t at = str_find(format, '%', 0); at < format.len; at = str_find(format, '%', at + 1)) verbs++;
+    return builtin_spend(context, verbs * heaviest, err);
+}
+
 void format_print(Buf *buf, Str format, const Value *args, uint32_t count)
 {
-    Printer printer = { .buf = buf, .format = format, .args = args, .count = count };
+    format_print_data(buf, format, args, /* literals= */ NULL, count);
+}
+
+void format_print_data(Buf *buf, Str format, const Value *args, const bool *literals, uint32_t count)
+{
+    Printer printer = { .buf = buf, .format = format, .args = args, .literals = literals, .count = count };
     while (printer.at < format.len && !buf_overflowed(buf)) {
         size_t end = str_find(format, '%', printer.at);
         buf_str(buf, str_slice(format, printer.at, end));

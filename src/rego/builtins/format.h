@@ -11,9 +11,15 @@
 #define REGO_BUILTINS_FORMAT_H
 
 #include "base/buf.h"
+#include "rego/builtins/builtin.h"
 #include "value/value.h"
 
+/* Takes the steps that format_print() would; false where they are not left. */
+bool format_spend(BuiltinContext *context, Str format, const Value *args, uint32_t count, Error *err);
 void format_print(Buf *buf, Str format, const Value *args, uint32_t count);
+/* The same for templates, whose arguments Go has as they are: those that are not `literals` are data, in which a number is
+ * text (json.Number), and lists and maps take a verb for each of their items. */
+void format_print_data(Buf *buf, Str format, const Value *args, const bool *literals, uint32_t count);
 /* The value as %v prints it. */
 void format_value(Buf *buf, Value value);
 

@@ -5,11 +5,11 @@
 #include "rego/builtins/cache.h"
 #include "rego/builtins/operand.h"
 
-#define SCHEMA_BYTES_PER_STEP 8u        /* reading a schema; charged for a hit in the cache as well */
+#define DOCUMENT_BYTES_PER_STEP 2u      /* reading a query or schema; charged for a hit in the cache as well */
 
 static GqlBudget budget_of(const BuiltinContext *context)
 {
-    return (GqlBudget){ context->steps_left, context->stop };
+    return (GqlBudget){ context->steps_left, context->step_count_max, context->stop };
 }
 
 static BuiltinResult result_of(Status status)
@@ -27,7 +27,7 @@ static BuiltinResult refuse_operand(Error *err, uint32_t index, Value value)
 
 static BuiltinResult query_parse(BuiltinContext *context, Str text, GqlQuery **out_query, Error *err)
 {
-    if (!builtin_spend(context, text.len / SCHEMA_BYTES_PER_STEP, err)) return BUILTIN_HALT;
+    if (!builtin_spend(context, text.len / DOCUMENT_BYTES_PER_STEP, err)) return BUILTIN_HALT;
     return result_of(graphql_query_parse(context->arena, text, out_query, err));
 }
 
@@ -71,7 +71,7 @@ static BuiltinResult schema_get(BuiltinContext *context, Value operand, CachedSc
 {
     bool is_text = operand.kind == VALUE_STRING;
     BuiltinCache *cache = is_text ? context->cache : NULL;
-    if (is_text && !builtin_spend(context, operand.count / SCHEMA_BYTES_PER_STEP, err)) return BUILTIN_HALT;
+    if (is_text && !builtin_spend(context, operand.count / DOCUMENT_BYTES_PER_STEP, err)) return BUILTIN_HALT;
     CachedSchema *cached = cache ? builtin_cache_find(cache, CACHE_GRAPHQL, value_text(operand)) : NULL;
     if (cached) {
         *out_schema = cached;
@@ -98,7 +98,7 @@ BuiltinResult builtin_graphql_parse_schema(BuiltinContext *context, const Value 
     Str text;
     GqlSchemaDocument *document;
     if (!operand_string(args, 0, &text, err)) return BUILTIN_TYPE_ERROR;
-    if (!builtin_spend(context, text.len / SCHEMA_BYTES_PER_STEP, err)) return BUILTIN_HALT;
+    if (!builtin_spend(context, text.len / DOCUMENT_BYTES_PER_STEP, err)) return BUILTIN_HALT;
     BuiltinResult result = result_of(graphql_schema_parse(context->arena, text, &document, err));
     if (result == BUILTIN_OK) *out_result = graphql_schema_value(context->arena, document);
     return result;

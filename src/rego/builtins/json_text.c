@@ -23,6 +23,17 @@ static void print_escape(Buf *buf, uint32_t rune)
     buf_format(buf, "\\u%04x", rune);
 }
 
+/* How many bytes from there on are ordinary: most of most texts. */
+static size_t plain_size(Str text, size_t at)
+{
+    size_t end = at;
+    for (; end < text.len; end++) {
+        char c = text.ptr[end];
+        if (c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&') break;
+    }
+    return end - at;
+}
+
 /* Like Go's encoder: <, > and & are escaped so that the text may stand in HTML, U+2028 and U+2029 so that it may in
  * JavaScript; what is no UTF-8 becomes U+FFFD. */
 static void print_string(Buf *buf, Str text)
@@ -30,6 +41,11 @@ static void print_string(Buf *buf, Str text)
     static const char letters[32] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
     buf_char(buf, '"');
     for (size_t at = 0, size; at < text.len; at += size) {
+        size = plain_size(text, at);
+        if (size) {
+            buf_bytes(buf, text.ptr + at, size);
+            continue;
+        }
         uint32_t rune = rune_first(str_slice(text, at, text.len), &size);
         bool is_broken = rune == RUNE_INVALID && size == 1;
         if (rune == '"' || rune == '\\') {
@@ -225,7 +241,7 @@ static void mend(Buf *buf, Str text)
 static BuiltinResult parse(BuiltinContext *context, Str text, Value *out, Error *err)
 {
     /* Every byte may become a value and its share of a container. */
-    if (!builtin_spend(context, text.len / 8, err) || !builtin_fits(context, text.len, err)) return BUILTIN_HALT;
+    if (!builtin_spend(context, text.len / 4, err) || !builtin_fits(context, text.len, err)) return BUILTIN_HALT;
     Error why;
     Status status = json_parse(context->arena, text, out, &why);
     if (status == OK) return BUILTIN_OK;

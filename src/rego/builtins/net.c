@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "rego/builtins/ip.h"
 #include "rego/builtins/operand.h"
 
@@ -155,7 +156,9 @@ BuiltinResult builtin_net_cidr_intersects(BuiltinContext *context, const Value *
 BuiltinResult builtin_net_cidr_is_valid(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
     Cidr ignored;
-    *out_result = value_bool(args[0].kind == VALUE_STRING && cidr_read(value_text(args[0]), &ignored, NULL));
+    bool is_text = args[0].kind == VALUE_STRING;
+    if (is_text && !builtin_spend(context, args[0].count / REGO_BYTES_PER_STEP, err)) return BUILTIN_HALT;
+    *out_result = value_bool(is_text && cidr_read(value_text(args[0]), &ignored, NULL));
     return BUILTIN_OK;
 }
 
@@ -285,7 +288,7 @@ BuiltinResult builtin_net_cidr_merge(BuiltinContext *context, const Value *args,
     if (args[0].kind != VALUE_ARRAY && args[0].kind != VALUE_SET)
         return builtin_error(err, "operand must be an array");
     uint32_t count = args[0].count;
-    if (!builtin_spend(context, count, err)) return BUILTIN_HALT;
+    if (!builtin_spend(context, CIDR_PAIR_STEPS * (uint64_t)count, err)) return BUILTIN_HALT;
     Range *ranges = BUILTIN_ARRAY(context, Range, count, err);
     if (!ranges) return BUILTIN_HALT;
     for (uint32_t i = 0; i < count; i++) {

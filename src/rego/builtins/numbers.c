@@ -76,22 +76,11 @@ BuiltinResult builtin_numbers_range_step(BuiltinContext *context, const Value *a
 
 /* --- bits -------------------------------------------------------------------------------------------------------- */
 
-typedef void (*BitOperator)(mpz_ptr result, mpz_srcptr a, mpz_srcptr b);
-
-static BuiltinResult bits(BuiltinContext *context, BitOperator operator, const Value *args, Value *out, Error *err)
+static BuiltinResult bits(BuiltinContext *context, IntegerOperator operator, const Value *args, Value *out, Error *err)
 {
     if (!operand_is_integer(args, 0, "integer", err) || !operand_is_integer(args, 1, "integer", err))
         return BUILTIN_TYPE_ERROR;
-    mpz_t a, b;
-    mpz_init(a);
-    mpz_init(b);
-    integer_read(a, args[0]);
-    integer_read(b, args[1]);
-    operator(a, a, b);
-    BuiltinResult result = integer_value(context, a, out, err);
-    mpz_clear(a);
-    mpz_clear(b);
-    return result;
+    return integers_apply(context, operator, args, out, err);
 }
 
 BuiltinResult builtin_bits_and(BuiltinContext *context, const Value *args, Value *out_result, Error *err)

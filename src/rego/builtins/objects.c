@@ -176,7 +176,7 @@ typedef struct Search {
 
 static bool search_goes_on(Search *search, uint64_t count)
 {
-    search->is_spent = search->is_spent || !builtin_spend(search->context, count, search->err);
+    search->is_spent = search->is_spent || !builtin_spend(search->context, 2 * count, search->err);
     return !search->is_spent;
 }
 

@@ -17,7 +17,8 @@ static RegexBudget budget_of(const BuiltinContext *context)
 /* The words for REGEX_HALT. */
 static BuiltinResult halt(BuiltinContext *context, Error *err)
 {
-    if (builtin_spend(context, 1, err)) error_set(err, ERR_LIMIT, "no memory is left for a regular expression");
+    if (builtin_spend(context, 1, err))
+        error_set(err, ERR_LIMIT, "no memory is left for a regular expression (of %zu bytes)", context->arena_size_max);
     return BUILTIN_HALT;
 }
 

@@ -181,8 +181,8 @@ void rows_context(BuiltinContext *context, Arena *arena, uint64_t *steps)
 {
     static const ZoneSource zones = { read_zone, NULL };
     *steps = UINT64_C(1) << 32;
-    *context = (BuiltinContext){ .arena = arena, .arena_size_max = SIZE_MAX, .steps_left = steps, .zones = &zones,
-                                 .environment = { .kind = VALUE_OBJECT } };
+    *context = (BuiltinContext){ .arena = arena, .arena_size_max = SIZE_MAX, .steps_left = steps,
+                                 .step_count_max = *steps, .zones = &zones, .environment = { .kind = VALUE_OBJECT } };
 }
 
 static void expect_answer(BuiltinContext *context, const Builtin *builtin, Value row, const char *file, int line)

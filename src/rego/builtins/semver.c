@@ -1,4 +1,5 @@
 /* semver.c - versions by Semantic Versioning 2.0.0. */
+#include "base/limits.h"
 #include "rego/builtins/operand.h"
 
 typedef struct Version {
@@ -87,6 +88,7 @@ BuiltinResult builtin_semver_compare(BuiltinContext *context, const Value *args,
     Version versions[2];
     for (uint32_t i = 0; i < 2; i++)
         if (!operand_string(args, i, &texts[i], err)) return BUILTIN_TYPE_ERROR;
+    if (!builtin_spend(context, (texts[0].len + texts[1].len) / REGO_BYTES_PER_STEP, err)) return BUILTIN_HALT;
     for (uint32_t i = 0; i < 2; i++)
         if (!version_read(texts[i], &versions[i]))
             return builtin_error(err, "operand %u: string \"%.*s\" is not a valid SemVer", i + 1, STR_ARG(texts[i]));
@@ -100,6 +102,8 @@ BuiltinResult builtin_semver_compare(BuiltinContext *context, const Value *args,
 BuiltinResult builtin_semver_is_valid(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
     Version ignored;
-    *out_result = value_bool(args[0].kind == VALUE_STRING && version_read(value_text(args[0]), &ignored));
+    bool is_text = args[0].kind == VALUE_STRING;
+    if (is_text && !builtin_spend(context, args[0].count / REGO_BYTES_PER_STEP, err)) return BUILTIN_HALT;
+    *out_result = value_bool(is_text && version_read(value_text(args[0]), &ignored));
     return BUILTIN_OK;
 }

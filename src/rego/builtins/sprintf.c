@@ -9,10 +9,7 @@ BuiltinResult builtin_sprintf(BuiltinContext *context, const Value *args, Value 
     Str format;
     if (!operand_string(args, 0, &format, err) || !operand_is(args, 1, &OPERAND_ARRAY, err))
         return BUILTIN_TYPE_ERROR;
-    uint64_t weight;
-    if (!builtin_weigh(context, args[1], &weight, err)
-        || !builtin_spend(context, format.len / REGO_BYTES_PER_STEP, err))
-        return BUILTIN_HALT;
+    if (!format_spend(context, format, args[1].items, args[1].count, err)) return BUILTIN_HALT;
     Buf buf;
     builtin_text_begin(context, &buf);
     format_print(&buf, format, args[1].items, args[1].count);

@@ -300,6 +300,7 @@ BuiltinResult builtin_strings_reverse(BuiltinContext *context, const Value *args
     Str text;
     BuiltinResult result = read_texts(context, args, 1, &text, err);
     if (result) return result;
+    if (!spend_text(context, text, err)) return BUILTIN_HALT;
     char *reversed = builtin_alloc(context, text.len, err);
     if (!reversed) return BUILTIN_HALT;
     for (size_t at = 0, size; at < text.len; at += size) {

@@ -300,23 +300,17 @@ static BuiltinResult call_printf(Runner *runner, const Result *args, uint32_t co
     if (!is_text(args[0]) || args[0].data.kind != VALUE_STRING)
         return fail(runner, "wrong type for value; expected string");
     Value *values = BUILTIN_ARRAY(runner->context, Value, count, runner->err);
-    if (!values) return BUILTIN_HALT;
+    bool *literals = values ? BUILTIN_ARRAY(runner->context, bool, count, runner->err) : NULL;
+    if (!literals) return BUILTIN_HALT;
     for (uint32_t i = 1; i < count; i++) {
-        if (args[i].kind == RESULT_INTEGER) {
-            values[i - 1] = value_int(args[i].integer);
-        } else if (args[i].kind == RESULT_REAL) {
-            values[i - 1] = args[i].data;
-        } else {
-            Buf text;
-            builtin_text_begin(runner->context, &text);
-            print_result(&text, args[i]);
-            BuiltinResult result = builtin_text_end(runner->context, &text, &values[i - 1], runner->err);
-            if (result) return result;
-        }
+        literals[i - 1] = args[i].kind == RESULT_INTEGER || args[i].kind == RESULT_REAL;
+        values[i - 1] = args[i].kind == RESULT_INTEGER ? value_int(args[i].integer)
+                      : is_nil(args[i]) ? value_null() : args[i].data;
     }
+    if (!format_spend(runner->context, value_text(args[0].data), values, count - 1, runner->err)) return BUILTIN_HALT;
     Buf buf;
     builtin_text_begin(runner->context, &buf);
-    format_print(&buf, value_text(args[0].data), values, count - 1);
+    format_print_data(&buf, value_text(args[0].data), values, literals, count - 1);
     return text_result(runner, &buf, out);
 }
 

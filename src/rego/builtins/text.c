@@ -33,10 +33,21 @@ static void print_escaped(Buf *buf, uint32_t rune, char quote, bool ascii_only)
     }
 }
 
+size_t text_print_plain(Buf *buf, Str text, size_t at)
+{
+    size_t end = at;
+    while (end < text.len && text.ptr[end] >= ' ' && text.ptr[end] <= '~' && text.ptr[end] != '"' && text.ptr[end] != '\\')
+        end++;
+    buf_bytes(buf, text.ptr + at, end - at);
+    return end - at;
+}
+
 static void quote(Buf *buf, Str text, bool ascii_only)
 {
     buf_char(buf, '"');
     for (size_t at = 0, size; at < text.len; at += size) {
+        size = text_print_plain(buf, text, at);
+        if (size) continue;
         uint32_t rune = rune_first(str_slice(text, at, text.len), &size);
         bool is_broken = rune == RUNE_INVALID && size == 1;
         if (is_broken) escape_hex(buf, 'x', (unsigned char)text.ptr[at], 2);

@@ -13,6 +13,9 @@
 #include "value/value.h"
 
 void value_print(Buf *buf, Value value);
+/* Writes the run of printable ASCII without quotes and backslashes that begins at `at`, which stands in quotes as it is;
+ * returns its size, perhaps 0. */
+size_t text_print_plain(Buf *buf, Str text, size_t at);
 /* In double quotes; what is not printable as \n, \x7f, \u0085, \U0001f600. */
 void text_quote(Buf *buf, Str text);
 /* The same without characters beyond ASCII. */

@@ -93,6 +93,7 @@ static bool piece_at(Str layout, size_t at, Chunk *out)
 {
     Str rest = str_slice(layout, at, layout.len);
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        if (pieces[i].text[0] != rest.ptr[0]) continue;
         Str text = str_of(pieces[i].text);
         if (!str_starts(rest, text)) continue;
         if (pieces[i].is_name && rest.len > text.len && ascii_is_lower(rest.ptr[text.len])) continue;

@@ -13,6 +13,7 @@
 #include "rego/builtins/yaml_scalar.h"
 
 #define INDENT 2u
+#define NODE_STEPS 4u                       /* for each value: its form is found out before it is written */
 #define SIMPLE_KEY_SIZE_MAX 128u            /* a longer key has to be marked with ? */
 
 /* --- what a text may look like ----------------------------------------------------------------------------------- */
@@ -58,6 +59,11 @@ static Looks analyze(Str text)
     bool after_space = true, was_space = false, was_break = false;
     if (str_starts(text, STR("---")) || str_starts(text, STR("..."))) looks.may_be_plain = false;
     for (size_t at = 0, size; at < text.len; at += size) {
+        if (ascii_is_alnum(text.ptr[at])) {             /* never special, and most of most texts */
+            size = 1;
+            after_space = was_space = was_break = false;
+            continue;
+        }
         uint32_t rune = rune_first(str_slice(text, at, text.len), &size), next = ' ';
         size_t next_size;
         bool is_last = at + size == text.len;
@@ -120,6 +126,8 @@ static void print_double(Buf *buf, Str text)
 {
     buf_char(buf, '"');
     for (size_t at = 0, size; at < text.len; at += size) {
+        size = text_print_plain(buf, text, at);
+        if (size) continue;
         uint32_t rune = rune_first(str_slice(text, at, text.len), &size);
         if (!is_printable(rune) || is_break(rune) || rune == '"' || rune == '\\') print_escape(buf, rune);
         else rune_print(buf, rune);
@@ -316,10 +324,24 @@ static void print_node(Buf *buf, Value value, uint32_t indent)
     }
 }
 
+/* A number is read and printed again; a text is looked at character by character, and then printed. */
+static bool spend_scalars(BuiltinContext *context, Value value, Error *err)
+{
+    if (value.kind == VALUE_DECIMAL) return builtin_spend(context, NUMBER_PRINT_TIMES * number_cost(value), err);
+    if (value.kind == VALUE_STRING) return builtin_spend(context, 2 * (uint64_t)value.count / REGO_BYTES_PER_STEP, err);
+    if (!is_block(value)) return true;
+    bool is_object = value.kind == VALUE_OBJECT;
+    for (uint32_t i = 0; i < value.count; i++)
+        if (!spend_scalars(context, is_object ? value.members[i].value : value.items[i], err)) return false;
+    return true;
+}
+
 BuiltinResult builtin_yaml_marshal(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
 {
     uint64_t weight;
-    if (!builtin_weigh(context, args[0], &weight, err)) return BUILTIN_HALT;
+    if (!builtin_weigh(context, args[0], &weight, err) || !builtin_spend(context, NODE_STEPS * weight, err)
+        || !spend_scalars(context, args[0], err))
+        return BUILTIN_HALT;
     Buf buf;
     builtin_text_begin(context, &buf);
     bool is_container = args[0].kind == VALUE_ARRAY || args[0].kind == VALUE_SET || args[0].kind == VALUE_OBJECT;

@@ -10,6 +10,8 @@
 #include "rego/builtins/yaml_scalar.h"
 #include "value/number.h"
 
+#define EVENT_STEPS 4u               /* for what libyaml finds next: a scalar, the begin or end of a container */
+
 typedef struct YamlReader {
     BuiltinContext *context;
     Error *err;
@@ -40,7 +42,7 @@ static BuiltinResult next_event(YamlReader *reader)
 {
     if (reader->has_event) yaml_event_delete(&reader->event);
     reader->has_event = false;
-    if (!builtin_spend(reader->context, 1, reader->err)) return BUILTIN_HALT;
+    if (!builtin_spend(reader->context, EVENT_STEPS, reader->err)) return BUILTIN_HALT;
     if (!yaml_parser_parse(&reader->parser, &reader->event)) return refuse_syntax(reader);
     reader->has_event = true;
     return BUILTIN_OK;
@@ -109,8 +111,12 @@ static BuiltinResult scalar_value(YamlReader *reader, Str text, const YamlScalar
         return BUILTIN_OK;
     case YAML_INTEGER:
     case YAML_FLOAT:
-        *out = reader->as_written && number_check(text, NULL) == OK ? number_make(reader->context->arena, text)
-                                                                    : number_value(reader, scalar);
+        if (reader->as_written && number_check(text, NULL) == OK) {
+            *out = number_make(reader->context->arena, text);
+            return BUILTIN_OK;
+        }
+        if (scalar->kind == YAML_FLOAT && !float_spend(reader->context, scalar->real, reader->err)) return BUILTIN_HALT;
+        *out = number_value(reader, scalar);
         return BUILTIN_OK;
     case YAML_NO_NUMBER:
         return builtin_error(reader->err, "json: unsupported value: %s",
@@ -324,8 +330,8 @@ static BuiltinResult parse(BuiltinContext *context, Str text, bool as_written, V
 static Status value_read(Arena *arena, Str text, bool as_written, Value *out_value, Error *err)
 {
     /* A node is an event and an item, and a container one event more; long scalars are paid by their size. */
-    uint64_t steps = 3 * (uint64_t)REGO_YAML_NODE_COUNT_MAX + text.len / REGO_BYTES_PER_STEP;
-    BuiltinContext context = { .arena = arena, .arena_size_max = SIZE_MAX, .steps_left = &steps };
+    uint64_t steps = (1 + 2 * EVENT_STEPS) * (uint64_t)REGO_YAML_NODE_COUNT_MAX + text.len / REGO_BYTES_PER_STEP;
+    BuiltinContext context = { .arena = arena, .arena_size_max = SIZE_MAX, .steps_left = &steps, .step_count_max = steps };
     yaml_mark_t place = { 0 };
     if (text.len > REGO_VALUE_SIZE_MAX)
         return error_set(err, ERR_LIMIT, "a YAML text exceeds REGO_VALUE_SIZE_MAX (%u bytes)", REGO_VALUE_SIZE_MAX);

@@ -109,7 +109,8 @@ TEST(pem_blocks_are_found_among_other_text, "")
     EXPECT(!pem_next(&arena, &text, &block));
     static const char *const broken[] = {
         "-----BEGIN A-----\nZm9v\n-----END B-----\n", "-----BEGIN A-----\nZ!9v\n-----END A-----\n",
-        "-----BEGIN A-----\nZm9v\n", "x-----BEGIN A-----\nZm9v\n-----END A-----\n", "-----BEGIN A-----\nZm9v\n-----END A----- x\n",
+        "-----BEGIN A-----\nZm9v\n", "x-----BEGIN A-----\nZm9v\n-----END A-----\n",
+        "-----BEGIN A-----\nZm9v\n-----END A----- x\n",
     };
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
         ROW(broken[i]);

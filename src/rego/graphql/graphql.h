@@ -31,6 +31,7 @@ typedef struct GqlSchema GqlSchema;
 
 typedef struct GqlBudget {
     uint64_t *steps_left;
+    uint64_t step_count_max;        /* what they began with, for the refusal */
     const atomic_bool *stop;          /* may be NULL */
 } GqlBudget;
 

@@ -27,7 +27,7 @@ typedef struct Fixture {
 static void fixture_open(Fixture *fixture)
 {
     *fixture = (Fixture){ .steps = 1000000 };
-    fixture->budget = (GqlBudget){ &fixture->steps, &fixture->stop };
+    fixture->budget = (GqlBudget){ &fixture->steps, fixture->steps, &fixture->stop };
     arena_init(&fixture->arena, SIZE_MAX);
 }
 
@@ -51,7 +51,8 @@ TEST(queries_are_checked_against_their_schema, "")
         { "{ any { ...F } } fragment F on Cat { lives }", NULL },
         { "{ fit(box: { width: 3 }) __typename }", NULL },
         { "{ pet { name } }",
-          "Field \"pet\" argument \"id\" of type \"ID!\" is required, but it was not provided in GraphQL string at location 1:3" },
+          "Field \"pet\" argument \"id\" of type \"ID!\" is required, but it was not provided in GraphQL string at "
+          "location 1:3" },
         { "{ pet(id: 1) { nam } }",
           "Cannot query field \"nam\" on type \"Pet\". Did you mean \"name\"?\n in GraphQL string at location 1:16" },
         { "{ fit(box: { size: HUGE }) }",

@@ -1,5 +1,7 @@
 #include "rego/graphql/schema.h"
 
+#include <inttypes.h>
+
 /* What every schema has without saying so: the scalars, the directives, and the types that describe a schema to clients. */
 static const char prelude[] =
     "scalar Int scalar Float scalar String scalar Boolean scalar ID\n"
@@ -30,10 +32,11 @@ static const char prelude[] =
 
 Status gql_spend(const GqlBudget *budget, uint64_t count, Error *err)
 {
-    if (budget->stop && atomic_load_explicit(budget->stop, memory_order_relaxed)) return error_set(err, ERR_LIMIT, "the evaluation was stopped");
+    if (budget->stop && atomic_load_explicit(budget->stop, memory_order_relaxed))
+        return error_set(err, ERR_LIMIT, "the evaluation was stopped");
     if (count > *budget->steps_left) {
         *budget->steps_left = 0;
-        return error_set(err, ERR_LIMIT, "the evaluation has used up its steps");
+        return error_set(err, ERR_LIMIT, "the evaluation took more than %" PRIu64 " steps", budget->step_count_max);
     }
     *budget->steps_left -= count;
     return OK;
