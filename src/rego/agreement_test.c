@@ -191,6 +191,72 @@ TEST(of_equal_keys_of_an_object_the_last_stays_by_what_they_are, "")
     ROWS(cases, NULL);
 }
 
+TEST(a_rule_that_replaces_a_function_is_evaluated_where_it_is_called, "")
+{
+    static const EngineCase cases[] = {
+        { "in the documents that are seen there", "f(x) := 1\nr := input.x\np := y if { y := f(1) with f as r with input as {\"x\": 7} }",
+          "data.t.p", "{\"x\": 3}", NULL, "7" },
+        { "a builtin's too", "r := input.x\np := y if { y := count([1]) with count as r with input.x as 8 }", "data.t.p", "{}", NULL,
+          "8" },
+        { "never where nothing is called", "f(x) := 1\nr := input.x\np := y if { y := 2 with f as r }", "data.t.p", "{}", NULL, "2" },
+        { "and the call is undefined where it is", "f(x) := 1\nr := input.x\np := y if { y := f(1) with f as r }", "data.t.p", "{}",
+          NULL, "undefined" },
+        { "an expression holds where the rule does", "f(x) := 1\nr := input.x\np if { f(1) with f as r }", "data.t.p",
+          "{\"x\": false}", NULL, "undefined" },
+        { "what lies at several rules", "f(x) := 1\nr.a := 1\nr.b := 2\np := y if { y := f(1) with f as r }", "data.t.p", NULL, NULL,
+          "{\"a\":1,\"b\":2}" },
+        { "with what the data has beside them", "f(x) := 1\nr.a := 1\np := y if { y := f(1) with f as r }", "data.t.p", NULL,
+          "{\"t\": {\"r\": {\"c\": 6}}}", "{\"a\":1,\"c\":6}" },
+        { "unless that was replaced itself", "f(x) := 1\nr := 2\np := y if { y := f(1) with f as r with data.t.r as 4 }", "data.t.p",
+          NULL, NULL, "4" },
+        { "it sees what replaces the function", "f(x) := 1\nr := f(2)\np := y if { y := f(1) with f as r }", "data.t.p", NULL, NULL,
+          "t.rego:3: eval_cancel_error: rules and bodies called one another more than 2048 levels deep" },
+    };
+    ROWS(cases, NULL);
+}
+
+TEST(a_rule_without_a_body_is_taken_for_defined_by_templates, "")
+{
+    static const EngineCase cases[] = {
+        { "an array", "r := [input.x]\np := $\"a{r}b\"", "data.t.p", "{}", NULL, "undefined" },
+        { "by its full name", "r := [input.x]\np := $\"a{data.t.r}b\"", "data.t.p", "{}", NULL, "undefined" },
+        { "an object with a call", "r := {\"a\": count(input.x)}\np := $\"a{r}b\"", "data.t.p", "{}", NULL, "undefined" },
+        { "of other rules", "q := input.x\nr := [q]\np := $\"a{r}b\"", "data.t.p", "{}", NULL, "undefined" },
+        { "where it is defined it is shown", "r := [input.x]\np := $\"a{r}b\"", "data.t.p", "{\"x\": 1}", NULL, "\"a[1]b\"" },
+        { "a reference is no container", "r := input.x\np := $\"a{r}b\"", "data.t.p", "{}", NULL, "\"a<undefined>b\"" },
+        { "nor is what lies in one", "r := [input.x]\np := $\"a{r[0]}b\"", "data.t.p", "{}", NULL, "\"a<undefined>b\"" },
+        { "what goes through something is not closed", "r := [input.x[_]]\np := $\"a{r}b\"", "data.t.p", "{}", NULL,
+          "\"a<undefined>b\"" },
+        { "nor is a rule with a body", "r := [1] if input.x\np := $\"a{r}b\"", "data.t.p", "{}", NULL, "\"a<undefined>b\"" },
+        { "nor are two", "r := [input.x] if true\nr := [input.x, 1]\np := $\"a{r}b\"", "data.t.p", "{}", NULL,
+          "\"a<undefined>b\"" },
+        { "a variable of that name is itself", "r := [input.x]\np := s if { r := 3; s := $\"a{r}b\" }", "data.t.p", "{}", NULL,
+          "\"a3b\"" },
+    };
+    ROWS(cases, NULL);
+}
+
+#define TWICE "{k: e | some k in input.xs; some e in [1, 2]}"
+
+TEST(heads_and_sets_are_evaluated_in_the_order_of_others, "")
+{
+    static const char conflict[] = "t.rego:2: eval_conflict_error: object keys must be unique";
+    static const EngineCase cases[] = {
+        { "a call in a key comes before a comprehension", "p contains [" TWICE ", count(input.none)]", "data.t.p", "{\"xs\": [1]}",
+          NULL, "[]" },
+        { "and in a path", "p[[" TWICE ", count(input.none)]] := 1", "data.t.p", "{\"xs\": [1]}", NULL, "{}" },
+        { "and in a value", "p := [" TWICE ", count(input.none)]", "data.t.p", "{\"xs\": [1]}", NULL, "undefined" },
+        { "a reference that stands behind it does not", "p contains [" TWICE ", input.none]", "data.t.p", "{\"xs\": [1]}", NULL,
+          conflict },
+        { "references of a set are in the order of their keys", "p if { v = {input.none[2], data.t.r} }\nr := " TWICE, "data.t.p",
+          "{\"xs\": [1]}", NULL, "t.rego:3: eval_conflict_error: object keys must be unique" },
+        { "by the names that they stand for", "import input.none as a\np if { v = {a[2], r} }\nr := " TWICE, "data.t.p",
+          "{\"xs\": [1]}", NULL, "t.rego:4: eval_conflict_error: object keys must be unique" },
+        { "key by key", "p if { v = {input.xs.none, input.xsa[x]} }\nx := " TWICE, "data.t.p", "{\"xs\": [1]}", NULL, "undefined" },
+    };
+    ROWS(cases, NULL);
+}
+
 TEST(types_are_known_as_far_as_others_know_them, "")
 {
     static const EngineCase cases[] = {
@@ -201,6 +267,10 @@ TEST(types_are_known_as_far_as_others_know_them, "")
         { "== in a query compares anything", NULL, "count([1 | 1 == \"a\"])", NULL, NULL, "0" },
         { "= does not", NULL, "count([1 | 1 = \"a\"])", NULL, NULL,
           "1:12 rego_type_error: match error\n\tleft  : number\n\tright : string" },
+        { "the domain of every, in its body", "f(x) if { every _ in x { [1 | some _ in {x}] == [1, 1] } }", "data.t.f([1])", NULL, NULL,
+          "undefined" },
+        { "a variable around a comprehension, inside of it", "p := {1 | some e in input; [2 | 1 in {\"k\": e, \"a\": \"x\"}] == [2]}",
+          "data.t.p", "[1]", NULL, "[1]" },
     };
     ROWS(cases, NULL);
 }

@@ -215,6 +215,20 @@ Str flat_name_root(Flattener *f, Str name)
     return node && node->is_name ? STR("data") : name;
 }
 
+uint32_t flat_name_path(Flattener *f, Str name, Value **out_keys)
+{
+    *out_keys = NULL;
+    if (scope_declares(f, name)) return 0;
+    const RegoImport *import = import_find(f, name);
+    const TreeNode *node = f->names->package && !import ? tree_child(f->names->package, value_string(name)) : NULL;
+    if (!import && !(node && node->is_name)) return 0;
+    uint32_t count = import ? import->path->count - 1 : node->depth;
+    Value *keys = *out_keys = ARENA_ARRAY(f->arena, Value, count + 1u);
+    for (uint32_t i = 0; import && i < count; i++) keys[i] = import->path->items[i + 1]->value;
+    for (; node && node->parent; node = node->parent) keys[node->depth - 1] = node->key;
+    return count;
+}
+
 typedef struct TermList {
     FlatTerm **items;
     size_t count, capacity;

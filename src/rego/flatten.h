@@ -104,6 +104,8 @@ FlatBlock *flat_block(Flattener *f, RegoBody body);
 Str       flat_name_text(Flattener *f, const RegoTerm *term);
 /* The variable a name is once rules of the package and imports are resolved: itself, `data` or `input`. */
 Str       flat_name_root(Flattener *f, Str name);
+/* The keys behind that variable: how many, and which. */
+uint32_t  flat_name_path(Flattener *f, Str name, Value **out_keys);
 
 /* flatten_order.c */
 /* Puts the references that were taken out at this level behind the calls, among statements of the present block. */

@@ -32,8 +32,8 @@ enum { RANK_SCALAR, RANK_VAR, RANK_REF, RANK_FIRST_CONTAINER, RANK_CALL = RANK_F
 typedef struct TermRank {
     uint32_t rank, index;
     Value value;                /* of a scalar */
-    Str name;                   /* of a variable, reference or call, resolved */
-    struct TermRank *items;     /* of a container, or the arguments of a call, in their order */
+    Str name;                   /* of a variable */
+    struct TermRank *items;     /* of a container, a reference or a call, in their order */
     uint32_t item_count;
 } TermRank;
 
@@ -57,17 +57,46 @@ static int rank_order_stable(const void *left, const void *right)
 
 static TermRank term_rank(Flattener *f, const RegoTerm *term, uint32_t index);
 
-/* Items of a container, keys of an object, arguments of a call; sorted where their order means nothing. */
+/* Items of a container, keys of an object; sorted where their order means nothing. */
 static TermRank *ranks_new(Flattener *f, const RegoTerm *term, uint32_t *out_count)
 {
-    uint32_t first = term->kind == REGO_TERM_CALL, count = term->count - first;
     bool is_object = term->kind == REGO_TERM_OBJECT;
-    TermRank *ranks = ARENA_ARRAY(f->arena, TermRank, count + 1u);
-    for (uint32_t i = 0; i < count; i++)
-        ranks[i] = term_rank(f, is_object ? term->pairs[i].key : term->items[i + first], i);
-    if (is_object || term->kind == REGO_TERM_SET) qsort(ranks, count, sizeof *ranks, rank_order_stable);
-    *out_count = count;
+    TermRank *ranks = ARENA_ARRAY(f->arena, TermRank, term->count + 1u);
+    for (uint32_t i = 0; i < term->count; i++) ranks[i] = term_rank(f, is_object ? term->pairs[i].key : term->items[i], i);
+    if (is_object || term->kind == REGO_TERM_SET) qsort(ranks, term->count, sizeof *ranks, rank_order_stable);
+    *out_count = term->count;
     return ranks;
+}
+
+/* A name or reference: the variable it begins with and the keys behind, once rules and imports are resolved. A variable alone
+ * is none. */
+static void rank_path(Flattener *f, const RegoTerm *term, TermRank *rank)
+{
+    const RegoTerm *head = term->kind == REGO_TERM_REF ? term->items[0] : term;
+    bool is_name = head->kind == REGO_TERM_VAR;
+    uint32_t rest = term->kind == REGO_TERM_REF ? term->count - 1 : 0;
+    Value *keys = NULL;
+    uint32_t count = is_name ? flat_name_path(f, head->name, &keys) : 0;
+    TermRank first = is_name ? (TermRank){ .rank = RANK_VAR, .name = flat_name_root(f, head->name) } : term_rank(f, head, 0);
+    if (term->kind == REGO_TERM_VAR && str_is(first.name, head->name)) {
+        first.index = rank->index;
+        *rank = first;
+        return;
+    }
+    rank->rank = RANK_REF;
+    rank->items = ARENA_ARRAY(f->arena, TermRank, 1u + count + rest);
+    rank->items[rank->item_count++] = first;
+    for (uint32_t i = 0; i < count; i++) rank->items[rank->item_count++] = (TermRank){ .rank = RANK_SCALAR, .value = keys[i] };
+    for (uint32_t i = 1; i <= rest; i++) rank->items[rank->item_count++] = term_rank(f, term->items[i], 0);
+}
+
+/* The function, as a reference, and its arguments. */
+static void rank_call(Flattener *f, const RegoTerm *call, TermRank *rank)
+{
+    rank->items = ARENA_ARRAY(f->arena, TermRank, call->count + 1u);
+    rank->item_count = call->count;
+    rank_path(f, call->items[0], &rank->items[0]);
+    for (uint32_t i = 1; i < call->count; i++) rank->items[i] = term_rank(f, call->items[i], 0);
 }
 
 static void rank_items(Flattener *f, const RegoTerm *term, TermRank *rank)
@@ -99,12 +128,10 @@ static TermRank term_rank(Flattener *f, const RegoTerm *term, uint32_t index)
         [REGO_TERM_TEMPLATE] = RANK_CALL + 1,
     };
     TermRank rank = { .rank = ranks[term->kind], .index = index };
-    bool is_name = term->kind == REGO_TERM_VAR || term->kind == REGO_TERM_REF;
     if (term->kind == REGO_TERM_SCALAR) rank.value = term->value;
-    if (is_name || term->kind == REGO_TERM_CALL) rank.name = flat_name_text(f, is_name ? term : term->items[0]);
-    if (term->kind == REGO_TERM_VAR && !str_is(rank.name, term->name)) rank.rank = RANK_REF;    /* a rule, an import */
-    bool has_items = term->kind == REGO_TERM_ARRAY || term->kind == REGO_TERM_OBJECT || term->kind == REGO_TERM_SET;
-    if (has_items || term->kind == REGO_TERM_CALL) rank_items(f, term, &rank);
+    if (term->kind == REGO_TERM_VAR || term->kind == REGO_TERM_REF) rank_path(f, term, &rank);
+    if (term->kind == REGO_TERM_CALL) rank_call(f, term, &rank);
+    if (term->kind == REGO_TERM_ARRAY || term->kind == REGO_TERM_OBJECT || term->kind == REGO_TERM_SET) rank_items(f, term, &rank);
     return rank;
 }
 

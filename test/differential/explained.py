@@ -226,10 +226,7 @@ def with_made_objects(line):
 
 def split_pair(item):
     """Key and value of an item of an object; None for anything else."""
-    hidden = item
-    for pattern in (r"\"(\\.|[^\"])*\"|`[^`]*`", r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}"):
-        while (shorter := re.sub(pattern, lambda m: "_" * len(m.group()), hidden)) != hidden:
-            hidden = shorter
+    hidden = outside_kept(item)
     at = hidden.find(":")
     return (item[:at].strip(), item[at + 1:].strip()) if at >= 0 and hidden[at + 1:at + 2] != "=" else None
 
@@ -251,11 +248,21 @@ def without_templates(line):
 
 @reason("equal numbers in sets that are written with variables")
 def written_numbers(d):
-    """Of 1 and 1.0 in one set the first stays; in a set that a policy writes with variables, which one is the first depends on
-    the names that OPA gives them."""
-    if failed(d.ours) or failed(d.theirs) or all(line == with_made_sets(line) for line in lines_of(d)):
+    """Of 1 and 1.0, or 0 and -0, in one set the first stays; in a set that a policy writes with variables, which one is the first
+    depends on the names that OPA gives them. Both agree where the set is made of a list."""
+    if failed(d.ours) or failed(d.theirs) or all(line == with_listed_sets(line) for line in lines_of(d)):
         return False
-    return d.alike(plain_numbers(d.ours), plain_numbers(d.theirs))
+    if not d.alike(plain_numbers(d.ours), plain_numbers(d.theirs)):
+        return False
+    again = d.again(with_listed_sets)
+    return d.alike(again.ours, again.theirs)
+
+
+def with_listed_sets(line):
+    def make(begin, text, items):
+        is_set = not any(":" in outside(plain_text(item)) for item in items)
+        return f"{{e{begin} | some e{begin} in [{text[1:-1]}]}}" if is_set and any(is_open(item) for item in items) else text
+    return with_made(line, make)
 
 
 def plain_numbers(value):
@@ -263,24 +270,30 @@ def plain_numbers(value):
         return [plain_numbers(item) for item in value]
     if isinstance(value, dict):
         return {key: plain_numbers(item) for key, item in value.items()}
-    return type(value)(f"{Decimal(value).normalize():f}") if type(value).__name__ == "Number" else value
+    return type(value)(f"{Decimal(value).normalize() + 0:f}") if type(value).__name__ == "Number" else value
 
 
 @reason("the order of evaluation")
 def order(d):
     """A body has something that fails and something that is undefined, or two things that fail; whichever is evaluated first
-    decides. Where the one that failed stands in a rule, the other engine fails there too when asked for that rule alone."""
-    if all(code.startswith("eval_") for code in codes(d.ours) + codes(d.theirs)) and failed(d.ours) and failed(d.theirs):
-        return d.case["strict"]
-    for outcome, other, ask in ((d.ours, d.theirs, lambda q: d.ask(plain=True, query=q)), (d.theirs, d.ours, d.ask_maestro)):
-        error = outcome["errors"][0] if failed(outcome) else {"code": ""}
-        rule = d.rule_at(error) if error["code"].startswith("eval_") else None
-        alone = ask(rule) if rule else None
-        if not alone or not failed(alone) or not alone["errors"][0]["code"].startswith("eval_"):
-            continue
-        if d.case["strict"] or alone["errors"][0]["code"] == error["code"]:     # a strict rule may fail in several ways
-            return True
-    return False
+    decides. Where builtins that fail are undefined, in no strict mode, nothing is left of it; where one program alone fails, the
+    other one fails with the same code when asked for the rule in which that happened."""
+    if not failed(d.ours) and not failed(d.theirs):
+        return False
+    if d.case["strict"] and not d.alike(*(d.ask(program, plain=True, strict=False) for program in (0, 1))):
+        return False
+    if failed(d.ours) and failed(d.theirs):
+        return d.case["strict"] and place_of(d.ours) != place_of(d.theirs)
+    is_ours = failed(d.ours)
+    error = (d.ours if is_ours else d.theirs)["errors"][0]
+    rule = d.rule_at(error) if error["code"].startswith("eval_") else None
+    return bool(rule) and error["code"] in codes(d.ask(1 if is_ours else 0, plain=True, query=rule))
+
+
+def place_of(outcome):
+    """The line and the function in which it failed."""
+    error = outcome["errors"][0]
+    return error["file"], int(error["row"]), error["text"].split(":")[0]
 
 
 @reason("what is wrong with a variable")
@@ -347,81 +360,121 @@ def panics(d):
 def constant_types(d):
     """Maestro knows the type of a variable that was assigned a constant where OPA has lost it, and refuses what never holds. Where
     the constant itself is written OPA refuses it, too."""
-    if codes(d.ours) != ["rego_type_error"] or failed(d.theirs):
+    if d.query or codes(d.ours) != ["rego_type_error"] or failed(d.theirs):
         return False
-    if d.query:
-        return "undefined ref" in texts(d.ours) and d.theirs == {}
     pattern = r"\b(v\d+) := (\"(?:\\.|[^\"\\])*\"|-?[0-9.]+|true|false|null)(?: with .*)?$"
     known = dict(pair for line in lines_of(d) for pair in re.findall(pattern, line))
     return bool(known) and agrees(d, rewrite=lambda line: line if re.search(pattern, line) else re.sub(
         r"\bv\d+\b", lambda m: known.get(m.group(), m.group()), line))
 
 
-@reason("types of results")
-def result_types(d):
-    """Maestro knows the type of what a function gives where OPA has lost it, and refuses a call that would be undefined."""
-    is_nested = re.search(r"\bdata\.[\w.]+\(.*\bdata\.[\w.]+\(", d.query or "")
-    return bool(is_nested) and codes(d.ours) == ["rego_type_error"] and "invalid argument" in texts(d.ours) and d.theirs == {}
+@reason("types that other rules change")
+def changed_types(d):
+    """Where a rule gives what another one gives, `r2 := r1`, OPA may change the type of the other, too, and take for possible what
+    never holds. Without the rules that the question does not need it refuses it."""
+    return bool(d.query) and codes(d.ours) == ["rego_type_error"] and d.theirs == {} and agrees(d, alone=True)
 
 
-@reason("rules in templates")
-def template_rules(d):
-    """OPA takes a rule without a body for defined, even `r := [input.x]`, and a template that has it for undefined where it is
-    not; here the template says `<undefined>`. Where the template has `[r][0]` OPA says so, too."""
-    def change(line):
-        return in_templates(line, lambda text: f"[{text}][0]" if re.fullmatch(r"([\w.]+\.)?r\d+", text) else text)
-    if not d.query or all(line == change(line) for line in lines_of(d)):
+@reason("comprehensions inside comprehensions")
+def nested_comprehensions(d):
+    """OPA looks at the types of a comprehension inside another one a second time, without what the outer one says of its variables,
+    and refuses `{1 | some e in data.xs; [2 | 1 in {"k": e, "a": "x"}]}`. Where the outer one is written as a body it does not."""
+    if set(codes(d.theirs)) != {"rego_type_error"} or failed(d.ours):
         return False
-    return agrees(d, plain=True, rewrite=change)
+    return any(line != as_body(line) for line in lines_of(d)) and agrees(d, rewrite=as_body)
+
+
+def as_body(line):
+    """The line with the outermost comprehensions that hold others as expressions before it."""
+    while True:
+        found = [(begin, end, parts[0]) for begin, end, parts in groups(line) if line[begin] in "[{" and line[parts[0][1]] == "|"]
+        outer = [one for one in found if any(one[0] < begin and end <= one[1] for begin, end, _ in found)]
+        if not outer:
+            return line
+        begin, end, (start, stop) = min(outer)
+        body, value = line[stop + 1:end - 1].strip(), line[begin] + line[start:stop].strip() + line[end - 1]
+        if line.startswith("\t"):
+            line = f"\t{body}; {line[1:begin]}{value}{line[end:]}"
+        elif line.endswith("{") and begin < len(line) - 1:
+            line = f"{line[:begin]}{value}{line[end:]} {body}"
+        elif " if " not in line:
+            line = f"{line[:begin]}{value}{line[end:]} if {{ {body} }}"
+        else:
+            return line
 
 
 @reason("rules that replace functions")
-def lazy_replacements(d):
-    """OPA looks at a rule that replaces a function when the function is called; here it is evaluated before, and where it is
-    undefined the expression is. Where the rule replaces a document, too, OPA evaluates it before."""
-    pattern = r" with ([\w.]+) as ((?:[\w.]+\.)?r\d+)\b"
+def unread_replacements(d):
+    """Where a call that a rule replaces stands as an expression, `f(x) with f as r`, OPA takes it for true whatever the rule gives;
+    not where the result is given a name."""
+    pattern = r"^\t(not )?(?!some |every )((?:(?! :?= ).)+)(?= with [\w.]+ as (?:[\w.]+\.)?r\d+\b)(.*)$"
+
+    def named(found):
+        value = f"[{found.group(2)}][0] != false"
+        return f"\t{f'count([1 | {value}]) == 0' if found.group(1) else value}{found.group(3)}"
     if not d.query or not any(re.search(pattern, line) for line in lines_of(d)):
         return False
-    return agrees(d, plain=True, rewrite=lambda line: re.sub(pattern, r" with data.unseen as \2 with \1 as \2", line))
+    return agrees(d, plain=True, rewrite=lambda line: re.sub(pattern, named, line))
 
 
 @reason("operands that OPA has not evaluated")
 def open_operands(d):
-    """OPA puts some expressions of a comprehension before those that they need, and fails with an internal error."""
-    return codes(d.theirs) == ["eval_internal_error"] and "that requires evaluation" in texts(d.theirs) and not failed(d.ours)
+    """OPA puts some expressions of a comprehension before those that they need, and fails with an internal error; not where they
+    are written in another order."""
+    if codes(d.theirs) != ["eval_internal_error"] or "that requires evaluation" not in texts(d.theirs) or failed(d.ours):
+        return False
+    return any(agrees(d, plain=True, rewrite=lambda line, n=n: with_turned_bodies(line, n)) for n in range(1, TURN_COUNT_MAX))
 
 
-@reason("names of time zones")
-def zone_names(d):
-    """OPA takes the name of a time zone for a path, in which `//` is `/`; here there is no such zone."""
-    pattern = r"([A-Z]\w+)//(\w+)\""
-    return any(re.search(pattern, line) for line in lines_of(d)) and agrees(
-        d, plain=True, rewrite=lambda line: re.sub(pattern, r'\1/no/\2"', line))
+TURN_COUNT_MAX = 5
+
+
+def with_turned_bodies(line, count):
+    """The line with so many expressions of each comprehension's body moved to its end."""
+    at = len(line)
+    while True:
+        begin, end, parts = max(((b, e, p) for b, e, p in groups(line) if b < at), default=(-1, 0, []))
+        if begin < 0:
+            return line
+        at = begin
+        if line[parts[0][1]] != "|":
+            continue
+        body, hidden = line[parts[0][1] + 1:end - 1], outside_kept(line[parts[0][1] + 1:end - 1])
+        cuts = [0] + [found.end() for found in re.finditer(";", hidden)] + [len(body) + 1]
+        stmts = [body[a:b - 1].strip() for a, b in zip(cuts, cuts[1:])]
+        stmts = stmts[count % len(stmts):] + stmts[:count % len(stmts)]
+        line = f"{line[:parts[0][1] + 1]} {'; '.join(stmts)}{line[end - 1:]}"
+
+
+def outside_kept(text):
+    """The text with underscores for its strings and for what stands in brackets."""
+    for pattern in (r"\"(\\.|[^\"])*\"|`[^`]*`", r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}"):
+        while (shorter := re.sub(pattern, lambda m: "_" * len(m.group()), text)) != text:
+            text = shorter
+    return text
 
 
 @reason("keys of the same hash")
 def lost_keys(d):
     """OPA loses a key of an object comprehension where it comes twice and another has the same hash, as true and 1, `[]` and `{}`,
-    3 and `{1: 2}` have. Of texts no two do."""
-    if failed(d.ours) or failed(d.theirs) or not any(re.search(r"\w: .* \| ", line) for line in lines_of(d)):
+    3 and `{1: 2}` have. Where the pairs are made a set first each key comes once."""
+    if failed(d.ours) or failed(d.theirs) or all(line == with_pairs(line) for line in lines_of(d)):
         return False
-    ours, theirs = ([[*one.get("bindings", {}).values(), one["values"]] for one in outcome.get("answers", [])]
-                    for outcome in (d.ours, d.theirs))
-    return has_lost(ours, theirs) if len(ours) == len(theirs) else has_lost({"$set": ours}, {"$set": theirs})
+    return agrees(d, plain=True, rewrite=with_pairs)
 
 
-def has_lost(ours, theirs):
-    """Whether the two are equal but for items of sets and keys of objects that are no texts and that the second does not have."""
-    if isinstance(ours, list) and isinstance(theirs, list):
-        return len(ours) == len(theirs) and all(has_lost(a, b) for a, b in zip(ours, theirs))
-    if not isinstance(ours, dict) or not isinstance(theirs, dict):
-        return ours == theirs
-    if list(ours) == ["$set"]:
-        ours, theirs = ({"$object": [[item, None] for item in value.get("$set", [])]} for value in (ours, theirs))
-    ours, theirs = (value.get("$object", [list(pair) for pair in value.items()]) for value in (ours, theirs))
-    found = [[b for b in theirs if b[0] == a[0]] for a in ours]
-    return (sum(map(len, found)) == len(theirs)
-            and all(has_lost(a[1], b[0][1]) if b else type(a[0]) is not str for a, b in zip(ours, found)))
+def with_pairs(line):
+    """The line with object comprehensions that go through the set of their pairs."""
+    line, at = in_templates(line, with_pairs), len(line)
+    while True:
+        begin, end, parts = max(((b, e, p) for b, e, p in groups(line) if b < at), default=(-1, 0, []))
+        if begin < 0:
+            return line
+        at = begin
+        pair = split_pair(line[parts[0][0]:parts[0][1]]) if line[begin] == "{" and line[parts[0][1]] == "|" else None
+        if pair:
+            made = f"{{[{pair[0]}, {pair[1]}] |{line[parts[0][1] + 1:end]}"
+            line = f"{line[:begin]}{{k{begin}: v{begin} | some [k{begin}, v{begin}] in {made}}}{line[end:]}"
 
 
 # What is written otherwise where a difference has two reasons, of which this is one.

@@ -27,13 +27,31 @@ typedef struct Moment {
     Str layout;
 } Moment;
 
+/* Others take the name for a path: a slash may be many, and `.` stays where it is. */
+static Str zone_name(Str name, Buf *buf)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        bool begins = i > 0 && name.ptr[i - 1] == '/';
+        if (begins && name.ptr[i] == '/') continue;
+        if ((begins || i == 0) && name.ptr[i] == '.' && i + 1 < name.len && name.ptr[i + 1] == '/') {
+            i++;
+            continue;
+        }
+        buf_char(buf, name.ptr[i]);
+    }
+    return buf_peek(buf);
+}
+
 static BuiltinResult read_zone(BuiltinContext *context, Str name, Timezone *out, Error *err)
 {
     *out = timezone_utc();
     /* The zone of the machine must not decide: "Local" is UTC as well. */
     if (name.len == 0 || str_is(name, STR("UTC")) || str_is(name, STR("Local"))) return BUILTIN_OK;
     Str bytes = STR("");
-    if (context->zones && timezone_name_is_valid(name)) bytes = context->zones->read(context->zones->owner, name);
+    char storage[256];
+    Buf buf = buf_on(storage, sizeof storage);
+    Str plain = name.len <= sizeof storage ? zone_name(name, &buf) : name;
+    if (context->zones && timezone_name_is_valid(plain)) bytes = context->zones->read(context->zones->owner, plain);
     if (bytes.len == 0 || timezone_read(bytes, out, NULL))
         return builtin_error(err, "unknown time zone %.*s", STR_ARG(name));
     return BUILTIN_OK;
