@@ -138,7 +138,10 @@ typedef struct MaestroOptions {
     const MaestroRunner *runners;
     uint32_t runner_count;
     uint32_t thread_count;                  /* worker threads; 0: four, or none where every runner is quick */
-    const char *config;                     /* the text of a runners.yaml: http runners, policies, calendars, schemas */
+    const char *config;                     /* the text of a runners.yaml: http runners, policies, calendars, schemas. Files
+                                             * that it names are found from the working directory. */
+    const char *const *policies;            /* paths (files, directories, bundles) of policies asked at every hook of every run */
+    uint32_t policy_count;
     const char *actor;                      /* who the ledger says it was; NULL: "program" */
 } MaestroOptions;
 
@@ -146,7 +149,8 @@ typedef struct MaestroOptions {
  * MAESTRO_CONFLICT where another one does (or this one, by another handle). Beside its runners the built-in `log`, `noop`,
  * `sleep` and `http` are there; runners that start programs (`shell`, executors of kind process) are not, since a library
  * does not fork the program it is part of.
- * MAESTRO_INVALID where a runner has no name or function, the config has mistakes, the store is of no known kind;
+ * MAESTRO_INVALID where a runner has no name or function, the config or a policy has mistakes, the store is of no known kind;
+ * MAESTRO_NOT_FOUND where a policy is not there;
  * MAESTRO_CONFLICT where a name is taken; MAESTRO_DENIED, MAESTRO_UNAVAILABLE, MAESTRO_CORRUPT by the store. */
 MAESTRO_API MAESTRO_MUST_USE MaestroStatus maestro_open(const MaestroOptions *options, Maestro **out_maestro, MaestroError *err);
 
@@ -186,6 +190,9 @@ typedef struct MaestroSubmit {
     const char *params;                     /* JSON object; NULL: none are given */
     const char *key;                        /* idempotency key; NULL: the definition's own, where it has one */
     bool is_again;                          /* a new run, though one with the same key exists */
+    const char *id;                         /* of the request; NULL: none. Sent again with the same id, by this program or a
+                                             * later one, it gets the first answer and starts nothing: that is kept for a
+                                             * day. MAESTRO_INVALID where the id was given to another request before. */
 } MaestroSubmit;
 
 typedef struct MaestroSubmitted {
@@ -193,8 +200,9 @@ typedef struct MaestroSubmitted {
     bool is_repeat;                         /* that key has a run already, by this program or before: it is that one */
 } MaestroSubmitted;
 
-/* Starts a run; returns when its start is durable. `submit` may be NULL. MAESTRO_INVALID where parameters are wrong,
- * MAESTRO_LIMIT where the engine has too much to do. */
+/* Starts a run; returns when its start is durable. `submit` may be NULL. MAESTRO_INVALID where parameters are wrong, or where
+ * the definition names a policy that cannot be asked here (its file is not there or has mistakes); MAESTRO_DENIED where a
+ * policy forbids it; MAESTRO_LIMIT where the engine has too much to do. */
 MAESTRO_API MAESTRO_MUST_USE MaestroStatus maestro_submit(Maestro *maestro, const MaestroDefinition *definition,
                                                           const MaestroSubmit *submit, MaestroSubmitted *out_run,
                                                           MaestroError *err);
@@ -210,6 +218,7 @@ typedef struct MaestroSignal {
     const char *payload;                    /* JSON; NULL: null */
     const char *reason;                     /* for the ledger; may be NULL */
     bool is_denial;                         /* of an approval */
+    const char *id;                         /* of the request, as in MaestroSubmit; may be NULL */
 } MaestroSignal;
 
 /* Each returns when it is durable. `reason` is for the ledger and may be NULL. MAESTRO_CONFLICT where the state of the run does

@@ -201,22 +201,13 @@ static bool known_runner(const Crew *crew, Str runner, RunnerOffer *out)
     return out->executor != NULL;
 }
 
-/* Runbooks name their connectors and analysers where workflows name runners. */
-static bool is_in_catalog(const Catalog *catalog, Str runner)
-{
-    static const CatalogKind kinds[] = { CATALOG_RUNNER, CATALOG_CONNECTOR, CATALOG_ANALYSER };
-    for (size_t i = 0; catalog && i < sizeof kinds / sizeof *kinds; i++)
-        if (catalog_find(catalog, kinds[i], runner)) return true;
-    return false;
-}
-
 static bool crew_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
 {
     const Crew *crew = context;
     (void)tenant;
     if (known_runner(crew, runner, out)) return true;
-    if (is_in_catalog(crew->catalog, runner)) return false;         /* known, and carried out by nothing that there is */
-    *out = (RunnerOffer){ .executor = crew->executors[0], .settings = value_null() };
+    /* Whoever carries out nothing at all knows nothing of runners either. */
+    *out = (RunnerOffer){ .executor = crew->executors[0], .settings = value_null(), .is_unknown = crew->catalog != NULL };
     return true;
 }
 

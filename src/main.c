@@ -77,8 +77,11 @@ int main(int argc, char **argv)
     const Verb *command = command_find(commands, str_of(verb));
     const Verb *const *inner = command ? command->commands : NULL;
     if (inner && argc > 2 && argv[2][0] != '-') {
-        command = command_find(inner, str_of(argv[2]));
-        used = 3;
+        const Verb *found = command_find(inner, str_of(argv[2]));
+        if (found || !command->run) {
+            command = found;
+            used = 3;
+        }
     }
     /* What does not exist is refused by the command that lists what does. */
     if (!command) return (int)run_command(&command_help_verb, used - 1, argv + 1);

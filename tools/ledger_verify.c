@@ -2,12 +2,11 @@
  *
  *   ledger-verify FILE [--anchor ANCHOR] [--key PUBKEY]
  *
- * FILE is what `maestro ledger export` wrote ("-": standard input), ANCHOR what `maestro ledger anchor` printed, PUBKEY the 64
- * hexadecimal digits of the key that has to have signed it. Nothing of maestro's own code is used here, only libc and
+ * FILE is what `maestro ledger export` or `store archive` wrote ("-": standard input), ANCHOR what `maestro ledger anchor`
+ * printed, PUBKEY the 64 digits of the key that has to have signed it. Nothing of maestro's own code is used, only libc and
  * libsodium: this is a second reading of docs/ledger.md, so that a mistake of the first one does not verify itself. It may be
  * built alone: cc -std=c17 -D_GNU_SOURCE ledger_verify.c -lsodium
- *
- * Each thing that is wrong is a line on standard output; the last line sums up. What was erased on purpose is told and is not
+ * Each thing that is wrong is a line on standard output; the last line sums up. What was erased or archived on purpose is not
  * wrong. Exit codes: 0 nothing is wrong; 1 something is; 2 the command line; 65 the file or the anchor is not what it should
  * be; 69 a file cannot be read or memory is missing.
  */
@@ -22,11 +21,11 @@
 #include <string.h>
 
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_DATA = 65, EXIT_NO_FILE = 69 };
-enum { HASH = 32, SALT = 16, ID = 21, MEMBERS = 16, TIME = 24, ERASED_KIND = 92, ERASED_FIELD = 13 };
+enum { HASH = 32, SALT = 16, ID = 21, MEMBERS = 16, TIME = 24, ERASED_KIND = 92, ARCHIVED_KIND = 93, COUNT_FIELD = 13 };
 
 #define STOP(code, ...) (fflush(stdout), fprintf(stderr, "ledger-verify: " __VA_ARGS__), fputc('\n', stderr), exit(code))
 
-static uint64_t wrong_count;
+static uint64_t wrong_count, archived_count;
 
 __attribute__((format(printf, 2, 3))) static void wrong(uint64_t position, const char *format, ...)
 {
@@ -84,9 +83,7 @@ static bool get_text(Line *line, const char *key, char **out, size_t *out_size)
 {
     Member *member = get(line, key, strlen(key));
     if (!member || member->size < 2 || *member->text != '"' || memchr(member->text, '\\', member->size)) return false;
-    *out = member->text + 1;
-    *out_size = member->size - 2;
-    return true;
+    return *out = member->text + 1, *out_size = member->size - 2, true;
 }
 
 static bool is_text(Line *line, const char *key, const char *want)
@@ -124,7 +121,8 @@ typedef struct {
 } Record;
 typedef struct { uint64_t *items; size_t count; } Positions;
 
-static Positions missing, erased;   /* records without payloads; records whose payloads events say were erased */
+/* Records without payloads; those whose payloads events say were erased; empty ones; runs that the log says were archived. */
+static Positions missing, erased, archived, archived_runs;
 
 static void positions_add(Positions *list, uint64_t position)
 {
@@ -141,8 +139,7 @@ static bool get_base64(Line *line, const char *key, Bytes *out)
     if (!get_text(line, key, &text, &text_size)
         || sodium_base642bin((uint8_t *)text, text_size, text, text_size, NULL, &size, NULL, sodium_base64_VARIANT_ORIGINAL))
         return false;
-    *out = (Bytes){ (uint8_t *)text, (uint8_t *)text + size, false };
-    return true;
+    return *out = (Bytes){ (uint8_t *)text, (uint8_t *)text + size, false }, true;
 }
 
 static uint8_t *take_bytes(Bytes *bytes, uint64_t size)
@@ -202,8 +199,9 @@ static bool read_record(Bytes bytes, Record *record)
     }
     while (bytes.at < bytes.end) {
         uint8_t kind = *bytes.at++;
-        uint64_t number = take_fields(&bytes, ERASED_FIELD);
+        uint64_t number = take_fields(&bytes, COUNT_FIELD);
         if (kind == ERASED_KIND && !bytes.bad) positions_add(&erased, number);
+        if (kind == ARCHIVED_KIND && !bytes.bad && run_size == 0) positions_add(&archived_runs, number);
         record->event_count++;
     }
     return !bytes.bad && record->event_count > 0;
@@ -229,7 +227,7 @@ typedef struct {
     uint64_t number, position, next_event;      /* the number first: what by_number() compares */
     uint8_t hash[HASH];
     char id[ID + 1];
-    bool has_head;
+    bool has_head, is_archived;
 } Run;
 
 static void *runs;
@@ -238,6 +236,11 @@ static int by_number(const void *a, const void *b)
 {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
     return (left > right) - (left < right);
+}
+
+static bool has(const Positions *sorted, uint64_t number)
+{
+    return sorted->count && bsearch(&number, sorted->items, sorted->count, sizeof *sorted->items, by_number);
 }
 
 static Run *run_take(uint64_t number)
@@ -253,8 +256,10 @@ static void run_finish(const void *node, VISIT visit, int depth)
 {
     const Run *run = *(Run *const *)node;
     (void)depth;
-    if ((visit == postorder || visit == leaf) && run->number != 0 && !run->has_head)
-        wrong(run->position, "its run has no head");
+    if (visit != postorder && visit != leaf) return;
+    if (run->number != 0 && !run->has_head) wrong(run->position, "its run has no head");
+    archived_count += run->is_archived;
+    if (run->is_archived && !has(&archived_runs, run->number)) wrong(run->position, "records of its run are not there");
 }
 
 /* --- the lines of the file ----------------------------------------------------------------------------------------- */
@@ -263,7 +268,7 @@ typedef struct { uint64_t log, position; uint8_t head[HASH]; } Head;
 typedef struct { uint64_t position, run_no, prev, first_event, event_count; uint8_t hash[HASH]; Bytes record, payload; } Row;
 
 static Head header, end, anchor;    /* as the file says; as the records give; as was signed */
-static bool has_anchor, is_one_run, is_ended;
+static bool has_anchor, is_part, is_ended;
 static uint64_t record_count, event_count, head_count;
 static int64_t time_ms = INT64_MIN;
 
@@ -279,16 +284,15 @@ static void chain(const char *prefix, const uint8_t *before, const uint8_t *byte
 
 static bool get_log_head(Line *line, Head *out)
 {
-    return is_one_run || (get_number(line, "position", &out->position) && get_hex(line, "head", out->head, HASH));
+    return is_part || (get_number(line, "position", &out->position) && get_hex(line, "head", out->head, HASH));
 }
 
 static void check_header(Line *line)
 {
-    char *run;
-    size_t size;
+    Member *run = get(line, "run", 3);
     if (!is_text(line, "format", "maestro-ledger/1")) STOP(EXIT_DATA, "this is no ledger of a format that is known");
-    is_one_run = get_text(line, "run", &run, &size);
-    if (is_one_run && has_anchor) STOP(EXIT_USAGE, "an anchor is of a whole log; this is the export of one run");
+    is_part = run && *run->text == '"';
+    if (is_part && has_anchor) STOP(EXIT_USAGE, "an anchor is of a whole log; this is a part of one: a run, or an archive");
     if (!get_number(line, "log", &header.log) || !get_log_head(line, &header))
         STOP(EXIT_DATA, "the header of the ledger is damaged");
 }
@@ -318,7 +322,7 @@ static void check_content(Line *line, const Row *row, Run *run)
     if (record.time_ms < time_ms) wrong(row->position, "its time is before that of the record before it");
     else time_ms = record.time_ms;
     if (!is_text(line, "run", record.run)) wrong(row->position, "its line names another run than the record");
-    if (run->position ? strcmp(run->id, record.run) != 0 : (run->number == 0) != (record.run[0] == '\0'))
+    if (run->id[0] ? strcmp(run->id, record.run) != 0 : (run->number == 0) != (record.run[0] == '\0'))
         wrong(row->position, "run number %" PRIu64 " is another run", run->number);
     memcpy(run->id, record.run, sizeof run->id);
     if (record.payload_count && !row->payload.at) positions_add(&missing, row->position);
@@ -329,23 +333,24 @@ static void check_record(Line *line)
 {
     Row row;
     uint8_t hash[HASH];
-    bool is_whole = get_row(line, &row);
+    bool is_whole = get_row(line, &row), is_next = is_whole && row.position > end.position;
     if (!is_whole) wrong(end.position + 1, "the line of it is damaged");
-    if (!is_whole) return;
-    record_count++;
-    event_count += row.event_count;
-    if (row.position <= end.position) {
-        wrong(row.position, "it comes after record %" PRIu64 ": there twice, or out of order", end.position);
-        return;
-    }
-    if (!is_one_run && row.position != end.position + 1)
+    else if (!is_next) wrong(row.position, "it comes after record %" PRIu64 ": there twice, or out of order", end.position);
+    record_count += is_whole;
+    event_count += is_whole ? row.event_count : 0;
+    if (!is_next) return;
+    if (!is_part && row.position != end.position + 1)
         wrong(row.position, "%" PRIu64 " records before it are missing", row.position - end.position - 1);
     Run *run = run_take(row.run_no);
     chain("maestro record", run->hash, row.record.at, (size_t)(row.record.end - row.record.at), hash);
+    bool is_empty = row.record.at == row.record.end;       /* archived: its hash stands for it */
     if (row.prev != run->position) wrong(row.position, "the record of its run before it is not there");
-    else if (memcmp(hash, row.hash, HASH) != 0) wrong(row.position, "it does not have its hash");
+    else if (!is_empty && memcmp(hash, row.hash, HASH) != 0) wrong(row.position, "it does not have its hash");
     if (row.first_event != run->next_event) wrong(row.position, "events of its run before it are missing or repeated");
-    check_content(line, &row, run);
+    run->is_archived |= is_empty;
+    if (is_empty && row.payload.at) wrong(row.position, "it has a payload and no record");
+    else if (is_empty) positions_add(&archived, row.position);
+    else check_content(line, &row, run);
     memcpy(run->hash, row.hash, HASH);              /* taken up again where it may have been broken */
     run->position = end.position = row.position;
     run->next_event = row.first_event + row.event_count;
@@ -366,7 +371,8 @@ static void check_run(Line *line)
     head_count++;
     if (run->has_head) wrong(0, "run number %" PRIu64 " has two heads", number);
     run->has_head = true;
-    if (!is_text(line, "run", run->id)) wrong(0, "the head of run number %" PRIu64 " names another run", number);
+    bool is_named = run->is_archived || is_text(line, "run", run->id);
+    if (!is_named) wrong(0, "the head of run number %" PRIu64 " names another run", number);
     if (events != run->next_event - 1 || last != run->position)
         wrong(0, "run %s ends with event %" PRIu64 "; its head says %" PRIu64, run->id, run->next_event - 1, events);
     else if (memcmp(head, run->hash, HASH) != 0)
@@ -393,26 +399,20 @@ static void check_end(Line *line, crypto_generichash_state *digest)
 
 static void finish_erased(void)
 {
-    size_t at = 0;
     if (erased.count) qsort(erased.items, erased.count, sizeof *erased.items, by_number);
-    positions_add(&missing, UINT64_MAX);            /* behind all: what is left of the others is told before it */
     for (size_t i = 0; i < missing.count; i++) {
-        uint64_t position = missing.items[i];
-        for (; at < erased.count && erased.items[at] < position; at++)
-            wrong(erased.items[at], "an event says that its payload was erased; it was not");
-        if (position == UINT64_MAX) break;
-        if (at == erased.count || erased.items[at] != position)
-            wrong(position, "its payload is missing, and no event says that it was erased");
-        else printf("record %" PRIu64 ": its payload was erased\n", position);
-        while (at < erased.count && erased.items[at] == position) at++;
+        if (has(&erased, missing.items[i])) printf("record %" PRIu64 ": its payload was erased\n", missing.items[i]);
+        else wrong(missing.items[i], "its payload is missing, and no event says that it was erased");
     }
-    missing.count--;
+    for (size_t i = 0; i < erased.count; i++)
+        if (!has(&missing, erased.items[i]) && !has(&archived, erased.items[i]))
+            wrong(erased.items[i], "an event says that its payload was erased; it was not");
 }
 
 static void finish(void)
 {
     if (!is_ended) wrong(0, "the file ends without its last line");
-    if (!is_one_run) {                              /* the events that tell of erasing may be records of the log itself */
+    if (!is_part) {                              /* the events that tell of erasing may be records of the log itself */
         finish_erased();
         if (end.position != header.position)
             wrong(0, "the log ends with record %" PRIu64 "; its head says %" PRIu64, end.position, header.position);
@@ -421,9 +421,11 @@ static void finish(void)
     if (has_anchor && anchor.log != header.log) wrong(0, "the anchor is of another log");
     else if (has_anchor && anchor.position > end.position)
         wrong(0, "the log ends with record %" PRIu64 "; the anchor knew %" PRIu64, end.position, anchor.position);
+    if (archived_runs.count) qsort(archived_runs.items, archived_runs.count, sizeof *archived_runs.items, by_number);
     twalk(runs, run_finish);
-    printf("%s: %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs, %zu records without payloads\n",
+    printf("%s: %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs, %zu records without payloads",
            wrong_count ? "DAMAGED" : "ok", record_count, event_count, head_count, missing.count);
+    archived_count ? printf(", %" PRIu64 " runs archived\n", archived_count) : putchar('\n');
 }
 
 static void read_anchor(const char *path, const char *key_text)
@@ -433,9 +435,8 @@ static void read_anchor(const char *path, const char *key_text)
     size_t time_size;
     Line line;
     FILE *file = fopen(path, "rb");
-    if (!file) STOP(EXIT_NO_FILE, "%s cannot be opened", path);
-    size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
+    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (!file || fclose(file)) STOP(EXIT_NO_FILE, "%s cannot be opened", path);
     if (size > 0 && text[size - 1] == '\n') size--;
     if (!read_line(text, size, &line) || !is_text(&line, "format", "maestro-anchor/1") || !get_number(&line, "log", &anchor.log)
         || !get_log_head(&line, &anchor) || !get_text(&line, "time", &time, &time_size) || time_size != TIME

@@ -50,7 +50,7 @@
 
 /* --- Rego: evaluating -------------------------------------------------------------------------------------------- */
 #define REGO_VALUE_SIZE_MAX     (256u << 20)     /* one string or container that a builtin makes */
-#define REGO_BYTES_PER_STEP     64u              /* of text read or written for one step of the budget */
+#define REGO_BYTES_PER_STEP     16u              /* of text read or written for one step of the budget */
 #define REGO_PATH_COUNT_MAX     512u             /* keys of the path of a package and rule */
 #define REGO_RULE_COUNT_MAX     (1u << 20)       /* of one policy */
 #define REGO_USE_COUNT_MAX      (1u << 23)       /* rules and packages that the rules of a policy may read, each time counted */
@@ -103,6 +103,12 @@
 #define TAR_NAME_SIZE_MAX       4096u            /* the name of one, directories included */
 #define POLICY_FILE_COUNT_MAX   (1u << 16)       /* modules and data files that one command loads ... */
 #define POLICY_SIZE_MAX         (1u << 30)       /* ... and their bytes together */
+#define POLICY_STEP_COUNT_MAX   (1u << 20)       /* steps of one verdict at a hook: some tens of ms, in which nothing else goes on */
+#define POLICY_EVAL_SIZE_MAX    (16u << 20)      /* memory of one */
+#define POLICY_PACKAGE_COUNT_MAX 64u             /* packages of one policy that are asked */
+#define POLICY_TEXT_SIZE_MAX    1024u            /* why one denies: further reasons are counted */
+#define POLICY_ASKED_COUNT_MAX  64u              /* policies that apply to one step */
+#define POLICY_PLAN_COUNT_MAX   64u              /* plans whose policies are kept at hand */
 #define DIRECTORY_DEPTH_MAX     64u              /* directories inside one another: a link to a parent ends somewhere */
 #define ZONE_SIZE_MAX           (256u * 1024)    /* one file of the time zone database; the largest has 4 KB */
 #define ZONE_COUNT_MAX          1024u            /* zones that a process keeps; the database has about 600 names */
@@ -117,6 +123,7 @@
 #define DEFINITION_NODE_COUNT_MAX (1u << 24)     /* nodes of one file, aliases counted as what they stand for */
 #define DIAGNOSTIC_COUNT_MAX    1000u            /* reported for one file; the rest are counted */
 #define PRODUCTION_NAMED_COUNT_MAX 3u            /* tasks named in one piece of evidence; the rest are counted */
+#define COMPATIBILITY_COUNT_MAX 100u             /* incompatibilities of two versions that are told; the rest are counted */
 #define NAME_SIZE_MAX           128u             /* names of workflows, jobs, tasks, artifacts, signals, params, labels */
 #define TEXT_SIZE_MAX           (16u * 1024)     /* a description, a message, a label's value */
 #define CONDITION_SIZE_MAX      (8u * 1024)      /* one condition */
@@ -131,8 +138,10 @@
 /* --- runs -------------------------------------------------------------------------------------------------------- */
 #define DECISION_EVENT_COUNT_MAX 1024u           /* more work than this is state, consumed by further decisions */
 #define ADVANCE_EVENT_COUNT_MIN 16u              /* events of one step that are not torn apart */
+#define SKIP_RANGE_COUNT_MAX    64u              /* steps that one event skips: each writes a row */
 #define READY_LOOK_COUNT_MAX    16u              /* steps tried behind one whose executor has no room */
 #define RUN_SIGNAL_COUNT_MAX    4096u            /* signals that one run keeps */
+#define ROLLBACK_COUNT_MAX      30000u           /* of one run; their numbers are half of an attempt's */
 #define FAILURE_TEXT_SIZE_MAX   512u             /* what a run remembers of why it failed */
 #define ACCEPT_MS_DEFAULT       15000            /* how long a remote executor may take to accept an attempt */
 #define LEASE_MS_DEFAULT        30000            /* how long it may be silent then */
@@ -174,6 +183,8 @@
 #define RECORD_PAYLOAD_SIZE_MAX (1u << 30)       /* what lies beside one record, salt included */
 #define VERIFY_RUN_COUNT_MAX    (1u << 24)       /* runs of one ledger that is verified: some 200 bytes each */
 #define REPLAY_DIFF_SIZE_MAX    (64u << 20)      /* lines that tell two states of a run apart; the rest is cut */
+#define ARCHIVE_RUN_COUNT_MAX   (1u << 20)       /* runs that are moved into one file: some 100 bytes each while it is written */
+#define ARCHIVE_MARK_COUNT      256u             /* runs that one record of the log says to be archived */
 #define VERIFY_ERASED_COUNT_MAX (1u << 24)       /* records of it whose payloads were erased: 16 bytes each */
 
 /* --- stores ------------------------------------------------------------------------------------------------------ */
@@ -190,6 +201,7 @@
 #define STORE_HELP_RECORD_COUNT_MAX 4u           /* of a commit that is made without the help of another thread */
 #define STORE_BUSY_MS_MAX       60000            /* how long a commit waits for a stranger who has locked the file */
 #define STORE_PATH_SIZE_MAX     4000u            /* of a SQLite file: its companions have longer names */
+#define PRUNE_ROW_COUNT         4096u            /* rows of archived runs that are taken away in one commit */
 #define QUERY_CONDITION_COUNT_MAX 6u
 #define QUERY_PARAM_COUNT_MAX   6u
 #define SQL_TEXT_SIZE_MAX       (64u * 1024)     /* one generated statement */
@@ -204,10 +216,21 @@
 #define ENGINE_BATCH_COUNT_MAX  2u               /* batches under way: one is synced, one waits behind it */
 #define ENGINE_RECOVER_RUN_COUNT 8192u           /* runs in memory up to which a new owner loads further ones */
 #define BATCH_EVENT_COUNT_MAX   8192u            /* events after which a batch takes no further decision */
+#define DECISION_WEIGHT_MAX     64u              /* events and rows after which a decision is recorded, and goes on in a next one */
+#define BATCH_SHARE_MIN         32u              /* events and rows of one run, or of one tenant, in a batch while others are at work, too */
+#define BATCH_SHARE_MAX         512u             /* the same where a commit takes long anyway */
+#define BATCH_OTHERS_COUNT      8u               /* batches for which someone who took part in one counts as being at work */
 #define PAYLOAD_SIZE_MAX        (64u << 20)      /* one input or output */
 #define QUEUE_QUANTUM           256              /* events a tenant may decide before it is another one's turn */
 #define TIMER_SWEEP_MS          60000            /* how often, and how far ahead, times of parked runs are looked at */
 #define TIMER_SWEEP_AGAIN_MS    100
+#define LOAD_RECORD_COUNT       1024u            /* records of a run that are read at a time */
+#define LOG_NOTE_COUNT_MAX      8u               /* notes of the log about itself in one commit */
+#define REQUEST_KEEP_MS         86400000         /* a day: how long the answer to a request with an id is kept at least */
+#define REQUEST_ID_SIZE_MAX     255u
+#define REQUEST_REPEAT_COUNT_MAX 16u             /* repetitions of one request that wait for its first answer */
+#define REQUEST_PURGE_COUNT     256u             /* requests forgotten in one commit */
+#define REQUEST_PURGE_MS        600000           /* how often it is looked whether there are any */
 #define CLOCK_JUMP_MS           60000            /* a clock that moves further between two turns was set */
 #define TIMER_SWEEP_COUNT_MAX   1024u
 #define PARK_MS_MIN             5000             /* a run whose time comes sooner stays in memory */

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "cli/follow.h"
+#include "cli/guardrails.h"
 #include "cli/human.h"
 #include "cli/offers.h"
 #include "cli/progress.h"
@@ -28,6 +29,7 @@ typedef struct Attend {
     uint64_t seen_event;            /* of the run: what was shown already */
     bool has_run, is_repeat, has_begun;
     Id run_id;
+    Guard *guard;                   /* the policies in force */
     Workplace place;
     int signal_fd;
     unsigned interrupt_count;
@@ -153,12 +155,14 @@ static Status start(Attend *attend, Error *err)
     Engine *engine = host_engine(attend->place.host);
     EngineStart request = {
         .tenant = wish->plan->tenant,
-        .request = { .params = wish->params, .key = wish->key, .is_again = wish->is_again, .source = STR("manual") },
-        .command = { .id = id_peek(&attend->errand.id), .actor = attend->errand.actor, .trace = attend->errand.trace },
+        .request = { .params = wish->params, .key = wish->key, .is_again = wish->is_again, .source = STR("manual"),
+                     .revision = wish->revision },
+        .command = { .id = attend->errand.id, .actor = attend->errand.actor, .trace = attend->errand.trace },
         .reply = take_reply, .context = attend,
     };
     Status status = engine_plan_add(engine, wish->document, &request.plan, err);
     if (status) return status;
+    engine_plan_text(engine, &request.plan, wish->text);
     if (!engine_start(engine, &request)) return error_set(err, ERR_LIMIT, "the engine takes no further runs now");
     turn_until_answered(attend);
     return OK;
@@ -174,7 +178,7 @@ static bool must_resume(Attend *attend)
 static Status resume(Attend *attend, Error *err)
 {
     EngineRequest request = { .run_id = attend->run_id, .reply = take_reply, .context = attend,
-                              .command = { .kind = COMMAND_RESUME, .id = id_peek(&attend->errand.id), .actor = attend->errand.actor,
+                              .command = { .kind = COMMAND_RESUME, .id = attend->errand.id, .actor = attend->errand.actor,
                                            .rationale = attend->wish->reason, .trace = attend->errand.trace, .value = value_null(),
                                            .report.output = value_null() } };
     if (!engine_request(host_engine(attend->place.host), &request))
@@ -203,11 +207,9 @@ static bool begin_as_owner(Attend *attend)
 {
     Error err = { 0 };
     Store *store = attend->place.store;
-    bool was_done;
     uint32_t count;
-    Status status = errand_was_done(&attend->errand, store, &was_done, &attend->run_id, &err);
-    if (!status && was_done) attend->has_run = attend->is_asked_for = true;
-    if (!status && attend->has_run)
+    Status status = OK;
+    if (attend->has_run)
         status = attend->has_begun ? catch_up(attend, store, true, &count, &err) : begin_known(attend, store, false, &err);
     bool is_start = !attend->has_run;
     if (!status && is_start) status = start(attend, &err);
@@ -344,7 +346,7 @@ static Next beside_owner(Attend *attend, Store *store)
         attend->is_asked_for = true;
         if (control_connect(path, &fd, &err)) fd = -1;          /* nobody listens: perhaps nobody is there */
     } else {
-        Status status = errand_ask(&attend->errand, store, path, &answer, &fd, &err);
+        Status status = errand_ask(&attend->errand, path, &answer, &fd, &err);
         if (status == ERR_UNAVAILABLE) return wait_and_retry(attend, &err);
         if (status) return stop(attend, &err);
         attend->is_asked_for = !answer.status;
@@ -376,6 +378,7 @@ static Next once(Attend *attend, bool *out_is_beside)
     bool is_busy;
     Store *store;
     Next next;
+    attend->place.guard = attend->guard;
     ExitCode code = workplace_open(attend->args, attend->wish->catalog, &attend->place, &is_busy);
     *out_is_beside = is_busy;
     if (code && !is_busy) {
@@ -406,7 +409,7 @@ static Status take_signals(Attend *attend, Error *err)
     return attend->signal_fd < 0 ? error_set(err, ERR_LIMIT, "signals cannot be waited for") : OK;
 }
 
-static Errand errand_of(const Args *args, const AttendWish *wish)
+static Errand errand_of(const Args *args, const AttendWish *wish, Guard *guard)
 {
     Errand errand = errand_begin(args, wish->plan ? "start" : "resume");
     if (!wish->plan) {
@@ -415,11 +418,15 @@ static Errand errand_of(const Args *args, const AttendWish *wish)
         return errand;
     }
     errand_add(&errand, "plan", value_string(wish->document));
+    /* A definition that is too long to go with its plan is known by that alone. */
+    if (wish->text.len && wish->text.len + wish->document.len < CONTROL_LINE_SIZE_MAX / 2)
+        errand_add(&errand, "text", value_string(wish->text));
+    if (wish->revision) errand_add(&errand, "revision", value_int(wish->revision));
     errand_add(&errand, "params", wish->params);
     errand_add(&errand, "tenant", value_string(wish->plan->tenant));
     if (wish->key.len) errand_add(&errand, "key", value_string(wish->key));
     errand_add(&errand, "again", value_bool(wish->is_again));
-    errand_add(&errand, "offers", value_string(offers_digest(args->arena, wish->plan->document, wish->catalog)));
+    errand_add(&errand, "offers", value_string(offers_digest(args->arena, wish->plan->document, &(OfferScope){ wish->catalog, guard })));
     return errand;
 }
 
@@ -432,11 +439,11 @@ static ExitCode interrupted(Attend *attend, bool is_beside)
     return EXIT_CODE_TEMPORARY;
 }
 
-ExitCode attend(const Args *args, const AttendWish *wish)
+static ExitCode attend_under(const Args *args, const AttendWish *wish, Guard *guard)
 {
     static Attend attend;
     Error err;
-    attend = (Attend){ .args = args, .wish = wish, .errand = errand_of(args, wish), .run_id = wish->run_id,
+    attend = (Attend){ .args = args, .wish = wish, .guard = guard, .errand = errand_of(args, wish, guard), .run_id = wish->run_id,
                        .has_run = !wish->plan };
     progress_init(&attend.progress, args, wish->plan ? wish->plan : wish->run_plan, NULL);
     if (take_signals(&attend, &err)) return fail(&err);
@@ -447,4 +454,15 @@ ExitCode attend(const Args *args, const AttendWish *wish)
     if (attend.code) return attend.code;
     if (attend.interrupt_count && !progress_is_over(&attend.progress)) return interrupted(&attend, is_beside);
     return progress_end(&attend.progress, attend.is_repeat && attend.progress.is_over && wish->plan, /* is_interrupted= */ false);
+}
+
+ExitCode attend(const Args *args, const AttendWish *wish)
+{
+    Guard *guard;
+    ExitCode code = guardrails_open(args, wish->catalog, wish->plan ? wish->plan : wish->run_plan, &guard);
+    if (!code) {
+        code = attend_under(args, wish, guard);
+        guard_close(guard);
+    }
+    return code;
 }

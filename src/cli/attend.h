@@ -23,6 +23,8 @@ typedef struct AttendWish {
     /* A start, where a plan is given ... */
     const Plan *plan;
     Str document;                   /* of the plan, canonical */
+    Str text;                       /* the definition as it was written; empty for a stored revision */
+    uint32_t revision;              /* of a stored one, which has to be active; 0: the one that the plan is */
     Value params;
     Str key;                        /* empty: the definition's */
     bool is_again;

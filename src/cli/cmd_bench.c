@@ -1,13 +1,16 @@
 #include <inttypes.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "cli/guardrails.h"
 #include "cli/workplace.h"
 #include "lang/compile.h"
 #include "os/clock.h"
@@ -20,6 +23,7 @@ static const Option options[] = {
     { "preload", 0, "N", NULL, "Ended runs that the store holds before." },
     { "runner", 0, "WORD", runners, "What carries out the steps: native, process or noop; by default native." },
     STORE_OPTION,
+    POLICY_OPTION,
     { "limits", 0, NULL, NULL, "Measures this machine and its disk instead." },
     { "json", 0, NULL, NULL, "Prints the figures as JSON." },
     { NULL },
@@ -27,8 +31,15 @@ static const Option options[] = {
 
 typedef enum LoadShape { SHAPE_ONE, SHAPE_CHAIN, SHAPE_FANOUT, SHAPE_PARKED } LoadShape;
 
+/* What the process runner starts, and how many at a time. */
+#define BENCH_PROGRAM "/bin/true"
+#define BENCH_PROGRAM_COUNT 64
+#define SPAWN_MEASURE_US 2000000            /* how long starting them alone is measured */
+
 typedef struct Bench {
     const Args *args;
+    Guard *guard;
+    Digest policy;                          /* of those that apply; zeros: none */
     Workplace place;
     Engine *engine;
     Digest plan;
@@ -48,6 +59,7 @@ typedef struct Figures {
     double seconds, cpu_s;
     uint64_t written, disk;
     EngineStats stats;
+    uint64_t verdict_count;
     long rss;
 } Figures;
 
@@ -56,7 +68,8 @@ typedef struct Figures {
 static const char config_text[] =
     "executors:\n"
     "  bench: { kind: native, runners: { bench/native: {} } }\n"
-    "  programs: { kind: process, capacity: 64, runners: { bench/process: { command: [/bin/true] } } }\n";
+    "  programs: { kind: process, capacity: 64, runners: { bench/process: { command: [" BENCH_PROGRAM "] } } }\n";
+static_assert(BENCH_PROGRAM_COUNT == 64, "the capacity above");
 
 static bool read_shape(Bench *bench, const char *text)
 {
@@ -133,6 +146,7 @@ static Status add_plan(Bench *bench, const Catalog *catalog, Error *err)
             &compiled);
     CHECK(compiled.is_valid);
     buf_clear(&text);
+    bench->policy = guard_digest(bench->guard, compiled.plan.document);
     Status status = canonical_print(&text, compiled.plan.document, err);
     if (!status) status = engine_plan_add(bench->engine, buf_peek(&text), &bench->plan, err);
     buf_deinit(&text);
@@ -238,7 +252,8 @@ static Figures figures_now(Bench *bench)
     return (Figures){ .seconds = (double)now_us() / 1e6, .written = written_bytes(), .disk = disk_bytes(bench),
                       .cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6
                                + (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6,
-                      .stats = engine_stats(bench->engine), .rss = resident_bytes() };
+                      .stats = engine_stats(bench->engine), .verdict_count = guard_verdict_count(bench->guard),
+                      .rss = resident_bytes() };
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -251,6 +266,16 @@ static double percentile(const Bench *bench, double share)
 {
     if (!bench->latency_count) return 0;
     return bench->latencies_ms[(uint64_t)((double)(bench->latency_count - 1) * share)];
+}
+
+static void print_policy(const Bench *bench, bool is_json)
+{
+    static const Digest none;
+    char storage[DIGEST_TEXT_SIZE];
+    Buf text = buf_on(storage, sizeof storage);
+    if (memcmp(&bench->policy, &none, sizeof none) == 0) return;
+    digest_print(&text, &bench->policy);
+    printf(is_json ? ",\"policy_digest\":\"%.*s\"" : "policy                     %.*s\n", STR_ARG(buf_peek(&text)));
 }
 
 static void print_figures(Bench *bench, const Figures *before, const Figures *after, double wake_per_s)
@@ -273,6 +298,7 @@ static void print_figures(Bench *bench, const Figures *before, const Figures *af
         { "written_bytes_per_step", "bytes written a step", (double)(after->written - before->written) / steps },
         { "commit_ms_p50", "a commit, p50, ms", (double)histogram_quantile(&times, 0.5) / 1000 },
         { "commit_ms_p99", "a commit, p99, ms", (double)histogram_quantile(&times, 0.99) / 1000 },
+        { "verdicts_per_step", "verdicts a step", (double)(after->verdict_count - before->verdict_count) / steps },
         { "inflight", "runs at a time", (double)bench->inflight },
         { "rss_bytes_per_run", "memory a run", (double)(after->rss - before->rss) / (double)bench->run_count },
         { "woken_per_s", "woken a second", wake_per_s },
@@ -283,7 +309,36 @@ static void print_figures(Bench *bench, const Figures *before, const Figures *af
            args_value(bench->args, "shape") ? args_value(bench->args, "shape") : "one-step");
     for (size_t i = 0; i < count; i++)
         printf(is_json ? ",\"%s\":%.6g" : "%-26s %.6g\n", is_json ? rows[i].key : rows[i].what, rows[i].value);
+    print_policy(bench, is_json);
     if (is_json) puts("}");
+}
+
+/* --- limits --------------------------------------------------------------------------------------------------------------- */
+
+static Status spawn_one(Error *err)
+{
+    static char program[] = BENCH_PROGRAM;
+    char *const arguments[] = { program, NULL }, *const variables[] = { NULL };
+    pid_t pid;
+    int failed = posix_spawn(&pid, BENCH_PROGRAM, NULL, NULL, arguments, variables);
+    return failed ? error_set(err, ERR_UNAVAILABLE, "%s cannot be started: %s", BENCH_PROGRAM, strerror(failed)) : OK;
+}
+
+/* What the process runner is held against: the same program, as many at a time, and nothing else. */
+static Status spawns_per_second(double *out, Error *err)
+{
+    const int64_t begun = now_us(), end = begun + SPAWN_MEASURE_US;
+    uint64_t ended = 0;
+    int alive = 0;
+    Status status = OK;
+    while (!status && now_us() < end) {
+        for (; !status && alive < BENCH_PROGRAM_COUNT; alive += !status) status = spawn_one(err);
+        if (!status && waitpid(-1, NULL, 0) > 0) alive--, ended++;
+    }
+    double seconds = (double)(now_us() - begun) / 1e6;
+    while (alive > 0 && waitpid(-1, NULL, 0) > 0) alive--;
+    if (!status) *out = (double)ended / seconds;
+    return status;
 }
 
 static ExitCode print_limits(const Args *args)
@@ -292,13 +347,16 @@ static ExitCode print_limits(const Args *args)
     char *directory = strdup(path ? path : ".");
     char *slash = strrchr(directory, '/');
     if (slash) *slash = '\0';
-    double events, sync_us;
+    double events, sync_us, spawns;
     Error err;
     Status status = adapters.limits(slash ? directory : ".", &events, &sync_us, &err);
     free(directory);
+    if (!status) status = spawns_per_second(&spawns, &err);
     if (status) return fail(&err);
-    printf(args_flag(args, "json") ? "{\"fdatasync_us_p50\":%.6g,\"events_per_s\":%.6g}\n"
-                                   : "fdatasync p50, us          %.6g\nevents a second            %.6g\n", sync_us, events);
+    printf(args_flag(args, "json") ? "{\"fdatasync_us_p50\":%.6g,\"events_per_s\":%.6g,\"spawns_per_s\":%.6g}\n"
+                                   : "fdatasync p50, us          %.6g\nevents a second            %.6g\n"
+                                     "programs a second          %.6g\n",
+           sync_us, events, spawns);
     return EXIT_CODE_OK;
 }
 
@@ -338,6 +396,21 @@ static ExitCode measure(Bench *bench, uint64_t preload)
     return bench->refused ? EXIT_CODE_TEMPORARY : EXIT_CODE_OK;
 }
 
+static ExitCode bench_at(Bench *bench, const Catalog *catalog, uint64_t preload)
+{
+    bool is_busy;
+    bench->place = (Workplace){ .is_bench = true, .guard = bench->guard };
+    ExitCode code = workplace_open(bench->args, catalog, &bench->place, &is_busy);
+    if (is_busy) fprintf(stderr, "maestro bench: another process works on this store\n");
+    if (code) return code;
+    bench->engine = host_engine(bench->place.host);
+    Error err;
+    Status status = add_plan(bench, catalog, &err);
+    code = status ? fail(&err) : measure(bench, preload);
+    workplace_close(&bench->place);
+    return code;
+}
+
 static ExitCode bench_run(const Args *args)
 {
     if (args_flag(args, "limits")) return print_limits(args);
@@ -354,25 +427,21 @@ static ExitCode bench_run(const Args *args)
         || !args_number(args, "preload", 0, 0, BENCH_COUNT_MAX, &preload))
         return EXIT_CODE_USAGE;
     const Catalog *catalog = make_catalog(args->arena);
-    bool is_busy;
-    bench.place.is_bench = true;
-    ExitCode code = workplace_open(args, catalog, &bench.place, &is_busy);
-    if (is_busy) fprintf(stderr, "maestro bench: another process works on this store\n");
+    ExitCode code = guardrails_open(args, catalog, /* plan= */ NULL, &bench.guard);
     if (code) return code;
-    bench.engine = host_engine(bench.place.host);
-    Error err;
-    Status status = add_plan(&bench, catalog, &err);
-    code = status ? fail(&err) : measure(&bench, preload);
-    workplace_close(&bench.place);
+    code = bench_at(&bench, catalog, preload);
+    guard_close(bench.guard);
     return code;
 }
 
 const Verb command_bench = {
     .name = "bench", .operands = "", .summary = "Measures how fast runs go on this machine.",
     .doc = "Runs a shape of workflow many times, durably, with the ledger on, and prints what it took. Use a store of its own:\n"
-           "the runs stay there. --limits measures the disk (appending 4 KiB and syncing) and a bare loop of SQLite\n"
-           "transactions, to hold the figures against.",
+           "the runs stay there. --policy measures them with that policy asked at every hook. --limits measures the disk\n"
+           "(appending 4 KiB and syncing), a bare loop of SQLite transactions, and how many programs a second are started\n"
+           "and waited for, 64 at a time, to hold the figures against.",
     .examples = "maestro bench --shape chain:100 --runs 200 --inflight 200 --store sqlite:./bench.db\n"
+                "maestro bench --shape chain:100 --runs 200 --policy bench/policies/rbac.rego --store sqlite:./bench.db\n"
                 "maestro bench --limits --store sqlite:./bench.db",
     .options = options, .run = bench_run,
 };

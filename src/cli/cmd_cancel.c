@@ -1,8 +1,12 @@
 #include "cli/order.h"
+#include "cli/resolve_args.h"
 #include "cli/workplace.h"
 
 static const Option options[] = {
+    { "compensate", 0, NULL, NULL, "Undoes what was done, whatever the definition says." },
+    { "no-compensate", 0, NULL, NULL, "Leaves what was done, whatever the definition says." },
     REASON_OPTION,
+    ID_OPTION,
     STORE_OPTION,
     { "json", 0, NULL, NULL, "Prints the result as JSON." },
     { NULL },
@@ -11,14 +15,16 @@ static const Option options[] = {
 static ExitCode run(const Args *args)
 {
     Errand errand = errand_begin(args, "cancel");
-    return order(args, &errand, (Command){ .kind = COMMAND_CANCEL, .value = value_null() });
+    Command command = { .kind = COMMAND_CANCEL, .value = value_null() };
+    if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
+    return order(args, &errand, command);
 }
 
 const Verb command_cancel = {
     .name = "cancel", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Cancels a run: what is under way is ended, the rest is skipped.",
-    .doc = "Steps that are under way are ended, the others are skipped, and the run ends as cancelled. Cancelling once more changes\n"
-           "nothing and is no mistake. The process that owns the store is told; where none does, it is done in the store itself.\n"
+    .doc = "Steps that are under way are ended, the others are skipped, and the run ends as cancelled. What was done is undone\n"
+           "where the definition or --compensate says so. Cancelling once more changes nothing and is no mistake. The process that owns the store is told; where none does, it is done in the store itself.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the run has\n"
            "ended otherwise, and nothing was changed.",

@@ -92,6 +92,7 @@ static Value step_value(const Inspect *inspect, const Cell *step)
     add(&members, "executor", cell_value(&step[STEP_RUNS_executor]));
     add(&members, "input", payload_or_null(arena, inspect->store, &step[STEP_RUNS_input_at]));
     add(&members, "output", payload_or_null(arena, inspect->store, &step[STEP_RUNS_output_at]));
+    add(&members, "revision", cell_value(&inspect->row[RUNS_definition_version]));
     add(&members, "details", payload_or_null(arena, inspect->store, &step[STEP_RUNS_details_at]));
     add(&members, "message", cell_value(&step[STEP_RUNS_error_message]));
     add(&members, "class", cell_value(&step[STEP_RUNS_error_class]));
@@ -127,7 +128,7 @@ static void print_part(Value step, const char *name)
 
 static void print_step(Value step)
 {
-    static const char *const parts[] = { "step", "state", "executor", "message", "class", "cause", "details", "skipReason", "tries",
+    static const char *const parts[] = { "step", "revision", "state", "executor", "message", "class", "cause", "details", "skipReason", "tries",
                                          "attempts", "input", "output", NULL };
     for (const char *const *part = parts; *part; part++) print_part(step, *part);
     const Value *lines = value_get_text(step, "log");
@@ -188,7 +189,8 @@ static ExitCode run(const Args *args)
     code = find_row(args, inspect.store, args->operands[0], &inspect.row);
     if (!code) {
         bool is_known = true;
-        Status status = run_plan(args->arena, inspect.store, inspect.row, &inspect.plan, &err);
+        Status status = run_is_here(inspect.row, &err);
+        if (!status) status = run_plan(args->arena, inspect.store, inspect.row, &inspect.plan, &err);
         if (!status && args->operand_count > 1) status = inspect_step(&inspect, args->operands[1], &is_known, &err);
         else if (!status) status = print_all(&inspect, &err);
         code = status ? fail(&err) : is_known ? EXIT_CODE_OK : EXIT_CODE_UNAVAILABLE;

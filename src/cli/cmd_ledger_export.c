@@ -1,12 +1,10 @@
 #include <stdio.h>
-#include <string.h>
 
-#include "base/limits.h"
+#include "cli/export_file.h"
 #include "cli/human.h"
 #include "cli/ledger_read.h"
 #include "cli/run_read.h"
 #include "cli/workplace.h"
-#include "ledger/export.h"
 
 static const Option options[] = {
     { "output", 'o', "FILE", NULL, "Writes to this file instead of standard output." },
@@ -14,60 +12,34 @@ static const Option options[] = {
     { NULL },
 };
 
-typedef struct Export {
-    Exporter exporter;
-    FILE *file;
-    Buf line;
-} Export;
-
-static Status write_line(Export *export, Error *err)
-{
-    bool is_written = !buf_overflowed(&export->line) && fwrite(export->line.ptr, 1, export->line.len, export->file) == export->line.len;
-    buf_clear(&export->line);
-    return is_written ? OK : error_set(err, ERR_UNAVAILABLE, "the export cannot be written");
-}
-
-static Status write_row(void *context, const LedgerRow *row, Error *err)
-{
-    Export *export = context;
-    export_row(&export->exporter, row, &export->line);
-    return write_line(export, err);
-}
-
-static Status write_run(void *context, const RunHead *head, Error *err)
-{
-    Export *export = context;
-    export_run(&export->exporter, head, &export->line);
-    return write_line(export, err);
-}
-
-static Status write_one_run(Export *export, const Args *args, Store *store, const Cell *row, Error *err)
+static Status write_one_run(ExportFile *export, const Args *args, Store *store, const Cell *row, Error *err)
 {
     StepRows records;
     Status status = run_records(args->arena, store, row, 0, /* has_payloads= */ true, &records, err);
     RunHead head = run_head_of(row);
     for (size_t i = 0; !status && i < records.count; i++) {
         LedgerRow record = ledger_row_of(records.rows[i]);
-        status = write_row(export, &record, err);
+        status = export_file_row(export, &record, err);
     }
-    return status ? status : write_run(export, &head, err);
+    return status ? status : export_file_run(export, &head, err);
 }
 
-static Status write_all(Export *export, const Args *args, Store *store, const Cell *row, Error *err)
+static Status write_all(ExportFile *export, FILE *file, const Args *args, Store *store, const Cell *row, Error *err)
 {
-    ExportHeader header = { .now_ms = human_now_ms(), .run_id = row ? row[RUNS_id].text : (Str){ 0 } };
-    Status status = ledger_head(store, &header.head, err);
+    ExportHeader header = { .now_ms = human_now_ms(), .is_part = row != NULL, .run_id = row ? row[RUNS_id].text : (Str){ 0 } };
+    LedgerHead head;
+    Status status = ledger_head(store, &head, err);
     if (status) return status;
-    export_header(&export->exporter, &header, &export->line);
-    status = write_line(export, err);
+    header.head = head;
+    status = export_file_begin(export, file, &header, err);
     if (!status && row) status = write_one_run(export, args, store, row, err);
     else if (!status) {
-        status = ledger_rows(store, 1, header.head.position, write_row, export, err);
-        if (!status) status = ledger_run_heads(store, header.head.position, write_run, export, err);
+        status = ledger_rows(store, 1, head.position, export_file_row, export, err);
+        if (!status) status = ledger_run_heads(store, head.position, export_file_run, export, err);
     }
-    if (status) return status;
-    export_end(&export->exporter, &export->line);
-    return write_line(export, err);
+    if (!status) status = export_file_end(export, err);
+    export_file_deinit(export);
+    return status;
 }
 
 static ExitCode run(const Args *args)
@@ -79,20 +51,16 @@ static ExitCode run(const Args *args)
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     if (args->operand_count) code = find_row(args, store, args->operands[0], &row);
-    static Export export;           /* the state of a hash wants an alignment that not every stack gives */
-    export.file = stdout;
-    if (!code && path && !(export.file = fopen(path, "wxe"))) {
+    static ExportFile export;       /* see there why not on the stack */
+    FILE *file = stdout;
+    if (!code && path && !(file = fopen(path, "wxe"))) {
         error_set(&err, ERR_UNAVAILABLE, "%s cannot be made, or exists already", path);
         code = fail(&err);
     }
     if (!code) {
-        export_init(&export.exporter);
-        buf_init(&export.line, SIZE_MAX);
-        Status status = write_all(&export, args, store, row, &err);
-        if (path && fclose(export.file) && !status) status = error_set(&err, ERR_UNAVAILABLE, "%s cannot be written", path);
+        Status status = write_all(&export, file, args, store, row, &err);
+        if (path && fclose(file) && !status) status = error_set(&err, ERR_UNAVAILABLE, "%s cannot be written", path);
         if (status) code = fail(&err);
-        buf_deinit(&export.line);
-        export_deinit(&export.exporter);
     }
     store_close(store);
     return code;

@@ -24,6 +24,14 @@ static Status print_row(void *context, const LedgerRow *row, Error *err)
     char storage[2 * DIGEST_SIZE];
     Buf hash = buf_on(storage, sizeof storage);
     arena_reset(&show->arena);
+    if (!row->record.len) {
+        buf_hex(&hash, row->hash.bytes, DIGEST_SIZE);
+        buf_format(&show->out, "{\"archived\":true,\"position\":%llu,\"hash\":\"%.*s\"}\n", (unsigned long long)row->position,
+                   STR_ARG(buf_peek(&hash)));
+        print_out(&show->out);
+        buf_clear(&show->out);
+        return OK;
+    }
     Status status = record_decode_any(&show->arena, row->record, &record, err);
     if (status) {
         error_prefix(err, "record %llu: ", (unsigned long long)row->position);

@@ -3,10 +3,9 @@
 
 #include "base/limits.h"
 #include "cli/anchor_file.h"
+#include "cli/export_file.h"
 #include "cli/ledger_read.h"
 #include "cli/workplace.h"
-#include "ledger/export.h"
-#include "os/file.h"
 #include "value/json.h"
 
 static const Option options[] = {
@@ -69,6 +68,7 @@ static void print_summary(const Args *args, const VerifyReport *report)
         add(&members, "events", value_int((int64_t)report->event_count));
         add(&members, "runs", value_int((int64_t)report->run_count));
         add(&members, "erased", value_int((int64_t)report->erased_count));
+        add(&members, "archived", value_int((int64_t)report->archived_count));
         add(&members, "damage", value_int((int64_t)report->damage_count));
         add(&members, "position", value_int((int64_t)report->end.position));
         print_object(&members);
@@ -76,28 +76,11 @@ static void print_summary(const Args *args, const VerifyReport *report)
         printf("%s: %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs", report->damage_count ? "damaged" : "ok",
                report->record_count, report->event_count, report->run_count);
         if (report->erased_count) printf(", %" PRIu64 " payloads erased", report->erased_count);
+        if (report->archived_count) printf(", %" PRIu64 " archived", report->archived_count);
         if (report->damage_count) printf(", %" PRIu64 " finding%s", report->damage_count, report->damage_count == 1 ? "" : "s");
         putchar('\n');
     }
     arena_deinit(&arena);
-}
-
-/* --- an exported ledger ------------------------------------------------------------------------------------------------------- */
-
-static Status verify_export(const Args *args, const char *path, const VerifyOptions *wanted, VerifyReport *out_report, Error *err)
-{
-    Str text;
-    static ExportCheck check;       /* the state of a hash wants an alignment that not every stack gives */
-    Status status = file_read(args->arena, path, SIZE_MAX, &text, err);
-    if (status) return status;
-    export_check_init(&check, wanted);
-    for (size_t begin = 0, end; !status && begin < text.len; begin = end + 1) {
-        end = str_find(text, '\n', begin);
-        status = export_check_line(&check, str_slice(text, begin, end), err);
-    }
-    if (!status) status = export_check_end(&check, out_report, err);
-    export_check_deinit(&check);
-    return status;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------------------- */
@@ -131,7 +114,7 @@ static ExitCode run(const Args *args)
     if (status) return fail(&err);
     if (args->operand_count) {
         VerifyOptions wanted = { .anchors = anchors, .anchor_count = anchor_count, .finding = take_finding, .context = (void *)args };
-        status = verify_export(args, args->operands[0], &wanted, &report, &err);
+        status = export_file_verify(args->operands[0], &wanted, &report, /* out_digest= */ NULL, &err);
     } else {
         Store *store;
         ExitCode code = store_open_existing(args, &store);
@@ -150,7 +133,8 @@ const Verb command_ledger_verify = {
     .summary = "Finds out whether the ledger is what was written.",
     .doc = "Every record is hashed again and held against the chains of its run and of the log, the heads in the rows of runs, its\n"
            "payloads' digests, and with --anchor against signed ends of earlier times. Each thing that is wrong is told with its\n"
-           "position. The store may be in use. With EXPORT, a file of 'maestro ledger export' is verified instead.\n"
+           "position. The store may be in use. With EXPORT, a file of 'maestro ledger export' or 'maestro store archive' is verified\n"
+           "instead.\n"
            "\n"
            "Exit code 65: something is damaged.",
     .examples = "maestro ledger verify\n"

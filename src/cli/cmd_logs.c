@@ -148,6 +148,7 @@ static ExitCode run(const Args *args)
     if (code) return code;
     buf_init(&logs.out, SIZE_MAX);
     code = find_row(args, logs.store, args->operands[0], &logs.row);
+    if (!code && run_is_here(logs.row, &err)) code = fail(&err);
     if (!code && args->operand_count > 1) code = choose_step(&logs, args->operands[1]);
     if (!code) {
         uint32_t count;

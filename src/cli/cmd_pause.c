@@ -3,6 +3,7 @@
 
 static const Option options[] = {
     REASON_OPTION,
+    ID_OPTION,
     STORE_OPTION,
     { "json", 0, NULL, NULL, "Prints the result as JSON." },
     { NULL },

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/attend.h"
+#include "cli/guardrails.h"
 #include "cli/load.h"
 #include "cli/order.h"
 #include "cli/run_read.h"
@@ -9,7 +10,10 @@
 
 static const Option options[] = {
     REASON_OPTION,
+    ID_OPTION,
     STORE_OPTION,
+    { "runners", 0, "FILE", NULL, "What definitions find by name." },
+    POLICY_OPTION,
     { "json", 0, NULL, NULL, "Prints events as JSON, one a line." },
     { "quiet", 'q', NULL, NULL, "Prints nothing but the run's id and what went wrong." },
     { NULL },

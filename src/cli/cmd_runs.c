@@ -155,6 +155,7 @@ static Status print_json(const Listing *listing, const Cell *row, Buf *out, Erro
     member_list_add(&steps, STR("total"), value_int((int64_t)count.total));
     member_list_add(&run, STR("run"), cell_value(&row[RUNS_id]));
     member_list_add(&run, STR("workflow"), cell_value(&row[RUNS_definition_key]));
+    member_list_add(&run, STR("revision"), cell_value(&row[RUNS_definition_version]));
     member_list_add(&run, STR("tenant"), cell_value(&row[RUNS_tenant]));
     member_list_add(&run, STR("state"), value_string(str_of(run_state_name(row_state(row)))));
     member_list_add(&run, STR("resolution"), cell_value(&row[RUNS_resolution]));

@@ -22,6 +22,7 @@ typedef struct Show {
     const Cell *row;
     Plan plan;
     StepRows steps;
+    Str *waiting;               /* by step of the plan why nobody can begin it; empty: that is not so */
 } Show;
 
 /* --- for people -------------------------------------------------------------------------------------------------------------- */
@@ -96,6 +97,45 @@ static void print_steps(const Show *show)
     grid_print(&grid);
 }
 
+/* --- what waits ------------------------------------------------------------------------------------------------------------------ */
+
+/* The last thing that is known of a step is that no process so far could begin it. */
+static void note_waiting(const Record *record, Arena *arena, uint32_t step_count, Str *waiting)
+{
+    for (uint32_t i = 0; i < record->event_count; i++) {
+        const Event *event = &record->events[i];
+        if (!event_has(event->kind, FIELD_step) || event->step >= step_count) continue;
+        waiting[event->step] = event->kind == EVENT_STEP_DEFERRED ? arena_copy(arena, event->text) : (Str){ 0 };
+    }
+}
+
+/* By step why it waits, empty where it does not: such a step may have no row yet. */
+static Status find_waiting(Show *show, Error *err)
+{
+    StepRows records;
+    const Cell *row = show->row;
+    show->waiting = ARENA_ARRAY(show->args->arena, Str, show->plan.step_count + 1u);
+    if (row[RUNS_completed_ms].kind == CELL_INT || row[RUNS_archived_to].kind == CELL_TEXT) return OK;
+    Status status = run_records(show->args->arena, show->store, row, 0, /* has_payloads= */ false, &records, err);
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    for (size_t i = 0; !status && i < records.count; i++) {
+        Record record;
+        arena_reset(&arena);
+        status = record_decode_any(&arena, records.rows[i][LEDGER_record].text, &record, err);
+        if (!status) note_waiting(&record, show->args->arena, show->plan.step_count, show->waiting);
+    }
+    arena_deinit(&arena);
+    return status;
+}
+
+static void print_waiting(const Show *show)
+{
+    for (uint32_t i = 0; i < show->plan.step_count; i++)
+        if (show->waiting[i].len)
+            printf("%-11s %.*s %.*s\n", "waits", STR_ARG(show->plan.steps[i].id), STR_ARG(show->waiting[i]));
+}
+
 static void print_failure(const Cell *row)
 {
     if (row[RUNS_error_message].kind != CELL_TEXT) return;
@@ -117,6 +157,7 @@ static void print_text(const Show *show)
     human_duration(&took, (has_ended ? row[RUNS_completed_ms].integer : human_now_ms()) - row[RUNS_started_ms].integer);
     print_line("run", row[RUNS_id].text);
     print_line("workflow", row[RUNS_definition_key].text);
+    if (row[RUNS_definition_version].integer) printf("%-11s %" PRId64 "\n", "revision", row[RUNS_definition_version].integer);
     print_line("tenant", row[RUNS_tenant].text);
     printf("%-11s %s", "state", run_state_name(row_state(row)));
     if (row[RUNS_resolution].kind == CELL_TEXT) printf(" (%.*s)", STR_ARG(row[RUNS_resolution].text));
@@ -126,12 +167,18 @@ static void print_text(const Show *show)
     print_time("ended", &row[RUNS_completed_ms]);
     print_line(has_ended ? "took" : "so far", buf_peek(&took));
     if (row[RUNS_idempotency_key].kind == CELL_TEXT) print_line("key", row[RUNS_idempotency_key].text);
+    if (row[RUNS_archived_to].kind == CELL_TEXT) {
+        printf("%-11s %" PRId64 " events\n", "archived", row[RUNS_event_count].integer);
+        print_line("file", row[RUNS_archived_to].text);
+        return;
+    }
     Value start = payload_or_null(arena, show->store, &row[RUNS_params_at]);
     const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
     if (params) print_value(arena, "params", *params);
     if (payload) print_value(arena, "payload", *payload);
     printf("%-11s %zu begun or skipped, of %u; %" PRId64 " events\n", "steps", show->steps.count, show->plan.step_count,
            row[RUNS_event_count].integer);
+    print_waiting(show);
     if (show->steps.count) print_steps(show);
     print_next(show);
 }
@@ -169,16 +216,26 @@ static Value step_value(Arena *arena, const Cell *row)
     return member_list_object(&members);
 }
 
+static Value waiting_value(Arena *arena, Str step, Str why)
+{
+    MemberList members = { .arena = arena };
+    add(&members, "step", value_string(step));
+    add(&members, "why", value_string(why));
+    return member_list_object(&members);
+}
+
 static Value run_value(const Show *show)
 {
     const Cell *row = show->row;
     Arena *arena = show->args->arena;
     MemberList members = { .arena = arena };
     ValueList steps = { .arena = arena };
-    Value start = payload_or_null(arena, show->store, &row[RUNS_params_at]);
+    bool is_here = row[RUNS_archived_to].kind != CELL_TEXT;
+    Value start = is_here ? payload_or_null(arena, show->store, &row[RUNS_params_at]) : value_null();
     const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
     add(&members, "run", cell_value(&row[RUNS_id]));
     add(&members, "workflow", cell_value(&row[RUNS_definition_key]));
+    add(&members, "revision", cell_value(&row[RUNS_definition_version]));
     add(&members, "tenant", cell_value(&row[RUNS_tenant]));
     add(&members, "state", value_string(str_of(run_state_name(row_state(row)))));
     add(&members, "resolution", cell_value(&row[RUNS_resolution]));
@@ -189,10 +246,15 @@ static Value run_value(const Show *show)
     add(&members, "idempotencyKey", cell_value(&row[RUNS_idempotency_key]));
     add(&members, "params", params ? *params : start);
     add(&members, "payload", payload ? *payload : value_null());
+    add(&members, "archivedTo", cell_value(&row[RUNS_archived_to]));
     add(&members, "eventCount", cell_value(&row[RUNS_event_count]));
     add(&members, "stepCount", value_int(show->plan.step_count));
     for (size_t i = 0; i < show->steps.count; i++) value_list_add(&steps, step_value(arena, show->steps.rows[i]));
     add(&members, "steps", value_list_array(&steps));
+    ValueList waiting = { .arena = arena };
+    for (uint32_t i = 0; i < show->plan.step_count; i++)
+        if (show->waiting[i].len) value_list_add(&waiting, waiting_value(arena, show->plan.steps[i].id, show->waiting[i]));
+    if (waiting.count) add(&members, "waiting", value_list_array(&waiting));
     return member_list_object(&members);
 }
 
@@ -289,6 +351,7 @@ static ExitCode run(const Args *args)
     if (!code) {
         Status status = run_plan(args->arena, show.store, show.row, &show.plan, &err);
         if (!status) status = run_steps(args->arena, show.store, show.row, &show.steps, &err);
+        if (!status) status = find_waiting(&show, &err);
         if (!status && args_flag(args, "events")) status = print_events(&show, &err);
         else if (!status && args_flag(args, "json")) status = print_json(&show, &err);
         else if (!status) print_text(&show);
@@ -301,8 +364,9 @@ static ExitCode run(const Args *args)
 const Verb command_show = {
     .name = "show", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Shows a run: its state, why it failed, its steps, its events.",
-    .doc = "What the store says of a run at this moment. With --events, what the ledger holds of it instead: every event in order, with\n"
-           "its number, its time (UTC), who caused it and why; with --json, an object a line.\n"
+    .doc = "What the store says of a run at this moment; of one that was archived, how it ended and in which file it is. With --events,\n"
+           "what the ledger holds of it instead: every event in order, with its number, its time (UTC), who caused it and why; with\n"
+           "--json, an object a line.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run.",
     .examples = "maestro show last\n"

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "cli/guardrails.h"
 #include "cli/order.h"
 #include "cli/workplace.h"
 #include "value/json.h"
@@ -10,7 +11,10 @@ static const Option options[] = {
     { "payload", 0, "JSON", NULL, "What it brings." },
     { "deny", 0, NULL, NULL, "A denial: what waits for it fails." },
     REASON_OPTION,
+    ID_OPTION,
     STORE_OPTION,
+    { "runners", 0, "FILE", NULL, "What definitions find by name." },
+    POLICY_OPTION,
     { "json", 0, NULL, NULL, "Prints the result as JSON." },
     { NULL },
 };

@@ -38,8 +38,8 @@ static ExitCode run(const Args *args)
     if (status) return fail(&err);
     finding_count += report.damage_count;
     if (finding_count) printf("damaged: %" PRIu64 " finding%s\n", finding_count, finding_count == 1 ? "" : "s");
-    else printf("ok: pages, keys and references; %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs\n", report.record_count,
-                report.event_count, report.run_count);
+    else printf("ok: pages, keys and references; %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs, %" PRIu64 " archived\n",
+                report.record_count, report.event_count, report.run_count, report.archived_count);
     return finding_count ? EXIT_CODE_DATA : EXIT_CODE_OK;
 }
 

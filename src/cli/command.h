@@ -1,7 +1,7 @@
 /* command.h - what a command of the command line is, a verb: a row of one table, from which usage, help, man page and completion come.
  *
  * Adding a command is a file cmd_<verb>.c, a declaration below, and a row in commands.c. A command may have commands of its
- * own ("policy eval"): its row has a table of them instead of a function, and each is a row as any other, under its full
+ * own ("policy eval"): its row has a table of them, mostly instead of a function, and each is a row as any other, under its full
  * name.
  *
  * Owns:   rows are constant process data; an Args borrows argv.
@@ -46,7 +46,7 @@ struct Verb {
     const char *examples;       /* lines, or NULL */
     const Option *options;      /* ended by a NULL name; those every command has come on top */
     ExitCode (*run)(const Args *args);
-    const Verb *const *commands;     /* its own, ended by NULL; then it has no `run` */
+    const Verb *const *commands;     /* its own, ended by NULL; `run` is for what is none of them, where there is such a thing */
 };
 
 typedef struct ArgsGiven {
@@ -90,10 +90,12 @@ void print_err(const Buf *buf);
 /* "maestro: text" on standard error; returns the exit code of the status. */
 ExitCode fail(const Error *err);
 
-extern const Verb command_doctor, command_replay, command_store, command_store_backup, command_store_verify;
-extern const Verb command_ledger, command_ledger_anchor, command_ledger_export, command_ledger_show, command_ledger_verify;
+extern const Verb command_doctor, command_replay, command_store, command_store_archive, command_store_backup, command_store_verify;
+extern const Verb command_ledger, command_ledger_anchor, command_ledger_erase, command_ledger_export, command_ledger_show, command_ledger_verify;
 extern const Verb command_cancel, command_inspect, command_logs, command_pause, command_resume, command_runs, command_show, command_signal,
     command_watch;
+extern const Verb command_revisions, command_revisions_activate, command_revisions_deactivate;
+extern const Verb command_compensate, command_resolve, command_retry_compensation, command_retry_from, command_skip_compensation;
 extern const Verb command_bench, command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy, command_run,
     command_validate, command_validate_runbook, command_version, command_visualize;
 extern const Verb command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;

@@ -5,8 +5,9 @@
 
 const Verb *const commands[] = {
     &command_run, &command_validate, &command_validate_runbook, &command_plan, &command_visualize, &command_check, &command_migrate,
-    &command_runs, &command_show, &command_inspect, &command_logs, &command_watch, &command_pause, &command_resume, &command_cancel,
-    &command_signal, &command_ledger, &command_replay, &command_store, &command_doctor, &command_policy, &command_bench, &command_help_verb, &command_completion, &command_version, NULL,
+    &command_runs, &command_revisions, &command_show, &command_inspect, &command_logs, &command_watch, &command_pause, &command_resume, &command_cancel,
+    &command_signal, &command_resolve, &command_retry_from, &command_compensate, &command_retry_compensation, &command_skip_compensation,
+    &command_ledger, &command_replay, &command_store, &command_doctor, &command_policy, &command_bench, &command_help_verb, &command_completion, &command_version, NULL,
 };
 
 const char *command_word(const Verb *command)

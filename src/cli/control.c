@@ -9,9 +9,10 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "cli/offers.h"
+#include "cli/resolve_args.h"
 #include "os/local_socket.h"
 #include "value/json.h"
+#include "value/number.h"
 
 /* --- the owner ------------------------------------------------------------------------------------------------------------ */
 
@@ -25,7 +26,7 @@ typedef struct Client {
 
 struct ControlServer {
     Host *host;
-    const Catalog *catalog;
+    OfferScope scope;
     const char *path;
     int fd;
     Client *clients[CONTROL_CLIENT_COUNT_MAX];
@@ -96,6 +97,8 @@ static Status command_of(Value request, Command *out, Error *err)
 {
     static const struct { const char *verb; CommandKind kind; } verbs[] = {
         { "pause", COMMAND_PAUSE }, { "resume", COMMAND_RESUME }, { "cancel", COMMAND_CANCEL }, { "signal", COMMAND_SIGNAL },
+        { "resolve", COMMAND_RESOLVE }, { "retry-from", COMMAND_RETRY_FROM }, { "compensate", COMMAND_COMPENSATE },
+        { "retry-compensation", COMMAND_RETRY_COMPENSATION }, { "skip-compensation", COMMAND_SKIP_COMPENSATION },
     };
     Str verb = value_get_string(request, "verb", STR(""));
     *out = (Command){ .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
@@ -108,12 +111,31 @@ static Status command_of(Value request, Command *out, Error *err)
     Str sort = value_get_string(request, "kind", STR("operator"));
     if (!signal_kind_find(sort, &out->sort))
         return error_set(err, ERR_INVALID, "there is no kind of signal '%.*s'", STR_ARG(sort));
+    Status status = resolve_request(request, out, err);
+    if (status) return status;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (str_is_text(verb, verbs[i].verb)) {
             out->kind = verbs[i].kind;
             return OK;
         }
     return error_set(err, ERR_INVALID, "there is no command '%.*s'", STR_ARG(verb));
+}
+
+/* Which revision of a workflow may be started. */
+static Status send_revision(Client *client, Value request, bool is_activation, Error *err)
+{
+    const Value *version = value_get_text(request, "revision");
+    int64_t number;
+    if (!version || !number_to_int64(*version, &number) || number < 1 || number > UINT32_MAX)
+        return error_set(err, ERR_INVALID, "'revision' is no number of one");
+    EngineRevision revision = {
+        .tenant = value_get_string(request, "tenant", STR("default")), .workflow = value_get_string(request, "workflow", STR("")),
+        .version = (uint32_t)number, .is_activation = is_activation, .reply = take_reply, .context = client,
+        .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
+                     .rationale = value_get_string(request, "reason", STR("")), .trace = value_get_string(request, "trace", STR("")) },
+    };
+    return engine_revise(host_engine(client->server->host), &revision) ? OK
+               : error_set(err, ERR_LIMIT, "the engine takes no further requests now");
 }
 
 /* A run is carried out as the one who started it means it, or not by this process. */
@@ -124,8 +146,8 @@ static Status check_offers(const Client *client, Value request, Error *err)
     Value document;
     arena_init(&arena, SIZE_MAX);
     Status status = json_parse(&arena, value_get_string(request, "plan", STR("")), &document, err);
-    if (!status && !str_is(wanted, offers_digest(&arena, document, client->server->catalog)))
-        status = error_set(err, ERR_UNAVAILABLE, "the process that owns the store works with other runners");
+    if (!status && !str_is(wanted, offers_digest(&arena, document, &client->server->scope)))
+        status = error_set(err, ERR_UNAVAILABLE, "the process that owns the store works with other runners or policies");
     arena_deinit(&arena);
     return status;
 }
@@ -145,15 +167,22 @@ static Status send_start(Client *client, Value request, Error *err)
     };
     const Value *params = value_get_text(request, "params");
     if (params) start.request.params = *params;
+    const Value *revision = value_get_text(request, "revision");
+    int64_t number;
+    if (revision && number_to_int64(*revision, &number) && number > 0 && number <= UINT32_MAX) start.request.revision = (uint32_t)number;
     Status status = check_offers(client, request, err);
     if (!status) status = engine_plan_add(engine, value_get_string(request, "plan", STR("")), &start.plan, err);
     if (status) return status;
+    engine_plan_text(engine, &start.plan, value_get_string(request, "text", STR("")));
     return engine_start(engine, &start) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further runs now");
 }
 
 static Status send_command(Client *client, Value request, Error *err)
 {
-    if (str_is_text(value_get_string(request, "verb", STR("")), "start")) return send_start(client, request, err);
+    Str verb = value_get_string(request, "verb", STR(""));
+    if (str_is_text(verb, "start")) return send_start(client, request, err);
+    if (str_is_text(verb, "activate") || str_is_text(verb, "deactivate"))
+        return send_revision(client, request, str_is_text(verb, "activate"), err);
     EngineRequest out = { .reply = take_reply, .context = client };
     Status status = command_of(request, &out.command, err);
     if (status) return status;
@@ -222,12 +251,12 @@ static void take_caller(void *context, int fd)
     close(caller);
 }
 
-Status control_listen(const char *path, Host *host, const Catalog *catalog, ControlServer **out_server, Error *err)
+Status control_listen(const char *path, Host *host, const OfferScope *scope, ControlServer **out_server, Error *err)
 {
     ControlServer *server = calloc(1, sizeof *server);
     CHECK(server);
     server->host = host;
-    server->catalog = catalog;
+    server->scope = *scope;
     server->path = path;
     Status status = local_socket_listen(path, &server->fd, err);
     if (!status) status = host_watch(host, server->fd, take_caller, server, err);

@@ -3,11 +3,13 @@
  * The owner listens on PATH.sock (its user's alone). A caller sends one JSON object a line and gets one back:
  *
  *   {"verb":"pause","run":"...","id":"...","actor":"user:ana","reason":"..."}      verb: start pause resume cancel signal
+ *                                                                            resolve retry-from compensate ...
+ *                                                                            activate deactivate
  *   {"status":"ok","run":"...","state":"paused","noop":false}   or   {"status":"conflict","error":"..."}
  *
- * The answer comes when what it says is durable. A command has an id, which is in the record that it leads to: a caller whose
- * owner died before it answered looks for that record before it sends the command to the next one (cli/errand.h).
- * A start says by a digest with which settings its runners are to work (cli/offers.h); an owner that knows them by others does
+ * The answer comes when what it says is durable. A request has an id: a caller whose owner died before it answered sends the same
+ * to the next one, and gets the first answer where it was done (cli/errand.h).
+ * A start says by a digest with which runners and under which policies it is to go (cli/offers.h); an owner that knows them by others does
  * not take it. A connection that is kept open tells by its end that the owner has gone.
  *
  * Owns:   a ControlServer owns its socket and connections, until control_free(). Between control_stop(), which hangs up, and
@@ -19,13 +21,13 @@
 #ifndef CLI_CONTROL_H
 #define CLI_CONTROL_H
 
+#include "cli/offers.h"
 #include "engine/host.h"
-#include "lang/catalog.h"
 
 typedef struct ControlServer ControlServer;
 
-/* The catalog is the owner's: starts that mean other runners are not taken. */
-MUST_USE Status control_listen(const char *path, Host *host, const Catalog *catalog, ControlServer **out_server, Error *err);
+/* `scope` is the owner's: starts that mean other runners or other policies are not taken. */
+MUST_USE Status control_listen(const char *path, Host *host, const OfferScope *scope, ControlServer **out_server, Error *err);
 bool control_is_quiet(const ControlServer *server);     /* every request is answered */
 void control_stop(ControlServer *server);           /* NULL is permitted */
 void control_free(ControlServer *server);           /* NULL is permitted */

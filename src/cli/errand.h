@@ -1,12 +1,12 @@
 /* errand.h - a request that is carried to whoever owns a store, and to the next owner where that one dies before it answers.
  *
- * An owner that is killed may have committed what it was asked and not have said so. The request has an id, which is in the
- * record that it led to: before it is asked of the next owner, the records since it was first asked are searched. So nothing
- * is done twice, and nothing is lost. The search is exact, because the next owner listens only after the earlier one has gone.
+ * An owner that is killed may have committed what it was asked and not have said so. The request has an id, by which every
+ * owner knows what was answered: it is simply asked again, of the next one or by becoming the owner. So nothing is done twice,
+ * and nothing is lost. The id is the one given with --id, or one of its own.
  *
  *   Errand errand = errand_begin(args, "pause");
  *   errand_add(&errand, "run", ...);
- *   errand_ask(&errand, store, path, &answer, &fd, err)         ERR_UNAVAILABLE: nobody is there; try again, or become the owner
+ *   errand_ask(&errand, path, &answer, &fd, err)                ERR_UNAVAILABLE: nobody is there; try again, or become the owner
  *
  * Owns:   everything lives in the arena of the arguments; the descriptor of a connection is the caller's.
  * Fails:  ERR_UNAVAILABLE as above; ERR_CONFLICT where the owner does not answer; what is refused is in the answer.
@@ -21,20 +21,16 @@
 typedef struct Errand {
     const Args *args;
     MemberList members;
-    Id id;
+    Str id;
     Str actor;                      /* "user:ana" */
-    Str trace;                      /* a W3C traceparent: $TRACEPARENT, or one of its own */
-    uint64_t from_position;         /* of the log's end before it was first asked */
-    bool was_asked;                 /* somebody may have done it */
+    Str trace;                      /* a W3C traceparent: $TRACEPARENT; empty where there is none */
 } Errand;
 
 Errand errand_begin(const Args *args, const char *verb);
 void   errand_add(Errand *errand, const char *name, Value value);
 
 /* Asks the owner who listens at `path`. *out_fd is the open connection, -1 where it is not wanted (NULL) or not there. */
-MUST_USE Status errand_ask(Errand *errand, Store *store, const char *path, ControlAnswer *out_answer, int *out_fd, Error *err);
-/* Whether an owner that has gone did it all the same, and to which run. */
-MUST_USE Status errand_was_done(const Errand *errand, Store *store, bool *out_was_done, Id *out_run_id, Error *err);
+MUST_USE Status errand_ask(Errand *errand, const char *path, ControlAnswer *out_answer, int *out_fd, Error *err);
 
 /* The exit code of a refusal: 1 where the state of the run does not permit it. */
 ExitCode errand_refused(const Error *err);

@@ -16,19 +16,25 @@ static Value offer_of(Arena *arena, Str runner, const Catalog *catalog)
     return member_list_object(&members);
 }
 
-Str offers_digest(Arena *arena, Value document, const Catalog *catalog)
+Str offers_digest(Arena *arena, Value document, const OfferScope *scope)
 {
     MemberList offers = { .arena = arena };
     const Value *steps = value_get_text(document, "steps");
     for (uint32_t i = 0; steps && i < steps->count; i++) {
         Str runner = value_get_string(steps->items[i], "run", STR(""));
         bool is_next = i && str_is(runner, value_get_string(steps->items[i - 1], "run", STR("")));
-        if (runner.len && !is_next) member_list_add(&offers, runner, offer_of(arena, runner, catalog));
+        if (runner.len && !is_next) member_list_add(&offers, runner, offer_of(arena, runner, scope->catalog));
+        const Value *undo = value_get_text(steps->items[i], "compensation");
+        Str undoes = undo ? value_get_string(*undo, "run", STR("")) : STR("");
+        if (undoes.len) member_list_add(&offers, undoes, offer_of(arena, undoes, scope->catalog));
     }
-    Digest digest;
+    Digest digest = scope->guard ? guard_digest(scope->guard, document) : (Digest){ { 0 } };
     Error err;
     char storage[DIGEST_TEXT_SIZE];
     Buf text = buf_on(storage, sizeof storage);
+    digest_print(&text, &digest);
+    member_list_add(&offers, STR("(policies)"), value_string(arena_copy(arena, buf_peek(&text))));     /* no name of a runner */
+    buf_clear(&text);
     CHECK(canonical_digest(member_list_object(&offers), &digest, &err) == OK);      /* plain values, equal keys made one */
     digest_print(&text, &digest);
     return arena_copy(arena, buf_peek(&text));

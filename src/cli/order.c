@@ -4,9 +4,12 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "cli/guardrails.h"
 #include "cli/human.h"
+#include "cli/load.h"
 #include "cli/run_read.h"
 #include "cli/workplace.h"
+#include "value/json.h"
 
 #define CANCEL_LOOK_MS 5000                 /* how long the end of a cancelled run is waited for */
 #define WAITING_SHOWN_COUNT 5u              /* runs named that wait for a process */
@@ -60,18 +63,34 @@ static Status turn(Order *order, Workplace *place, Error *err)
     return OK;
 }
 
+/* The policies that are asked about what is ordered; NULL where none are. */
+static ExitCode open_guard(const Order *order, Guard **out_guard)
+{
+    CommandKind kind = order->command.kind;
+    if (kind != COMMAND_SIGNAL && kind != COMMAND_RESUME && kind != COMMAND_RESOLVE && kind != COMMAND_RETRY_FROM) return EXIT_CODE_OK;
+    const Catalog *catalog;
+    ExitCode code = load_catalog(order->args, "", &catalog);
+    return code ? code : guardrails_open(order->args, catalog, /* plan= */ NULL, out_guard);
+}
+
 /* EXIT_CODE_TEMPORARY without a word where somebody owns it by now. */
 static ExitCode order_as_owner(Order *order)
 {
     Workplace place = { .is_absent = true };
-    bool is_busy, was_done;
-    Id run_id;
+    bool is_busy;
     Error err = { 0 };
-    ExitCode code = workplace_open(order->args, NULL, &place, &is_busy);
+    Guard *guard = NULL;
+    ExitCode code = open_guard(order, &guard);
     if (code) return code;
-    Status status = errand_was_done(order->errand, place.store, &was_done, &run_id, &err);
-    if (!status && !was_done) status = turn(order, &place, &err);
+    place.guard = guard;
+    code = workplace_open(order->args, NULL, &place, &is_busy);
+    if (code) {
+        guard_close(guard);
+        return code;
+    }
+    Status status = turn(order, &place, &err);
     workplace_close(&place);
+    guard_close(guard);
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
@@ -81,13 +100,9 @@ static ExitCode ask(Order *order)
 {
     const char *path = control_path(order->args);
     for (int64_t end_ms = human_now_ms() + CONTROL_ANSWER_MS_MAX;;) {
-        Store *store;
         Error err = { 0 };
         ControlAnswer answer;
-        ExitCode code = store_open_existing(order->args, &store);
-        if (code) return code;
-        Status status = errand_ask(order->errand, store, path, &answer, NULL, &err);
-        store_close(store);
+        Status status = errand_ask(order->errand, path, &answer, NULL, &err);
         if (!status) {
             order->has_owner = true;
             order->status = answer.status;
@@ -98,7 +113,7 @@ static ExitCode ask(Order *order)
             return EXIT_CODE_OK;
         }
         if (status != ERR_UNAVAILABLE) return fail(&err);
-        code = order_as_owner(order);
+        ExitCode code = order_as_owner(order);
         if (code != EXIT_CODE_TEMPORARY) return code;
         if (human_now_ms() > end_ms) return fail(&err);
         nanosleep(&(struct timespec){ .tv_nsec = OWNER_RETRY_MS * 1000000L }, NULL);    /* the owner comes or goes */
@@ -142,14 +157,19 @@ static void tell(const Order *order)
         if (order->is_noop) printf("run %s: %s, nothing to do\n", order->run_id.text, after);
         else if (order->command.kind == COMMAND_SIGNAL) printf("run %s: signal %.*s taken, %s -> %s\n", order->run_id.text,
                                                                 STR_ARG(order->command.name), before, after);
-        else if (order->before == order->after) printf("run %s: %s, being cancelled\n", order->run_id.text, after);
+        else if (order->before == order->after)
+            printf("run %s: %s, %s\n", order->run_id.text, after,
+                   order->command.kind == COMMAND_CANCEL       ? "being cancelled"
+                   : order->command.kind == COMMAND_COMPENSATE ? "about to be compensated" : "decided");
         else printf("run %s: %s -> %s\n", order->run_id.text, before, after);
         return;
     }
     Buf out;
     buf_init(&out, 4096);
-    buf_format(&out, "{\"run\":\"%s\",\"before\":\"%s\",\"after\":\"%s\",\"noop\":%s,\"command\":\"%s\"}\n", order->run_id.text, before,
-               after, order->is_noop ? "true" : "false", order->errand->id.text);
+    buf_format(&out, "{\"run\":\"%s\",\"before\":\"%s\",\"after\":\"%s\",\"noop\":%s,\"command\":", order->run_id.text, before,
+               after, order->is_noop ? "true" : "false");
+    json_print_string(&out, order->errand->id);
+    buf_text(&out, "}\n");
     print_out(&out);
     buf_deinit(&out);
 }
@@ -170,8 +190,8 @@ static ExitCode look_before(Order *order)
     return code;
 }
 
-/* The state after it. A cancelled run's programs take a moment to end, so the store is asked; so it is where an earlier owner
- * committed the command and did not live to answer. Every other command is told as its commit left the run. */
+/* The state after it. A cancelled run's programs take a moment to end, so the store is asked. Every other command is
+ * told as its commit left the run. */
 static ExitCode look_after(Order *order)
 {
     Store *store;
@@ -187,7 +207,7 @@ static ExitCode look_after(Order *order)
         nanosleep(&(struct timespec){ .tv_nsec = FOLLOW_POLL_MS_MIN * 1000000L }, NULL);
     }
     if (!status) {
-        if (!order->is_answered || order->command.kind == COMMAND_CANCEL) order->after = row_state(row);
+        if (order->command.kind == COMMAND_CANCEL) order->after = row_state(row);
         if (!order->has_owner) tell_waiting(order, store);
     }
     store_close(store);
@@ -200,7 +220,7 @@ ExitCode order(const Args *args, Errand *errand, Command command)
     Order order = { .args = args, .errand = errand, .command = command };
     ExitCode code = look_before(&order);
     if (code) return code;
-    order.command.id = id_peek(&errand->id);
+    order.command.id = errand->id;
     order.command.actor = errand->actor;
     order.command.trace = errand->trace;
     order.command.rationale = str_of(reason);

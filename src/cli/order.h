@@ -19,4 +19,6 @@ ExitCode order(const Args *args, Errand *errand, Command command);
 /* Of every such command. */
 #define REASON_OPTION { "reason", 'm', "TEXT", NULL, "Why; it is recorded in the ledger." }
 
+#define ID_OPTION { "id", 0, "ID", NULL, "Sent again with the same id it gets the first answer, and nothing is done." }
+
 #endif

@@ -96,6 +96,12 @@ static void put_next(Writer *writer)
     const LiveModel *model = writer->model;
     const ResultOptions *options = writer->options;
     if (options->is_interrupted && !model->is_settled) put_command(writer, "resume", STR(""), "goes on");
+    if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION)
+        put_command(writer, "resolve", STR(""), "retry it, compensate it, or close it");
+    if (model->state == RUN_COMPENSATION_FAILED) {
+        put_command(writer, "retry-compensation", STR(""), "tries once more to undo it");
+        put_command(writer, "skip-compensation", STR(""), "goes on with the rest");
+    }
     put_command(writer, "show", STR(""), "every step of it");
     if (model->is_settled && (options->is_repeat || model->state != RUN_SUCCEEDED)) put_again(writer);
 }

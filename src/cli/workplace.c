@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "os/entropy.h"
 #include "os/file.h"
@@ -69,6 +70,14 @@ static Status make_store(const Args *args, Str url, Error *err)
     return status;
 }
 
+Str owner_text(Arena *arena)
+{
+    char host[256] = "";
+    const char *user = getenv("USER");
+    if (gethostname(host, sizeof host - 1)) host[0] = '\0';
+    return arena_format(arena, "user:%s, process %ld on %s", user && *user ? user : "unknown", (long)getpid(), host[0] ? host : "unknown");
+}
+
 static Status open_parts(const Args *args, const Catalog *catalog, Workplace *out, Error *err)
 {
     const char *path = store_path(args->arena, out->url);
@@ -85,8 +94,10 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
     if (!status) status = adapters.store_open(out->url, /* is_created= */ true, &out->store, err);
     if (status) return status;
     HostOptions host = {
-        .engine = { .store = out->store, .log = 1, .executors = out->crew.executors, .executor_count = out->crew.count,
-                    .runner = adapters.crew_runner, .random = random_bytes, .context = &out->crew },
+        .engine = { .store = out->store, .log = 1, .owner = owner_text(args->arena), .executors = out->crew.executors,
+                    .executor_count = out->crew.count, .runner = adapters.crew_runner, .random = random_bytes, .context = &out->crew,
+                    .verdict = out->guard ? guard_verdict : NULL, .policies = out->guard ? guard_policies : NULL,
+                    .verdict_context = out->guard },
         .notices = out->crew.notices,
     };
     return host_open(&host, &out->host, err);
@@ -94,7 +105,7 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
 
 ExitCode workplace_open(const Args *args, const Catalog *catalog, Workplace *out, bool *out_busy)
 {
-    *out = (Workplace){ .url = store_url(args), .is_bench = out->is_bench, .is_absent = out->is_absent };
+    *out = (Workplace){ .url = store_url(args), .guard = out->guard, .is_bench = out->is_bench, .is_absent = out->is_absent };
     *out_busy = false;
     Error err;
     Status status = open_parts(args, catalog, out, &err);
@@ -117,7 +128,7 @@ void workplace_listen(const Args *args, const Catalog *catalog, Workplace *workp
 {
     const char *path = control_path(args);
     Error err;
-    if (path && control_listen(path, workplace->host, catalog, &workplace->control, &err))
+    if (path && control_listen(path, workplace->host, &(OfferScope){ catalog, workplace->guard }, &workplace->control, &err))
         fprintf(stderr, "maestro: other processes cannot reach this one: %s\n", err.text);
 }
 

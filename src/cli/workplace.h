@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/control.h"
 #include "engine/host.h"
+#include "policy/guard.h"
 
 #define STORE_OPTION { "store", 0, "URL", NULL, "The store: sqlite:PATH; by default $MAESTRO_STORE, else the user's." }
 
@@ -26,12 +27,14 @@ typedef struct Workplace {
     bool has_crew;
     ControlServer *control;             /* NULL where nobody can ask it */
     /* Set before workplace_open(): */
+    Guard *guard;                       /* the policies in force; the caller's; NULL: none */
     bool is_bench;                      /* with runners for measuring */
     bool is_absent;                     /* carries out no step: for commands that change runs and go */
 } Workplace;
 
 Str store_url(const Args *args);                    /* in the arena of the arguments */
 const char *store_path(Arena *arena, Str url);      /* of its file, or NULL where it has none */
+Str owner_text(Arena *arena);                       /* who owns the store from now on, as the log tells it */
 /* The store alone, for commands that read. It has to exist. */
 ExitCode store_open_existing(const Args *args, Store **out_store);
 

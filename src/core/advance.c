@@ -1,7 +1,9 @@
 /* advance.c - what follows from a state: one thing at a time, so that each rests on a state that holds all before it. */
 #include "base/limits.h"
 #include "core/begin.h"
-#include "core/decide.h"
+#include "core/compensation.h"
+#include "core/resolve.h"
+#include "core/run_lists.h"
 
 typedef struct Advancing {
     Settle settle;
@@ -36,18 +38,24 @@ static void move_jobs(const Advancing *advancing)
 
 /* --- winding down ---------------------------------------------------------------------------------------------------------- */
 
+/* What has not begun is skipped as cancelled, not as behind a failure. */
+static bool is_called_off(const Run *run)
+{
+    return run->is_cancelling || run->is_rolling_back;
+}
+
 static bool must_end(const Advancing *advancing)
 {
     const Run *run = advancing->settle.run;
     bool is_late = run->deadline_ms && run->deadline_ms <= advancing->settle.now_ms;
-    return run->is_cancelling || advancing->settle.plan->terms->ends_running || run->cause == CAUSE_DEADLINE || is_late;
+    return is_called_off(run) || advancing->settle.plan->terms->ends_running || run->cause == CAUSE_DEADLINE || is_late;
 }
 
 static void give_up_retry(const Advancing *advancing, uint32_t step)
 {
     const Settle *settle = &advancing->settle;
     const StepRun *state = &settle->run->steps[step];
-    if (settle->run->is_cancelling) {
+    if (is_called_off(settle->run)) {
         Event *event = decision_event(settle->decision, EVENT_STEP_SKIPPED, step);
         event->last = step;
         event->reason = SKIP_RUN_CANCELLED;
@@ -83,36 +91,25 @@ static void sweep(const Advancing *advancing)
     uint32_t step = run->sweep_next;
     while (step_state_is_final((StepState)run->steps[step].state)) step++;      /* open_count says there is one */
     if (run->steps[step].state == STEP_RUNNING) {
-        bool is_failed = run->steps[step].flags & STEP_DOOMED && !run->is_cancelling;
+        bool is_failed = run->steps[step].flags & STEP_DOOMED && !is_called_off(run);
         Failure failure = { (Cause)run->cause, STR("a step in it failed"), value_null() };
         if (is_failed) settle_fail(settle, step, &failure);
         else decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
         return;
     }
-    bool is_begun = run->steps[step].number != 0;
-    if (is_begun && run->steps[step].retry && !run->is_cancelling) {
+    bool is_begun = run->steps[step].number != 0;               /* or took the place of another: it has a number, too */
+    if (is_begun && run->steps[step].retry && !is_called_off(run)) {
         give_up_retry(advancing, step);
         return;
     }
     uint32_t last = step;
-    while (!is_begun && last + 1 < run->step_count && run->steps[last + 1].state == STEP_QUEUED
-           && run->steps[last + 1].number == 0)
+    while (!is_begun && last + 1 < run->step_count && last + 1 - step < SKIP_RANGE_COUNT_MAX
+           && run->steps[last + 1].state == STEP_QUEUED && run->steps[last + 1].number == 0)
         last++;
     Event *event = decision_event(settle->decision, EVENT_STEP_SKIPPED, step);
     event->last = last;
     event->number = is_begun ? 0 : run->begun_count + 1;
-    event->reason = run->is_cancelling ? SKIP_RUN_CANCELLED : SKIP_PREDECESSOR_FAILED;
-}
-
-static void fail_run(const Advancing *advancing)
-{
-    const Run *run = advancing->settle.run;
-    Event *event = decision_event(advancing->settle.decision, EVENT_RUN_FAILED, run->failed_step);
-    bool is_final = run->cause == CAUSE_DEADLINE && advancing->settle.plan->terms->timeout_is_final;
-    event->cause = run->cause;
-    event->class_ = cause_class((Cause)run->cause);
-    event->resolution = is_final ? RESOLUTION_RESOLVED : RESOLUTION_AWAITING_DECISION;
-    event->text = arena_copy(advancing->settle.decision->arena, run->failure);       /* the run changes its own */
+    event->reason = is_called_off(run) ? SKIP_RUN_CANCELLED : SKIP_PREDECESSOR_FAILED;
 }
 
 static Advance wind_down(const Advancing *advancing)
@@ -121,8 +118,8 @@ static Advance wind_down(const Advancing *advancing)
     if (end_active(advancing)) return ADVANCE_EVENTS;
     if (run->active_count) return ADVANCE_DONE;                     /* they will report */
     if (run->open_count) sweep(advancing);
-    else if (run->is_cancelling) decision_event(advancing->settle.decision, EVENT_RUN_CANCELLED, 0);
-    else fail_run(advancing);
+    else if (is_called_off(run)) resolve_wound_down(&advancing->settle);
+    else resolve_failure(&advancing->settle);
     return ADVANCE_EVENTS;
 }
 
@@ -183,19 +180,44 @@ static Advance take_reached(const Advancing *advancing)
         return ADVANCE_EVENTS;
     }
     SkipReason reason = why_skipped(advancing, step);
+    bool has_number = run->steps[step].number != 0;             /* it took the place of another */
     for (uint32_t next = run->steps[last].next; next == last + 1 && run->steps[next].state == STEP_QUEUED
-                                                && why_skipped(advancing, next) == reason;
+                                                && (run->steps[next].number != 0) == has_number
+                                                && why_skipped(advancing, next) == reason
+                                                && (!reason || next - step < SKIP_RANGE_COUNT_MAX);
          next = run->steps[last].next)
         last = next;
     Event *event = decision_event(advancing->settle.decision, reason ? EVENT_STEP_SKIPPED : EVENT_STEP_READY, step);
     event->last = last;
     if (!reason) return ADVANCE_EVENTS;
-    event->number = run->begun_count + 1;
+    event->number = has_number ? 0 : run->begun_count + 1;
     event->reason = reason;
     return ADVANCE_EVENTS;
 }
 
 /* --- steps that are ready ------------------------------------------------------------------------------------------------------ */
+
+/* The lists of ready steps, the one whose first goes first at the front: by level, where one that has waited long counts as
+ * one level higher, though never as critical (G-16); of equals the one that has waited longer. */
+static void ready_order(const Run *run, int64_t now_ms, uint8_t out_levels[PRIORITY_COUNT])
+{
+    int counted[PRIORITY_COUNT];
+    int64_t since[PRIORITY_COUNT];
+    for (int level = PRIORITY_COUNT - 1, n = 0; level >= 0; level--, n++) {
+        uint32_t first = run->ready[level].first;
+        since[level] = first == STEP_NONE ? INT64_MAX : ready_since_ms(run, first);
+        bool is_old = first != STEP_NONE && now_ms - since[level] >= PRIORITY_AGE_MS;
+        counted[level] = is_old && level < PRIORITY_HIGH ? level + 1 : level;
+        int at = n;
+        for (; at > 0; at--) {
+            uint8_t before = out_levels[at - 1];
+            bool is_later = counted[before] == counted[level] && since[before] > since[level];
+            if (counted[before] > counted[level] || (counted[before] == counted[level] && !is_later)) break;
+            out_levels[at] = before;
+        }
+        out_levels[at] = (uint8_t)level;
+    }
+}
 
 /* The most urgent one that can begin. One whose executor has no room does not keep those behind it from another one. */
 static Advance begin_ready(const Advancing *advancing)
@@ -204,8 +226,10 @@ static Advance begin_ready(const Advancing *advancing)
     uint32_t look_left = READY_LOOK_COUNT_MAX;
     bool may_work = run->running_count < advancing->settle.plan->terms->running_count_max;
     Advance answer = ADVANCE_DONE;
-    for (int priority = PRIORITY_COUNT; priority-- > 0;) {
-        for (uint32_t s = run->ready[priority].first; s != STEP_NONE; s = run->steps[s].next) {
+    uint8_t levels[PRIORITY_COUNT];
+    ready_order(run, advancing->settle.now_ms, levels);
+    for (int i = 0; i < PRIORITY_COUNT; i++) {
+        for (uint32_t s = run->ready[levels[i]].first; s != STEP_NONE; s = run->steps[s].next) {
             if (look_left-- == 0) return answer;
             if (!may_work && step_works(&advancing->settle.plan->steps[s])) continue;   /* its report brings us back */
             Begin begin = begin_step(&advancing->settle, s);
@@ -236,10 +260,15 @@ Advance advance(const DecideEnv *env, const Plan *plan, const Run *run, int64_t 
         move_jobs(&advancing);
         return ADVANCE_EVENTS;
     }
+    if (state == RUN_COMPENSATING) return compensation_advance(&advancing.settle, event_count_max);
+    if (state == RUN_QUEUED && run->is_rerunning && !run->is_cancelling) {
+        resolve_rerun(&advancing.settle, event_count_max);
+        return ADVANCE_EVENTS;
+    }
     bool is_under_way = state == RUN_RUNNING || state == RUN_PAUSED || state == RUN_WAITING_SIGNAL;
     if (run->is_cancelling && (is_under_way || state == RUN_QUEUED || state == RUN_DISPATCHED)) return wind_down(&advancing);
     if (!is_under_way) return ADVANCE_DONE;
-    if (run->is_failing) return wind_down(&advancing);
+    if (run->is_failing || run->is_rolling_back) return wind_down(&advancing);
     if (run->failed_step != STEP_NONE && plan->terms->is_fail_fast) {
         begin_failing(&advancing);
         return ADVANCE_EVENTS;
@@ -261,7 +290,7 @@ Advance advance(const DecideEnv *env, const Plan *plan, const Run *run, int64_t 
         return ADVANCE_EVENTS;
     }
     if (run->open_count) return state == RUN_RUNNING ? begin_ready(&advancing) : ADVANCE_DONE;
-    if (run->failed_step != STEP_NONE) fail_run(&advancing);
+    if (run->failed_step != STEP_NONE) resolve_failure(&advancing.settle);
     else decision_event(decision, EVENT_RUN_SUCCEEDED, 0);
     return ADVANCE_EVENTS;
 }

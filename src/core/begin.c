@@ -39,7 +39,7 @@ static Begin check_condition(const Settle *settle, uint32_t step, uint32_t last,
     if (answer == CONDITION_ERROR) return fail(settle, step, CAUSE_CONDITION_ERROR, result.text);
     Event *event = decision_event(settle->decision, EVENT_STEP_SKIPPED, step);
     event->last = last;
-    event->number = settle_number(settle, step);
+    event->number = settle->run->steps[step].number ? 0 : settle_number(settle, step);
     event->reason = SKIP_CONDITION_FALSE;
     if (answer == CONDITION_UNDEFINED)
         event->text = arena_format(settle->decision->arena, "undefined: %.*s", STR_ARG(result.text));
@@ -73,7 +73,7 @@ static void enter(const Settle *settle, uint32_t step)
 static Begin begin_sequence(const Settle *settle, uint32_t step)
 {
     enter(settle, step);
-    if (settle->plan->steps[step].child_count == 0) decision_event(settle->decision, EVENT_STEP_SUCCEEDED, step);
+    if (run_open_children(settle->run, settle->plan, step) == 0) decision_event(settle->decision, EVENT_STEP_SUCCEEDED, step);
     return BEGIN_DONE;
 }
 
@@ -261,14 +261,9 @@ static Begin check_policy(const Settle *settle, uint32_t step, Value input)
         return BEGIN_GO;
     }
     if (verdict.kind == VERDICT_LATER) return BEGIN_LATER;
+    if (verdict.kind == VERDICT_MISSING) return missing(settle, MISSING_PARAMS);
     Decision *decision = settle->decision;
-    Event *event = decision_event(decision, EVENT_VERDICT, step);
-    Digest *policy = ARENA_NEW(decision->arena, Digest);
-    *policy = verdict.policy;
-    event->sort = HOOK_STEP_DISPATCH;
-    event->digest = policy;
-    event->flags = verdict.kind;
-    event->text = verdict.text;
+    decision_verdict(decision, HOOK_STEP_DISPATCH, step, &verdict);
     Str text = arena_format(decision->arena, "a policy does not permit it: %.*s", STR_ARG(verdict.text));
     settle_attempt(settle, step, settle->run->steps[step].attempt + 1u, &(Failure){ CAUSE_POLICY, text, value_null() });
     return BEGIN_DONE;
@@ -331,7 +326,7 @@ Begin begin_step(const Settle *settle, uint32_t step)
 {
     Begin begin = BEGIN_GO;
     /* What has a number has been asked already: it is tried again, or has passed its gate. */
-    if (settle->run->steps[step].number == 0) {
+    if (settle->run->steps[step].number == 0 || settle->run->steps[step].flags & STEP_RENEWED) {
         begin = check_conditions(settle, step);
         if (begin != BEGIN_GO) return begin;
         if (settle->plan->steps[step].kind == STEP_BRANCH) return begin_branch(settle, step);

@@ -5,6 +5,8 @@ static const char *const command_names[COMMAND_KIND_COUNT] = {
     [COMMAND_EFFECT] = "effect",     [COMMAND_COST] = "cost",       [COMMAND_SIGNAL] = "signal",
     [COMMAND_TIMER] = "timer",       [COMMAND_ORPHANED] = "orphaned", [COMMAND_RECOVER] = "recover",
     [COMMAND_PAUSE] = "pause",       [COMMAND_RESUME] = "resume",   [COMMAND_CANCEL] = "cancel",
+    [COMMAND_RESOLVE] = "resolve",   [COMMAND_RETRY_FROM] = "retry-from", [COMMAND_COMPENSATE] = "compensate",
+    [COMMAND_RETRY_COMPENSATION] = "retry-compensation", [COMMAND_SKIP_COMPENSATION] = "skip-compensation",
 };
 
 static const char *const signal_names[SIGNAL_KIND_COUNT] = {

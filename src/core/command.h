@@ -27,12 +27,23 @@ typedef enum CommandKind {
     COMMAND_RECOVER,        /* a new owner: everything held by `holder` older than this one is orphaned */
     COMMAND_PAUSE,
     COMMAND_RESUME,
-    COMMAND_CANCEL,         /* `is_compensating` once that exists */
+    COMMAND_CANCEL,         /* `undo` */
+    COMMAND_RESOLVE,        /* about a failed run: `decision`; of RETRY_FROM_STEP and COMPENSATE as the two below */
+    COMMAND_RETRY_FROM,     /* from step `name`, in `mode`; `includes` compensates that step, too */
+    COMMAND_COMPENSATE,     /* in `scope`: of FROM_STEP `name`, of PARTIAL `value`, a list of steps; `unknown` */
+    COMMAND_RETRY_COMPENSATION,     /* the one that failed */
+    COMMAND_SKIP_COMPENSATION,      /* the same, or `name`; `includes` all that are left */
     COMMAND_KIND_COUNT
 } CommandKind;
 
 typedef enum SignalKind { SIGNAL_HEALTH, SIGNAL_ANOMALY, SIGNAL_MILESTONE, SIGNAL_APPROVAL, SIGNAL_OPERATOR, SIGNAL_KIND_COUNT
 } SignalKind;
+
+/* Whether a cancelled run is compensated. */
+typedef enum CancelUndo { CANCEL_AS_DEFINED, CANCEL_COMPENSATES, CANCEL_LEAVES } CancelUndo;
+
+/* What a person knows of effects that were announced, and of which no record says whether they took place. */
+typedef enum UnknownEffect { UNKNOWN_HOLDS, UNKNOWN_COMPENSATES, UNKNOWN_LEAVES } UnknownEffect;
 
 typedef struct Report {
     Cause cause;                    /* CAUSE_NONE: success */
@@ -47,6 +58,7 @@ typedef struct Command {
     Str trace;                      /* a W3C traceparent; may be empty: then the run's own */
     uint32_t step, attempt;
     uint64_t holder;
+    uint64_t notice;                /* of what a holder says: its number, growing within the holder's epoch; 0: without one */
     int64_t lease_ms;
     uint64_t number;
     Str name;
@@ -54,7 +66,19 @@ typedef struct Command {
     Value value;
     Report report;
     bool is_committed, is_denial;
+    DecisionKind decision;
+    CompensationScope scope;
+    RetryMode mode;
+    CancelUndo undo;
+    UnknownEffect unknown;
+    bool includes;
 } Command;
+
+/* Attempts of compensations are told from those of the steps that they undo by the number of their rollback in the upper half
+ * of the attempt's number. */
+#define ROLLBACK_SHIFT 16u
+static inline uint32_t attempt_rollback(uint32_t attempt) { return attempt >> ROLLBACK_SHIFT; }
+static inline uint32_t attempt_number(uint32_t attempt) { return attempt & ((1u << ROLLBACK_SHIFT) - 1); }
 
 const char *command_kind_name(CommandKind kind);        /* "report" */
 const char *signal_kind_name(SignalKind kind);          /* "approval" */

@@ -3,14 +3,16 @@
 
 #include "base/limits.h"
 #include "core/decide_kinds.h"
+#include "core/resolve.h"
 
 /* --- refusals ---------------------------------------------------------------------------------------------------------- */
 
 Status decide_refuse(const Asked *asked, Error *err, const char *why, const char *instead)
 {
     return error_set(err, ERR_CONFLICT, "the run is %s%s: %s%s%s", run_state_name((RunState)asked->settle.run->state),
-                     asked->settle.run->is_cancelling  ? " and being cancelled"
-                     : asked->settle.run->is_failing ? " and failing"
+                     asked->settle.run->is_cancelling    ? " and being cancelled"
+                     : asked->settle.run->is_rolling_back ? " and about to be compensated"
+                     : asked->settle.run->is_failing && asked->settle.run->state < RUN_SUCCEEDED ? " and failing"
                                                        : "",
                      why, instead[0] ? "; " : "", instead);
 }
@@ -20,13 +22,19 @@ static bool is_over(const Run *run)
     return run_state_is_settled((RunState)run->state, (Resolution)run->resolution);
 }
 
-static Status ask_policy(const Asked *asked, Hook hook, Value input, Error *err)
+Status decide_ask_policy(const Asked *asked, Hook hook, Value input, Error *err)
 {
     const Settle *settle = &asked->settle;
     Verdict verdict = settle->env->verdict(settle->env->context, hook, settle->plan, settle->run, STEP_NONE, input);
     if (verdict.kind == VERDICT_LATER) return error_set(err, ERR_UNAVAILABLE, "the policy has not answered yet");
-    if (verdict.kind == VERDICT_DENY)
+    if (verdict.kind == VERDICT_MISSING) {
+        settle->decision->missing = MISSING_PARAMS;
+        return error_set(err, ERR_UNAVAILABLE, "the policy needs the parameters of the run");
+    }
+    if (verdict.kind == VERDICT_DENY) {
+        decision_verdict(settle->decision, hook, STEP_NONE, &verdict);
         return error_set(err, ERR_DENIED, "a policy does not permit it: %.*s", STR_ARG(verdict.text));
+    }
     settle->decision->policy = verdict.policy;
     return OK;
 }
@@ -81,7 +89,7 @@ Status decide_resume(const Asked *asked, Error *err)
     const Refusal *refusal = &resume_refusals[run->state];
     if (refusal->why) return decide_refuse(asked, err, refusal->why, refusal->instead);
     if (run_is_winding(run)) return decide_refuse(asked, err, "nothing new starts", "");
-    Status status = ask_policy(asked, HOOK_RUN_RESUME, value_null(), err);
+    Status status = decide_ask_policy(asked, HOOK_RUN_RESUME, value_null(), err);
     if (status) return status;
     decision_event(asked->settle.decision, EVENT_RUN_RUNNING, 0);
     return OK;
@@ -94,13 +102,28 @@ Status decide_cancel(const Asked *asked, Error *err)
     if (state == RUN_CANCELLED || run->is_cancelling) return OK;                    /* C-09: done, nothing to record */
     if (run_is_terminal(run)) return decide_refuse(asked, err, "it has ended", "");
     if ((state == RUN_COMPENSATING || state == RUN_COMPENSATION_FAILED) && run->cancel_requested) return OK;
-    /* A failed run has nothing left to end. */
-    EventKind kind = state == RUN_FAILED ? EVENT_RUN_CANCELLED : EVENT_RUN_CANCELLING;
-    decision_event(asked->settle.decision, kind, 0)->text = asked->command->rationale;
+    if (state == RUN_FAILED) {                                                      /* it has nothing left to end */
+        resolve_decided(&asked->settle, DECISION_CANCEL, asked->command->actor, asked->command->rationale);
+        decision_event(asked->settle.decision, EVENT_RUN_CANCELLED, 0)->text = asked->command->rationale;
+        return OK;
+    }
+    bool is_defined = asked->settle.plan->terms->resolution.cancel_compensates;
+    CancelUndo undo = asked->command->undo;
+    Event *event = decision_event(asked->settle.decision, EVENT_RUN_CANCELLING, 0);
+    event->text = asked->command->rationale;
+    event->flags = undo == CANCEL_COMPENSATES || (undo == CANCEL_AS_DEFINED && is_defined);                   /* C-10 */
     return OK;
 }
 
 /* --- signals ------------------------------------------------------------------------------------------------------------- */
+
+/* An attempt says it again, since nobody knew whether it had been kept. */
+static bool is_known_signal(const Run *run, const Command *command)
+{
+    for (uint32_t i = run->signal_count; command->notice && i-- > 0;)
+        if (run->signals[i].notice == command->notice && run->signals[i].holder == command->holder) return true;
+    return false;
+}
 
 Status decide_signal(const Asked *asked, Error *err)
 {
@@ -108,20 +131,23 @@ Status decide_signal(const Asked *asked, Error *err)
     const Command *command = asked->command;
     if (command->name.len == 0 || command->name.len > NAME_SIZE_MAX)
         return error_set(err, ERR_INVALID, "a signal has a name of 1 to NAME_SIZE_MAX (%u) bytes", NAME_SIZE_MAX);
+    if (is_known_signal(run, command)) return OK;
     if (is_over(run)) return decide_refuse(asked, err, "signals are no longer taken", "");
     if (run->signal_count >= RUN_SIGNAL_COUNT_MAX)
         return error_set(err, ERR_LIMIT, "the run keeps RUN_SIGNAL_COUNT_MAX (%u) signals already", RUN_SIGNAL_COUNT_MAX);
-    Status status = ask_policy(asked, HOOK_SIGNAL, command->value, err);
+    Status status = decide_ask_policy(asked, HOOK_SIGNAL, command->value, err);
     if (status) return status;
     Decision *decision = asked->settle.decision;
     uint32_t payload = decision_payload(decision, command->value);
-    Event *event = decision_event(decision, EVENT_SIGNAL_RECEIVED, 0);
+    Event *event = decision_event(decision, EVENT_SIGNAL_RECEIVED, command->holder ? command->step : STEP_NONE);   /* of an attempt */
     event->name = command->name;
     event->sort = command->sort;
     event->source = command->actor;
     event->payload = payload;
     event->count = run->signal_count + 1;
     event->flags = command->is_denial;
+    event->holder = command->notice ? command->holder : 0;
+    event->notice = command->notice;
     return OK;
 }
 
@@ -137,6 +163,8 @@ static const DecideKind decide_kinds[COMMAND_KIND_COUNT] = {
     [COMMAND_EFFECT] = decide_effect,     [COMMAND_COST] = decide_cost,         [COMMAND_SIGNAL] = decide_signal,
     [COMMAND_TIMER] = decide_timer,       [COMMAND_ORPHANED] = decide_orphaned, [COMMAND_RECOVER] = decide_recover,
     [COMMAND_PAUSE] = decide_pause,       [COMMAND_RESUME] = decide_resume,     [COMMAND_CANCEL] = decide_cancel,
+    [COMMAND_RESOLVE] = decide_resolve,   [COMMAND_RETRY_FROM] = decide_retry_from, [COMMAND_COMPENSATE] = decide_compensate,
+    [COMMAND_RETRY_COMPENSATION] = decide_retry_compensation, [COMMAND_SKIP_COMPENSATION] = decide_skip_compensation,
 };
 
 Status decide(const DecideEnv *env, const Plan *plan, const Run *run, const Command *command, int64_t now_ms,

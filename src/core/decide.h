@@ -12,7 +12,8 @@
  *
  * Owns:   a Decision's events live in its arena.
  * Fails:  decide() with ERR_CONFLICT (the state does not permit it: says the state, why, and what would work), ERR_INVALID,
- *         ERR_NOT_FOUND, ERR_LIMIT, ERR_DENIED (a policy), ERR_UNAVAILABLE with `missing` set (fetch it and ask again).
+ *         ERR_NOT_FOUND, ERR_LIMIT, ERR_UNAVAILABLE with `missing` set (fetch it and ask again), ERR_DENIED (a policy): the
+ *         event of its verdict, where there is one, is recorded all the same.
  * Bounds: DECISION_EVENT_COUNT_MAX.     Thread: pure, any.
  * Invariant I10: effects decided = pending(after) - pending(before).
  */
@@ -49,19 +50,42 @@ typedef struct ConditionResult {
 #define MISSING_PARAMS (UINT32_MAX - 1)
 
 typedef enum Hook { HOOK_RUN_START, HOOK_STEP_DISPATCH, HOOK_STEP_END, HOOK_RUN_RESUME, HOOK_SIGNAL, HOOK_COUNT } Hook;
-typedef enum VerdictKind { VERDICT_ALLOW, VERDICT_DENY, VERDICT_LATER } VerdictKind;
+typedef enum VerdictKind {
+    VERDICT_ALLOW, VERDICT_DENY, VERDICT_LATER,
+    VERDICT_MISSING,                /* it needs the parameters of the run, which are not at hand */
+} VerdictKind;
 
 typedef struct Verdict {
     VerdictKind kind;
     Digest policy;                  /* what was asked; the built-in policy that allows has one too */
     Str text;                       /* why it denies */
+    Str name;                       /* of several the one that denies, as it is registered; empty: not told */
+    Digest denier;                  /* and its own digest; zeros: `policy` */
+    Digest input;                   /* of the document that it denied, canonical; zeros: not told */
 } Verdict;
+
+/* The question at a hook with all that a policy may be told. */
+typedef struct VerdictAsk {
+    Hook hook;
+    const Plan *plan;
+    const Run *run;                 /* at HOOK_RUN_START it has an id and nothing else */
+    uint32_t step;                  /* STEP_NONE at the hooks of a run */
+    Value input;                    /* by hook: {"params", "payload"}, the step's input, its output, null, the signal's payload */
+    const Command *command;         /* that leads to it; NULL: not known */
+    int64_t now_ms;
+    Digest built_in;                /* of the policy that allows where none applies */
+    Arena *arena;                   /* of the decision: what the verdict says lives in it */
+    bool (*params)(void *context, const Run *run, Value *out);      /* {"params", "payload"}; false: not at hand */
+    void *context;
+} VerdictAsk;
+
+const char *hook_name(Hook hook);                       /* "run-start", "step-dispatch", ... */
 
 typedef enum PlaceKind {
     PLACE_HERE,                     /* an executor of this process takes it: accepted by being called */
     PLACE_THERE,                    /* a remote one that has yet to accept */
     PLACE_LATER,                    /* none has room now; the step stays queued, and the run is advanced when one has */
-    PLACE_DEFERRED,                 /* admission refuses it under this pressure; recorded once */
+    PLACE_DEFERRED,                 /* admission refuses it under this pressure, or `rationale` says why; recorded once */
     PLACE_NEVER,                    /* no executor offers that runner */
 } PlaceKind;
 
@@ -117,6 +141,8 @@ void decision_init(Decision *decision, Arena *arena);
 /* Adds an event of that kind with nothing set but `step`; valid until the next one is added. */
 Event   *decision_event(Decision *decision, EventKind kind, uint32_t step);
 uint32_t decision_payload(Decision *decision, Value value);         /* EVENT_NO_PAYLOAD for null */
+/* Adds the event of a denial. `step` is STEP_NONE for the hooks of a run. */
+void     decision_verdict(Decision *decision, Hook hook, uint32_t step, const Verdict *verdict);
 /* What this decision itself has brought forth and no record holds yet: an output, {"params", "payload"}; NULL: nothing. */
 const Value *decision_output(const Decision *decision, uint32_t step);
 const Value *decision_params(const Decision *decision);

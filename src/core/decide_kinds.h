@@ -29,6 +29,15 @@ Status decide_timer(const Asked *asked, Error *err);
 Status decide_orphaned(const Asked *asked, Error *err);
 Status decide_recover(const Asked *asked, Error *err);
 
+/* decide_resolve.c: what is decided about a run that has failed, and about its compensation */
+Status decide_resolve(const Asked *asked, Error *err);
+Status decide_retry_from(const Asked *asked, Error *err);
+Status decide_compensate(const Asked *asked, Error *err);
+Status decide_retry_compensation(const Asked *asked, Error *err);
+Status decide_skip_compensation(const Asked *asked, Error *err);
+
+/* ERR_DENIED where a policy forbids it, ERR_UNAVAILABLE where it has yet to answer. */
+MUST_USE Status decide_ask_policy(const Asked *asked, Hook hook, Value input, Error *err);
 /* ERR_CONFLICT with the run's state, why, and what would work instead (empty: nothing). */
 Status decide_refuse(const Asked *asked, Error *err, const char *why, const char *instead);
 

@@ -1,7 +1,7 @@
 /* decide_report.c - what the holder of an attempt says: taken, about to act, has acted, cost, ended. */
 #include <inttypes.h>
 
-#include "core/decide_kinds.h"
+#include "core/compensation.h"
 
 /* Only who holds the attempt that is under way may speak of it. */
 static Status check_holder(const Asked *asked, Error *err)
@@ -10,6 +10,7 @@ static Status check_holder(const Asked *asked, Error *err)
     const Command *command = asked->command;
     if (command->step >= settle->run->step_count)
         return error_set(err, ERR_NOT_FOUND, "the run has no step %" PRIu32, command->step);
+    if (attempt_rollback(command->attempt)) return compensation_check_holder(asked, err);
     const StepRun *step = &settle->run->steps[command->step];
     Str id = settle->plan->steps[command->step].id;
     if (step->state != STEP_RUNNING || command->attempt != step->attempt)
@@ -28,6 +29,7 @@ Status decide_accept(const Asked *asked, Error *err)
     const Command *command = asked->command;
     if (command->step >= settle->run->step_count)
         return error_set(err, ERR_NOT_FOUND, "the run has no step %" PRIu32, command->step);
+    if (attempt_rollback(command->attempt)) return compensation_accept(asked, err);
     const StepRun *step = &settle->run->steps[command->step];
     if (step->state != STEP_DISPATCHED || step->attempt != command->attempt || command->holder == 0)
         return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is not offered: the step is %s, attempt %u",
@@ -47,6 +49,7 @@ Status decide_report(const Asked *asked, Error *err)
     const Report *report = &command->report;
     Status status = check_holder(asked, err);
     if (status) return status;
+    if (attempt_rollback(command->attempt)) return compensation_report(asked, err);
     if (report->cause >= CAUSE_COUNT) return error_set(err, ERR_INVALID, "the report has no known cause");
     if (report->cause == CAUSE_NONE) return settle_success(&asked->settle, command->step, report->output, err);
     Failure failure = { report->cause, report->message, report->output };
@@ -61,6 +64,9 @@ Status decide_effect(const Asked *asked, Error *err)
     const Command *command = asked->command;
     Status status = check_holder(asked, err);
     if (status) return status;
+    if (attempt_rollback(command->attempt))
+        return error_set(err, ERR_CONFLICT, "what compensates step '%.*s' has no effects of its own: it is carried out until it succeeds",
+                         STR_ARG(settle->plan->steps[command->step].id));
     uint16_t flags = settle->run->steps[command->step].flags;
     if (command->is_committed && !(flags & STEP_EFFECT_INTENDED))
         return error_set(err, ERR_CONFLICT, "step '%.*s' has announced no effect that it could have committed",
@@ -75,6 +81,12 @@ Status decide_cost(const Asked *asked, Error *err)
 {
     Status status = check_holder(asked, err);
     if (status) return status;
-    decision_event(asked->settle.decision, EVENT_COST_REPORTED, asked->command->step)->count = asked->command->number;
+    const Command *command = asked->command;
+    const Run *run = asked->settle.run;
+    const ActiveStep *active = attempt_rollback(command->attempt) ? &run->rollback.active : run_active(run, command->step);
+    if (command->notice && command->notice <= active->notice) return OK;        /* said again, and counted already */
+    Event *event = decision_event(asked->settle.decision, EVENT_COST_REPORTED, command->step);
+    event->count = command->number;
+    event->notice = command->notice;
     return OK;
 }

@@ -89,7 +89,7 @@ TEST(a_wide_run_that_fails_skips_the_rest_by_ranges, "proves: R-029 R-047")
     EXPECT_INT(s.run.state, RUN_FAILED);
     EXPECT_INT(s.run.open_count, 0);
     EXPECT_INT(s.run.begun_count, WIDTH);
-    EXPECT(s.run.event_count < 300);
+    EXPECT(s.run.event_count < 300 + WIDTH / SKIP_RANGE_COUNT_MAX);
     stage_close(&s);
 }
 
@@ -149,8 +149,6 @@ TEST(what_runs_cannot_carry_out_is_refused_at_the_start, "")
         { TREE_HEAD "\"steps\":[" TASK("a", ",\"poll\":{}") "]}", "poll (of 'a')" },
         { TREE_HEAD "\"steps\":[" TASK("a", ",\"pause_after\":{}") "]}", "pause_after" },
         { TREE_HEAD "\"steps\":[" TASK("a", ",\"terminate_when\":{}") "]}", "terminate_when" },
-        { TREE_HEAD "\"failure_resolution\":{\"strategy\":\"AUTO_RETRY\"},\"steps\":[" TASK("a", "") "]}", "await_decision" },
-        { TREE_HEAD "\"failure_resolution\":{\"on_cancel\":\"COMPENSATE\"},\"steps\":[" TASK("a", "") "]}", "on_cancel" },
         { TREE_HEAD "\"on_signal\":{},\"steps\":[" TASK("a", "") "]}", "on_signal" },
         { BOOK_HEAD "\"steps\":[{\"id\":\"a\",\"kind\":\"artifact\",\"execute\":{}}]}", "execute" },
     };

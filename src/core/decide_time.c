@@ -2,7 +2,8 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
-#include "core/decide_kinds.h"
+#include "core/compensation.h"
+#include "core/resolve.h"
 
 /* --- timers -------------------------------------------------------------------------------------------------------------- */
 
@@ -36,6 +37,14 @@ Status decide_timer(const Asked *asked, Error *err)
     const Run *run = settle->run;
     (void)err;
     if (run_state_is_settled((RunState)run->state, (Resolution)run->resolution)) return OK;
+    if (run->state == RUN_FAILED) {
+        if (run->auto_retry_ms <= settle->now_ms) resolve_auto_retry(settle);
+        return OK;
+    }
+    if (run->state == RUN_COMPENSATING) {
+        compensation_timer(settle);
+        return OK;
+    }
     if (run->deadline_ms && run->deadline_ms <= settle->now_ms && !run_is_winding(run)) {
         Event *event = decision_event(settle->decision, EVENT_RUN_FAILING, STEP_NONE);
         event->cause = CAUSE_DEADLINE;
@@ -59,15 +68,19 @@ Status decide_orphaned(const Asked *asked, Error *err)
     const Command *command = asked->command;
     if (command->step >= settle->run->step_count)
         return error_set(err, ERR_NOT_FOUND, "the run has no step %" PRIu32, command->step);
-    const StepRun *step = &settle->run->steps[command->step];
-    const ActiveStep *active = run_active(settle->run, command->step);
-    bool is_held = step->state == STEP_RUNNING && step->attempt == command->attempt && active && active->holder
-                && active->holder == command->holder;
-    if (!is_held)
+    if (!run_holds(settle->run, command->step, command->attempt, command->holder))
         return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is not held by that executor",
-                         command->attempt, STR_ARG(settle->plan->steps[command->step].id));
-    settle_orphan(settle, command->step, command->rationale.len ? command->rationale : STR("its holder is gone"));
+                         attempt_number(command->attempt), STR_ARG(settle->plan->steps[command->step].id));
+    Str why = command->rationale.len ? command->rationale : STR("its holder is gone");
+    if (attempt_rollback(command->attempt)) compensation_orphan(settle, why);
+    else settle_orphan(settle, command->step, why);
     return OK;
+}
+
+/* In a process before this one, which `holder` is of. */
+static bool is_lost(const ActiveStep *active, uint64_t holder)
+{
+    return active->holder && active->lease_ms == 0 && holder_epoch(active->holder) < holder_epoch(holder);
 }
 
 /* Attempts that an earlier owner of the log had in its own process. Bounded: sent again until it has no events. */
@@ -75,12 +88,13 @@ Status decide_recover(const Asked *asked, Error *err)
 {
     const Settle *settle = &asked->settle;
     const Run *run = settle->run;
+    const Compensation *item = run_compensation(run);
     (void)err;
+    if (item && item->state == COMPENSATION_RUNNING && is_lost(&run->rollback.active, asked->command->holder))
+        compensation_orphan(settle, STR("its process has ended"));
     for (uint32_t i = 0; i < run->active_count; i++) {
         const ActiveStep *active = &run->active[i];
-        bool is_orphan = run->steps[active->step].state == STEP_RUNNING && active->holder && active->lease_ms == 0
-                      && holder_epoch(active->holder) < holder_epoch(asked->command->holder);
-        if (!is_orphan) continue;
+        if (run->steps[active->step].state != STEP_RUNNING || !is_lost(active, asked->command->holder)) continue;
         if (settle->decision->event_count + ADVANCE_EVENT_COUNT_MIN > DECISION_EVENT_COUNT_MAX) break;
         settle_orphan(settle, active->step, STR("its process has ended"));
     }

@@ -1,5 +1,7 @@
 #include "core/decide.h"
 
+#include <string.h>
+
 void decision_init(Decision *decision, Arena *arena)
 {
     *decision = (Decision){ .arena = arena, .missing = STEP_NONE };
@@ -25,6 +27,42 @@ uint32_t decision_payload(Decision *decision, Value value)
     decision->payload_capacity = (uint32_t)capacity;
     decision->payloads[decision->payload_count] = value;
     return decision->payload_count++;
+}
+
+const char *hook_name(Hook hook)
+{
+    static const char *const names[HOOK_COUNT] = {
+        [HOOK_RUN_START] = "run-start",   [HOOK_STEP_DISPATCH] = "step-dispatch", [HOOK_STEP_END] = "step-end",
+        [HOOK_RUN_RESUME] = "run-resume", [HOOK_SIGNAL] = "signal",
+    };
+    return names[hook];
+}
+
+static bool is_told(const Digest *digest)
+{
+    static const Digest untold;
+    return memcmp(digest, &untold, sizeof untold) != 0;
+}
+
+void decision_verdict(Decision *decision, Hook hook, uint32_t step, const Verdict *verdict)
+{
+    MemberList members = { .arena = decision->arena };
+    if (verdict->name.len) member_list_add(&members, STR("policy"), value_string(verdict->name));
+    if (is_told(&verdict->input)) {
+        Buf text = buf_on(arena_bytes(decision->arena, DIGEST_TEXT_SIZE), DIGEST_TEXT_SIZE);
+        digest_print(&text, &verdict->input);
+        member_list_add(&members, STR("input"), value_string(buf_peek(&text)));
+    }
+    uint32_t payload = decision_payload(decision, members.count ? member_list_object(&members) : value_null());
+    Digest *policy = ARENA_NEW(decision->arena, Digest);
+    *policy = is_told(&verdict->denier) ? verdict->denier : verdict->policy;
+    decision->policy = verdict->policy;
+    Event *event = decision_event(decision, EVENT_VERDICT, step);
+    event->sort = hook;
+    event->digest = policy;
+    event->flags = verdict->kind;
+    event->text = verdict->text;
+    event->payload = payload;
 }
 
 /* The newest payload of such an event of a step. */

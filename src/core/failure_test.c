@@ -244,12 +244,12 @@ TEST(while_paused_what_runs_ends_and_nothing_starts, "proves: F-073 F-080")
 /* --- every command in every state of a run ------------------------------------------------------------------------------------------ */
 
 typedef enum Phase { PHASE_NEW, PHASE_RUNNING, PHASE_PAUSED, PHASE_WAITING, PHASE_FAILING, PHASE_CANCELLING, PHASE_SUCCEEDED,
-                     PHASE_FAILED, PHASE_RESOLVED, PHASE_CANCELLED, PHASE_COUNT } Phase;
+                     PHASE_FAILED, PHASE_RESOLVED, PHASE_CANCELLED, PHASE_UNDOING, PHASE_STUCK, PHASE_UNDONE, PHASE_COUNT } Phase;
 
 static bool bring_to(Stage *s, Phase phase)
 {
     static const char plan[] = TREE_HEAD "\"config\":{\"timeout_ms\":900000},\"failure_resolution\":{\"on_timeout\":\"FAIL\"},\"steps\":["
-        TASK("a", "") "," TASK("b", ",\"wait_for_signal\":{\"signal\":\"go\",\"when\":\"before\"}") "]}";
+        TASK("a", "") "," TASK("b", ",\"compensation\":{\"run\":\"undo\"},\"wait_for_signal\":{\"signal\":\"go\",\"when\":\"before\"}") "]}";
     if (!stage_open(s, plan)) return false;
     if (phase == PHASE_NEW) return true;
     EXPECT_OK(stage_start(s, "{}"), &s->err);
@@ -263,7 +263,14 @@ static bool bring_to(Stage *s, Phase phase)
         EXPECT_OK(stage_succeed(s, "a", NULL), &s->err);
         EXPECT_OK(stage_succeed(s, "b", NULL), &s->err);
         break;
-    case PHASE_FAILED: EXPECT_OK(stage_fail(s, "a", CAUSE_PERMANENT), &s->err); break;
+    case PHASE_FAILED: case PHASE_UNDOING: case PHASE_STUCK: case PHASE_UNDONE:
+        EXPECT_OK(stage_signal(s, "go", false), &s->err);
+        EXPECT_OK(stage_succeed(s, "b", NULL), &s->err);
+        EXPECT_OK(stage_fail(s, "a", CAUSE_PERMANENT), &s->err);
+        if (phase != PHASE_FAILED) EXPECT_OK(stage_kind(s, COMMAND_COMPENSATE), &s->err);
+        if (phase == PHASE_STUCK) EXPECT_OK(stage_undo(s, "b", CAUSE_PERMANENT), &s->err);
+        if (phase == PHASE_UNDONE) EXPECT_OK(stage_undo(s, "b", CAUSE_NONE), &s->err);
+        break;
     case PHASE_RESOLVED: stage_wait(s, 900000); EXPECT_OK(stage_fail(s, "a", CAUSE_ERROR), &s->err); break;
     case PHASE_CANCELLED: EXPECT_OK(stage_kind(s, COMMAND_CANCEL), &s->err); EXPECT_OK(stage_fail(s, "a", CAUSE_ERROR), &s->err); break;
     case PHASE_NEW: case PHASE_RUNNING: case PHASE_COUNT: break;
@@ -274,22 +281,28 @@ static bool bring_to(Stage *s, Phase phase)
 TEST(every_command_has_an_answer_in_every_state, "proves: F-084 C-09 F-083")
 {
     static const RunState states[PHASE_COUNT] = { RUN_QUEUED, RUN_RUNNING, RUN_PAUSED, RUN_WAITING_SIGNAL, RUN_RUNNING, RUN_RUNNING,
-                                                  RUN_SUCCEEDED, RUN_FAILED, RUN_FAILED, RUN_CANCELLED };
+                                                  RUN_SUCCEEDED, RUN_FAILED, RUN_FAILED, RUN_CANCELLED, RUN_COMPENSATING,
+                                                  RUN_COMPENSATION_FAILED, RUN_COMPENSATED };
     /* o: accepted, n: accepted and nothing changes, c: refused with a conflict, f: not found */
     static const struct { CommandKind kind; char want[PHASE_COUNT + 1]; } rows[] = {
-        /*                   new run pau wai fai can suc fai res can */
-        { COMMAND_START,    { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
-        { COMMAND_ACCEPT,   { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
-        { COMMAND_REPORT,   { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c' } },
-        { COMMAND_EFFECT,   { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c' } },
-        { COMMAND_COST,     { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c' } },
-        { COMMAND_SIGNAL,   { 'o', 'o', 'o', 'o', 'o', 'o', 'c', 'c', 'c', 'c' } },
-        { COMMAND_TIMER,    { 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n' } },
-        { COMMAND_ORPHANED, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c' } },
-        { COMMAND_RECOVER,  { 'n', 'o', 'o', 'n', 'o', 'o', 'n', 'n', 'n', 'n' } },
-        { COMMAND_PAUSE,    { 'c', 'o', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c' } },
-        { COMMAND_RESUME,   { 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
-        { COMMAND_CANCEL,   { 'o', 'o', 'o', 'o', 'o', 'n', 'c', 'o', 'c', 'n' } },
+        /*                   new run pau wai fai can suc fai res can und stu don */
+        { COMMAND_START, { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_ACCEPT, { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_REPORT, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_EFFECT, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_COST, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_SIGNAL, { 'o', 'o', 'o', 'o', 'o', 'o', 'c', 'c', 'c', 'c', 'o', 'c', 'c' } },
+        { COMMAND_TIMER, { 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n' } },
+        { COMMAND_ORPHANED, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_RECOVER, { 'n', 'o', 'o', 'n', 'o', 'o', 'n', 'n', 'n', 'n', 'o', 'n', 'n' } },
+        { COMMAND_PAUSE, { 'c', 'o', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_RESUME, { 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_CANCEL, { 'o', 'o', 'o', 'o', 'o', 'n', 'c', 'o', 'c', 'n', 'o', 'o', 'c' } },
+        { COMMAND_RESOLVE, { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_RETRY_FROM, { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_COMPENSATE, { 'c', 'o', 'o', 'o', 'c', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_RETRY_COMPENSATION, { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'o', 'c' } },
+        { COMMAND_SKIP_COMPENSATION, { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'o', 'c' } },
     };
     EXPECT_INT(sizeof rows / sizeof *rows, COMMAND_KIND_COUNT);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -300,6 +313,8 @@ TEST(every_command_has_an_answer_in_every_state, "proves: F-084 C-09 F-083")
             EXPECT_INT(s.run.state, states[phase]);
             Command command = { .kind = rows[i].kind, .step = 0, .attempt = 1, .holder = holder_make(1, 1), .name = STR("x"),
                                 .value = value_null() };
+            if (rows[i].kind == COMMAND_RETRY_FROM) command.name = STR("a");
+            if (rows[i].kind == COMMAND_SKIP_COMPENSATION) command.name = STR("");
             if (rows[i].kind == COMMAND_RECOVER) command.holder = holder_make(2, 0), s.epoch = 2;
             size_t before = s.log_count;
             Status status = stage_do(&s, &command);

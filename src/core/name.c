@@ -47,3 +47,20 @@ bool name_find(const Plan *plan, const Str *parts, uint32_t part_count, uint32_t
     *out_step = step;
     return true;
 }
+
+bool name_find_step(const Plan *plan, Str text, uint32_t *out_step)
+{
+    uint32_t step;
+    if (map_find(&plan->names->ids, text, out_step)) return true;
+    if (plan->kind == PLAN_WORKFLOW && map_find(&plan->names->names, text, &step) && step != PLAN_NONE) {
+        *out_step = step;
+        return true;
+    }
+    /* What the engine itself carries out has no output, and is in neither map. */
+    for (step = 0; step < plan->step_count; step++) {
+        if (step_works(&plan->steps[step]) || !str_is(plan->steps[step].id, text)) continue;
+        *out_step = step;
+        return true;
+    }
+    return false;
+}

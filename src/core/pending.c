@@ -12,6 +12,10 @@ void pending(const Plan *plan, const Run *run, EffectVisit visit, void *context)
         effect.kind = EFFECT_END;
         if (step->flags & STEP_ENDING) visit(context, &effect);
     }
+    const Compensation *item = run_compensation(run);
+    if (!item || item->state != COMPENSATION_RUNNING || !run->rollback.active.holder) return;
+    Effect effect = { EFFECT_EXECUTE, item->step, rollback_attempt(run, item->attempt), run->rollback.active.holder };
+    visit(context, &effect);
 }
 
 Str step_key(const Plan *plan, const Run *run, uint32_t step, Str declared, Arena *arena)

@@ -262,11 +262,12 @@ Status plan_read(Arena *arena, Value document, Plan *out_plan, Error *err)
     arena_init(&scratch, SIZE_MAX);
     status = read_graph(&reader, &scratch);
     arena_deinit(&scratch);
+    if (status) return status;
     PlanTerms *terms = ARENA_NEW(arena, PlanTerms);
-    if (!status) status = terms_read(arena, &plan, terms, err);
+    plan.names = names_read(arena, &plan);
+    status = terms_read(arena, &plan, terms, err);
     if (status) return status;
     plan.terms = terms;
-    plan.names = names_read(arena, &plan);
     *out_plan = plan;
     return OK;
 }

@@ -233,6 +233,27 @@ TEST(a_step_without_a_place_waits_or_fails, "proves: C-94 F-071")
     stage_close(&n);
 }
 
+TEST(a_step_whose_runner_is_unknown_to_the_next_owner_waits_for_one_that_knows_it, "")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    s.place = PLACE_DEFERRED;
+    s.place_text = STR("waits for a process that knows the runner 'x'");
+    REQUIRE_OK(recover(&s), &s.err);
+    stage_more(&s);
+    EXPECT_INT(s.answer, ADVANCE_LATER);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+    EXPECT_INT(stage_step(&s, "a")->attempt, 0);                    /* the one that was cut off does not count */
+    EXPECT_INT(stage_count(&s, EVENT_STEP_DEFERRED), 1);
+    EXPECT_STR(stage_last(&s, EVENT_STEP_DEFERRED)->text, s.place_text);
+    s.place = PLACE_HERE;
+    stage_more(&s);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    EXPECT_INT(stage_step(&s, "a")->attempt, 1);
+    stage_close(&s);
+}
+
 TEST(a_step_whose_executor_is_full_does_not_hold_up_the_others, "")
 {
     /* The first three find no place; engine-made steps behind them still go on. */

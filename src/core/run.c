@@ -16,7 +16,8 @@ static const StepList empty_list = { STEP_NONE, STEP_NONE, 0 };
 
 void run_init(Run *run, const Plan *plan, const Id *id, uint64_t run_no)
 {
-    *run = (Run){ .id = *id, .run_no = run_no, .state = RUN_QUEUED, .failed_step = STEP_NONE };
+    *run = (Run){ .id = *id, .run_no = run_no, .state = RUN_QUEUED, .failed_step = STEP_NONE, .retry_from = STEP_NONE,
+                   .rollback.from = STEP_NONE };
     run->step_count = run->open_count = plan->step_count;
     run->job_count = plan->job_count;
     run->loop_count = plan->loop_count;
@@ -25,6 +26,7 @@ void run_init(Run *run, const Plan *plan, const Id *id, uint64_t run_no)
     run->steps = make(plan->step_count, sizeof *run->steps);
     run->jobs = make(plan->job_count, sizeof *run->jobs);
     run->loops = make(plan->loop_count, sizeof *run->loops);
+    run->loop_ends = make(plan->loop_count, sizeof *run->loop_ends);
     for (uint32_t i = 0; i < plan->step_count; i++) {
         run->steps[i].need_left = plan->steps[i].need_count;
         run->steps[i].flags = plan->steps[i].need_count ? 0 : STEP_LIVE;
@@ -41,6 +43,8 @@ void run_deinit(Run *run)
     free(run->active);
     free(run->jobs);
     free(run->loops);
+    free(run->loop_ends);
+    free(run->rollback.items);
     free(run->signals);
     free(run->uses);
     *run = (Run){ 0 };
@@ -49,7 +53,8 @@ void run_deinit(Run *run)
 size_t run_size(const Run *run)
 {
     size_t size = sizeof *run + run->step_count * sizeof *run->steps + run->job_count * sizeof *run->jobs
-                + run->loop_count * sizeof *run->loops + run->active_capacity * sizeof *run->active
+                + run->loop_count * (sizeof *run->loops + sizeof *run->loop_ends)
+                + run->rollback.capacity * sizeof *run->rollback.items + run->active_capacity * sizeof *run->active
                 + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
                 + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len
                 + run->failure.len;
@@ -73,9 +78,20 @@ int64_t active_due_ms(const Run *run, const ActiveStep *active)
     return due;
 }
 
+/* What is undone is not held to the run's own deadline. */
+static int64_t compensation_due_ms(const Run *run)
+{
+    const ActiveStep *active = &run->rollback.active;
+    if (!run_compensation(run)) return INT64_MAX;
+    int64_t due = active->due_ms ? active->due_ms : INT64_MAX;
+    return active->lease_ms && lease_end(active) < due ? lease_end(active) : due;
+}
+
 int64_t run_due_ms(const Run *run)
 {
     if (run_state_is_settled((RunState)run->state, (Resolution)run->resolution)) return INT64_MAX;
+    if (run->state == RUN_FAILED) return run->auto_retry_ms;
+    if (run->state == RUN_COMPENSATING) return compensation_due_ms(run);
     int64_t due = INT64_MAX;
     if (run->deadline_ms && !run_is_winding(run)) due = run->deadline_ms;
     for (uint32_t i = 0; i < run->active_count; i++) {
@@ -87,20 +103,46 @@ int64_t run_due_ms(const Run *run)
 
 bool run_renew(Run *run, uint32_t step, uint32_t attempt, uint64_t holder, int64_t lease_ms)
 {
-    if (step >= run->step_count) return false;
-    const StepRun *one = &run->steps[step];
-    if (one->state != STEP_RUNNING || one->attempt != attempt || !(one->flags & STEP_IN_ACTIVE)) return false;
-    ActiveStep *active = &run->active[one->next];
-    if (active->holder != holder || active->lease_ms == 0) return false;
+    if (!run_holds(run, step, attempt, holder)) return false;
+    ActiveStep *active = attempt_rollback(attempt) ? &run->rollback.active : &run->active[run->steps[step].next];
+    if (active->lease_ms == 0) return false;
     if (lease_ms > active->renewed_ms) active->renewed_ms = lease_ms;
     return true;
 }
 
+bool run_holds(const Run *run, uint32_t step, uint32_t attempt, uint64_t holder)
+{
+    if (step >= run->step_count || holder == 0) return false;
+    if (attempt_rollback(attempt)) {
+        const Compensation *item = run_compensation(run);
+        return item && item->state == COMPENSATION_RUNNING && item->step == step
+            && rollback_attempt(run, item->attempt) == attempt && run->rollback.active.holder == holder;
+    }
+    const ActiveStep *active = run_active(run, step);
+    return active && run->steps[step].state == STEP_RUNNING && run->steps[step].attempt == attempt && active->holder == holder;
+}
+
 /* --- looking ---------------------------------------------------------------------------------------------------------- */
+
+const Compensation *run_compensation(const Run *run)
+{
+    const Rollback *rollback = &run->rollback;
+    bool is_under_way = run->state == RUN_COMPENSATING || run->state == RUN_COMPENSATION_FAILED;
+    return is_under_way && rollback->at < rollback->count ? &rollback->items[rollback->at] : NULL;
+}
 
 const ActiveStep *run_active(const Run *run, uint32_t step)
 {
     return run->steps[step].flags & STEP_IN_ACTIVE ? &run->active[run->steps[step].next] : NULL;
+}
+
+uint32_t run_open_children(const Run *run, const Plan *plan, uint32_t sequence)
+{
+    if (run->retry_source == RETRY_SOURCE_NONE) return plan->steps[sequence].child_count;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < run->step_count; i++)
+        count += plan->steps[i].sequence == sequence && !step_state_is_final((StepState)run->steps[i].state);
+    return count;
 }
 
 static bool is_used(const Run *run, uint32_t number, uint32_t step)
@@ -121,7 +163,12 @@ bool run_is_parked(const Run *run)
 {
     RunState state = (RunState)run->state;
     if (run->moved.count) return false;
-    if (run_state_is_settled(state, (Resolution)run->resolution)) return true;
+    if (run_state_is_settled(state, (Resolution)run->resolution) || state == RUN_FAILED) return true;
+    if (state == RUN_COMPENSATING) {                    /* between two attempts alone */
+        const Compensation *item = run_compensation(run);
+        return item && run->rollback.is_planned && item->state == COMPENSATION_FAILED && !run->rollback.is_stuck
+            && run->rollback.active.due_ms;
+    }
     if (run->running_count || run->reached.count || run->satisfied_count) return false;
     if (run_is_winding(run)) return false;
     if (state == RUN_PAUSED) return true;

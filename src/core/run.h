@@ -9,6 +9,8 @@
  *   moved       jobs whose steps have taken them to another state than the last event said
  *   sweep       steps not begun that are to be skipped because the run fails or is cancelled, a bounded number a decision
  *
+ * While it is compensated, what has to be done is in its rollback: the compensations, in order, one at a time.
+ *
  * The lists are made of the steps themselves, so that a million-step run needs no more memory when all its steps are ready
  * at once.
  *
@@ -24,6 +26,7 @@
 
 #include "base/buf.h"
 #include "base/id.h"
+#include "core/command.h"
 #include "core/event.h"
 #include "core/plan.h"
 #include "core/state.h"
@@ -39,6 +42,10 @@ typedef enum StepFlag {
     STEP_ENDING = 32,               /* its executor was told to end it */
     STEP_DEFER_NOTED = 64,          /* that admission deferred it has been recorded once */
     STEP_IN_REACHED = 128, STEP_IN_READY = 256, STEP_IN_ACTIVE = 512,
+    STEP_RENEWED = 1024,            /* its step run took the place of another and has not been asked anything yet */
+    STEP_WORK_DONE = 2048,          /* its work was done, whatever became of the step: it waited behind it */
+    STEP_UNDONE = 4096,             /* its compensation succeeded */
+    STEP_IN_SCOPE = 8192,           /* named by the rollback, which undoes a part */
 } StepFlag;
 
 /* The current step run of a step: 32 bytes. */
@@ -48,11 +55,13 @@ typedef struct StepRun {
     uint16_t flags;                 /* StepFlag */
     uint16_t attempt;               /* tries begun */
     uint16_t retry;                 /* of these, the ones after a failure: the retry depth */
-    uint32_t need_left;             /* incoming edges not yet decided; of a running sequence: steps in it not yet ended */
+    uint32_t need_left;             /* incoming edges not yet decided; of a running sequence: steps in it not yet ended; of
+                                     * work that has ended and was not skipped: the how manieth it was to end in its run */
     uint32_t number;                /* of the step run in its run, from 1; 0: not begun */
     uint32_t generation;            /* of its idempotency key */
     uint32_t next;                  /* in reached or ready: the next of the list; in active: its slot */
-    uint64_t output_at;             /* position of the record with its output; 0: none */
+    uint64_t output_at;             /* position of the record with its output; 0: none. Where it failed or was cancelled: of
+                                     * the effect that it announced or committed, or the output kept back */
 } StepRun;
 
 typedef struct StepList { uint32_t first, last, count; } StepList;
@@ -66,6 +75,9 @@ typedef struct ActiveStep {
     int64_t renewed_ms;             /* the same after heartbeats, which are no events: not part of the snapshot */
     uint64_t kept_at;               /* position of the record with an output kept back: of a step that waits after its work,
                                      * of an effect that was committed */
+    uint64_t notice;                /* number of the last cost that its holder reported; 0: none. What is said again after a
+                                     * commit of which nobody knew whether it was kept is known by it */
+    uint64_t intended_at;           /* position of the record with the effect that was announced last; 0: none */
     uint32_t signal;                /* of a waiting step: number of the signal that it has been waiting for; 0: none yet */
 } ActiveStep;
 
@@ -87,7 +99,39 @@ typedef struct RunSignal {
     bool is_denial;
     Str name;                       /* owned by the run */
     uint64_t at;                    /* position of the record with its payload */
+    uint64_t holder, notice;        /* of the attempt that sent it, and its number among what is said in that epoch; 0: none did */
 } RunSignal;
+
+/* What undoes one step, in a rollback. */
+typedef struct Compensation {
+    uint32_t step;
+    uint16_t attempt, attempt_max;  /* tries begun; how many there may be, raised by who asks for more */
+    uint8_t state;                  /* a CompensationState */
+} Compensation;
+
+typedef enum RollbackFlag {
+    ROLLBACK_THEN_RETRIES = 1,      /* the run is then retried from the step */
+    ROLLBACK_EXCLUDES_STEP = 2,     /* of FROM_STEP: what comes after the step, not the step itself */
+    ROLLBACK_UNKNOWN_IS_DONE = 4,   /* effects of which nobody knows whether they took place count as such that did ... */
+    ROLLBACK_UNKNOWN_IS_NONE = 8,   /* ... or as such that did not */
+    ROLLBACK_AS_DECLARED = 16,      /* of PARTIAL: the steps that the definition names */
+    ROLLBACK_IS_EMPTY = 32,         /* there is nothing to compensate */
+} RollbackFlag;
+
+/* What has been done is undone: the newest rollback of a run, or the one that it winds down for. */
+typedef struct Rollback {
+    uint8_t scope;                  /* a CompensationScope */
+    uint8_t flags;                  /* RollbackFlag */
+    bool is_planned;                /* all its compensations are in `items` */
+    bool is_stuck;                  /* the attempts of the one at `at` are used up */
+    uint32_t from;                  /* of FROM_STEP, and where the run is retried from; else STEP_NONE */
+    uint32_t number;                /* which one of the run it is; 0: there was none */
+    uint32_t earlier_count;         /* compensations of earlier ones: the next has the next number */
+    Compensation *items;            /* in the order in which they are carried out */
+    uint32_t count, capacity;
+    uint32_t at;                    /* the first that has neither succeeded nor been skipped */
+    ActiveStep active;              /* of that one: who has it, until when; not before when, where it is tried again */
+} Rollback;
 
 typedef struct SignalUse { uint32_t number, step; } SignalUse;      /* a signal that a step has consumed */
 
@@ -107,6 +151,12 @@ typedef struct Run {
     uint8_t state;                  /* a RunState */
     uint8_t resolution;             /* a Resolution */
     bool cancel_requested, is_failing, is_cancelling;
+    bool is_rolling_back;           /* it winds down in order to be compensated */
+    bool is_rerunning;              /* queued again: the steps that are run anew are being named */
+    uint8_t retry_source;           /* of that, a RetrySource */
+    uint32_t retry_from;            /* of that: the step, or STEP_NONE: what failed and what was cut short by it */
+    uint32_t auto_retry_count;      /* automatic retries so far, a scheduled one included */
+    int64_t auto_retry_ms;          /* when the scheduled one is due; 0: none is */
     uint8_t cause;                  /* of its failure */
     uint32_t failed_step;           /* that made it fail, or STEP_NONE */
     Str failure;                    /* why, for people; owned, empty where nothing failed */
@@ -119,6 +169,7 @@ typedef struct Run {
     uint32_t running_count;         /* attempts under way, against max_concurrency */
     uint32_t waiting_count;         /* steps that wait for a signal ... */
     uint32_t satisfied_count;       /* ... and of these, those whose signal is there */
+    uint32_t done_count;            /* work that has ended and was not skipped: see StepRun.need_left */
     uint32_t sweep_next;            /* first step the sweep has not looked at */
     StepList reached, ready[PRIORITY_COUNT];
     StepList moved;                 /* of jobs */
@@ -127,10 +178,14 @@ typedef struct Run {
     uint32_t active_count, active_capacity;
     JobRun *jobs;                   /* job_count */
     uint32_t *loops;                /* loop_count: rounds after the first */
+    uint8_t *loop_ends;             /* loop_count: a LoopEnd */
+    Rollback rollback;
     RunSignal *signals;
     SignalUse *uses;
     uint32_t signal_count, use_count, signal_capacity, use_capacity;
 } Run;
+
+typedef enum LoopEnd { LOOP_GOES_ON, LOOP_IS_LEFT, LOOP_HAS_FAILED } LoopEnd;
 
 /* A holder is the epoch of an owner and a slot of its own. */
 #define HOLDER_SLOT_BITS 16
@@ -150,6 +205,8 @@ void run_apply(Run *run, const Plan *plan, const Event *event, const EventPlace 
 
 /* The snapshot: every byte that matters, and only these, so that equal runs have equal snapshots. */
 void            run_encode(const Run *run, Buf *buf);
+/* The same in the format of that snapshot, which may be an older one. */
+void            run_encode_like(const Run *run, const Plan *plan, Str snapshot, Buf *buf);
 /* Into a run of run_init(), whose id and number have to be the snapshot's; left as it was where it fails. */
 MUST_USE Status run_decode(Run *run, const Plan *plan, Str bytes, Error *err);
 size_t          run_size(const Run *run);           /* bytes in memory */
@@ -163,12 +220,24 @@ int64_t active_due_ms(const Run *run, const ActiveStep *active);
  * that holder does not have that attempt. */
 bool run_renew(Run *run, uint32_t step, uint32_t attempt, uint64_t holder, int64_t lease_ms);
 
+/* That holder has that attempt, of a step or of its compensation. */
+bool run_holds(const Run *run, uint32_t step, uint32_t attempt, uint64_t holder);
+/* The compensation whose turn it is, or NULL: the run is not compensated, or none is left. */
+const Compensation *run_compensation(const Run *run);
+/* The number of its attempt, as executors know it. */
+static inline uint32_t rollback_attempt(const Run *run, uint32_t attempt)
+{
+    return run->rollback.number << ROLLBACK_SHIFT | attempt;
+}
+
 /* The entry of an active step, or NULL. */
 const ActiveStep *run_active(const Run *run, uint32_t step);
 /* The oldest signal of that name that the step has not consumed; NULL: none. */
 const RunSignal *run_signal_for(const Run *run, uint32_t step, Str name);
-/* The run is failing or being cancelled: nothing new starts, and what has not begun will be skipped. */
-static inline bool run_is_winding(const Run *run) { return run->is_failing || run->is_cancelling; }
+/* The run is failing, being cancelled or about to be compensated: nothing new starts, and what has not begun will be skipped. */
+static inline bool run_is_winding(const Run *run) { return run->is_failing || run->is_cancelling || run->is_rolling_back; }
+/* Steps in a sequence that have not ended; all of them where it begins for the first time. */
+uint32_t run_open_children(const Run *run, const Plan *plan, uint32_t sequence);
 /* What state a job's steps have taken it to. */
 RunState job_target(const JobRun *job);
 /* The next of the states on the way there, by the table. */

@@ -3,19 +3,11 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "core/run_lists.h"
-#include "core/terms.h"
-
-typedef struct Apply {
-    Run *run;
-    const Plan *plan;
-    const Event *event;
-    const EventPlace *place;
-} Apply;
+#include "core/run_apply.h"
 
 /* --- the setters ------------------------------------------------------------------------------------------------------ */
 
-static void run_move(Run *run, RunState to)
+void apply_run_move(Run *run, RunState to)
 {
     CHECK(run_can((RunState)run->state, to));                                                                  /* I9 */
     run->state = (uint8_t)to;
@@ -70,6 +62,13 @@ static void step_move(const Apply *apply, uint32_t index, StepState to)
     if (plan_step->job != PLAN_NONE) job_note(run, plan_step->job, step, from);
 }
 
+/* How old the run is. Seconds are enough for who waits, and last longer than any run. */
+static uint32_t run_age_s(const Apply *apply)
+{
+    int64_t age_ms = apply->place->now_ms - apply->run->created_ms;
+    return age_ms < 0 ? 0 : (uint32_t)(age_ms / 1000);
+}
+
 /* --- edges ------------------------------------------------------------------------------------------------------------ */
 
 typedef enum EdgeFate { EDGE_DEAD, EDGE_LIVE, EDGE_DOOMED } EdgeFate;
@@ -78,10 +77,11 @@ static void edge_decide(const Apply *apply, const PlanEdge *edge, EdgeFate fate)
 {
     Run *run = apply->run;
     StepRun *to = &run->steps[edge->to];
+    if (step_state_is_final((StepState)to->state)) return;      /* skipped with its job, or done before its sequence was run anew */
     if (fate == EDGE_LIVE && edge->decides) to->flags |= STEP_LIVE;
     if (fate == EDGE_DOOMED) to->flags |= STEP_DOOMED;
     CHECK(to->need_left > 0);
-    if (--to->need_left == 0 && to->state == STEP_QUEUED) reached_add(run, edge->to);
+    if (--to->need_left == 0) reached_add(run, edge->to);
 }
 
 /* While a run winds down nothing is reached any more: the sweep finds what is left. */
@@ -132,9 +132,101 @@ static void keys_decide(const Apply *apply, uint32_t index, const Str *keys)
     }
 }
 
+/* --- beginnings --------------------------------------------------------------------------------------------------------- */
+
+/* How an edge behind a step that is not run anew was decided. Which keys a branch took is known by where they led. */
+static EdgeFate fate_before(const Apply *apply, const PlanEdge *edge)
+{
+    const Run *run = apply->run;
+    const StepRun *from = &run->steps[edge->from];
+    if (edge->loop != PLAN_NONE && run->loop_ends[edge->loop] == LOOP_HAS_FAILED) return EDGE_DOOMED;
+    if (edge->kind != EDGE_BRANCH) return fate_of(from);
+    if (from->state != STEP_SUCCEEDED) return from->cause == SKIP_PREDECESSOR_FAILED ? EDGE_DOOMED : EDGE_DEAD;
+    return run->steps[edge->to].flags & STEP_LIVE ? EDGE_LIVE : EDGE_DEAD;
+}
+
+static bool is_decided(const Run *run, const PlanEdge *edge)
+{
+    if (!step_state_is_final((StepState)run->steps[edge->from].state) || run->steps[edge->to].state != STEP_QUEUED) return false;
+    return edge->loop == PLAN_NONE || run->loop_ends[edge->loop] != LOOP_GOES_ON;
+}
+
+/* The steps that are run anew, as the others have left them. */
+static void link_again(const Apply *apply)
+{
+    Run *run = apply->run;
+    const Plan *plan = apply->plan;
+    /* Being live is forgotten, but for steps that a branch which is not asked again has chosen. */
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (plan->edges[e].kind == EDGE_BRANCH && is_decided(run, &plan->edges[e])) run->steps[plan->edges[e].to].need_left = 1;
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        StepRun *step = &run->steps[i];
+        if (step->state != STEP_QUEUED) continue;
+        bool is_live = plan->steps[i].need_count == 0 || (step->need_left && step->flags & STEP_LIVE);
+        step->flags = (uint16_t)((step->flags & ~(STEP_LIVE | STEP_DOOMED)) | (is_live ? STEP_LIVE : 0));
+        step->need_left = plan->steps[i].need_count;
+    }
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const PlanEdge *edge = &plan->edges[e];
+        if (!is_decided(run, edge)) continue;
+        EdgeFate fate = fate_before(apply, edge);
+        StepRun *to = &run->steps[edge->to];
+        if (fate == EDGE_LIVE && edge->decides) to->flags |= STEP_LIVE;
+        if (fate == EDGE_DOOMED) to->flags |= STEP_DOOMED;
+        to->need_left--;
+    }
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        uint32_t converge = plan->steps[i].kind == STEP_BRANCH ? plan->steps[i].converge : PLAN_NONE;
+        bool is_passed = run->steps[i].state == STEP_SKIPPED && run->steps[i].cause == SKIP_CONDITION_FALSE;
+        if (converge != PLAN_NONE && is_passed && run->steps[converge].state == STEP_QUEUED)
+            run->steps[converge].flags |= STEP_LIVE;
+    }
+}
+
+/* Jobs with steps that are run anew begin again, silently: their steps take them on. */
+static void link_jobs(const Apply *apply)
+{
+    Run *run = apply->run;
+    for (uint32_t j = 0; j < run->job_count; j++) {
+        JobRun *job = &run->jobs[j];
+        const PlanJob *plan_job = &apply->plan->jobs[j];
+        if (job->open == 0) continue;
+        uint8_t flags = job->flags & JOB_IN_MOVED;
+        for (uint32_t s = 0; s < plan_job->step_count; s++)
+            if (run->steps[plan_job->step_first + s].state == STEP_SUCCEEDED) flags |= JOB_BEGAN | JOB_RAN;
+        job->flags = flags;
+        job->state = RUN_QUEUED;
+        job_update(run, j);
+    }
+}
+
+/* Loops whose question was lost when the run began to fail are asked again. */
+static void link_loops(const Apply *apply)
+{
+    Run *run = apply->run;
+    for (uint32_t l = 0; l < run->loop_count; l++) {
+        uint32_t tail = apply->plan->loops[l].tail;
+        bool is_open = run->loop_ends[l] == LOOP_GOES_ON && step_state_is_final((StepState)run->steps[tail].state);
+        if (is_open && !(run->steps[tail].flags & STEP_IN_REACHED)) reached_add(run, tail);
+    }
+}
+
+static void begin_steps(const Apply *apply)
+{
+    Run *run = apply->run;
+    if (run->is_rerunning) link_again(apply);
+    for (uint32_t i = 0; i < run->step_count; i++)
+        if (run->steps[i].state == STEP_QUEUED && run->steps[i].need_left == 0) reached_add(run, i);
+    if (!run->is_rerunning) return;
+    link_jobs(apply);
+    link_loops(apply);
+    run->is_rerunning = false;
+    run->sweep_next = 0;
+}
+
 /* --- runs ------------------------------------------------------------------------------------------------------------- */
 
-static void set_text(Str *text, Str value)
+void apply_text(Str *text, Str value)
 {
     char *old = (char *)text->ptr;
     *text = run_copy(value);                /* `value` may be the old one */
@@ -153,7 +245,7 @@ static void set_failure(const Apply *apply)
         while (size && ((uint8_t)text.ptr[size] & 0xc0) == 0x80) size--;        /* no character is cut in two */
         text = str_slice(text, 0, size);
     }
-    set_text(&run->failure, text);
+    apply_text(&run->failure, text);
 }
 
 static void run_created(const Apply *apply)
@@ -161,11 +253,11 @@ static void run_created(const Apply *apply)
     Run *run = apply->run;
     const Event *event = apply->event;
     CHECK(run->event_count == 0);
-    set_text(&run->tenant, event->tenant);
-    set_text(&run->definition, event->name);
-    set_text(&run->key, event->key);
-    set_text(&run->source, event->source);
-    set_text(&run->parent, event->parent);
+    apply_text(&run->tenant, event->tenant);
+    apply_text(&run->definition, event->name);
+    apply_text(&run->key, event->key);
+    apply_text(&run->source, event->source);
+    apply_text(&run->parent, event->parent);
     if (event->digest) run->plan_digest = *event->digest;
     run->revision = event->revision;
     run->key_generation = (uint32_t)event->count;
@@ -178,33 +270,32 @@ static void run_created(const Apply *apply)
 
 static void run_dispatched(const Apply *apply)
 {
-    run_move(apply->run, RUN_DISPATCHED);
+    apply_run_move(apply->run, RUN_DISPATCHED);
 }
 
 static void run_running(const Apply *apply)
 {
     Run *run = apply->run;
     bool is_begin = run->state == RUN_DISPATCHED;
-    run_move(run, RUN_RUNNING);
+    apply_run_move(run, RUN_RUNNING);
     if (!is_begin) return;
-    run->started_ms = apply->place->now_ms;
-    for (uint32_t i = 0; i < run->step_count; i++)
-        if (apply->plan->steps[i].need_count == 0) reached_add(run, i);
+    if (!run->started_ms) run->started_ms = apply->place->now_ms;
+    begin_steps(apply);
 }
 
 static void run_paused(const Apply *apply)
 {
-    run_move(apply->run, RUN_PAUSED);
+    apply_run_move(apply->run, RUN_PAUSED);
 }
 
 static void run_waiting(const Apply *apply)
 {
-    run_move(apply->run, RUN_WAITING_SIGNAL);
+    apply_run_move(apply->run, RUN_WAITING_SIGNAL);
 }
 
 static void run_end(const Apply *apply, RunState state)
 {
-    run_move(apply->run, state);
+    apply_run_move(apply->run, state);
     apply->run->ended_ms = apply->place->now_ms;
     apply->run->resolution = (uint8_t)apply->event->resolution;
 }
@@ -217,6 +308,8 @@ static void run_succeeded(const Apply *apply)
 static void run_failed(const Apply *apply)
 {
     run_end(apply, RUN_FAILED);
+    apply->run->is_cancelling = apply->run->is_rolling_back = false;
+    apply->run->auto_retry_ms = 0;
     set_failure(apply);
 }
 
@@ -231,6 +324,14 @@ static void run_cancelling(const Apply *apply)
     run->cancel_requested = true;
     if (run->state == RUN_COMPENSATING || run->state == RUN_COMPENSATION_FAILED) return;
     run->is_cancelling = true;
+    if (run->is_rerunning) run->sweep_next = 0;                 /* what it was about to run anew is skipped */
+    run->is_rerunning = false;
+    if (apply->event->flags & 1) {
+        run->rollback.scope = SCOPE_FULL;
+        run->rollback.flags = 0;
+        run->rollback.from = STEP_NONE;
+        run->is_rolling_back = true;
+    }
     lists_drop(run);
 }
 
@@ -251,7 +352,7 @@ static void job_moved(const Apply *apply)
 
 /* --- steps ------------------------------------------------------------------------------------------------------------ */
 
-static void set_number(Run *run, StepRun *step, uint32_t number)
+void apply_number(Run *run, StepRun *step, uint32_t number)
 {
     if (number == 0) return;
     step->number = number;
@@ -264,12 +365,29 @@ static void forget_output(StepRun *step)
     step->output_at = 0;
 }
 
+/* Which of the run's work ended before which: what is undone is undone the other way round. */
+static void set_done(const Apply *apply, uint32_t index)
+{
+    if (step_works(&apply->plan->steps[index])) apply->run->steps[index].need_left = ++apply->run->done_count;
+}
+
+/* The output goes with the failure. What the step may have done to the world stays known: it may have to be undone. */
+static void keep_effect(const Apply *apply, uint32_t index)
+{
+    Run *run = apply->run;
+    StepRun *step = &run->steps[index];
+    const ActiveStep *active = run_active(run, index);
+    bool is_known = active && step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_WORK_DONE);
+    forget_output(step);
+    if (is_known) step->output_at = active->kept_at ? active->kept_at : active->intended_at;
+}
+
 static void step_ready(const Apply *apply)
 {
     for (uint32_t i = apply->event->step; i <= apply->event->last; i++) {
         CHECK(apply->run->steps[i].state == STEP_QUEUED);
         lists_leave(apply->run, apply->plan, i);
-        ready_add(apply->run, apply->plan, i);
+        ready_add(apply->run, apply->plan, i, run_age_s(apply));
     }
 }
 
@@ -280,10 +398,11 @@ static void step_dispatched(const Apply *apply)
     StepRun *step = &run->steps[event->step];
     lists_leave(run, apply->plan, event->step);
     step_move(apply, event->step, STEP_DISPATCHED);
-    set_number(run, step, event->number);
+    apply_number(run, step, event->number);
     step->attempt = (uint16_t)event->attempt;
     step->generation = (uint32_t)event->count;
-    step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING | STEP_DEFER_NOTED);
+    step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING | STEP_DEFER_NOTED | STEP_RENEWED
+                               | STEP_WORK_DONE);
     if (step_works(&apply->plan->steps[event->step])) active_add(run, event->step)->due_ms = event->due_ms;
 }
 
@@ -298,11 +417,12 @@ static void step_running(const Apply *apply)
         ActiveStep *active = active_of(run, event->step);
         CHECK(active->holder == 0);                             /* L1: a live lease is never overwritten */
         active->holder = event->holder;
+        active->notice = 0;                                     /* another owner counts anew */
         active->due_ms = event->due_ms;
         active->lease_ms = event->lease_ms;
         active->renewed_ms = 0;
     } else if (plan_step->kind == STEP_SEQUENCE) {
-        step->need_left = plan_step->child_count;
+        step->need_left = run_open_children(run, apply->plan, event->step);
         edges_decide(apply, event->step, EDGE_LIVE);
     }
 }
@@ -319,6 +439,7 @@ static void step_succeeded(const Apply *apply)
     if (step->output_at) step->flags |= STEP_HAS_OUTPUT;
     lists_leave(run, apply->plan, event->step);
     step_move(apply, event->step, STEP_SUCCEEDED);
+    set_done(apply, event->step);
     /* A branch has decided its edges by what it took, a sequence when it began. */
     if (kind != STEP_BRANCH && kind != STEP_SEQUENCE) edges_decide(apply, event->step, EDGE_LIVE);
     tail_ended(apply, event->step);
@@ -331,13 +452,15 @@ static void step_failed(const Apply *apply)
     StepRun *step = &run->steps[event->step];
     const PlanStep *plan_step = &apply->plan->steps[event->step];
     bool is_open_sequence = plan_step->kind == STEP_SEQUENCE && step->state == STEP_RUNNING;
+    if (step->state == STEP_RUNNING && event->cause == CAUSE_SIGNAL_DENIED) step->flags |= STEP_WORK_DONE;
+    keep_effect(apply, event->step);
     lists_leave(run, apply->plan, event->step);
-    set_number(run, step, event->number);
+    apply_number(run, step, event->number);
     step->cause = (uint8_t)event->cause;
-    forget_output(step);
     for (uint32_t s = plan_step->sequence; s != PLAN_NONE; s = apply->plan->steps[s].sequence)
         run->steps[s].flags |= STEP_DOOMED;
     step_move(apply, event->step, STEP_FAILED);
+    set_done(apply, event->step);
     if (run->failed_step == STEP_NONE && !(event->flags & 1) && !is_open_sequence && !run_is_winding(run))
         set_failure(apply);
     if (is_open_sequence && run_is_winding(run)) run->sweep_next = event->step + 1;
@@ -363,7 +486,7 @@ static void step_requeued(const Apply *apply)
     step->attempt = (uint16_t)event->attempt;
     step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING);
     if (event->due_ms > apply->place->now_ms || run_is_winding(run)) active_add(run, event->step)->due_ms = event->due_ms;
-    else ready_add(run, apply->plan, event->step);
+    else ready_add(run, apply->plan, event->step, run_age_s(apply));
 }
 
 static void skip_one(const Apply *apply, uint32_t index)
@@ -374,7 +497,7 @@ static void skip_one(const Apply *apply, uint32_t index)
     const PlanStep *plan_step = &apply->plan->steps[index];
     bool is_swept = run_is_winding(run) && !(step->flags & STEP_IN_ACTIVE);
     lists_leave(run, apply->plan, index);
-    set_number(run, step, event->number ? event->number + (index - event->step) : 0);
+    apply_number(run, step, event->number ? event->number + (index - event->step) : 0);
     step->cause = (uint8_t)event->reason;
     forget_output(step);
     step_move(apply, index, STEP_SKIPPED);
@@ -399,11 +522,12 @@ static void step_cancelled(const Apply *apply)
 {
     Run *run = apply->run;
     uint32_t index = apply->event->step;
+    keep_effect(apply, index);
     lists_leave(run, apply->plan, index);
-    set_number(run, &run->steps[index], apply->event->number);
+    apply_number(run, &run->steps[index], apply->event->number);
     run->steps[index].cause = CAUSE_CANCELLED;
-    forget_output(&run->steps[index]);
     step_move(apply, index, STEP_CANCELLED);
+    set_done(apply, index);
     if (!step_works(&apply->plan->steps[index])) run->sweep_next = index + 1;
 }
 
@@ -412,7 +536,8 @@ static void step_waiting(const Apply *apply)
     const Event *event = apply->event;
     step_move(apply, event->step, STEP_WAITING_SIGNAL);
     ActiveStep *active = active_of(apply->run, event->step);
-    *active = (ActiveStep){ .step = event->step, .due_ms = event->due_ms };
+    *active = (ActiveStep){ .step = event->step, .due_ms = event->due_ms, .intended_at = active->intended_at };
+    if (!apply->plan->terms->steps[event->step].gate.is_before) apply->run->steps[event->step].flags |= STEP_WORK_DONE;
     if (event->payload != EVENT_NO_PAYLOAD) active->kept_at = apply->place->position;
 }
 
@@ -476,7 +601,10 @@ static void loop_repeated(const Apply *apply)
     for (uint32_t l = 0; l < plan->loop_count; l++) {
         bool is_inside = l != index && plan->loops[l].body_count < loop->body_count;
         for (uint32_t i = 0; is_inside && i < loop->body_count; i++)
-            if (loop->body[i].step == plan->loops[l].tail) run->loops[l] = 0;
+            if (loop->body[i].step == plan->loops[l].tail) {
+                run->loops[l] = 0;
+                run->loop_ends[l] = LOOP_GOES_ON;
+            }
     }
     run->loops[index] = (uint32_t)apply->event->count - 1;
     reached_add(run, loop->head);
@@ -490,6 +618,7 @@ static void loop_left(const Apply *apply)
     const PlanLoop *loop = &plan->loops[index];
     if (loop->is_outermost) lists_leave(run, plan, loop->tail);
     bool is_failed = apply->event->cause != CAUSE_NONE;
+    run->loop_ends[index] = is_failed ? LOOP_HAS_FAILED : LOOP_IS_LEFT;
     if (is_failed && run->failed_step == STEP_NONE) set_failure(apply);
     if (run_is_winding(run)) return;
     for (uint32_t i = 0; i < loop->body_count; i++) {
@@ -505,6 +634,8 @@ static void loop_left(const Apply *apply)
 static void effect_intended(const Apply *apply)
 {
     apply->run->steps[apply->event->step].flags |= STEP_EFFECT_INTENDED;
+    if (apply->event->payload != EVENT_NO_PAYLOAD)
+        active_of(apply->run, apply->event->step)->intended_at = apply->place->position;
 }
 
 static void effect_committed(const Apply *apply)
@@ -525,6 +656,8 @@ static void cost_reported(const Apply *apply)
 {
     uint64_t cost = apply->run->cost_micro + apply->event->count;
     apply->run->cost_micro = cost < apply->event->count ? UINT64_MAX : cost;
+    bool is_of_step = apply->run->steps[apply->event->step].flags & STEP_IN_ACTIVE;     /* else of what undoes it */
+    (is_of_step ? active_of(apply->run, apply->event->step) : &apply->run->rollback.active)->notice = apply->event->notice;
 }
 
 static void signal_received(const Apply *apply)
@@ -534,7 +667,8 @@ static void signal_received(const Apply *apply)
     run->signals = run_grow(run->signals, sizeof *run->signals, run->signal_count, &run->signal_capacity);
     run->signals[run->signal_count++] = (RunSignal){ .number = (uint32_t)event->count, .sort = (uint8_t)event->sort,
                                                      .is_denial = event->flags & 1, .name = run_copy(event->name),
-                                                     .at = apply->place->position };
+                                                     .at = apply->place->position, .holder = event->holder,
+                                                     .notice = event->notice };
     if (run->waiting_count == 0) return;
     for (uint32_t i = 0; i < run->active_count; i++) {
         ActiveStep *active = &run->active[i];
@@ -580,7 +714,19 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_COST_REPORTED] = cost_reported,   [EVENT_REPORT_REFUSED] = nothing,
     [EVENT_DEDUPE_WAITING] = step_noted,     [EVENT_SIGNAL_RECEIVED] = signal_received,
     [EVENT_SIGNAL_CONSUMED] = signal_consumed, [EVENT_VERDICT] = nothing,
-    [EVENT_PAYLOAD_ERASED] = nothing,
+    [EVENT_PAYLOAD_ERASED] = nothing,        [EVENT_RUN_ROLLING_BACK] = apply_rolling_back,
+    [EVENT_AUTO_RETRY_SCHEDULED] = apply_retry_scheduled, [EVENT_AUTO_RETRY_EXHAUSTED] = nothing,
+    [EVENT_DECISION_MADE] = nothing,         [EVENT_RUN_REQUEUED] = apply_requeued,
+    [EVENT_STEP_SUPERSEDED] = apply_superseded, [EVENT_COMPENSATION_STARTED] = apply_compensation_started,
+    [EVENT_COMPENSATION_PLANNED] = apply_compensation_planned,
+    [EVENT_COMPENSATION_DUE] = apply_compensation_due,
+    [EVENT_COMPENSATION_RUNNING] = apply_compensation_running,
+    [EVENT_COMPENSATION_ATTEMPT_FAILED] = apply_compensation_attempt_failed,
+    [EVENT_COMPENSATION_SUCCEEDED] = apply_compensation_succeeded,
+    [EVENT_COMPENSATION_SKIPPED] = apply_compensation_skipped, [EVENT_RUN_COMPENSATED] = apply_compensated,
+    [EVENT_RUN_COMPENSATION_FAILED] = apply_compensation_failed,
+    [EVENT_COMPENSATION_RESUMED] = apply_compensation_resumed,
+    [EVENT_COMPENSATION_ORPHANED] = apply_compensation_orphaned,
 };
 
 void run_apply(Run *run, const Plan *plan, const Event *event, const EventPlace *place)
@@ -588,6 +734,10 @@ void run_apply(Run *run, const Plan *plan, const Event *event, const EventPlace 
     Apply apply = { run, plan, event, place };
     CHECK(event->kind < EVENT_KIND_END && apply_kinds[event->kind]);
     bool is_of_step = event->kind >= EVENT_STEP_READY && event->kind < EVENT_SIGNAL_RECEIVED;
+    bool is_of_compensation = event->kind >= EVENT_COMPENSATION_PLANNED && event->kind <= EVENT_COMPENSATION_ORPHANED
+                           && event->kind != EVENT_RUN_COMPENSATED && event->kind != EVENT_RUN_COMPENSATION_FAILED;
+    is_of_compensation = is_of_compensation || event->kind == EVENT_COMPENSATION_DUE;
+    CHECK(!is_of_compensation || event->step < run->step_count);
     CHECK(!is_of_step || (event->step < run->step_count && event->last < run->step_count));
     CHECK(event->kind != EVENT_JOB_MOVED || (event->job < run->job_count && event->state < RUN_STATE_COUNT));
     apply_kinds[event->kind](&apply);

@@ -13,7 +13,8 @@
 #include "core/run_lists.h"
 #include "core/terms.h"
 
-#define SNAPSHOT_FORMAT 1u
+#define SNAPSHOT_FORMAT 2u
+#define SNAPSHOT_FORMAT_FIRST 1u        /* knows nothing of retries of runs and of compensations, nor in which order work ended */
 
 /* --- writing ------------------------------------------------------------------------------------------------------------- */
 
@@ -46,8 +47,9 @@ static void put_steps(Buf *buf, const Run *run, const StepList *list)
     for (uint32_t s = list->first; s != STEP_NONE; s = run->steps[s].next) put(buf, s);
 }
 
-#define FLAGS_KEPT (STEP_LIVE | STEP_DOOMED | STEP_HAS_OUTPUT | STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING \
-                    | STEP_DEFER_NOTED)                 /* the others follow from the lists */
+#define FLAGS_KEPT_FIRST (STEP_LIVE | STEP_DOOMED | STEP_HAS_OUTPUT | STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING \
+                          | STEP_DEFER_NOTED)
+#define FLAGS_KEPT (FLAGS_KEPT_FIRST | STEP_RENEWED | STEP_WORK_DONE | STEP_UNDONE | STEP_IN_SCOPE)   /* the others follow from the lists */
 
 enum { HAS_STATE = 1, HAS_FLAGS = 2, HAS_TRIES = 4, HAS_NEEDS = 8, HAS_NUMBER = 16, HAS_GENERATION = 32, HAS_OUTPUT = 64 };
 
@@ -103,28 +105,72 @@ static void put_head(Buf *buf, const Run *run)
     put(buf, run->sweep_next);
 }
 
-void run_encode(const Run *run, Buf *buf)
+static void put_active(Buf *buf, const ActiveStep *active, uint32_t format)
 {
-    put(buf, SNAPSHOT_FORMAT);
+    put(buf, active->step);
+    put(buf, active->holder);
+    put_signed(buf, active->due_ms);
+    put_signed(buf, active->lease_ms);
+    put(buf, active->kept_at);
+    if (format > SNAPSHOT_FORMAT_FIRST) put(buf, active->intended_at), put(buf, active->notice);
+    put(buf, active->signal);
+}
+
+static void put_rollback(Buf *buf, const Run *run)
+{
+    const Rollback *rollback = &run->rollback;
+    put(buf, (uint64_t)(run->is_rolling_back | run->is_rerunning << 1 | rollback->is_planned << 2 | rollback->is_stuck << 3));
+    put(buf, run->retry_source);
+    put_index(buf, run->retry_from);
+    put(buf, run->auto_retry_count);
+    put_signed(buf, run->auto_retry_ms);
+    put(buf, run->done_count);
+    for (uint32_t i = 0; i < run->loop_count; i++) put(buf, run->loop_ends[i]);
+    put(buf, rollback->scope);
+    put(buf, rollback->flags);
+    put_index(buf, rollback->from);
+    put(buf, rollback->number);
+    put(buf, rollback->earlier_count);
+    put(buf, rollback->count);
+    for (uint32_t i = 0; i < rollback->count; i++) {
+        const Compensation *item = &rollback->items[i];
+        put(buf, item->step);
+        put(buf, item->attempt);
+        put(buf, item->attempt_max);
+        put(buf, item->state);
+    }
+    put(buf, rollback->at);
+    put_active(buf, &rollback->active, SNAPSHOT_FORMAT);
+}
+
+/* As the first format had it: what it did not know is left out. */
+static StepRun first_step(const StepRun *step, const PlanStep *plan_step)
+{
+    StepRun first = *step;
+    first.flags &= FLAGS_KEPT_FIRST;
+    bool is_ordered = step_works(plan_step) && (step->state == STEP_SUCCEEDED || step->state == STEP_FAILED || step->state == STEP_CANCELLED);
+    if (is_ordered || step->flags & STEP_IN_READY) first.need_left = 0;
+    if (!(first.flags & STEP_HAS_OUTPUT)) first.output_at = 0;
+    return first;
+}
+
+static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
+{
+    put(buf, format);
     put_head(buf, run);
     put(buf, run->step_count);
     put(buf, run->job_count);
     put(buf, run->loop_count);
-    for (uint32_t i = 0; i < run->step_count; i++) put_step(buf, &run->steps[i]);
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        StepRun step = format == SNAPSHOT_FORMAT_FIRST ? first_step(&run->steps[i], &plan->steps[i]) : run->steps[i];
+        put_step(buf, &step);
+    }
     for (uint32_t i = 0; i < run->job_count; i++) put(buf, run->jobs[i].state), put(buf, run->jobs[i].flags & (JOB_IN_MOVED - 1u));
     for (uint32_t i = 0; i < run->loop_count; i++) put(buf, run->loops[i]);
     put_steps(buf, run, &run->reached);
     for (int p = 0; p < PRIORITY_COUNT; p++) put_steps(buf, run, &run->ready[p]);
     put(buf, run->active_count);
-    for (uint32_t i = 0; i < run->active_count; i++) {
-        const ActiveStep *active = &run->active[i];
-        put(buf, active->step);
-        put(buf, active->holder);
-        put_signed(buf, active->due_ms);
-        put_signed(buf, active->lease_ms);
-        put(buf, active->kept_at);
-        put(buf, active->signal);
-    }
+    for (uint32_t i = 0; i < run->active_count; i++) put_active(buf, &run->active[i], format);
     put(buf, run->moved.count);
     for (uint32_t j = run->moved.first; j != STEP_NONE; j = run->jobs[j].next) put(buf, j);
     put(buf, run->signal_count);
@@ -133,9 +179,22 @@ void run_encode(const Run *run, Buf *buf)
         put(buf, (uint64_t)(signal->sort << 1 | signal->is_denial));
         put(buf, signal->at);
         put_text(buf, signal->name);
+        if (format > SNAPSHOT_FORMAT_FIRST) put(buf, signal->holder), put(buf, signal->notice);
     }
     put(buf, run->use_count);
     for (uint32_t i = 0; i < run->use_count; i++) put(buf, run->uses[i].number), put(buf, run->uses[i].step);
+    if (format > SNAPSHOT_FORMAT_FIRST) put_rollback(buf, run);
+}
+
+void run_encode(const Run *run, Buf *buf)
+{
+    put_all(buf, run, NULL, SNAPSHOT_FORMAT);
+}
+
+void run_encode_like(const Run *run, const Plan *plan, Str snapshot, Buf *buf)
+{
+    bool is_first = snapshot.len && snapshot.ptr[0] == (char)SNAPSHOT_FORMAT_FIRST;
+    put_all(buf, run, plan, is_first ? SNAPSHOT_FORMAT_FIRST : SNAPSHOT_FORMAT);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------------- */
@@ -146,6 +205,7 @@ typedef struct RunReader {
     bool is_wrong;
     Run *run;
     const Plan *plan;
+    uint32_t format;
 } RunReader;
 
 /* A number that is at most `max`; what is wrong is remembered, and everything after it reads as 0. */
@@ -283,6 +343,17 @@ static bool is_listed(const Run *run, uint32_t step)
     return run->steps[step].flags & (STEP_IN_REACHED | STEP_IN_READY | STEP_IN_ACTIVE);
 }
 
+static void get_active(RunReader *reader, ActiveStep *active)
+{
+    active->holder = get(reader, UINT64_MAX);
+    active->due_ms = get_signed(reader);
+    active->lease_ms = get_signed(reader);
+    active->kept_at = get(reader, UINT64_MAX);
+    if (reader->format > SNAPSHOT_FORMAT_FIRST) active->intended_at = get(reader, UINT64_MAX);
+    if (reader->format > SNAPSHOT_FORMAT_FIRST) active->notice = get(reader, UINT64_MAX);
+    active->signal = (uint32_t)get(reader, RUN_SIGNAL_COUNT_MAX);
+}
+
 static void get_lists(RunReader *reader)
 {
     Run *run = reader->run;
@@ -294,7 +365,7 @@ static void get_lists(RunReader *reader)
                      && (list == 0 || reader->plan->steps[step].priority == list - 1);
             if (!fits) reader->is_wrong = true;
             else if (list == 0) reached_add(run, step);
-            else ready_add(run, reader->plan, step);
+            else ready_add(run, reader->plan, step, run->steps[step].need_left);
         }
     }
     uint32_t count = (uint32_t)get(reader, run->step_count);
@@ -305,11 +376,7 @@ static void get_lists(RunReader *reader)
             break;
         }
         ActiveStep *active = active_add(run, step);
-        active->holder = get(reader, UINT64_MAX);
-        active->due_ms = get_signed(reader);
-        active->lease_ms = get_signed(reader);
-        active->kept_at = get(reader, UINT64_MAX);
-        active->signal = (uint32_t)get(reader, RUN_SIGNAL_COUNT_MAX);
+        get_active(reader, active);
         run->satisfied_count += active->signal != 0;
     }
     count = (uint32_t)get(reader, run->job_count);
@@ -331,6 +398,9 @@ static void get_signals(RunReader *reader)
         *signal = (RunSignal){ .number = i + 1, .sort = (uint8_t)(bits >> 1), .is_denial = bits & 1 };
         signal->at = get(reader, UINT64_MAX);
         signal->name = get_text(reader);
+        if (reader->format == SNAPSHOT_FORMAT_FIRST) continue;
+        signal->holder = get(reader, UINT64_MAX);
+        signal->notice = get(reader, UINT64_MAX);
     }
     count = (uint32_t)get(reader, reader->bytes.len);
     for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
@@ -342,10 +412,51 @@ static void get_signals(RunReader *reader)
         if (run->active[i].signal > run->signal_count) reader->is_wrong = true;
 }
 
+static void get_items(RunReader *reader)
+{
+    Rollback *rollback = &reader->run->rollback;
+    uint32_t count = (uint32_t)get(reader, reader->run->step_count);
+    for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
+        rollback->items = run_grow(rollback->items, sizeof *rollback->items, rollback->count, &rollback->capacity);
+        Compensation *item = &rollback->items[rollback->count++];
+        item->step = get_below(reader, reader->run->step_count);
+        item->attempt = (uint16_t)get(reader, UINT16_MAX);
+        item->attempt_max = (uint16_t)get(reader, UINT16_MAX);
+        item->state = (uint8_t)get(reader, COMPENSATION_STATE_COUNT - 1);
+    }
+    rollback->at = (uint32_t)get(reader, rollback->count);
+}
+
+static void get_rollback(RunReader *reader)
+{
+    Run *run = reader->run;
+    Rollback *rollback = &run->rollback;
+    uint64_t bits = get(reader, 15);
+    run->is_rolling_back = bits & 1;
+    run->is_rerunning = bits >> 1 & 1;
+    rollback->is_planned = bits >> 2 & 1;
+    rollback->is_stuck = bits >> 3 & 1;
+    run->retry_source = (uint8_t)get(reader, RETRY_SOURCE_COUNT - 1);
+    run->retry_from = (uint32_t)get(reader, run->step_count) - 1u;
+    run->auto_retry_count = get32(reader);
+    run->auto_retry_ms = get_signed(reader);
+    run->done_count = get32(reader);
+    for (uint32_t i = 0; i < run->loop_count; i++) run->loop_ends[i] = (uint8_t)get(reader, LOOP_HAS_FAILED);
+    rollback->scope = (uint8_t)get(reader, COMPENSATION_SCOPE_COUNT - 1);
+    rollback->flags = (uint8_t)get(reader, UINT8_MAX);
+    rollback->from = (uint32_t)get(reader, run->step_count) - 1u;
+    rollback->number = get32(reader);
+    rollback->earlier_count = get32(reader);
+    get_items(reader);
+    rollback->active.step = (uint32_t)get(reader, run->step_count);
+    get_active(reader, &rollback->active);
+}
+
 static void get_all(RunReader *reader)
 {
     Run *run = reader->run;
-    if (get(reader, UINT32_MAX) != SNAPSHOT_FORMAT) reader->is_wrong = true;
+    reader->format = get32(reader);
+    if (reader->format != SNAPSHOT_FORMAT && reader->format != SNAPSHOT_FORMAT_FIRST) reader->is_wrong = true;
     get_head(reader);
     if (get(reader, UINT32_MAX) != run->step_count || get(reader, UINT32_MAX) != run->job_count
         || get(reader, UINT32_MAX) != run->loop_count)
@@ -358,6 +469,7 @@ static void get_all(RunReader *reader)
     for (uint32_t i = 0; i < run->loop_count; i++) run->loops[i] = get32(reader);
     get_lists(reader);
     get_signals(reader);
+    if (reader->format > SNAPSHOT_FORMAT_FIRST) get_rollback(reader);
     if (reader->at != reader->bytes.len) reader->is_wrong = true;
     if (!reader->is_wrong) count_again(run, reader->plan);
 }

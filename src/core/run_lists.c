@@ -34,16 +34,19 @@ void reached_add(Run *run, uint32_t step)
     list_add(run->steps, &run->reached, step);
 }
 
-void ready_add(Run *run, const Plan *plan, uint32_t step)
+void ready_add(Run *run, const Plan *plan, uint32_t step, uint32_t since_s)
 {
     run->steps[step].flags |= STEP_IN_READY;
+    run->steps[step].need_left = since_s;
     list_add(run->steps, &run->ready[plan->steps[step].priority], step);
 }
 
 static void drop(Run *run, StepList *list, uint16_t flag)
 {
-    for (uint32_t at = list->first; at != STEP_NONE; at = run->steps[at].next)
+    for (uint32_t at = list->first; at != STEP_NONE; at = run->steps[at].next) {
         run->steps[at].flags &= (uint16_t)~flag;
+        if (flag == STEP_IN_READY) run->steps[at].need_left = 0;
+    }
     *list = (StepList){ STEP_NONE, STEP_NONE, 0 };
 }
 
@@ -96,6 +99,7 @@ void lists_leave(Run *run, const Plan *plan, uint32_t step)
     if (flags & STEP_IN_ACTIVE) active_leave(run, step);
     else if (flags & STEP_IN_READY) list_leave(run->steps, &run->ready[plan->steps[step].priority], step);
     else if (flags & STEP_IN_REACHED) list_leave(run->steps, &run->reached, step);
+    if (flags & STEP_IN_READY) run->steps[step].need_left = 0;
     run->steps[step].flags &= (uint16_t)~(STEP_IN_ACTIVE | STEP_IN_READY | STEP_IN_REACHED);
 }
 

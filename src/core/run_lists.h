@@ -11,7 +11,12 @@
 #include "core/run.h"
 
 void reached_add(Run *run, uint32_t step);
-void ready_add(Run *run, const Plan *plan, uint32_t step);
+void ready_add(Run *run, const Plan *plan, uint32_t step, uint32_t since_s);
+/* Since when a step of the ready list has been ready: milliseconds. */
+static inline int64_t ready_since_ms(const Run *run, uint32_t step)
+{
+    return run->created_ms + (int64_t)run->steps[step].need_left * 1000;
+}
 /* Takes the step out of reached, ready or active, wherever it is. */
 void lists_leave(Run *run, const Plan *plan, uint32_t step);
 void lists_drop(Run *run);                              /* empties reached and ready */

@@ -11,6 +11,14 @@ int64_t settle_deadline(const Settle *settle, uint32_t step)
     return deadline && (!due || deadline < due) ? deadline : due;       /* C-43: never after the run's own */
 }
 
+void settle_requeue(const Settle *settle, RetrySource source, uint32_t from)
+{
+    int64_t timeout = settle->plan->terms->timeout_ms;
+    Event *event = decision_event(settle->decision, EVENT_RUN_REQUEUED, from);
+    event->sort = source;
+    event->due_ms = timeout ? settle->now_ms + timeout : 0;
+}
+
 /* --- failures --------------------------------------------------------------------------------------------------------- */
 
 void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
@@ -125,7 +133,12 @@ Status settle_success(const Settle *settle, uint32_t step, Value output, Error *
     }
     Verdict verdict = settle->env->verdict(settle->env->context, HOOK_STEP_END, settle->plan, settle->run, step, output);
     if (verdict.kind == VERDICT_LATER) return error_set(err, ERR_UNAVAILABLE, "the policy has not answered yet");
+    if (verdict.kind == VERDICT_MISSING) {
+        settle->decision->missing = MISSING_PARAMS;
+        return error_set(err, ERR_UNAVAILABLE, "the policy needs the parameters of the run");
+    }
     if (verdict.kind == VERDICT_DENY) {
+        decision_verdict(settle->decision, HOOK_STEP_END, step, &verdict);
         text = arena_format(settle->decision->arena, "a policy does not permit this end: %.*s", STR_ARG(verdict.text));
         settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_POLICY, text, value_null() });
         return OK;

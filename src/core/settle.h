@@ -34,6 +34,9 @@ void settle_signal(const Settle *settle, uint32_t step, const RunSignal *signal)
 /* Whoever had the attempt is gone (a crash, a new owner): what its strategy says. */
 void settle_orphan(const Settle *settle, uint32_t step, Str why);
 
+/* The run is queued again: `from` is where, or STEP_NONE for what failed. Its time begins anew. */
+void settle_requeue(const Settle *settle, RetrySource source, uint32_t from);
+
 /* The number of a step's run: the one it has, or the next. */
 static inline uint32_t settle_number(const Settle *settle, uint32_t step)
 {

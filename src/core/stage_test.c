@@ -115,7 +115,7 @@ static Place world_place(void *context, const Plan *plan, const Run *run, uint32
 {
     Stage *stage = context;
     (void)plan, (void)run, (void)step;
-    Place place = { .kind = stage->place, .executor = STR("local") };
+    Place place = { .kind = stage->place, .executor = STR("local"), .rationale = stage->place_text };
     if (stage->room == 0) place.kind = PLACE_LATER;
     if (place.kind == PLACE_HERE) place.holder = holder_make(stage->epoch, 1);
     return place;
@@ -189,7 +189,7 @@ static void check_same(const Run *a, const Run *b)
     for (uint32_t i = 0; i < a->active_count && i < b->active_count; i++) {
         const ActiveStep *x = &a->active[i], *y = &b->active[i];
         EXPECT(x->step == y->step && x->holder == y->holder && x->due_ms == y->due_ms && x->lease_ms == y->lease_ms
-               && x->kept_at == y->kept_at && x->signal == y->signal);
+               && x->kept_at == y->kept_at && x->intended_at == y->intended_at && x->signal == y->signal);
     }
     for (uint32_t i = 0; i < a->job_count; i++) {
         const JobRun *x = &a->jobs[i], *y = &b->jobs[i];
@@ -203,6 +203,19 @@ static void check_same(const Run *a, const Run *b)
     for (uint32_t i = 0; i < a->use_count && i < b->use_count; i++)
         EXPECT(a->uses[i].number == b->uses[i].number && a->uses[i].step == b->uses[i].step);
     for (uint32_t i = 0; i < a->loop_count; i++) EXPECT_INT(a->loops[i], b->loops[i]);
+    const Rollback *p = &a->rollback, *q = &b->rollback;
+    for (uint32_t i = 0; i < p->count && i < q->count; i++) {
+        const Compensation *x = &p->items[i], *y = &q->items[i];
+        EXPECT(x->step == y->step && x->attempt == y->attempt && x->attempt_max == y->attempt_max && x->state == y->state);
+    }
+    EXPECT(p->scope == q->scope && p->flags == q->flags && p->is_planned == q->is_planned && p->is_stuck == q->is_stuck);
+    EXPECT(p->from == q->from && p->number == q->number && p->earlier_count == q->earlier_count && p->count == q->count && p->at == q->at);
+    EXPECT(p->active.step == q->active.step && p->active.holder == q->active.holder && p->active.due_ms == q->active.due_ms
+           && p->active.lease_ms == q->active.lease_ms);
+    EXPECT(a->is_rolling_back == b->is_rolling_back && a->is_rerunning == b->is_rerunning && a->retry_source == b->retry_source);
+    EXPECT(a->retry_from == b->retry_from && a->auto_retry_count == b->auto_retry_count && a->auto_retry_ms == b->auto_retry_ms);
+    for (uint32_t i = 0; i < a->loop_count; i++) EXPECT_INT(a->loop_ends[i], b->loop_ends[i]);
+    EXPECT_INT(a->done_count, b->done_count);
     EXPECT(a->open_count == b->open_count && a->running_count == b->running_count && a->waiting_count == b->waiting_count);
     EXPECT(a->satisfied_count == b->satisfied_count && a->begun_count == b->begun_count && a->sweep_next == b->sweep_next);
     EXPECT(a->active_count == b->active_count && a->signal_count == b->signal_count && a->use_count == b->use_count);
@@ -319,7 +332,8 @@ static void check_effects(Stage *stage, const Pendings *before)
     if (after.count >= 256 || before->count >= 256) return;
     for (uint32_t i = 0; i < after.count; i++) {
         if (has_effect(before, &after.items[i])) continue;
-        EventKind wanted = after.items[i].kind == EFFECT_EXECUTE ? EVENT_STEP_RUNNING : EVENT_STEP_CANCELLING;
+        EventKind wanted = attempt_rollback(after.items[i].attempt)       ? EVENT_COMPENSATION_RUNNING
+                         : after.items[i].kind == EFFECT_EXECUTE ? EVENT_STEP_RUNNING : EVENT_STEP_CANCELLING;
         bool is_decided = false;
         for (size_t e = stage->first; e < stage->log_count; e++)
             is_decided = is_decided || (stage->log[e].kind == wanted && stage->log[e].step == after.items[i].step);
@@ -327,6 +341,10 @@ static void check_effects(Stage *stage, const Pendings *before)
     }
     for (size_t e = stage->first; e < stage->log_count; e++) {
         const Event *event = &stage->log[e];
+        if (event->kind == EVENT_COMPENSATION_RUNNING && event->holder) {
+            Effect undo = { EFFECT_EXECUTE, event->step, rollback_attempt(&stage->run, event->attempt), event->holder };
+            if (run_holds(&stage->run, event->step, undo.attempt, event->holder)) EXPECT(has_effect(&after, &undo));
+        }
         if (event->kind != EVENT_STEP_RUNNING || !event->holder) continue;
         const StepRun *step = &stage->run.steps[event->step];
         Effect effect = { EFFECT_EXECUTE, event->step, step->attempt, event->holder };
@@ -346,9 +364,11 @@ static void keep(Stage *stage, const Decision *decision, const Event *event)
     if (event->kind == EVENT_STEP_WAITING || event->kind == EVENT_EFFECT_COMMITTED) stage->kept[event->step] = payload;
     if (event->kind == EVENT_STEP_SUCCEEDED)
         stage->outputs[event->step] = event->payload != EVENT_NO_PAYLOAD ? payload : stage->kept[event->step];
-    if (event->kind == EVENT_STEP_RUNNING && event->holder && stage->room != UINT32_MAX) stage->room--;
+    bool is_given = event->kind == EVENT_STEP_RUNNING || event->kind == EVENT_COMPENSATION_RUNNING;
+    if (is_given && event->holder && stage->room != UINT32_MAX) stage->room--;
     uint32_t count = event->kind == EVENT_STEP_SKIPPED ? event->last - event->step + 1 : 1;
-    bool has_number = kind_fields[event->kind] >> FIELD_number & 1;
+    bool is_of_undo = event->kind >= EVENT_COMPENSATION_DUE && event->kind <= EVENT_COMPENSATION_ORPHANED;
+    bool has_number = !is_of_undo && kind_fields[event->kind] >> FIELD_number & 1;
     for (uint32_t i = 0; has_number && event->number && i < count; i++) note_number(stage, event->number + i);
 }
 
@@ -471,6 +491,22 @@ Status stage_fail(Stage *stage, const char *step, Cause cause)
 {
     Command command = report_on(stage, stage_index(stage, step));
     command.report = (Report){ .cause = cause, .message = STR("it broke") };
+    return stage_do(stage, &command);
+}
+
+Command stage_undo_report(Stage *stage)
+{
+    const Compensation *item = run_compensation(&stage->run);
+    if (!item) return (Command){ .kind = COMMAND_REPORT, .attempt = 1u << ROLLBACK_SHIFT, .holder = 1 };
+    return (Command){ .kind = COMMAND_REPORT, .step = item->step, .attempt = rollback_attempt(&stage->run, item->attempt),
+                      .holder = stage->run.rollback.active.holder, .value = value_null() };
+}
+
+Status stage_undo(Stage *stage, const char *step, Cause cause)
+{
+    Command command = stage_undo_report(stage);
+    EXPECT_INT(command.step, stage_index(stage, step));
+    command.report = (Report){ .cause = cause, .message = cause ? STR("it cannot be undone") : STR(""), .output = value_null() };
     return stage_do(stage, &command);
 }
 

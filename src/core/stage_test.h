@@ -36,6 +36,7 @@ typedef struct Stage {
     bool is_fast;                       /* no checks: for measuring */
     /* the world */
     PlaceKind place;
+    Str place_text;                     /* its rationale */
     uint32_t room;                      /* attempts that executors still take; UINT32_MAX: any number */
     VerdictKind verdicts[HOOK_COUNT];
     Dedupe dedupe;
@@ -53,6 +54,9 @@ Status stage_kind(Stage *stage, CommandKind kind);
 void   stage_more(Stage *stage);                                /* what follows from the state, as if after a crash */
 Status stage_succeed(Stage *stage, const char *step, const char *output_json);
 Status stage_fail(Stage *stage, const char *step, Cause cause);
+/* What undoes a step ends; `step` is the one whose turn it has to be. */
+Status stage_undo(Stage *stage, const char *step, Cause cause);
+Command stage_undo_report(Stage *stage);
 Status stage_signal(Stage *stage, const char *name, bool is_denial);
 void   stage_wait(Stage *stage, int64_t ms);                    /* time passes, and the timer is sent when something is due */
 

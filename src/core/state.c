@@ -31,6 +31,12 @@ static const uint16_t step_next[STEP_STATE_COUNT] = {
     [STEP_CANCELLED] = TO(STEP_SUPERSEDED),
 };                                                              /* superseded: none */
 
+static const uint8_t compensation_next[COMPENSATION_STATE_COUNT] = {
+    [COMPENSATION_PENDING] = TO(COMPENSATION_RUNNING) | TO(COMPENSATION_SKIPPED),
+    [COMPENSATION_RUNNING] = TO(COMPENSATION_SUCCEEDED) | TO(COMPENSATION_FAILED),
+    [COMPENSATION_FAILED] = TO(COMPENSATION_RUNNING) | TO(COMPENSATION_SKIPPED),
+};                                                              /* succeeded, skipped: none */
+
 /* --- what a state is called, and what is true in it ----------------------------------------------------------------- */
 
 static const struct {
@@ -74,6 +80,40 @@ static const char *const resolution_names[RESOLUTION_COUNT] = {
     [RESOLUTION_AWAITING_DECISION] = "AWAITING_DECISION",
     [RESOLUTION_AUTO_RETRY_SCHEDULED] = "AUTO_RETRY_SCHEDULED",
     [RESOLUTION_RESOLVED] = "RESOLVED",
+};
+
+static const char *const decision_names[DECISION_KIND_COUNT] = {
+    [DECISION_RETRY] = "RETRY",
+    [DECISION_RETRY_FROM_STEP] = "RETRY_FROM_STEP",
+    [DECISION_COMPENSATE] = "COMPENSATE",
+    [DECISION_CANCEL] = "CANCEL",
+    [DECISION_MARK_RESOLVED] = "MARK_RESOLVED",
+};
+
+static const char *const retry_source_names[RETRY_SOURCE_COUNT] = {
+    [RETRY_SOURCE_NONE] = "",
+    [RETRY_SOURCE_FAILED_RETRY] = "FAILED_RETRY",
+    [RETRY_SOURCE_RETRY_FROM_STEP] = "RETRY_FROM_STEP",
+    [RETRY_SOURCE_AUTO_RETRY] = "AUTO_RETRY",
+};
+
+static const char *const retry_mode_names[RETRY_MODE_COUNT] = {
+    [RETRY_ONLY] = "RETRY_ONLY",
+    [COMPENSATE_THEN_RETRY] = "COMPENSATE_THEN_RETRY",
+};
+
+static const char *const compensation_names[COMPENSATION_STATE_COUNT] = {
+    [COMPENSATION_PENDING] = "PENDING",
+    [COMPENSATION_RUNNING] = "RUNNING",
+    [COMPENSATION_SUCCEEDED] = "SUCCEEDED",
+    [COMPENSATION_FAILED] = "FAILED",
+    [COMPENSATION_SKIPPED] = "SKIPPED",
+};
+
+static const char *const scope_names[COMPENSATION_SCOPE_COUNT] = {
+    [SCOPE_FULL] = "FULL",
+    [SCOPE_PARTIAL] = "PARTIAL",
+    [SCOPE_FROM_STEP] = "FROM_STEP",
 };
 
 static const char *const skip_reason_names[SKIP_REASON_COUNT] = {
@@ -133,6 +173,11 @@ bool job_can(RunState from, RunState to)
 bool step_can(StepState from, StepState to)
 {
     return step_next[from] >> to & 1;
+}
+
+bool compensation_can(CompensationState from, CompensationState to)
+{
+    return compensation_next[from] >> to & 1;
 }
 
 bool run_state_is_terminal(RunState state, Resolution resolution)
@@ -198,6 +243,74 @@ const char *step_status(StepState state, bool began, bool has_output)
 const char *resolution_name(Resolution resolution)
 {
     return resolution_names[resolution];
+}
+
+const char *decision_kind_name(DecisionKind kind)
+{
+    return decision_names[kind];
+}
+
+const char *retry_source_name(RetrySource source)
+{
+    return retry_source_names[source];
+}
+
+const char *retry_mode_name(RetryMode mode)
+{
+    return retry_mode_names[mode];
+}
+
+const char *compensation_state_name(CompensationState state)
+{
+    return compensation_names[state];
+}
+
+const char *compensation_scope_name(CompensationScope scope)
+{
+    return scope_names[scope];
+}
+
+/* C-49: a document's own spelling, or lower case. */
+static bool is_spelling(Str name, const char *word)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        if (c >= 'a' && c <= 'z') c = (char)(c - 'a' + 'A');
+        if (c == '-') c = '_';
+        if (c != word[i]) return false;
+    }
+    return word[name.len] == '\0';
+}
+
+static bool find_spelling(Str name, const char *const *words, int count, int *out)
+{
+    for (*out = 0; *out < count; (*out)++)
+        if (is_spelling(name, words[*out])) return true;
+    return false;
+}
+
+bool decision_kind_find(Str name, DecisionKind *out_kind)
+{
+    int found;
+    if (!find_spelling(name, decision_names, DECISION_KIND_COUNT, &found)) return false;
+    *out_kind = (DecisionKind)found;
+    return true;
+}
+
+bool retry_mode_find(Str name, RetryMode *out_mode)
+{
+    int found;
+    if (!find_spelling(name, retry_mode_names, RETRY_MODE_COUNT, &found)) return false;
+    *out_mode = (RetryMode)found;
+    return true;
+}
+
+bool compensation_scope_find(Str name, CompensationScope *out_scope)
+{
+    int found;
+    if (!find_spelling(name, scope_names, COMPENSATION_SCOPE_COUNT, &found)) return false;
+    *out_scope = (CompensationScope)found;
+    return true;
 }
 
 const char *skip_reason_name(SkipReason reason)

@@ -30,6 +30,25 @@ typedef enum Resolution {
     RESOLUTION_NONE, RESOLUTION_AWAITING_DECISION, RESOLUTION_AUTO_RETRY_SCHEDULED, RESOLUTION_RESOLVED, RESOLUTION_COUNT
 } Resolution;
 
+/* What is decided about a failed run, by a person or by its strategy. */
+typedef enum DecisionKind {
+    DECISION_RETRY, DECISION_RETRY_FROM_STEP, DECISION_COMPENSATE, DECISION_CANCEL, DECISION_MARK_RESOLVED, DECISION_KIND_COUNT
+} DecisionKind;
+
+/* Why a step run took the place of another. */
+typedef enum RetrySource {
+    RETRY_SOURCE_NONE, RETRY_SOURCE_FAILED_RETRY, RETRY_SOURCE_RETRY_FROM_STEP, RETRY_SOURCE_AUTO_RETRY, RETRY_SOURCE_COUNT
+} RetrySource;
+
+typedef enum RetryMode { RETRY_ONLY, COMPENSATE_THEN_RETRY, RETRY_MODE_COUNT } RetryMode;
+
+typedef enum CompensationState {
+    COMPENSATION_PENDING, COMPENSATION_RUNNING, COMPENSATION_SUCCEEDED, COMPENSATION_FAILED, COMPENSATION_SKIPPED,
+    COMPENSATION_STATE_COUNT
+} CompensationState;
+
+typedef enum CompensationScope { SCOPE_FULL, SCOPE_PARTIAL, SCOPE_FROM_STEP, COMPENSATION_SCOPE_COUNT } CompensationScope;
+
 typedef enum SkipReason {
     SKIP_NONE, SKIP_CONDITION_FALSE, SKIP_BRANCH_NOT_TAKEN, SKIP_EARLY_TERMINATION, SKIP_PREDECESSOR_FAILED,
     SKIP_RUN_CANCELLED, SKIP_REASON_COUNT
@@ -53,6 +72,7 @@ typedef enum Cause {
 bool run_can(RunState from, RunState to);
 bool job_can(RunState from, RunState to);
 bool step_can(StepState from, StepState to);
+bool compensation_can(CompensationState from, CompensationState to);
 
 bool run_state_is_terminal(RunState state, Resolution resolution);
 bool run_state_is_settled(RunState state, Resolution resolution);
@@ -68,6 +88,15 @@ const char *step_state_stored(StepState state);
 /* "PENDING", "RUNNING", "COMPLETED", "FAILED" or "SKIPPED"; `began` tells whether a cancelled one had been started. */
 const char *step_status(StepState state, bool began, bool has_output);
 const char *resolution_name(Resolution resolution);             /* "AWAITING_DECISION" */
+const char *decision_kind_name(DecisionKind kind);              /* "RETRY_FROM_STEP" */
+const char *retry_source_name(RetrySource source);              /* "FAILED_RETRY"; "" for none */
+const char *retry_mode_name(RetryMode mode);                    /* "COMPENSATE_THEN_RETRY" */
+const char *compensation_state_name(CompensationState state);   /* "PENDING" */
+const char *compensation_scope_name(CompensationScope scope);   /* "FROM_STEP" */
+/* By these names, or by the same in lower case, with '-' or '_' between words. */
+bool decision_kind_find(Str name, DecisionKind *out_kind);
+bool retry_mode_find(Str name, RetryMode *out_mode);
+bool compensation_scope_find(Str name, CompensationScope *out_scope);
 const char *skip_reason_name(SkipReason reason);                /* "CONDITION_FALSE" */
 const char *failure_class_name(FailureClass failure_class);     /* "transient" */
 const char *cause_name(Cause cause);                            /* "lease-expired" */

@@ -166,3 +166,38 @@ TEST(signals_are_of_five_kinds, "proves: C-80")
     SignalKind kind;
     EXPECT(!signal_kind_find(STR("retry"), &kind));
 }
+
+TEST(every_cell_of_the_compensation_table_is_as_required, "proves: A-240 C-82")
+{
+    static const Row rows[] = {
+        { "PENDING", "RUNNING SKIPPED" }, { "RUNNING", "SUCCEEDED FAILED" }, { "FAILED", "RUNNING SKIPPED" }, { "SUCCEEDED", "" }, { "SKIPPED", "" },
+    };
+    size_t count = sizeof rows / sizeof *rows;
+    EXPECT_INT(count, COMPENSATION_STATE_COUNT);
+    for (int from = 0; from < COMPENSATION_STATE_COUNT; from++)
+        for (int to = 0; to < COMPENSATION_STATE_COUNT; to++) {
+            ROW(compensation_state_name((CompensationState)from));
+            bool wanted = is_listed(rows, count, compensation_state_name((CompensationState)from), compensation_state_name((CompensationState)to));
+            EXPECT_INT(compensation_can((CompensationState)from, (CompensationState)to), wanted);
+        }
+}
+
+TEST(decisions_scopes_and_modes_are_spelled_as_in_the_document_or_in_lower_case, "proves: A-036 A-066 A-099 C-49")
+{
+    static const struct { const char *text; DecisionKind want; } decisions[] = {
+        { "RETRY", DECISION_RETRY }, { "retry-from-step", DECISION_RETRY_FROM_STEP }, { "compensate", DECISION_COMPENSATE },
+        { "Cancel", DECISION_CANCEL }, { "mark_resolved", DECISION_MARK_RESOLVED },
+    };
+    for (size_t i = 0; i < sizeof decisions / sizeof *decisions; i++) {
+        DecisionKind found;
+        ROW(decisions[i].text);
+        if (EXPECT(decision_kind_find(str_of(decisions[i].text), &found))) EXPECT_INT(found, decisions[i].want);
+    }
+    DecisionKind decision;
+    CompensationScope scope;
+    RetryMode mode;
+    EXPECT(!decision_kind_find(STR("retr"), &decision) && !decision_kind_find(STR("retryy"), &decision) && !decision_kind_find(STR(""), &decision));
+    EXPECT(compensation_scope_find(STR("from-step"), &scope) && scope == SCOPE_FROM_STEP && !compensation_scope_find(STR("some"), &scope));
+    EXPECT(retry_mode_find(STR("compensate_then_retry"), &mode) && mode == COMPENSATE_THEN_RETRY && !retry_mode_find(STR("both"), &mode));
+    EXPECT(strcmp(retry_source_name(RETRY_SOURCE_AUTO_RETRY), "AUTO_RETRY") == 0);
+}

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
+#include "core/name.h"
 #include "core/path.h"
 
 typedef struct TermsReader {
@@ -131,6 +132,23 @@ static Status read_gate(TermsReader *reader, Value settings, uint32_t index, Gat
     return read_duration(reader, *gate, "timeout_ms", index, &out->timeout_ms);
 }
 
+static Status read_undo(TermsReader *reader, Value settings, uint32_t step, UndoTerms *out)
+{
+    const Value *undo = value_get_text(settings, "compensation");
+    *out = (UndoTerms){ .input = value_null(), .args = value_null(), .settings = value_null() };
+    if (!undo) return OK;
+    bool has_secrets = false;           /* they are filled in whenever an attempt is handed over */
+    out->settings = *undo;
+    out->runner = undo->kind == VALUE_STRING ? value_text(*undo) : value_get_string(*undo, "run", STR(""));
+    if (out->runner.len == 0) return corrupt(reader, "a compensation without runner", step);
+    Status status = read_retries(reader, *undo, step, &out->retry);
+    if (!value_get_text(*undo, "retries")) out->retry.attempt_count_max = 3;                                   /* G-04 */
+    if (!status) status = read_duration(reader, *undo, "timeout_ms", step, &out->timeout_ms);
+    out->input = read_template(*undo, "input", &out->input_has_paths, &has_secrets);
+    out->args = read_template(*undo, "args", &out->args_have_paths, &has_secrets);
+    return status;
+}
+
 /* --- steps and jobs ------------------------------------------------------------------------------------------------- */
 
 static void check_supported(TermsReader *reader, Value settings, Str id)
@@ -173,6 +191,7 @@ static Status read_step(TermsReader *reader, uint32_t index)
     status = read_retries(reader, settings, index, &terms->retry);
     if (!status) status = read_duration(reader, settings, "timeout_ms", index, &terms->timeout_ms);
     if (!status) status = read_gate(reader, settings, index, &terms->gate);
+    if (!status) status = read_undo(reader, settings, index, &terms->undo);
     if (status) return status;
     check_supported(reader, settings, step->id);
     terms->key = value_get_string(settings, "key", STR(""));
@@ -228,6 +247,42 @@ static Status read_loops(TermsReader *reader)
 
 /* --- the definition as a whole -------------------------------------------------------------------------------------- */
 
+static Status read_resolution(TermsReader *reader, Value resolution, ResolutionTerms *out)
+{
+    Str strategy = value_get_string(resolution, "strategy", STR("AWAIT_DECISION"));
+    Str scope = value_get_string(resolution, "compensation_scope", STR("ALL"));
+    Str on_timeout = value_get_string(resolution, "on_timeout", STR("AWAIT_DECISION"));
+    *out = (ResolutionTerms){ 0 };
+    if (str_is(strategy, STR("AUTO_RETRY"))) out->strategy = FAILURE_AUTO_RETRY;
+    else if (str_is(strategy, STR("AUTO_COMPENSATE"))) out->strategy = FAILURE_AUTO_COMPENSATE;
+    else if (!str_is(strategy, STR("AWAIT_DECISION"))) return corrupt(reader, "an unknown failure strategy", 0);
+    if (str_is(scope, STR("FAILED_STEP_ONLY"))) out->scope = FAILURE_SCOPE_FAILED_STEP;
+    if (str_is(scope, STR("PARTIAL"))) out->scope = FAILURE_SCOPE_NAMED;
+    if (str_is(on_timeout, STR("FAIL"))) out->on_timeout = TIMEOUT_FAILS;
+    if (str_is(on_timeout, STR("COMPENSATE"))) out->on_timeout = TIMEOUT_COMPENSATES;
+    out->cancel_compensates = str_is(value_get_string(resolution, "on_cancel", STR("")), STR("COMPENSATE"));
+    int64_t count = value_get_int(resolution, "max_retries", 3), delay = value_get_int(resolution, "retry_delay_ms", 60000);
+    if (count < 0 || count > UINT16_MAX || delay < 0 || delay > DURATION_MS_MAX)
+        return corrupt(reader, "automatic retries without bound", 0);
+    out->retry_count_max = (uint32_t)count;
+    out->retry = (RetryTerms){ .delay_ms = delay, .delay_ms_max = DURATION_MS_MAX,
+                               .is_exponential = str_is(value_get_string(resolution, "backoff", STR("fixed")), STR("exponential")) };
+    return OK;
+}
+
+/* The tasks that `on_failure` names, by their names as conditions have them. */
+static Status read_named(TermsReader *reader)
+{
+    const Value *named = value_get_text(member_or_null(reader->plan->document, "failure_resolution"), "compensate");
+    for (uint32_t i = 0; named && named->kind == VALUE_ARRAY && i < named->count; i++) {
+        uint32_t step;
+        if (named->items[i].kind != VALUE_STRING || !name_find_step(reader->plan, value_text(named->items[i]), &step))
+            return corrupt(reader, "a compensation of a step that is not there", i);
+        reader->steps[step].is_undone_on_failure = true;
+    }
+    return OK;
+}
+
 static Status read_whole(TermsReader *reader)
 {
     Value document = reader->plan->document;
@@ -235,7 +290,6 @@ static Status read_whole(TermsReader *reader)
     Value config = member_or_null(document, "config"), resolution = member_or_null(document, "failure_resolution");
     terms->is_fail_fast = str_is(value_get_string(document, "failure_mode", STR("fail-fast")), STR("fail-fast"));
     terms->ends_running = str_is(value_get_string(document, "on_fail_fast", STR("finish")), STR("cancel"));
-    terms->timeout_is_final = str_is(value_get_string(resolution, "on_timeout", STR("")), STR("FAIL"));
     int64_t running = value_get_int(config, "max_concurrency", 10);
     terms->cost_max_micro = value_get_int(config, "cost_limit_micro", 0);
     terms->has_cost_max = value_get_text(config, "cost_limit_micro") != NULL;
@@ -245,12 +299,8 @@ static Status read_whole(TermsReader *reader)
     if (status) return status;
     terms->lease_ms = value_get_int(member_or_null(document, "lease"), "duration_ms", LEASE_MS_DEFAULT);
 
-    Str strategy = value_get_string(resolution, "strategy", STR("AWAIT_DECISION"));
-    if (!str_is(strategy, STR("AWAIT_DECISION"))) unsupported(reader, "failure_resolution other than await_decision", STR(""));
-    if (str_is(value_get_string(resolution, "on_cancel", STR("")), STR("COMPENSATE")))
-        unsupported(reader, "on_cancel: compensate", STR(""));
-    if (str_is(value_get_string(resolution, "on_timeout", STR("")), STR("COMPENSATE")))
-        unsupported(reader, "on_timeout: compensate", STR(""));
+    status = read_resolution(reader, resolution, &terms->resolution);
+    if (status) return status;
     if (value_get_text(document, "on_signal")) unsupported(reader, "on_signal", STR(""));
     if (value_get_text(document, "blast_radius")) unsupported(reader, "blast_radius", STR(""));
     return OK;
@@ -265,6 +315,7 @@ Status terms_read(Arena *arena, const Plan *plan, PlanTerms *out_terms, Error *e
     for (uint32_t i = 0; i < plan->step_count && !status; i++) status = read_step(&reader, i);
     for (uint32_t i = 0; i < plan->job_count && !status; i++) status = read_job(&reader, i);
     if (!status) status = read_loops(&reader);
+    if (!status) status = read_named(&reader);
     if (status) return status;
     terms.steps = reader.steps;
     terms.conditions = reader.conditions;

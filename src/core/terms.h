@@ -26,6 +26,16 @@ typedef struct RetryTerms {
 
 typedef struct GateTerms { Str signal; int64_t timeout_ms; bool is_before; } GateTerms;     /* empty signal: no gate */
 
+/* What undoes a step; an empty runner: nothing does. */
+typedef struct UndoTerms {
+    Str runner;
+    Value settings;                 /* the whole object in the document */
+    RetryTerms retry;
+    int64_t timeout_ms;             /* of one attempt; 0: none */
+    Value input, args;              /* as of steps; an input of null: what the step gave */
+    bool input_has_paths, args_have_paths;
+} UndoTerms;
+
 typedef struct StepTerms {
     RetryTerms retry;
     int64_t timeout_ms;             /* 0: none */
@@ -45,9 +55,25 @@ typedef struct StepTerms {
     bool is_optional;               /* an artifact that the run may do without */
     bool is_selecting;              /* a branch by `select`; else by a condition */
     bool is_inclusive;
+    bool is_undone_on_failure;      /* named by `on_failure: { compensate: [...] }` */
+    UndoTerms undo;
 } StepTerms;
 
 typedef struct ConditionTerms { Str text; uint32_t step; } ConditionTerms;
+
+typedef enum FailureStrategy { FAILURE_AWAIT_DECISION, FAILURE_AUTO_RETRY, FAILURE_AUTO_COMPENSATE } FailureStrategy;
+typedef enum TimeoutAction { TIMEOUT_AWAITS_DECISION, TIMEOUT_FAILS, TIMEOUT_COMPENSATES } TimeoutAction;
+typedef enum FailureScope { FAILURE_SCOPE_ALL, FAILURE_SCOPE_FAILED_STEP, FAILURE_SCOPE_NAMED } FailureScope;
+
+/* What happens when the run fails. */
+typedef struct ResolutionTerms {
+    FailureStrategy strategy;
+    FailureScope scope;             /* of FAILURE_AUTO_COMPENSATE */
+    TimeoutAction on_timeout;
+    bool cancel_compensates;
+    uint32_t retry_count_max;       /* of FAILURE_AUTO_RETRY, with the delay before each */
+    RetryTerms retry;
+} ResolutionTerms;
 
 typedef struct PlanTerms {
     const StepTerms *steps;         /* step_count of the plan */
@@ -57,7 +83,7 @@ typedef struct PlanTerms {
     uint32_t condition_count;
     bool is_fail_fast;              /* else continue-independent */
     bool ends_running;              /* fail-fast cancels what runs, instead of letting it finish */
-    bool timeout_is_final;          /* on_timeout FAIL: resolution RESOLVED */
+    ResolutionTerms resolution;
     uint32_t running_count_max;
     int64_t timeout_ms, lease_ms;
     int64_t cost_max_micro;

@@ -208,6 +208,8 @@ static void print_wild(Model *model, Buf *buf)
     static const char *const strategies[] = { "replay-safe", "dedupe-key", "effect-recorded" };
     buf_format(buf, ",\"strategy\":\"%s\"", strategies[below(model, 3)]);
     if (below(model, 5) == 0) buf_text(buf, ",\"key\":\"k-${run.iteration}\"");
+    if (below(model, 2)) buf_format(buf, ",\"compensation\":{\"run\":\"undo\",\"timeout_ms\":%u,\"retries\":{\"attempts\":%u,\"delay_ms\":%u,\"jitter_ms\":5}}",
+                                    50 + below(model, 100), 1 + below(model, 3), below(model, 30));
 }
 
 /* As a workflow, every chain is a job; as a step tree, there are none. */
@@ -219,6 +221,9 @@ static void print_model(Model *model, Buf *buf, bool has_jobs)
     if (model->is_wild) {
         if (below(model, 2)) buf_text(buf, "\"failure_mode\":\"continue-independent\",");
         if (below(model, 2)) buf_text(buf, "\"on_fail_fast\":\"cancel\",");
+        static const char *const strategies[] = { "AWAIT_DECISION", "AUTO_RETRY", "AUTO_COMPENSATE" };
+        buf_format(buf, "\"failure_resolution\":{\"strategy\":\"%s\",\"max_retries\":2,\"retry_delay_ms\":%u,\"on_cancel\":\"%s\"},",
+                   strategies[below(model, 3)], below(model, 60), below(model, 2) ? "COMPENSATE" : "NO_COMPENSATE");
     }
     buf_text(buf, "\"steps\":[");
     for (uint32_t i = 0; i < model->step_count; i++) {
@@ -322,6 +327,21 @@ static void random_world(Model *model, Stage *s)
     s->schema_error = NULL;
 }
 
+/* What people decide, whether it fits or not. */
+static void random_decision(Model *model, Stage *s, Command *command)
+{
+    static const CommandKind kinds[] = { COMMAND_RESOLVE, COMMAND_RESOLVE, COMMAND_RETRY_FROM, COMMAND_COMPENSATE, COMMAND_RETRY_COMPENSATION,
+                                         COMMAND_SKIP_COMPENSATION };
+    command->kind = kinds[below(model, 6)];
+    command->decision = (DecisionKind)below(model, DECISION_KIND_COUNT);
+    if (below(model, 3)) command->decision = DECISION_RETRY;
+    command->scope = below(model, 3) ? SCOPE_FULL : SCOPE_FROM_STEP;
+    command->mode = (RetryMode)below(model, RETRY_MODE_COUNT);
+    command->unknown = (UnknownEffect)below(model, 3);
+    command->includes = below(model, 3) == 0;
+    command->name = command->kind == COMMAND_SKIP_COMPENSATION ? STR("") : s->plan.steps[below(model, s->plan.step_count)].id;
+}
+
 static Command random_command(Model *model, Stage *s)
 {
     Command command = { .kind = COMMAND_REPORT, .name = STR("go"), .value = value_null() };
@@ -332,6 +352,17 @@ static Command random_command(Model *model, Stage *s)
         command.attempt = s->run.steps[active->step].attempt;
         command.holder = below(model, 20) ? active->holder : 3;
         if (s->run.steps[active->step].state == STEP_DISPATCHED) command.kind = COMMAND_ACCEPT, command.holder = holder_make(s->epoch, 5);
+    }
+    const Compensation *item = run_compensation(&s->run);
+    if (item) {
+        command = stage_undo_report(s);
+        if (item->state == COMPENSATION_RUNNING && !command.holder) command.kind = COMMAND_ACCEPT, command.holder = holder_make(s->epoch, 5);
+        if (below(model, 20) == 0) command.attempt ^= 1u << ROLLBACK_SHIFT;
+    }
+    bool is_failed = s->run.state == RUN_FAILED || s->run.state == RUN_COMPENSATION_FAILED;
+    if (below(model, is_failed ? 2 : 40) == 0) {
+        random_decision(model, s, &command);
+        return command;
     }
     command.report = (Report){ .cause = causes[below(model, 8)], .message = STR("no"), .output = below(model, 2) ? value_int(7) : value_null() };
     switch (below(model, 24)) {
@@ -360,7 +391,11 @@ static bool bring_to_an_end(Stage *s)
         stage_more(s);
         if (s->run.state == RUN_PAUSED && !run_is_winding(&s->run)) (void)!stage_kind(s, COMMAND_RESUME);
         Command command = { .kind = COMMAND_TIMER, .name = STR("go"), .value = value_null() };
-        if (s->run.active_count) {
+        if (s->run.state == RUN_COMPENSATING || s->run.state == RUN_FAILED) stage_wait(s, 1000);
+        if (run_compensation(&s->run)) {
+            command = stage_undo_report(s);
+            if (!command.holder) command.kind = COMMAND_ACCEPT, command.holder = 77;
+        } else if (s->run.active_count) {
             const ActiveStep *active = &s->run.active[guard % s->run.active_count];
             StepState state = (StepState)s->run.steps[active->step].state;
             command.step = active->step;
@@ -376,7 +411,31 @@ static bool bring_to_an_end(Stage *s)
     return false;
 }
 
-TEST(whatever_happens_the_fold_of_the_events_is_the_run_and_every_run_ends, "proves: F-084 F-205 C-08 C-20 R-047 F-061")
+/* Every effect is undone at most once, and only work that was done; in a rollback, what ended last goes first. */
+static void check_undone(const Stage *s)
+{
+    static uint8_t is_undone[MODEL_STEPS];
+    memset(is_undone, 0, sizeof is_undone);
+    for (size_t i = 0; i < s->log_count; i++) {
+        const Event *event = &s->log[i];
+        if (event->kind == EVENT_STEP_SUPERSEDED || event->kind == EVENT_LOOP_REPEATED) is_undone[event->step] = 0;
+        if (event->kind == EVENT_LOOP_REPEATED) memset(is_undone, 0, sizeof is_undone);
+        if (event->kind != EVENT_COMPENSATION_SUCCEEDED) continue;
+        EXPECT(!is_undone[event->step]);
+        is_undone[event->step] = 1;
+    }
+    const Rollback *rollback = &s->run.rollback;
+    bool is_there = s->run.state == RUN_COMPENSATED || s->run.state == RUN_COMPENSATION_FAILED;
+    for (uint32_t i = 0; is_there && i < rollback->count; i++) {
+        const StepRun *step = &s->run.steps[rollback->items[i].step];
+        EXPECT(step->attempt > 0);
+        EXPECT(step->state == STEP_SUCCEEDED || step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_WORK_DONE));
+        if (i) EXPECT(step->need_left < s->run.steps[rollback->items[i - 1].step].need_left);
+        EXPECT(rollback->items[i].attempt <= rollback->items[i].attempt_max);
+    }
+}
+
+TEST(whatever_happens_the_fold_of_the_events_is_the_run_and_every_run_ends, "proves: F-084 F-205 C-08 C-20 R-047 F-061 A-074 A-089")
 {
     static Model model;
     uint64_t decisions = 0;
@@ -409,6 +468,7 @@ TEST(whatever_happens_the_fold_of_the_events_is_the_run_and_every_run_ends, "pro
         }
         bool is_over = EXPECT(bring_to_an_end(&s));
         EXPECT_INT(s.run.open_count, 0);
+        check_undone(&s);
         for (uint32_t i = 0; i < s.run.step_count; i++)
             EXPECT(s.run.steps[i].retry < s.plan.terms->steps[i].retry.attempt_count_max || !step_works(&s.plan.steps[i]));
         ends[s.run.state]++;
@@ -416,5 +476,5 @@ TEST(whatever_happens_the_fold_of_the_events_is_the_run_and_every_run_ends, "pro
         if (!is_over) return;
     }
     EXPECT(decisions > 50000);
-    EXPECT(ends[RUN_SUCCEEDED] > 100 && ends[RUN_FAILED] > 100 && ends[RUN_CANCELLED] > 100);  /* the walks go everywhere */
+    EXPECT(ends[RUN_SUCCEEDED] > 100 && ends[RUN_FAILED] > 100 && ends[RUN_CANCELLED] > 100 && ends[RUN_COMPENSATED] > 100);  /* the walks go everywhere */
 }

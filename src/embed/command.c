@@ -3,14 +3,6 @@
 
 #include "base/limits.h"
 #include "embed/definition.h"
-#include "os/entropy.h"
-
-static Id command_id(void)
-{
-    uint8_t random[ID_SIZE];
-    entropy_bytes(random, sizeof random);
-    return id_make(random);
-}
 
 /* Why the engine takes nothing now. */
 static void refuse_now(Maestro *maestro, Ask *ask)
@@ -32,7 +24,10 @@ static void start_begin(Maestro *maestro, Ask *ask)
     Starting *starting = ask->input;
     Engine *engine = host_engine(maestro->host);
     Error err;
-    if (engine_plan_add(engine, buf_peek(&starting->definition->document), &starting->start.plan, &err)) {
+    Value guarded = starting->definition->guarded;
+    Status status = guarded.kind == VALUE_NULL ? OK : guard_admit(maestro->guard, guarded, &err);
+    if (!status) status = engine_plan_add(engine, buf_peek(&starting->definition->document), &starting->start.plan, &err);
+    if (status) {
         ask_refuse(maestro, ask, &err);
         return;
     }
@@ -45,14 +40,15 @@ static void start_begin(Maestro *maestro, Ask *ask)
 static Status submit(Maestro *maestro, Arena *arena, const MaestroDefinition *definition, const MaestroSubmit *given,
                      MaestroSubmitted *out_run, Error *err)
 {
-    Id id = command_id();
+    Str id = { 0 };
     StartRequest wanted = { .params = value_null(), .payload = value_null(), .source = STR("program") };
     Status status = given && given->params ? take_json(arena, given->params, "params", &wanted.params, err) : OK;
     if (!status && given && given->key) status = take_text(given->key, "the key", EMBED_KEY_SIZE_MAX, &wanted.key, err);
+    if (!status && given && given->id) status = take_text(given->id, "the id", REQUEST_ID_SIZE_MAX, &id, err);
     if (status) return status;
     wanted.is_again = given && given->is_again;
     Starting starting = { definition, { .tenant = buf_peek(&definition->tenant), .request = wanted,
-                                        .command = { .kind = COMMAND_START, .id = id_peek(&id), .actor = maestro->actor,
+                                        .command = { .kind = COMMAND_START, .id = id, .actor = maestro->actor,
                                                      .value = value_null(), .report.output = value_null() } } };
     Ask ask = { .begin = start_begin, .input = &starting };
     status = ask_send(maestro, &ask, err);
@@ -91,12 +87,10 @@ static void send_begin(Maestro *maestro, Ask *ask)
 static Status send_command(Maestro *maestro, const char *run_id, const char *reason, Command *command, Error *err)
 {
     EngineRequest wanted = { 0 };
-    Id id = command_id();
     Status status = take_run_id(run_id, &wanted.run_id, err);
     if (!status && reason) status = take_text(reason, "the reason", TEXT_SIZE_MAX, &command->rationale, err);
     if (!status) status = enter(maestro, err);
     if (status) return status;
-    command->id = id_peek(&id);
     command->actor = maestro->actor;
     command->report.output = value_null();
     wanted.command = *command;
@@ -136,6 +130,7 @@ static Status read_signal(Arena *arena, const MaestroSignal *signal, Command *ou
     if (!status && signal->kind) status = take_text(signal->kind, "the kind of the signal", NAME_SIZE_MAX, &kind, err);
     if (!status && !signal_kind_find(kind, &out->sort))
         status = error_set(err, ERR_INVALID, "there is no kind of signal '%.*s'", STR_ARG(kind));
+    if (!status && signal->id) status = take_text(signal->id, "the id", REQUEST_ID_SIZE_MAX, &out->id, err);
     if (!status && signal->payload) status = take_json(arena, signal->payload, "payload", &out->value, err);
     return status;
 }

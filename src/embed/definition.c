@@ -13,9 +13,7 @@ static Status check_runners(const Maestro *maestro, const Plan *plan, Error *err
         RunnerOffer offer;
         Str runner = plan->steps[i].runner;
         if (!runner.len || (i && str_is(runner, plan->steps[i - 1].runner))) continue;
-        if (adapters.crew_runner((void *)&maestro->crew, plan->tenant, runner, &offer)
-            && !str_is_text(offer.executor->kind, "absent"))
-            continue;
+        if (adapters.crew_runner((void *)&maestro->crew, plan->tenant, runner, &offer) && !offer.is_unknown) continue;
         return error_set(err, ERR_INVALID, "step %.*s: a program with Maestro inside does not carry out the runner '%.*s'",
                          STR_ARG(plan->steps[i].id), STR_ARG(runner));
     }
@@ -46,6 +44,8 @@ static Status make_definition(Maestro *maestro, const Compiled *compiled, Maestr
     buf_init(&definition->document, PLAN_SIZE_MAX);
     buf_init(&definition->tenant, TEXT_SIZE_MAX);
     buf_str(&definition->tenant, plan->tenant);
+    arena_init(&definition->arena, SIZE_MAX);
+    definition->guarded = guard_is_named(plan->document) ? value_copy(&definition->arena, plan->document) : value_null();
     status = canonical_print(&definition->document, plan->document, err);
     if (status) maestro_definition_free(definition);
     else *out = definition;
@@ -86,5 +86,6 @@ void maestro_definition_free(MaestroDefinition *definition)
     if (!definition) return;
     buf_deinit(&definition->document);
     buf_deinit(&definition->tenant);
+    arena_deinit(&definition->arena);
     free(definition);
 }

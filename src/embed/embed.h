@@ -29,6 +29,7 @@
 #include "engine/host.h"
 #include "os/thread.h"
 #include "os/wake.h"
+#include "policy/guard.h"
 
 typedef struct Waiter {
     struct Waiter *next;
@@ -72,6 +73,7 @@ struct Maestro {
     Waiter *waiters;
     /* Of the engine's thread. */
     Host *host;
+    Guard *guard;
     Ask *asked;
 };
 

@@ -415,6 +415,92 @@ TEST(wrong_arguments_are_refused_and_nothing_happens, "")
     free(long_key);
 }
 
+/* --- policies ----------------------------------------------------------------------------------------------------------- */
+
+static bool write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    bool is_written = file && fputs(text, file) >= 0;
+    return file && fclose(file) == 0 && is_written;
+}
+
+/* A handle with one quick runner, that policy for all runs and that config. */
+static MaestroStatus guarded_open(World *world, const char *policy, const char *config, MaestroError *err)
+{
+    const MaestroRunner runners[] = { { .name = "quick", .run = quick, .context = world, .is_quick = true } };
+    return maestro_open(&(MaestroOptions){ .store = "memory:", .runners = runners, .runner_count = 1, .config = config,
+                                           .policies = &policy, .policy_count = policy ? 1 : 0 }, &world->maestro, err);
+}
+
+#define PARAMS "params: [{ name: who, type: string, default: nobody }]\n"
+#define QUICK_JOBS "jobs: { a: { tasks: [{ name: t, run: quick }] } }\n"
+static const char not_for_eve[] = "package maestro\ndeny contains \"not for Eve\" if input.run.params.who == \"Eve\"\n";
+
+/* Whether a run of that definition ends well for Ana, and Eve is refused by the policy. */
+static void expect_guarded(World *world, const char *yaml)
+{
+    MaestroError err = { 0 };
+    MaestroSubmitted run;
+    MaestroRunState state = MAESTRO_RUN_QUEUED;
+    int before = atomic_load(&world->quick_count);
+    EXPECT_INT(run_text(world, yaml, &(MaestroSubmit){ .params = "{\"who\": \"Eve\"}" }, &run, &err), MAESTRO_DENIED);
+    EXPECT(strstr(err.text, "not for Eve") != NULL);
+    REQUIRE(EXPECT_INT(run_text(world, yaml, &(MaestroSubmit){ .params = "{\"who\": \"Ana\"}" }, &run, &err), MAESTRO_OK));
+    EXPECT_INT(maestro_wait(world->maestro, run.id, 10000, &state, &err), MAESTRO_OK);
+    EXPECT_INT(state, MAESTRO_RUN_SUCCEEDED);
+    EXPECT_INT(atomic_load(&world->quick_count), before + 1);
+}
+
+TEST(policies_of_the_handle_are_asked_for_every_run_and_those_of_a_definition_for_its_own, "")
+{
+    Place place;
+    World world = { 0 };
+    MaestroError err;
+    MaestroSubmitted run;
+    char path[256], config[512];
+    REQUIRE(place_make(&place));
+    snprintf(path, sizeof path, "%s/eve.rego", place.folder);
+    REQUIRE(write_file(path, not_for_eve));
+    REQUIRE(EXPECT_INT(guarded_open(&world, path, NULL, &err), MAESTRO_OK));
+    expect_guarded(&world, "workflow: plain\n" PARAMS QUICK_JOBS);
+    maestro_close(world.maestro, 0, NULL);
+
+    snprintf(config, sizeof config, "policies: { eve: { file: %s } }\n", path);
+    REQUIRE(EXPECT_INT(guarded_open(&world, NULL, config, &err), MAESTRO_OK));
+    expect_guarded(&world, "workflow: named\npolicies: [eve]\n" PARAMS QUICK_JOBS);
+    EXPECT_INT(run_text(&world, "workflow: plain\n" PARAMS QUICK_JOBS, &(MaestroSubmit){ .params = "{\"who\": \"Eve\"}" }, &run, &err),
+               MAESTRO_OK);
+    maestro_close(world.maestro, 0, NULL);
+    unlink(path);
+    place_remove(&place);
+}
+
+TEST(a_definition_that_names_a_policy_that_is_not_there_is_not_started, "")
+{
+    static const char *const definitions[] = {
+        "workflow: w\npolicies: [gone]\n" QUICK_JOBS,
+        "workflow: w\njobs: { a: { policies: [gone], tasks: [{ name: t, run: quick }] } }\n",
+        "workflow: w\njobs: { a: { tasks: [{ name: f, run: quick }, { name: t, run: quick, policies: [gone] }] } }\n",
+    };
+    World world = { 0 };
+    MaestroError err;
+    MaestroSubmitted run;
+    REQUIRE(EXPECT_INT(guarded_open(&world, NULL, "policies: { gone: { file: no-such-file.rego } }\n", &err), MAESTRO_OK));
+    for (size_t i = 0; i < sizeof definitions / sizeof *definitions; i++) {
+        ROW(definitions[i]);
+        EXPECT_INT(run_text(&world, definitions[i], NULL, &run, &err), MAESTRO_INVALID);
+        EXPECT(strstr(err.text, "the policy 'gone' cannot be used: ") != NULL);
+    }
+    ROW(NULL);
+    EXPECT_INT(run_text(&world, "workflow: w\npolicies: [unheard-of]\n" QUICK_JOBS, NULL, &run, &err), MAESTRO_INVALID);
+    maestro_close(world.maestro, 0, NULL);
+    EXPECT_INT(atomic_load(&world.quick_count), 0);
+
+    World other = { 0 };
+    EXPECT_INT(guarded_open(&other, "no-such-file.rego", NULL, &err), MAESTRO_NOT_FOUND);
+    EXPECT(strstr(err.text, "the policy 'no-such-file.rego' cannot be used: ") != NULL);
+}
+
 TEST(a_handle_that_cannot_be_opened_says_why, "")
 {
     static const MaestroRunner nameless[] = { { .run = quick } }, empty[] = { { .name = "x" } },

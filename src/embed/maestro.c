@@ -9,6 +9,7 @@
 #include "lang/compile.h"
 #include "os/clock.h"
 #include "os/entropy.h"
+#include "os/zone.h"
 
 /* --- the engine's thread --------------------------------------------------------------------------------------------------- */
 
@@ -94,6 +95,19 @@ static Status open_catalog(Maestro *maestro, const MaestroOptions *options, Erro
     return status;
 }
 
+/* Also where no policy is given: definitions may name those of the config. */
+static Status open_guard(Maestro *maestro, const MaestroOptions *options, Error *err)
+{
+    Str path;
+    Status status = OK;
+    for (uint32_t i = 0; !status && i < options->policy_count; i++)
+        status = take_text(options->policies[i], "the path of a policy", STORE_PATH_SIZE_MAX, &path, err);
+    if (status) return status;
+    GuardOptions guard = { .catalog = &maestro->catalog, .paths = options->policies, .path_count = options->policy_count,
+                           .zone_directory = ZONE_DIRECTORY };
+    return guard_open(&guard, &maestro->guard, err);
+}
+
 static Status open_threads(Maestro *maestro, Error *err)
 {
     CHECK(pthread_mutex_init(&maestro->lock, NULL) == 0);
@@ -119,9 +133,10 @@ static Status open_engine(Maestro *maestro, const MaestroOptions *options, Error
     status = runners_open(maestro, options, err);
     if (status) return status;
     HostOptions host = {
-        .engine = { .store = maestro->store, .log = 1, .executors = maestro->crew.executors,
+        .engine = { .store = maestro->store, .log = 1, .owner = maestro->actor, .executors = maestro->crew.executors,
                     .executor_count = maestro->crew.count, .runner = adapters.crew_runner, .random = random_bytes,
-                    .context = &maestro->crew },
+                    .context = &maestro->crew, .verdict = guard_verdict, .policies = guard_policies,
+                    .verdict_context = maestro->guard },
         .notices = maestro->crew.notices,
     };
     status = host_open(&host, &maestro->host, err);
@@ -134,6 +149,7 @@ static void close_parts(Maestro *maestro)
 {
     if (maestro->has_crew) adapters.crew_close(&maestro->crew);
     if (maestro->store) store_close(maestro->store);
+    guard_close(maestro->guard);
     if (maestro->has_wake) wake_close(&maestro->wake);
     if (maestro->has_lock) {
         ring_deinit(&maestro->ring);
@@ -152,6 +168,7 @@ MaestroStatus maestro_open(const MaestroOptions *options, Maestro **out_maestro,
     CHECK(maestro != NULL);
     arena_init(&maestro->arena, SIZE_MAX);
     Status status = open_catalog(maestro, options, &error);
+    if (!status) status = open_guard(maestro, options, &error);
     if (!status) status = open_threads(maestro, &error);
     if (!status) status = open_engine(maestro, options, &error);
     if (!status) status = thread_start(&maestro->thread, "maestro", run_engine, maestro, &error);

@@ -4,7 +4,8 @@
 
 bool attempt_id_is(const AttemptId *a, const AttemptId *b)
 {
-    return a->run_no == b->run_no && a->step == b->step && a->attempt == b->attempt && a->holder == b->holder;
+    return a->run_no == b->run_no && a->step == b->step && a->attempt == b->attempt && a->holder == b->holder
+        && a->serial == b->serial;
 }
 
 Attempt attempt_copy(Arena *arena, const Attempt *attempt)
@@ -42,7 +43,7 @@ Status attempt_document(Buf *buf, const Attempt *attempt, Error *err)
         Status status = json_print(buf, values[i].value, JSON_COMPACT, err);
         if (status) return status;
     }
-    buf_format(buf, ",\"attempt\":%u", (unsigned)attempt->id.attempt);
+    buf_format(buf, ",\"attempt\":%u", (unsigned)attempt_number(attempt->id.attempt));
     buf_text(buf, ",\"deadline\":");
     if (attempt->deadline_ms) buf_i64(buf, attempt->deadline_ms);
     else buf_text(buf, "null");

@@ -41,9 +41,35 @@ EngineBatch *batch_open(Engine *engine)
     return batch;
 }
 
+/* What one run or one tenant may take of a batch while others wait for it: no more than is written in the time that the
+ * sync takes anyway, so that on a fast disk it stays fast for the others, and on a slow one few syncs carry much. */
+static uint32_t share(const Engine *engine)
+{
+    int64_t share = BATCH_SHARE_MIN + BATCH_SHARE_MIN * (engine->commit_ms_x8 / 8) / 4;
+    return share < BATCH_SHARE_MAX ? (uint32_t)share : BATCH_SHARE_MAX;
+}
+
+static bool has_other_tenants(const Engine *engine)
+{
+    return engine->tenants_seq + BATCH_OTHERS_COUNT >= engine->next_seq;
+}
+
 bool batch_is_full(const Engine *engine)
 {
-    return engine->open && engine->open->event_count >= BATCH_EVENT_COUNT_MAX;
+    const EngineBatch *open = engine->open;
+    if (!open) return false;
+    bool has_other_runs = engine->runs_seq + BATCH_OTHERS_COUNT >= open->seq;
+    /* Of many runs that all take much, none keeps the others waiting. */
+    bool is_one_runs = open->run_weight_max >= share(engine) && open->run_weight_max >= open->weight / 2;
+    return open->weight >= BATCH_EVENT_COUNT_MAX || (has_other_runs && is_one_runs);
+}
+
+/* It has had its share of the open batch; others still find room in it. */
+bool batch_is_full_for(const Engine *engine, const Tenant *tenant)
+{
+    if (!engine->open) return false;
+    if (batch_is_full(engine)) return true;
+    return has_other_tenants(engine) && tenant->batch_seq == engine->open->seq && tenant->batch_weight >= share(engine);
 }
 
 bool batch_is_durable(const Engine *engine, uint64_t seq)
@@ -58,8 +84,37 @@ static void touch(EngineBatch *batch, Resident *resident)
 {
     if (resident->batch_seq == batch->seq) return;
     resident->batch_seq = batch->seq;
+    resident->batch_weight = 0;
     GROW(batch, touched, touched_count, touched_capacity);
     batch->touched[batch->touched_count++] = resident->run_no;
+}
+
+uint32_t decision_weight(const Decision *decision, uint32_t first)
+{
+    uint32_t weight = decision->event_count - first;
+    for (uint32_t i = first; i < decision->event_count; i++)
+        if (decision->events[i].kind == EVENT_STEP_SKIPPED) weight += decision->events[i].last - decision->events[i].step;
+    return weight;
+}
+
+/* Who takes up how much of the batch, and whether others are at work beside it: see batch_is_full(). */
+static void weigh(Engine *engine, EngineBatch *batch, Resident *resident, const Decision *decision)
+{
+    uint32_t weight = decision_weight(decision, 0);
+    Tenant *tenant = resident->tenant;
+    if (tenant->batch_seq != batch->seq) {
+        tenant->batch_seq = batch->seq;
+        tenant->batch_weight = 0;
+    }
+    resident->batch_weight += weight;
+    tenant->batch_weight += weight;
+    batch->weight += weight;
+    engine->weight += weight;
+    if (resident->batch_weight > batch->run_weight_max) batch->run_weight_max = resident->batch_weight;
+    if (engine->last_run_no && engine->last_run_no != resident->run_no) engine->runs_seq = batch->seq;
+    if (engine->last_tenant && engine->last_tenant != tenant) engine->tenants_seq = batch->seq;
+    engine->last_run_no = resident->run_no;
+    engine->last_tenant = tenant;
 }
 
 /* --- recording a decision ------------------------------------------------------------------------------------------------ */
@@ -110,15 +165,25 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
             for (uint32_t s = event->step; s <= event->last; s++)
                 dedupe_ended(engine, resident, s, /* is_done= */ false, (Str){ 0 }, batch->seq);
             break;
+        case EVENT_COMPENSATION_RUNNING:
+            if (event->holder) {
+                Effect effect = { EFFECT_EXECUTE, event->step, rollback_attempt(&resident->run, event->attempt), event->holder };
+                effect_given(engine, resident, &effect);
+                add_effect(batch, resident->run_no, effect);
+            }
+            break;
+        case EVENT_STEP_SUPERSEDED: resident_forget(resident, event->step); break;
         case EVENT_STEP_CANCELLING:
         case EVENT_STEP_CANCELLED:
         case EVENT_ATTEMPT_FAILED:
+        case EVENT_COMPENSATION_ATTEMPT_FAILED:
         case EVENT_STEP_FAILED: {
             Effect effect;              /* who reported is no longer out; whoever is was given up */
-            if (effect_is_out(engine, resident->run_no, event->step, &effect))
+            for (uint32_t nth = 0; effect_is_out(engine, resident->run_no, event->step, nth, &effect); nth++)
                 add_effect(batch, resident->run_no, effect);
-            if (event->kind == EVENT_STEP_FAILED || event->kind == EVENT_STEP_CANCELLED)
-                dedupe_ended(engine, resident, event->step, /* is_done= */ false, (Str){ 0 }, batch->seq);
+            if (event->kind != EVENT_STEP_FAILED && event->kind != EVENT_STEP_CANCELLED) break;
+            dedupe_ended(engine, resident, event->step, /* is_done= */ false, (Str){ 0 }, batch->seq);
+            resident_forget(resident, event->step);
             break;
         }
         default: break;
@@ -127,15 +192,72 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
     }
 }
 
+BatchRecord *batch_append(Engine *engine, EngineBatch *batch, const BatchRecord *shape, Digest *head)
+{
+    Arena *arena = &batch->batch.arena;
+    GROW(batch, records, batch.record_count, record_capacity);
+    BatchRecord *record = &batch->records[batch->batch.record_count++];
+    *record = *shape;
+    record->position = ++engine->position;
+    record->record = arena_copy(arena, buf_peek(&engine->record_buf));
+    record->payload = engine->payload_buf.len ? arena_copy(arena, buf_peek(&engine->payload_buf)) : (Str){ 0 };
+    record->hash = *head = chain_record(head, record->record);
+    engine->head = chain_log(&engine->head, &record->hash);
+    return record;
+}
+
+/* --- traces: a run has the trace of its start, each attempt a span of its own, everything else one a record ----------------- */
+
+#define SPAN_OF_RECORD (UINT64_C(1) << 63)
+
+Trace batch_span(const Resident *resident, uint32_t step, uint32_t attempt)
+{
+    uint64_t number = (uint64_t)resident->run.steps[step].generation << 37 ^ (uint64_t)step << 16 ^ attempt;
+    return trace_child(&resident->trace, number & ~SPAN_OF_RECORD);
+}
+
+/* A command that brings a trace is recorded with that; of what executors report the span is the attempt's. */
+static Str record_trace(Resident *resident, const Command *command, uint64_t first_event, char text[TRACE_TEXT_SIZE])
+{
+    Trace trace;
+    bool is_given = command->trace.len && trace_read(command->trace, &trace);
+    if (first_event == 1) {
+        if (!is_given) trace = trace_make(resident->run.seed);
+        resident->trace = trace;
+    } else if (!is_given) {
+        bool is_of_attempt = command->holder && command->attempt && command->step < resident->run.step_count;
+        trace = is_of_attempt ? batch_span(resident, command->step, command->attempt)
+                              : trace_child(&resident->trace, SPAN_OF_RECORD | first_event);
+    }
+    return trace_print(&trace, text);
+}
+
+static bool is_set(const Digest *digest)
+{
+    static const Digest none = { { 0 } };
+    return memcmp(digest, &none, sizeof none) != 0;
+}
+
+/* What applies to a plan is asked once: it does not change while this engine lives. */
+static Digest policies_of(const Engine *engine, PlanEntry *entry)
+{
+    if (!is_set(&entry->policies) && engine->options.policies)
+        entry->policies = engine->options.policies(engine->options.verdict_context, &entry->plan);
+    if (!is_set(&entry->policies)) entry->policies = engine->policy_digest;
+    return entry->policies;
+}
+
 void batch_record(Engine *engine, Resident *resident, const Command *command, const Decision *decision)
 {
     EngineBatch *batch = batch_open(engine);
     uint64_t first_event = resident->run.event_count - decision->event_count + 1;
     Str *texts = print_payloads(batch, decision);
+    char trace[TRACE_TEXT_SIZE];
     RecordHead head = {
-        .log = engine->options.log, .position = ++engine->position, .run_id = id_peek(&resident->id),
+        .log = engine->options.log, .position = engine->position + 1, .run_id = id_peek(&resident->id),
         .first_event = first_event, .now_ms = engine->now_ms, .actor = command->actor, .rationale = command->rationale,
-        .trace = command->trace, .command_id = command->id, .policy = decision->policy,
+        .trace = record_trace(resident, command, first_event, trace), .command_id = command->id,
+        .policy = is_set(&decision->policy) ? decision->policy : policies_of(engine, resident->plan),
     };
     uint8_t salt[SALT_SIZE] = { 0 };
     if (texts) engine->options.random(engine->options.context, salt, sizeof salt);
@@ -146,21 +268,13 @@ void batch_record(Engine *engine, Resident *resident, const Command *command, co
                   &engine->payload_buf, payloads);
     CHECK(!buf_overflowed(&engine->record_buf) && !buf_overflowed(&engine->payload_buf));
 
-    GROW(batch, records, batch.record_count, record_capacity);
-    BatchRecord *record = &batch->records[batch->batch.record_count++];
-    *record = (BatchRecord){
-        .position = engine->position, .run_no = resident->run_no, .prev_position = resident->last_position,
-        .first_event = first_event, .event_count = decision->event_count,
-        .record = arena_copy(&batch->batch.arena, buf_peek(&engine->record_buf)),
-        .payload = texts ? arena_copy(&batch->batch.arena, buf_peek(&engine->payload_buf)) : (Str){ 0 },
-    };
-    record->hash = chain_record(&resident->head, record->record);
-    resident->head = record->hash;
+    BatchRecord shape = { .run_no = resident->run_no, .prev_position = resident->last_position, .first_event = first_event,
+                          .event_count = decision->event_count };
+    BatchRecord *record = batch_append(engine, batch, &shape, &resident->head);
     resident->last_position = engine->position;
-    engine->head = chain_log(&engine->head, &record->hash);
 
     touch(batch, resident);
-    batch->event_count += decision->event_count;
+    weigh(engine, batch, resident, decision);
     engine->stats.record_count++;
     engine->stats.event_count += decision->event_count;
     collect(engine, batch, resident, decision, texts);
@@ -191,6 +305,34 @@ static EngineBatch *batch_find(Engine *engine, uint64_t seq)
     CHECK(!"a batch of that number");
 }
 
+void batch_reply_with(Engine *engine, uint64_t seq, const ReplyEntry *entry)
+{
+    Mail *mail = entry->mail;
+    if (batch_is_durable(engine, seq)) {
+        answer(entry);
+        if (mail->is_notice) effect_report_over(engine, mail);
+        mail_free(mail);
+        return;
+    }
+    EngineBatch *batch = batch_find(engine, seq);
+    if (mail->is_notice) {
+        mail_list_add(&batch->notices, mail);
+        return;
+    }
+    GROW(batch, replies, reply_count, reply_capacity);
+    batch->replies[batch->reply_count++] = *entry;
+}
+
+/* The answer to a request with an id is kept, and given once it is; whoever sent it again meanwhile gets the same. */
+static void reply(Engine *engine, uint64_t seq, const ReplyEntry *entry)
+{
+    bool is_kept = request_keep(engine, entry->mail, &entry->reply, &entry->error);
+    if (!is_kept) request_share(engine, seq, entry);
+    else seq = engine->open->seq;
+    batch_reply_with(engine, seq, entry);           /* where it is kept, the mail lives on in the batch */
+    if (is_kept) request_share(engine, seq, entry);
+}
+
 /* A reply rests on everything its run has seen: it waits for the newest batch that the run is part of. */
 void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *error, bool is_noop)
 {
@@ -203,33 +345,24 @@ void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, 
         entry.reply.resolution = resident->run.resolution;
         entry.reply.is_repeat = mail->is_start && is_noop;
     }
-    uint64_t seq = resident ? resident->batch_seq : 0;
     mail->is_refused = status != OK;
-    if (batch_is_durable(engine, seq)) {
-        answer(&entry);
-        if (mail->is_notice) effect_report_over(engine, mail);
-        mail_free(mail);
-        return;
-    }
-    EngineBatch *batch = batch_find(engine, seq);
-    if (mail->is_notice) {
-        mail_list_add(&batch->notices, mail);
-        return;
-    }
-    GROW(batch, replies, reply_count, reply_capacity);
-    batch->replies[batch->reply_count++] = entry;
+    reply(engine, resident ? resident->batch_seq : 0, &entry);
 }
 
 /* A start whose key has a run that is only in the store. */
 void batch_reply_row(Engine *engine, Mail *mail, const Cell *row)
 {
-    (void)engine;
-    EngineReply reply = { .run_no = (uint64_t)row[RUNS_run_no].integer, .is_repeat = true, .is_noop = true };
+    ReplyEntry entry = { .mail = mail,
+                         .reply = { .run_no = (uint64_t)row[RUNS_run_no].integer, .is_repeat = true, .is_noop = true } };
     RunState state;
-    CHECK(id_read(row[RUNS_id].text, &reply.run_id));
-    if (run_state_find(row[RUNS_state].text, &state)) reply.run_state = (uint8_t)state;
-    if (mail->reply) mail->reply(mail->context, &reply);
-    mail_free(mail);
+    CHECK(id_read(row[RUNS_id].text, &entry.reply.run_id));
+    if (run_state_find(row[RUNS_state].text, &state)) entry.reply.run_state = (uint8_t)state;
+    reply(engine, /* seq= */ 0, &entry);
+}
+
+void batch_reply_open(Engine *engine, Mail *mail)
+{
+    reply(engine, batch_open(engine)->seq, &(ReplyEntry){ .mail = mail });
 }
 
 /* --- going out and coming back ------------------------------------------------------------------------------------------- */
@@ -237,10 +370,14 @@ void batch_reply_row(Engine *engine, Mail *mail, const Cell *row)
 void batch_submit(Engine *engine)
 {
     EngineBatch *batch = engine->open;
-    if (!batch || engine->under_way_count >= ENGINE_BATCH_COUNT_MAX || engine->state == ENGINE_STALLED) return;
+    /* While tenants share the log, a batch stays open until the one before it is durable: who comes meanwhile is in it. */
+    uint32_t count_max = has_other_tenants(engine) ? 1 : ENGINE_BATCH_COUNT_MAX;
+    if (!batch || engine->under_way_count >= count_max || engine->state == ENGINE_STALLED) return;
     Batch *out = &batch->batch;
     out->now_ms = engine->now_ms;
+    batch->submitted_ms = engine->steady_ms;
     out->head_after = engine->head;
+    batch->chain_after = engine->chain;
     out->next_run_no = engine->next_run_no;
     out->next_step_run_no = engine->next_step_run_no;
     out->records = batch->records;
@@ -260,7 +397,10 @@ static void retire(Engine *engine, EngineBatch *batch)
         effect_report_over(engine, mail);
         mail_free(mail);
     }
-    for (uint32_t i = 0; i < batch->reply_count; i++) mail_free(batch->replies[i].mail);
+    for (uint32_t i = 0; i < batch->reply_count; i++) {
+        request_forget(engine, batch->replies[i].mail);
+        mail_free(batch->replies[i].mail);
+    }
     batch->reply_count = 0;
     batch->next = engine->spare;
     engine->spare = batch;
@@ -274,6 +414,7 @@ static void release(Engine *engine, EngineBatch *batch)
     for (uint32_t i = 0; i < batch->effect_count; i++) effect_perform(engine, &batch->effects[i]);
     effect_acknowledge(engine, batch);
     dedupe_purge(engine);
+    if (engine->revising) revisions_durable(engine);
     for (uint32_t i = 0; i < batch->touched_count; i++) {
         Resident *resident = resident_find(engine, batch->touched[i]);
         if (resident) resident_leave(engine, resident);
@@ -299,13 +440,16 @@ static void discard(Engine *engine, EngineBatch *batch)
         Resident *resident = resident_find(engine, batch->touched[i]);
         if (resident) resident_discard(engine, resident);
     }
+    log_notes_back(engine, batch);
     retire(engine, batch);
 }
 
 /* All that the store had has come back: what it did not take is thrown away, together with what was decided on top of it. */
 static void discard_all(Engine *engine)
 {
+    dedupe_discard(engine);
     engine->durable_seq = engine->next_seq;             /* nothing waits for these batches any more */
+    revisions_discard(engine);
     while (engine->failed) {
         EngineBatch *batch = engine->failed;
         engine->failed = batch->next;
@@ -319,6 +463,7 @@ static void discard_all(Engine *engine)
     }
     engine->position = engine->durable_position;
     engine->head = engine->durable_head;
+    engine->chain = engine->durable_chain;
 }
 
 static void fail(Engine *engine, EngineBatch *batch, const Completion *completion)
@@ -359,14 +504,18 @@ void batch_completed(Engine *engine, const Completion *completion)
     engine->under_way = batch->next;
     if (!engine->under_way) engine->under_way_last = NULL;
     engine->under_way_count--;
-    if (completion->outcome != STORE_DURABLE || engine->failed) {
+    engine->commit_ms_x8 += engine->steady_ms - batch->submitted_ms - engine->commit_ms_x8 / 8;
+    if (completion->outcome != STORE_DURABLE) {
         fail(engine, batch, completion);
         return;
     }
     engine->durable_position = batch->batch.first_position + batch->batch.record_count - 1;
     engine->durable_head = batch->batch.head_after;
+    engine->durable_chain = batch->chain_after;
     release(engine, batch);
     retire(engine, batch);
+    /* Behind a refused batch that had rows and no records the log goes on where it should: what followed was written. */
+    if (engine->failed && !engine->under_way) discard_all(engine);
 }
 
 /* --- end ------------------------------------------------------------------------------------------------------------------ */

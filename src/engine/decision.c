@@ -54,9 +54,15 @@ static ConditionAnswer env_condition(void *context, const ConditionAsk *ask, Are
 
 static Verdict env_verdict(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input)
 {
-    Engine *engine = ((Surroundings *)context)->engine;
-    if (engine->options.verdict) return engine->options.verdict(engine->options.context, hook, plan, run, step, input);
-    return (Verdict){ .kind = VERDICT_ALLOW, .policy = engine->policy_digest };
+    Surroundings *around = context;
+    Engine *engine = around->engine;
+    if (!engine->options.verdict) return (Verdict){ .kind = VERDICT_ALLOW, .policy = engine->policy_digest };
+    VerdictAsk ask = {
+        .hook = hook, .plan = plan, .run = run, .step = step, .input = input, .command = around->command,
+        .now_ms = engine->now_ms, .built_in = engine->policy_digest, .arena = &engine->arena, .params = env_params,
+        .context = context,
+    };
+    return engine->options.verdict(engine->options.verdict_context, &ask);
 }
 
 static Place env_place(void *context, const Plan *plan, const Run *run, uint32_t step)
@@ -94,16 +100,18 @@ static void apply_from(Engine *engine, Resident *resident, const Decision *decis
 }
 
 /* Decides what follows from the run's state and applies it, up to the bound of one decision. */
-static Advance advance_all(Engine *engine, Resident *resident, Decision *decision)
+static Advance advance_all(Engine *engine, Resident *resident, const Command *command, Decision *decision)
 {
-    Surroundings around = { engine, resident, decision };
+    Surroundings around = { engine, resident, decision, command };
     DecideEnv env = surroundings_env(&around);
+    uint32_t weight = decision_weight(decision, 0);
     for (;;) {
-        if (decision->event_count >= DECISION_EVENT_COUNT_MAX) return ADVANCE_EVENTS;
+        if (weight >= DECISION_WEIGHT_MAX) return ADVANCE_EVENTS;
         uint32_t first = decision->event_count;
         Advance answer = advance(&env, &resident->plan->plan, &resident->run, engine->now_ms,
-                                 DECISION_EVENT_COUNT_MAX - first, decision);
+                                 DECISION_WEIGHT_MAX - weight, decision);
         apply_from(engine, resident, decision, first);
+        weight += decision_weight(decision, first);
         if (answer != ADVANCE_EVENTS) return answer;
         CHECK(decision->event_count > first);       /* else this would go on for ever */
     }
@@ -120,7 +128,7 @@ static void follow(Engine *engine, Resident *resident, Advance answer, const Dec
 
 static void finish(Engine *engine, Resident *resident, const Command *command, Decision *decision)
 {
-    Advance answer = advance_all(engine, resident, decision);
+    Advance answer = advance_all(engine, resident, command, decision);
     if (decision->event_count) batch_record(engine, resident, command, decision);
     follow(engine, resident, answer, decision);
     effect_placed(engine);
@@ -130,7 +138,7 @@ Status decide_begin(Engine *engine, Resident *resident, const StartRequest *requ
 {
     Decision decision;
     decision_init(&decision, &engine->arena);
-    Surroundings around = { engine, resident, &decision };
+    Surroundings around = { engine, resident, &decision, command };
     DecideEnv env = surroundings_env(&around);
     Status status =
         decide_start(&env, &resident->plan->plan, &resident->run, request, command, engine->now_ms, &decision, err);
@@ -171,14 +179,23 @@ static void follow_time(Engine *engine, Resident *resident, const Mail *mail, bo
     if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
 }
 
+/* Under no id: what was asked was not done, and whoever looks for its record must not find this one. */
+static void record_denial(Engine *engine, Resident *resident, const Command *command, Decision *decision)
+{
+    Command denied = *command;
+    denied.id = STR("");
+    apply_from(engine, resident, decision, 0);
+    finish(engine, resident, &denied, decision);
+}
+
 static void decide_one(Engine *engine, Resident *resident, Mail *mail)
 {
     arena_reset(&engine->arena);
     Decision decision;
     decision_init(&decision, &engine->arena);
-    Surroundings around = { engine, resident, &decision };
-    DecideEnv env = surroundings_env(&around);
     Command command;
+    Surroundings around = { engine, resident, &decision, &command };
+    DecideEnv env = surroundings_env(&around);
     Error err = { 0 };
     Status status = mail_open(mail, &engine->arena, &command, &err);
     if (!status && mail->tenant.len && !str_is(mail->tenant, resident->run.tenant))
@@ -191,6 +208,7 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
         return;
     }
     if (status) {
+        if (status == ERR_DENIED && decision.event_count) record_denial(engine, resident, &command, &decision);
         refuse(engine, resident, mail, status, &err);
         return;
     }

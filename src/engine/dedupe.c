@@ -105,7 +105,8 @@ void dedupe_ended(Engine *engine, Resident *resident, uint32_t step, bool is_don
     if (!resident->plan->plan.terms->steps[step].key.len) return;
     for (FreshKey **place = &engine->fresh_keys; *place;) {
         FreshKey *fresh = *place;
-        if (fresh->run_no != resident->run_no || fresh->step != step) {
+        /* What an earlier run of the step gave, under an earlier generation of the key, stays as it is. */
+        if (fresh->run_no != resident->run_no || fresh->step != step || fresh->is_done) {
             place = &fresh->next;
         } else if (is_done) {
             fresh->is_done = true;
@@ -131,6 +132,21 @@ void dedupe_purge(Engine *engine)
             continue;
         }
         *place = fresh->next;
+        fresh_free(fresh);
+    }
+}
+
+/* The commits that said so came to nothing, or nobody knows: the store is asked again. */
+void dedupe_discard(Engine *engine)
+{
+    for (FreshKey **place = &engine->fresh_keys; *place;) {
+        FreshKey *fresh = *place;
+        if (batch_is_durable(engine, fresh->seq)) {
+            place = &fresh->next;
+            continue;
+        }
+        *place = fresh->next;
+        wake(engine, fresh->run_no);
         fresh_free(fresh);
     }
 }

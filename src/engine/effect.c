@@ -1,10 +1,10 @@
 /* effect.c - what follows a commit: attempts handed to executors, ended, acknowledged; and where there is room for them. */
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/compensation.h"
 #include "core/input.h"
 #include "dispatch/admission.h"
 #include "engine/internal.h"
@@ -47,17 +47,26 @@ static void unplace(Engine *engine, const Run *run)
     engine->placed = NULL;
 }
 
+static Place unknown(Engine *engine, const Executor *executor, Str runner)
+{
+    if (!engine->has_place_slot) engine->place_slot = executor->slot;
+    Str why = arena_format(&engine->arena, "waits for a process that knows the runner '%.*s'", STR_ARG(runner));
+    return (Place){ .kind = PLACE_DEFERRED, .rationale = why };
+}
+
 Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step)
 {
     Resident *resident = resident_find(engine, run->run_no);
-    (void)plan;
-    const RunnerOffer *offer = &resident->plan->offers[step];
+    bool is_undo = run->state == RUN_COMPENSATING;          /* then nothing else begins */
+    const RunnerOffer *offer = is_undo ? &resident->plan->undo_offers[step] : &resident->plan->offers[step];
     if (!offer->executor) return (Place){ .kind = PLACE_NEVER };
     Executor *executor = offer->executor;
     unplace(engine, run);
+    if (offer->is_unknown) return unknown(engine, executor, is_undo ? plan->terms->steps[step].undo.runner : plan->steps[step].runner);
     uint32_t taken = executor->under_way + engine->placing[executor->slot];
     uint32_t ceiling = engine->options.tenant_running_max;
     engine->place_slot = executor->slot;
+    engine->has_place_slot = true;
     if (engine->state == ENGINE_DRAINING) return (Place){ .kind = PLACE_LATER };
     if (executor->capacity && taken >= executor->capacity) return (Place){ .kind = PLACE_LATER };
     if (ceiling && resident->tenant->running_count + engine->tenant_placing >= ceiling) return (Place){ .kind = PLACE_LATER };
@@ -73,39 +82,47 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
 
 /* --- what is out ------------------------------------------------------------------------------------------------------------ */
 
-/* An attempt was decided for this executor: it counts from now on, so that later decisions do not give the place twice. It is
- * known by its run's number and not by the run in memory, which may be read anew while the attempt is out. */
-void effect_given(Engine *engine, Resident *resident, const Effect *effect)
+/* Decisions know an attempt by its number alone: an id without a serial is of whichever has it. */
+static bool out_is(const OutEntry *entry, const AttemptId *id)
 {
-    Executor *executor = holder_executor(engine, effect->holder);
-    CHECK(executor);
-    OutEntry *entry = malloc(sizeof *entry);
-    CHECK(entry);
-    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step,
-                         .attempt = effect->attempt, .holder = effect->holder, .tenant = resident->tenant };
-    run_index_put(&engine->outs, resident->run_no, entry);
-    executor->under_way++;
-    resident->tenant->running_count++;
-    engine->stats.attempt_under_way++;
-}
-
-bool effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, Effect *out)
-{
-    for (const OutEntry *entry = run_index_find(&engine->outs, run_no); entry; entry = entry->next)
-        if (entry->step == step && !entry->is_reported) {
-            *out = (Effect){ EFFECT_END, step, entry->attempt, entry->holder };
-            return true;
-        }
-    return false;
+    return entry->step == id->step && entry->attempt == id->attempt && entry->holder == id->holder
+        && (!id->serial || entry->serial == id->serial);
 }
 
 static OutEntry *out_find(Engine *engine, const AttemptId *id, bool is_reported)
 {
     OutEntry *entry = run_index_find(&engine->outs, id->run_no);
-    while (entry && !(entry->step == id->step && entry->attempt == id->attempt && entry->holder == id->holder
-                      && entry->is_reported == is_reported))
-        entry = entry->next;
+    while (entry && !(out_is(entry, id) && entry->is_reported == is_reported && !entry->is_stray)) entry = entry->next;
     return entry;
+}
+
+static OutEntry *stray_find(Engine *engine, const AttemptId *id)
+{
+    OutEntry *entry = run_index_find(&engine->outs, id->run_no);
+    while (entry && !(out_is(entry, id) && entry->is_stray)) entry = entry->next;
+    return entry;
+}
+
+/* Tells the executor that has it; where none has it, there is nothing to end. */
+static void handed_end(Engine *engine, Executor *executor, AttemptId id)
+{
+    for (const OutEntry *entry = run_index_find(&engine->outs, id.run_no), *next; entry; entry = next) {
+        next = entry->next;                                 /* it may report at once */
+        if (!out_is(entry, &id) || !entry->is_handed || entry->is_reported) continue;
+        id.serial = entry->serial;
+        executor->ops->end(executor, &id);
+        return;
+    }
+}
+
+bool effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out)
+{
+    for (const OutEntry *entry = run_index_find(&engine->outs, run_no); entry; entry = entry->next)
+        if (entry->step == step && !entry->is_reported && nth-- == 0) {
+            *out = (Effect){ EFFECT_END, step, entry->attempt, entry->holder };
+            return true;
+        }
+    return false;
 }
 
 static void out_remove(Engine *engine, uint64_t run_no, OutEntry *entry)
@@ -118,11 +135,8 @@ static void out_remove(Engine *engine, uint64_t run_no, OutEntry *entry)
     free(entry);
 }
 
-/* It reported, or was never handed over: its place is free. False where it was not out: a report that came twice. */
-static bool take_back(Engine *engine, const AttemptId *id, bool is_reported)
+static void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool is_reported)
 {
-    OutEntry *entry = out_find(engine, id, /* is_reported= */ false);
-    if (!entry) return false;
     Executor *executor = holder_executor(engine, id->holder);
     CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
     executor->under_way--;
@@ -134,20 +148,51 @@ static bool take_back(Engine *engine, const AttemptId *id, bool is_reported)
     /* With a ceiling a tenant may wait at one executor for what it has at another. */
     for (uint32_t i = 0; engine->options.tenant_running_max && i < engine->options.executor_count; i++)
         effect_room(engine, i, 1);
-    return true;
 }
 
-/* Its commit failed: it was never handed over. */
+/* It reported, or was never handed over: its place is free. False where it was not out: a report that came twice. */
+static bool take_back(Engine *engine, const AttemptId *id, bool is_reported)
+{
+    OutEntry *entry = out_find(engine, id, /* is_reported= */ false);
+    if (entry) out_end(engine, id, entry, is_reported);
+    return entry != NULL;
+}
+
+/* An attempt was decided for this executor: it counts from now on, so that later decisions do not give the place twice. It is
+ * known by its run's number and not by the run in memory, which may be read anew while the attempt is out. */
+void effect_given(Engine *engine, Resident *resident, const Effect *effect)
+{
+    Executor *executor = holder_executor(engine, effect->holder);
+    CHECK(executor);
+    OutEntry *entry = malloc(sizeof *entry);
+    CHECK(entry);
+    /* A step that is run anew counts its attempts from 1: one of its earlier run may still be on its way out. */
+    AttemptId id = { resident->run_no, effect->step, effect->attempt, effect->holder };
+    OutEntry *earlier = out_find(engine, &id, /* is_reported= */ false);
+    if (earlier && earlier->is_handed) earlier->is_stray = true;
+    else if (earlier) out_end(engine, &id, earlier, /* is_reported= */ false);
+    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step,
+                         .attempt = effect->attempt, .holder = effect->holder, .serial = ++engine->out_serial, .tenant = resident->tenant,
+                         .seq = resident->batch_seq };
+    run_index_put(&engine->outs, resident->run_no, entry);
+    executor->under_way++;
+    resident->tenant->running_count++;
+    engine->stats.attempt_under_way++;
+}
+
+/* Its commit failed: it was never handed over, and whoever has the number before it still has it rightly. */
 void effect_not_given(Engine *engine, const EffectEntry *entry)
 {
-    take_back(engine, &(AttemptId){ entry->run_no, entry->effect.step, entry->effect.attempt, entry->effect.holder },
-              /* is_reported= */ false);
+    AttemptId id = { entry->run_no, entry->effect.step, entry->effect.attempt, entry->effect.holder };
+    take_back(engine, &id, /* is_reported= */ false);
+    OutEntry *stray = stray_find(engine, &id);
+    if (stray) stray->is_stray = false;
 }
 
 void effect_report_over(Engine *engine, const Mail *mail)
 {
     if (mail->command.kind != COMMAND_REPORT) return;
-    AttemptId id = { mail->run_no, mail->command.step, mail->command.attempt, mail->command.holder };
+    AttemptId id = { mail->run_no, mail->command.step, mail->command.attempt, mail->command.holder, mail->serial };
     OutEntry *entry = out_find(engine, &id, /* is_reported= */ true);
     if (entry) out_remove(engine, id.run_no, entry);
 }
@@ -167,6 +212,7 @@ void effect_placed(Engine *engine)
     memset(engine->placing, 0, engine->options.executor_count * sizeof *engine->placing);
     engine->tenant_placing = 0;
     engine->placed = NULL;
+    engine->has_place_slot = false;
 }
 
 /* --- waiting for room --------------------------------------------------------------------------------------------------- */
@@ -265,30 +311,7 @@ void effect_forget_waiting(Engine *engine, Resident *resident)
 /* A later decision may have given it up before it was handed over. */
 static bool is_still_held(const Run *run, const Effect *effect)
 {
-    const ActiveStep *active = run_active(run, effect->step);
-    const StepRun *step = &run->steps[effect->step];
-    return active && step->state == STEP_RUNNING && step->attempt == effect->attempt && active->holder == effect->holder;
-}
-
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-/* All attempts of a run have one trace id, which follows from the run's seed, and each a span of its own. */
-static void make_traceparent(const Run *run, uint32_t step, uint32_t attempt, char out[56])
-{
-    uint64_t parts[3] = { htobe64(mix(run->seed) | 1), htobe64(mix(run->seed ^ 0x9e3779b97f4a7c15u)),
-                          htobe64(mix(run->seed ^ mix((uint64_t)step << 32 | attempt)) | 1) };
-    Buf buf = buf_on(out, 56);
-    buf_text(&buf, "00-");
-    buf_hex(&buf, (const uint8_t *)parts, 16);
-    buf_char(&buf, '-');
-    buf_hex(&buf, (const uint8_t *)&parts[2], 8);
-    buf_text(&buf, "-01");
-    buf_char(&buf, '\0');
+    return run_holds(run, effect->step, effect->attempt, effect->holder);
 }
 
 typedef struct SecretScope { Engine *engine; Str tenant; } SecretScope;
@@ -303,7 +326,7 @@ static bool find_secret(void *context, Str name, Str *out)
 /* One of input, args and key with its paths filled in. Secrets are filled in here and nowhere else: no record holds them. */
 static InputAnswer fill(Engine *engine, Resident *resident, uint32_t step, Value written, InputResult *out)
 {
-    Surroundings around = { engine, resident, NULL };
+    Surroundings around = { engine, resident, NULL, NULL };
     DecideEnv env = surroundings_env(&around);
     SecretScope secrets = { engine, resident->run.tenant };
     InputScope scope = { .env = &env, .plan = &resident->plan->plan, .run = &resident->run, .step = step,
@@ -312,44 +335,104 @@ static InputAnswer fill(Engine *engine, Resident *resident, uint32_t step, Value
     return written.kind == VALUE_NULL ? INPUT_OK : input_fill(&scope, written, out);
 }
 
+/* {"params": ..., "payload": ...} of the run. */
+static InputAnswer read_params(Engine *engine, Resident *resident, Value *out_params, InputResult *result)
+{
+    Str text;
+    Error err;
+    Value start = value_null();
+    if (!resident_text(resident, MISSING_PARAMS, &text)) {
+        result->missing = MISSING_PARAMS;
+        return INPUT_MISSING;
+    }
+    CHECK(!text.len || json_parse(&engine->arena, text, &start, &err) == OK);
+    const Value *params = value_get_text(start, "params");
+    *out_params = params ? *params : value_null();
+    return INPUT_OK;
+}
+
+/* What differs between an attempt of a step and one of what undoes it. */
+typedef struct Work {
+    Str runner;
+    Value settings, step, input, args, key, context;
+    int64_t due_ms;
+    bool is_undo, is_effect_recorded;
+} Work;
+
+static Work work_of(Resident *resident, const Effect *effect)
+{
+    const PlanStep *step = &resident->plan->plan.steps[effect->step];
+    const StepTerms *terms = &resident->plan->plan.terms->steps[effect->step];
+    bool is_undo = attempt_rollback(effect->attempt) != 0;
+    Value key = terms->key.len ? value_string(terms->key) : value_null();
+    if (is_undo)
+        return (Work){ .runner = terms->undo.runner, .settings = resident->plan->undo_offers[effect->step].settings,
+                       .step = terms->undo.settings, .input = terms->undo.input, .args = terms->undo.args, .key = key,
+                       .context = value_null(), .due_ms = resident->run.rollback.active.due_ms, .is_undo = true };
+    return (Work){ .runner = step->runner, .settings = resident->plan->offers[effect->step].settings, .step = step->settings,
+                   .input = terms->input, .args = terms->args, .key = key, .context = value_null(),
+                   .due_ms = run_active(&resident->run, effect->step)->due_ms,
+                   .is_effect_recorded = step->strategy == STRATEGY_EFFECT_RECORDED };
+}
+
+/* What the step gave, or the effect that it recorded, for whoever undoes it: see core/compensation.h. */
+static InputAnswer fill_undo(Engine *engine, Resident *resident, const Effect *effect, Work *work, InputResult *result)
+{
+    const Run *run = &resident->run;
+    const StepRun *step = &run->steps[effect->step];
+    Str text = { 0 };
+    Error err;
+    Value given = value_null();
+    if (step->output_at && !resident_text(resident, effect->step, &text)) {
+        result->missing = effect->step;
+        return INPUT_MISSING;
+    }
+    CHECK(!text.len || json_parse(&engine->arena, text, &given, &err) == OK);
+    bool has_output = step->flags & STEP_HAS_OUTPUT;
+    MemberList about = { .arena = &engine->arena }, context = { .arena = &engine->arena };
+    member_list_add(&about, STR("step"), value_string(resident->plan->plan.steps[effect->step].id));
+    member_list_add(&about, STR("output"), has_output ? given : value_null());
+    member_list_add(&about, STR("effect"), has_output ? value_null() : given);
+    member_list_add(&about, STR("attempt"), value_int(attempt_number(effect->attempt)));
+    member_list_add(&about, STR("maxAttempts"), value_int(run->rollback.items[run->rollback.at].attempt_max));
+    member_list_add(&about, STR("reason"), run->failure.len ? value_string(run->failure) : value_null());
+    member_list_add(&context, STR("compensation"), member_list_object(&about));
+    work->context = member_list_object(&context);
+    if (work->input.kind == VALUE_NULL) work->input = given;
+    return INPUT_OK;
+}
+
 /* The attempt as its executor gets it. INPUT_MISSING: a value has to be fetched first. */
-static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect *effect, char trace[56], Attempt *out,
-                                InputResult *result)
+static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect *effect, char trace[TRACE_TEXT_SIZE],
+                                Attempt *out, InputResult *result)
 {
     const Plan *plan = &resident->plan->plan;
     const PlanStep *step = &plan->steps[effect->step];
-    const StepTerms *terms = &plan->terms->steps[effect->step];
-    InputResult input, args, key;
-    InputAnswer answer = fill(engine, resident, effect->step, terms->input, result);
-    input = *result;
-    if (answer == INPUT_OK) answer = fill(engine, resident, effect->step, terms->args, result);
-    args = *result;
-    Value written_key = terms->key.len ? value_string(terms->key) : value_null();
-    if (answer == INPUT_OK) answer = fill(engine, resident, effect->step, written_key, result);
-    key = *result;
-    Str text;
-    Value start = value_null();
-    if (answer == INPUT_OK && !resident_text(resident, MISSING_PARAMS, &text)) {
-        result->missing = MISSING_PARAMS;
-        answer = INPUT_MISSING;
+    Work work = work_of(resident, effect);
+    Value params = value_null();
+    Value *filled[] = { &work.input, &work.args, &work.key };
+    InputAnswer answer = INPUT_OK;
+    for (size_t i = 0; i < 3 && answer == INPUT_OK; i++) {
+        answer = fill(engine, resident, effect->step, *filled[i], result);
+        *filled[i] = result->value;
     }
+    if (answer == INPUT_OK) answer = read_params(engine, resident, &params, result);
+    /* What was given is passed on as it is: it is not scanned for paths. */
+    if (answer == INPUT_OK && work.is_undo) answer = fill_undo(engine, resident, effect, &work, result);
     if (answer != INPUT_OK) return answer;
-    Error err;
-    CHECK(!text.len || json_parse(&engine->arena, text, &start, &err) == OK);
-    make_traceparent(&resident->run, effect->step, effect->attempt, trace);
-    const Value *params = value_get_text(start, "params");
+    Trace span = batch_span(resident, effect->step, effect->attempt);
     const Value *resources = step->job == PLAN_NONE ? NULL : value_get_text(plan->jobs[step->job].settings, "resources");
-    Str declared = key.value.kind == VALUE_STRING ? value_text(key.value) : (Str){ 0 };
-    int64_t due = run_active(&resident->run, effect->step)->due_ms;
+    Str declared = work.key.kind == VALUE_STRING ? value_text(work.key) : (Str){ 0 };
     *out = (Attempt){
         .id = { resident->run_no, effect->step, effect->attempt, effect->holder }, .run_id = id_peek(&resident->id),
-        .tenant = resident->run.tenant, .definition = resident->run.definition, .step_id = step->id, .runner = step->runner,
-        .settings = resident->plan->offers[effect->step].settings, .step = step->settings,
-        .resources = resources ? *resources : value_null(), .input = input.value, .args = args.value,
-        .params = params ? *params : value_null(),
-        .key = step_key(plan, &resident->run, effect->step, declared, &engine->arena), .traceparent = str_of(trace),
-        .now_ms = engine->wall_ms, .deadline_ms = due ? due - (engine->now_ms - engine->wall_ms) : 0,
-        .is_effect_recorded = step->strategy == STRATEGY_EFFECT_RECORDED,
+        .tenant = resident->run.tenant, .definition = resident->run.definition, .step_id = step->id, .runner = work.runner,
+        .settings = work.settings, .step = work.step, .resources = resources ? *resources : value_null(), .input = work.input,
+        .args = work.args, .params = params, .context = work.context,
+        .key = work.is_undo ? compensation_key(plan, &resident->run, effect->step, declared, &engine->arena)
+                            : step_key(plan, &resident->run, effect->step, declared, &engine->arena),
+        .traceparent = trace_print(&span, trace), .now_ms = engine->wall_ms,
+        .deadline_ms = work.due_ms ? work.due_ms - (engine->now_ms - engine->wall_ms) : 0,
+        .is_effect_recorded = work.is_effect_recorded,
     };
     return INPUT_OK;
 }
@@ -368,7 +451,7 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
     AttemptId id = { entry->run_no, entry->effect.step, entry->effect.attempt, entry->effect.holder };
     if (!executor) return;
     if (entry->effect.kind == EFFECT_END) {
-        executor->ops->end(executor, &id);
+        handed_end(engine, executor, id);
         return;
     }
     bool is_reading = engine->is_recovering || engine->rescan_at || engine->state == ENGINE_STALLED;
@@ -377,7 +460,8 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
         return;
     }
     bool is_held = resident && is_still_held(&resident->run, &entry->effect);
-    bool is_ending = is_held && resident->run.steps[entry->effect.step].flags & STEP_ENDING;
+    bool is_undo = attempt_rollback(entry->effect.attempt) != 0;
+    bool is_ending = is_held && !is_undo && resident->run.steps[entry->effect.step].flags & STEP_ENDING;
     if (resident && (!is_held || is_ending) && !batch_is_durable(engine, resident->batch_seq)) {
         effect_retry_later(engine, entry);                  /* what gave it up may come to nothing */
         return;
@@ -386,14 +470,20 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
         take_back(engine, &id, /* is_reported= */ false);
         return;
     }
+    OutEntry *out = out_find(engine, &id, /* is_reported= */ false);
+    if (!out || out->is_handed) return;                     /* an earlier effect of the same name has done it */
+    if (stray_find(engine, &id) || !batch_is_durable(engine, out->seq)) {
+        effect_retry_later(engine, entry);                  /* the executor could not tell the two apart */
+        return;
+    }
     if (is_ending) {
         report_failure(engine, &id, CAUSE_CANCELLED, STR("it was ended before it began"));
         return;
     }
     arena_reset(&engine->arena);
     Attempt attempt;
-    InputResult result;
-    char trace[56];
+    InputResult result = { .missing = STEP_NONE };
+    char trace[TRACE_TEXT_SIZE];
     switch (make_attempt(engine, resident, &entry->effect, trace, &attempt, &result)) {
     case INPUT_WRONG: report_failure(engine, &id, CAUSE_PERMANENT, result.text); break;
     case INPUT_MISSING:
@@ -401,8 +491,14 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
         effect_retry_later(engine, entry);
         break;
     case INPUT_OK:
-        if (executor->ops->execute(executor, &attempt)) engine->stats.attempt_count++;
-        else effect_retry_later(engine, entry);
+        attempt.id.serial = out->serial;
+        out->is_handed = true;                              /* it may report before execute() returns */
+        if (executor->ops->execute(executor, &attempt)) {
+            engine->stats.attempt_count++;
+        } else {
+            out->is_handed = false;
+            effect_retry_later(engine, entry);
+        }
         break;
     }
 }
@@ -414,7 +510,7 @@ void effect_end_strays(Engine *engine)
         uint64_t run_no = engine->outs.slots[i].number;
         if (!run_no || resident_find(engine, run_no)) continue;
         for (const OutEntry *entry = engine->outs.slots[i].item; entry; entry = entry->next) {
-            AttemptId id = { run_no, entry->step, entry->attempt, entry->holder };
+            AttemptId id = { run_no, entry->step, entry->attempt, entry->holder, entry->serial };
             Executor *executor = holder_executor(engine, entry->holder);
             if (executor && !entry->is_reported) executor->ops->end(executor, &id);
         }
@@ -432,7 +528,7 @@ static void resume_effect(void *context, const Effect *effect)
     bool is_out = out_find(engine, &id, /* is_reported= */ false), is_reported = out_find(engine, &id, /* is_reported= */ true);
     if (!executor || is_reported) return;                   /* of an earlier owner: recovery decides; or its report is coming */
     if (effect->kind == EFFECT_END) {
-        executor->ops->end(executor, &id);
+        handed_end(engine, executor, id);
     } else if (!is_out) {
         effect_given(engine, resuming->resident, effect);
         effect_retry_later(engine, &(EffectEntry){ *effect, id.run_no });
@@ -445,7 +541,7 @@ void effect_resume(Engine *engine, Resident *resident)
     const Run *run = &resident->run;
     for (OutEntry *entry = run_index_find(&engine->outs, run->run_no); entry; entry = entry->next) {
         Effect effect = { EFFECT_END, entry->step, entry->attempt, entry->holder };
-        AttemptId id = { run->run_no, entry->step, entry->attempt, entry->holder };
+        AttemptId id = { run->run_no, entry->step, entry->attempt, entry->holder, entry->serial };
         Executor *executor = holder_executor(engine, entry->holder);
         if (executor && !entry->is_reported && !is_still_held(run, &effect)) executor->ops->end(executor, &id);
     }
@@ -458,6 +554,12 @@ void engine_notice(Engine *engine, const Notice *notice)
 {
     Resident *resident = resident_find(engine, notice->id.run_no);
     Executor *executor = holder_executor(engine, notice->id.holder);
+    OutEntry *stray = notice->kind <= NOTICE_SIGNAL ? stray_find(engine, &notice->id) : NULL;
+    if (stray) {                            /* it was given up: whatever it says, it is the last of it that counts */
+        if (notice->kind != NOTICE_REPORT) return;
+        out_end(engine, &notice->id, stray, /* is_reported= */ false);
+        return;
+    }
     switch (notice->kind) {
     case NOTICE_REPORT:
         if (!take_back(engine, &notice->id, /* is_reported= */ true)) break;
@@ -465,9 +567,13 @@ void engine_notice(Engine *engine, const Notice *notice)
         break;
     case NOTICE_EFFECT:
     case NOTICE_COST:
-    case NOTICE_SIGNAL:
-        queue_mail(engine, resident && resident->tenant ? resident->tenant : tenant_of(engine, (Str){ 0 }), mail_of_notice(notice));
+    case NOTICE_SIGNAL: {
+        if (!out_find(engine, &notice->id, /* is_reported= */ false)) break;       /* it has ended, by its own word */
+        Mail *mail = mail_of_notice(notice);
+        mail->command.notice = ++engine->notice_number;     /* kept when it is decided again */
+        queue_mail(engine, resident && resident->tenant ? resident->tenant : tenant_of(engine, (Str){ 0 }), mail);
         break;
+    }
     case NOTICE_LOG: log_line_add(engine, notice); break;
     case NOTICE_PROGRESS:
         if (engine->observe && resident)
@@ -489,7 +595,7 @@ void effect_acknowledge(Engine *engine, const EngineBatch *batch)
     for (const Mail *mail = batch->notices.first; mail; mail = mail->next) {
         if (mail->command.kind != COMMAND_EFFECT || mail->is_refused) continue;
         Executor *executor = holder_executor(engine, mail->command.holder);
-        AttemptId id = { mail->run_no, mail->command.step, mail->command.attempt, mail->command.holder };
+        AttemptId id = { mail->run_no, mail->command.step, mail->command.attempt, mail->command.holder, mail->serial };
         if (executor && executor->ops->acknowledge) executor->ops->acknowledge(executor, &id);
     }
 }
@@ -498,7 +604,7 @@ void effect_observe(Engine *engine, const EngineBatch *batch)
 {
     for (uint32_t i = 0; i < batch->batch.record_count; i++) {
         const BatchRecord *raw = &batch->records[i];
-        Resident *resident = resident_find(engine, raw->run_no);
+        Resident *resident = raw->run_no ? resident_find(engine, raw->run_no) : NULL;
         if (!resident) continue;
         arena_reset(&engine->arena);
         Record record;

@@ -12,6 +12,7 @@ Status engine_take_log(Engine *engine, int64_t now_ms, Error *err)
 {
     LogHead head;
     Status status = store_own(engine->store, engine->options.log, &head, err);
+    if (!status) status = log_chain_read(engine, err);
     if (status) return status;
     engine->epoch = head.epoch;
     engine->position = head.position;
@@ -21,6 +22,7 @@ Status engine_take_log(Engine *engine, int64_t now_ms, Error *err)
     engine->next_run_no = head.next_run_no ? head.next_run_no : 1;
     engine->next_step_run_no = head.next_step_run_no ? head.next_step_run_no : 1;
     engine->now_ms = now_ms > head.now_ms ? now_ms : head.now_ms;       /* I13 */
+    log_note_add(engine, &(LogNote){ .kind = EVENT_OWNER_CHANGED, .count = head.epoch });
     return OK;
 }
 
@@ -31,8 +33,9 @@ static bool take_line_no(void *context, const Cell *cells, uint32_t count)
     return false;
 }
 
-Status engine_open(const EngineOptions *options, int64_t now_ms, Engine **out_engine, Error *err)
+Status engine_open(const EngineOptions *options, const EngineClock *clock, Engine **out_engine, Error *err)
 {
+    int64_t now_ms = clock->wall_ms;
     Engine *engine = calloc(1, sizeof *engine);
     CHECK(engine);
     engine->options = *options;
@@ -40,6 +43,7 @@ Status engine_open(const EngineOptions *options, int64_t now_ms, Engine **out_en
     if (!engine->options.queue_count_max) engine->options.queue_count_max = ENGINE_QUEUE_COUNT_MAX;
     engine->store = options->store;
     engine->wall_ms = now_ms;
+    engine->steady_ms = clock->steady_ms;
     engine->policy_digest = digest_of(builtin_policy_text());
     arena_init(&engine->arena, SIZE_MAX);
     buf_init(&engine->record_buf, RECORD_SIZE_MAX);
@@ -53,6 +57,7 @@ Status engine_open(const EngineOptions *options, int64_t now_ms, Engine **out_en
     }
     engine->next_line_no = 1;
     Status status = engine_take_log(engine, now_ms, err);
+    if (!status && now_ms < engine->now_ms) log_note_jump(engine, now_ms - engine->now_ms);
     if (!status)
         status = store_select(engine->store, &(QueryAsk){ .query = QUERY_LOG_LINE_LAST }, take_line_no, &engine->next_line_no,
                               err);
@@ -82,6 +87,8 @@ void engine_close(Engine *engine)
     free(engine->reads);
     outs_deinit(engine);
     dedupe_deinit(engine);
+    requests_deinit(engine);
+    revisions_deinit(engine);
     run_index_deinit(&engine->start_keys);
     timers_deinit(engine);
     buf_deinit(&engine->record_buf);
@@ -93,14 +100,17 @@ void engine_close(Engine *engine)
 
 /* --- the loop ------------------------------------------------------------------------------------------------------------ */
 
-/* The log's time never goes back. Where the clock was set back it goes on from where it was, as fast as the clock does, so
- * that nobody waits until the clock has caught up. */
-static void take_time(Engine *engine, int64_t now_ms)
+/* The log's time never goes back. Where the clock was set back it goes on from where it was, as fast as time passes, so that
+ * nobody waits until the clock has caught up. */
+static void take_time(Engine *engine, const EngineClock *clock)
 {
-    int64_t passed = now_ms - engine->wall_ms;
-    engine->wall_ms = now_ms;
-    if (passed > 0 && passed <= CLOCK_JUMP_MS && engine->now_ms > now_ms - passed) engine->now_ms += passed;
-    if (now_ms > engine->now_ms) engine->now_ms = now_ms;       /* I13 */
+    int64_t passed = clock->steady_ms > engine->steady_ms ? clock->steady_ms - engine->steady_ms : 0;
+    int64_t jump_ms = clock->wall_ms - engine->wall_ms - passed;
+    if (engine->now_ms > engine->wall_ms || jump_ms < 0) engine->now_ms += passed;
+    engine->wall_ms = clock->wall_ms;
+    engine->steady_ms = clock->steady_ms;
+    if (engine->wall_ms > engine->now_ms) engine->now_ms = engine->wall_ms;     /* I13 */
+    log_note_jump(engine, jump_ms);
 }
 
 static void take_completions(Engine *engine)
@@ -112,33 +122,35 @@ static void take_completions(Engine *engine)
     }
 }
 
-bool engine_turn(Engine *engine, int64_t now_ms)
+bool engine_turn(Engine *engine, const EngineClock *clock)
 {
     if (engine->state == ENGINE_FENCED) return false;
     engine->turn++;
-    take_time(engine, now_ms);
+    take_time(engine, clock);
     take_completions(engine);
     if (engine->state == ENGINE_FENCED) return false;
     batch_retry(engine);
     recover_more(engine);
     timer_turn(engine);
+    request_purge(engine);
     late_effects_perform(engine);
     effect_stir(engine);
     for (uint32_t i = 0; i < engine->options.executor_count; i++) {
         Executor *executor = engine->options.executors[i];
-        if (executor->ops->turn) executor->ops->turn(executor, now_ms);
+        if (executor->ops->turn) executor->ops->turn(executor, clock->wall_ms);
     }
-    bool has_more = engine->state != ENGINE_STALLED && queue_serve(engine);
+    log_notes_record(engine);
+    if (engine->state != ENGINE_STALLED) queue_serve(engine);
     log_lines_store(engine);
     batch_submit(engine);
-    return has_more && !batch_is_full(engine);
+    return engine->state != ENGINE_STALLED && queue_has_more(engine);
 }
 
 /* What came since the last turn, unless it has to wait for the store anyway. */
 static bool has_mail(const Engine *engine)
 {
-    return engine->mail_count && !batch_is_full(engine) && engine->read_count < ENGINE_READ_COUNT_MAX
-           && engine->state != ENGINE_STALLED;
+    if (engine->state == ENGINE_STALLED) return false;
+    return engine->note_count || (engine->mail_count && engine->read_count < ENGINE_READ_COUNT_MAX && queue_has_more(engine));
 }
 
 int64_t engine_due_ms(const Engine *engine)
@@ -170,8 +182,8 @@ bool engine_waits_for_store(const Engine *engine)
 
 bool engine_is_idle(const Engine *engine)
 {
-    if (engine->open || engine->under_way || engine->mail_count || engine->read_count || engine->is_recovering || engine->lines
-        || engine->stats.attempt_under_way || engine->late_count)
+    if (engine->open || engine->under_way || engine->mail_count || engine->note_count || engine->read_count
+        || engine->is_recovering || engine->lines || engine->stats.attempt_under_way || engine->late_count)
         return false;
     const Tenant *tenant = engine->tenant;
     for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)
@@ -194,6 +206,12 @@ Status engine_plan_add(Engine *engine, Str document, Digest *out_digest, Error *
     if (status) return status;
     *out_digest = entry->digest;
     return OK;
+}
+
+void engine_plan_text(Engine *engine, const Digest *plan, Str text)
+{
+    PlanEntry *entry = plan_cache_find(engine, plan);
+    if (entry) plan_keep_text(entry, text);
 }
 
 /* New runs are refused at a fill of ENGINE_FILL_MAX, so that work of admitted ones finds room (C-94). */
@@ -219,6 +237,17 @@ bool engine_request(Engine *engine, const EngineRequest *request)
         return false;
     }
     queue_mail(engine, tenant, mail_of_request(request));
+    return true;
+}
+
+bool engine_revise(Engine *engine, const EngineRevision *revision)
+{
+    Tenant *tenant = tenant_of(engine, revision->tenant);
+    if (tenant->queue.count >= engine->options.queue_count_max || engine->state == ENGINE_FENCED) {
+        engine->stats.refused_count++;
+        return false;
+    }
+    queue_mail(engine, tenant, mail_of_revision(revision));
     return true;
 }
 

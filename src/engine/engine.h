@@ -12,6 +12,11 @@
  *
  * Runs that wait are rows: they leave memory with the commit that parks them, and come back by a command or their timer.
  *
+ * A request may carry an id (Command.id) that its sender gave it. Then its answer is kept in the store for a day at least,
+ * written by the commit that holds what the request did: when it comes again, to this owner or a later one, it gets the first
+ * answer and nothing is done; the same id with another request is refused. Ids belong to the tenant given with the request.
+ * Refusals for lack of something (a run, room, the store) are not kept. Requests without an id cost nothing of this.
+ *
  * Owns:   requests are copied. Replies borrow for the time of the call.
  * Fails:  engine_open() with the store's reason; engine_request() answers false where the queue of that tenant is full. A
  *         store that refuses commits makes requests fail with its reason until it accepts again; one that fences (another
@@ -36,12 +41,15 @@ typedef struct Engine Engine;
 
 /* --- make ---------------------------------------------------------------------------------------------------------- */
 
-/* Who offers a runner, and with which settings. Found once a plan and runner. */
-typedef struct RunnerOffer { Executor *executor; Value settings; } RunnerOffer;
+/* Who offers a runner, and with which settings. Found once a plan and runner. One that is unknown here is offered by an
+ * executor that never has room: no run that needs it is started, and of runs that another process started its steps wait for
+ * a process that knows it. */
+typedef struct RunnerOffer { Executor *executor; Value settings; bool is_unknown; } RunnerOffer;
 
 typedef struct EngineOptions {
     Store *store;                       /* open; the engine takes ownership of its log, not of the store */
     uint64_t log;                       /* 1 where the store has one */
+    Str owner;                          /* who takes the log, for people: recorded in it; outlives the engine */
     Executor *const *executors;
     uint32_t executor_count;
     /* The executor that offers a runner, of those above; false where none does. */
@@ -50,11 +58,16 @@ typedef struct EngineOptions {
     bool (*secret)(void *context, Str tenant, Str name, Str *out);
     void (*random)(void *context, uint8_t *bytes, size_t size);
     /* The verdict of the policies in force; NULL: the built-in policy allows. */
-    Verdict (*verdict)(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input);
-    void *context;                      /* of the functions above */
+    Verdict (*verdict)(void *context, const VerdictAsk *ask);
+    /* The digest of the policies that apply to a plan; zeros, or NULL here: the built-in one. It does not change while the
+     * engine lives. In every record of the plan's runs, also of those that passed no hook. */
+    Digest (*policies)(void *context, const Plan *plan);
+    void *verdict_context;              /* of these two */
+    void *context;                      /* of the other functions above */
     uint32_t run_count_max;             /* in memory; 0: ENGINE_RUN_COUNT_MAX */
     uint32_t queue_count_max;           /* requests a tenant may have waiting; 0: ENGINE_QUEUE_COUNT_MAX */
     uint32_t tenant_running_max;        /* attempts of one tenant at a time; 0: without a ceiling */
+    int64_t request_ms;                 /* how long answers to requests with an id are kept; 0: REQUEST_KEEP_MS */
 } EngineOptions;
 
 typedef enum EngineState {
@@ -65,13 +78,20 @@ typedef enum EngineState {
     ENGINE_FENCED,                      /* another owner took the log: this engine does nothing more */
 } EngineState;
 
-MUST_USE Status engine_open(const EngineOptions *options, int64_t now_ms, Engine **out_engine, Error *err);
+/* Two clocks, read together. Where they have not moved alike since the last turn, by more than a minute, the wall clock was set,
+ * and the log says so. */
+typedef struct EngineClock {
+    int64_t wall_ms;                    /* since 1970 in UTC */
+    int64_t steady_ms;                  /* since some moment; never set */
+} EngineClock;
+
+MUST_USE Status engine_open(const EngineOptions *options, const EngineClock *clock, Engine **out_engine, Error *err);
 void engine_close(Engine *engine);              /* NULL is permitted; what was not durable is not there */
 
 /* --- use ----------------------------------------------------------------------------------------------------------- */
 
 /* Does everything that can be done now. True where there is more to do at once. */
-bool engine_turn(Engine *engine, int64_t now_ms);
+bool engine_turn(Engine *engine, const EngineClock *clock);
 /* When engine_turn() has to be called at the latest, even if nothing happens: INT64_MAX for never. */
 int64_t     engine_due_ms(const Engine *engine);
 EngineState engine_state(const Engine *engine);
@@ -89,6 +109,7 @@ typedef struct EngineReply {
     uint64_t run_no;
     bool is_repeat;                     /* a start whose key has a run already: that one */
     bool is_noop;                       /* accepted, and nothing changed */
+    bool is_other_request;              /* ERR_INVALID: its id was given to another request before */
     uint8_t run_state, resolution;      /* after it */
 } EngineReply;
 
@@ -112,12 +133,27 @@ typedef struct EngineRequest {
     void *context;
 } EngineRequest;
 
-/* Reads a plan's document (canonical JSON) and keeps it; it is stored with the first run that is pinned to it. */
+/* Makes a stored revision the active one, and no other; or deactivates it. ERR_NOT_FOUND where there is no such one. */
+typedef struct EngineRevision {
+    Str tenant, workflow;
+    uint32_t version;
+    bool is_activation;
+    Command command;                    /* id, actor, rationale */
+    ReplyTo reply;
+    void *context;
+} EngineRevision;
+
+/* Reads a plan's document (canonical JSON) and keeps it; it is stored with the first run that is pinned to it, and is a revision of
+ * its workflow from then on: the one it is already, or the next. That becomes the active one. A start may name the revision that it
+ * means (StartRequest.revision): then it has to be that, and active. */
 MUST_USE Status engine_plan_add(Engine *engine, Str document, Digest *out_digest, Error *err);
+/* The definition that a plan was made of, as its author wrote it: stored with its revision. Without, the plan stands for it. */
+void engine_plan_text(Engine *engine, const Digest *plan, Str text);
 
 /* False where the queue of that tenant is full: refuse it, and say so. Texts and values are copied. */
 bool engine_start(Engine *engine, const EngineStart *start);
 bool engine_request(Engine *engine, const EngineRequest *request);
+bool engine_revise(Engine *engine, const EngineRevision *revision);
 /* What an executor says: never refused; the caller's ring bounds it. */
 void engine_notice(Engine *engine, const Notice *notice);
 

@@ -23,6 +23,8 @@ typedef struct AttemptId {
     uint64_t run_no;
     uint32_t step, attempt;
     uint64_t holder;
+    uint64_t serial;                /* which one it is of all that the holder's epoch handed over: a step that is run anew
+                                     * counts its attempts from 1 again, and what an earlier one says is not taken for it */
 } AttemptId;
 
 typedef struct Attempt {

@@ -28,6 +28,11 @@ static int64_t now_ms(void)
     return clock_realtime_ns() / 1000000;
 }
 
+static EngineClock read_clock(void)
+{
+    return (EngineClock){ .wall_ms = now_ms(), .steady_ms = (int64_t)(clock_monotonic_ns() / 1000000) };
+}
+
 static Status watch_own(Host *host, Error *err)
 {
     Status status = poll_add(&host->poll, notice_ring_fd(host->notices), TOKEN_ENGINE, err);
@@ -50,10 +55,11 @@ Status host_open(const HostOptions *options, Host **out_host, Error *err)
     host->executors = options->engine.executors;
     host->executor_count = options->engine.executor_count;
     for (uint32_t i = 0; i < HOST_WATCH_COUNT_MAX; i++) host->watches[i].fd = -1;
+    EngineClock clock = read_clock();
     Status status = poll_open(&host->poll, err);
     if (!status) status = watch_own(host, err);
     store_lend(host->store);
-    if (!status) status = engine_open(&options->engine, now_ms(), &host->engine, err);
+    if (!status) status = engine_open(&options->engine, &clock, &host->engine, err);
     if (status) {
         host_close(host);
         return status;
@@ -126,6 +132,7 @@ void host_turn(Host *host, int64_t timeout_ms)
     notice_ring_lower(host->notices);
     Notice notice;
     while (notice_ring_take(host->notices, &notice)) engine_notice(host->engine, &notice);
-    host->has_more = engine_turn(host->engine, now_ms());
+    EngineClock clock = read_clock();
+    host->has_more = engine_turn(host->engine, &clock);
     if (store_help(host->store, !host->has_more && !notice_ring_is_raised(host->notices))) host->has_more = true;
 }

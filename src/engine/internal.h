@@ -3,6 +3,7 @@
 #define ENGINE_INTERNAL_H
 
 #include "base/heap.h"
+#include "base/trace.h"
 #include "engine/condition.h"
 #include "engine/engine.h"
 #include "engine/mail.h"
@@ -20,6 +21,11 @@ typedef struct PlanEntry {
     ConditionSet *conditions;
     RunIndex schemas;                   /* compiled ones, by where they lie in the document */
     RunnerOffer *offers;                /* by step; executor NULL: none offers it */
+    RunnerOffer *undo_offers;           /* the same for what undoes them */
+    Digest policies;                    /* that apply to it; zeros: not asked for yet */
+    Str text;                           /* the definition as it was written, on the heap; empty: not known */
+    uint32_t revision;                  /* its number; 0: not looked up yet */
+    bool is_active;                     /* of a revision that is known: it may be started */
     uint32_t user_count;                /* runs in memory, and starts under way */
     uint64_t used;                      /* turn of the last use: the oldest leaves first */
     bool is_stored;                     /* durable, or on its way in a batch that is not refused yet */
@@ -35,16 +41,21 @@ typedef struct HotText { char *ptr; uint32_t size; bool is_here; } HotText;
 
 typedef struct Loader Loader;
 typedef struct KeyQuestion KeyQuestion;
+typedef struct KnownRequest KnownRequest;
+typedef struct Revising Revising;
 
 typedef struct Resident {
     Run run;
     PlanEntry *plan;                    /* NULL until it is loaded */
     uint64_t run_no;
     Id id;
+    uint64_t serial;                    /* of all runs that were ever in memory: an answer for an earlier one is not for this */
     struct Tenant *tenant;
+    Trace trace;                        /* that it belongs to: all its records and attempts have this trace id */
     uint64_t last_position;             /* of its newest record */
     Digest head;
     uint64_t batch_seq;                 /* newest batch that it is part of */
+    uint32_t batch_weight;              /* its part of that one */
     Loader *loader;                     /* while it is being read */
     MailList inbox;                     /* what came while it was being read, or while a value is being fetched */
     KeyQuestion *key_question;          /* about a declared key, to the store; NULL: none */
@@ -78,6 +89,8 @@ typedef struct Tenant {
     uint32_t waiting_count;
     uint32_t running_count;             /* attempts under way */
     int64_t deficit;                    /* events it may still decide in this round */
+    uint64_t batch_seq;                 /* newest batch that runs of it are part of */
+    uint32_t batch_weight;              /* their part of that one */
 } Tenant;
 
 /* --- batches ------------------------------------------------------------------------------------------------------- */
@@ -86,19 +99,29 @@ typedef struct Tenant {
 typedef struct OutEntry {
     struct OutEntry *next;              /* of the same run */
     uint32_t step, attempt;
-    uint64_t holder;
+    uint64_t holder, serial;
     Tenant *tenant;
+    uint64_t seq;                       /* of the batch that gives it */
+    bool is_handed;                     /* its executor has it */
+    bool is_stray;                      /* given up, and its number is given out anew: whoever has it is being ended */
     bool is_reported;                   /* it has ended; that is not durable yet, and the run, read anew, does not know it */
 } OutEntry;
 
 typedef struct EffectEntry { Effect effect; uint64_t run_no; } EffectEntry;
 typedef struct ReplyEntry { Mail *mail; EngineReply reply; Error error; } ReplyEntry;
 
+/* What the log is told about itself: see log_note.c. */
+typedef struct LogNote { uint8_t kind; uint32_t flags; uint64_t count; int64_t due_ms; uint64_t number; } LogNote;   /* number: of its
+                                                                              event, where it may be written already */
+typedef struct LogChain { uint64_t position, event_count; Digest head; } LogChain;     /* where the chain of these records ends */
+
 typedef struct EngineBatch {
     struct EngineBatch *next;
     Batch batch;
     uint64_t seq;
-    uint64_t event_count;
+    int64_t submitted_ms;               /* by the steady clock */
+    uint64_t weight;                    /* what it costs to write: see decision_weight() */
+    uint32_t run_weight_max;            /* the largest part that one run has in it */
     Projection *projection;
     BatchRecord *records;
     EffectEntry *effects;
@@ -108,17 +131,21 @@ typedef struct EngineBatch {
     size_t record_capacity, effect_capacity, reply_capacity, touched_capacity, plan_capacity;
     uint32_t effect_count, reply_count, touched_count, plan_count;
     MailList notices;                   /* decided in it: kept until it is durable */
+    LogNote notes[LOG_NOTE_COUNT_MAX];
+    uint32_t note_count;
+    LogChain chain_after;
 } EngineBatch;
 
 /* --- reads --------------------------------------------------------------------------------------------------------- */
 
 typedef enum ReadKind { READ_LOAD, READ_VALUE, READ_PLAN, READ_KEY, READ_RUN_ID, READ_RECOVER, READ_TIMERS,
-                        READ_DEDUPE } ReadKind;
+                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION } ReadKind;
 
 typedef struct PendingRead {
     struct PendingRead *next;           /* of those that are free */
     ReadKind kind;
-    uint64_t run_no;                    /* whose it is, for loads and values */
+    uint64_t run_no;                    /* whose it is, for loads and values ... */
+    uint64_t serial;                    /* ... and which reading of that run: set by read_begin() */
     uint32_t part;                      /* which part of a load, which value */
     Mail *mail;                         /* what goes on when it is answered */
     bool is_asked;
@@ -142,7 +169,10 @@ struct Engine {
     EngineState state;
     Error trouble;
     int64_t now_ms;                     /* of the log: never goes back */
-    int64_t wall_ms;                    /* as last given: jumps are noticed by it */
+    int64_t wall_ms, steady_ms;         /* as last given: that the clock was set is noticed by them */
+    LogNote notes[LOG_NOTE_COUNT_MAX];  /* not written yet */
+    uint32_t note_count;
+    LogChain chain, durable_chain;
     uint64_t epoch;                     /* of the log's owner: raised when the log is taken again */
     uint64_t holder_epoch;              /* the one it began with: what its executors hold, they hold under this */
     uint64_t position, next_run_no, next_step_run_no, turn;
@@ -157,8 +187,14 @@ struct Engine {
     RunIndex runs;                      /* by run_no */
     RunIndex ids;                       /* by the hash of the run id */
     Resident *newest, *oldest;          /* by last use */
+    uint64_t next_serial;
     uint32_t run_count;
     RunIndex outs;                      /* by run_no: attempts that are out */
+    RunIndex requests;                  /* by the hash of tenant and id: those that are not durable yet */
+    bool is_purging;                    /* requests whose time is over are being asked for */
+    int64_t purge_at;
+    uint64_t purge_seq;                 /* the batch that forgets some of them */
+    Revising *revising;                 /* workflows whose revisions are being looked up or changed */
     RunIndex start_keys;                /* by the hash of tenant, definition and key: starts that are not durable yet */
 
     Tenant *tenant;                     /* whose turn is next, in the ring of all */
@@ -168,12 +204,20 @@ struct Engine {
     uint32_t tenant_placing;            /* the same for the tenant */
     Executor *placed;                   /* that the last step asked about was given; NULL: none */
     uint32_t placed_step;               /* that step */
-    uint32_t place_slot;                /* the executor that was asked last */
+    uint64_t out_serial;                /* of the last attempt that was given out, in this epoch */
+    uint64_t notice_number;             /* of the last thing that an executor said, in this epoch */
+    uint32_t place_slot;                /* the executor that was asked last ... */
+    bool has_place_slot;                /* ... in this decision, of those that may have room some time */
     uint32_t waiting_count;             /* runs that wait for room */
 
     EngineBatch *open, *under_way, *under_way_last, *failed, *failed_last, *spare;
     uint32_t under_way_count;
     uint64_t next_seq, durable_seq;
+    int64_t commit_ms_x8;               /* eight times what a commit has taken of late */
+    uint64_t weight;                    /* of all decisions so far */
+    uint64_t last_run_no;               /* whose record was the last one ... */
+    const Tenant *last_tenant;
+    uint64_t runs_seq, tenants_seq;     /* ... and the newest batch in which that changed */
     int64_t retry_at;                   /* while stalled: when the store is tried again */
 
     PendingRead *reads;
@@ -209,8 +253,10 @@ Status engine_take_log(Engine *engine, int64_t now_ms, Error *err);
 /* plans.c */
 PlanEntry *plan_cache_find(Engine *engine, const Digest *digest);
 Status     plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error *err);
+void plan_keep_text(PlanEntry *entry, Str text);                           /* unless it has one */
 Status     plan_schema_check(PlanEntry *entry, Value schema, Value instance, Arena *scratch, Error *err);
 void       plan_cache_deinit(Engine *engine);
+MUST_USE Status plan_check_offers(const PlanEntry *entry, Error *err);     /* every runner that it names is known here */
 
 /* resident.c */
 Resident *resident_find(Engine *engine, uint64_t run_no);
@@ -220,6 +266,7 @@ void      resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str
 void      resident_remove(Engine *engine, Resident *resident);
 void      resident_touch(Engine *engine, Resident *resident);              /* used just now */
 void      resident_keep(Resident *resident, uint32_t which, Str text);     /* a payload, at hand from now on */
+void      resident_forget(Resident *resident, uint32_t which);             /* what was kept is no longer what counts */
 bool      resident_text(const Resident *resident, uint32_t which, Str *out);
 void      residents_deinit(Engine *engine);
 
@@ -246,6 +293,7 @@ typedef struct Surroundings {
     Engine *engine;
     Resident *resident;
     const Decision *decision;           /* being made: may hold outputs that no record has yet; NULL: none */
+    const Command *command;             /* that leads to it; NULL where nothing is decided */
 } Surroundings;
 DecideEnv surroundings_env(Surroundings *around);
 Status decide_begin(Engine *engine, Resident *resident, const StartRequest *request, const Command *command, Error *err);
@@ -259,15 +307,40 @@ void start_mail(Engine *engine, Mail *mail);                               /* ta
 void start_key_answered(Engine *engine, Mail *mail, const ReadAnswer *answer);
 void start_plan_answered(Engine *engine, Mail *mail, const ReadAnswer *answer);
 
+/* revision.c */
+typedef enum RevisionFate {
+    REVISION_IS_KNOWN,
+    REVISION_IS_TAKEN,                  /* the mail comes back when it is known */
+    REVISION_IS_REFUSED,
+} RevisionFate;
+/* The version that a start is of, the next one where its plan is new; in the end revision_begun() or revision_drop(). */
+RevisionFate revision_look(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t *out_version, Error *err);
+void revision_begun(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t version);   /* the run is in the open batch */
+void revision_drop(Engine *engine, Mail *mail);                            /* there is no run */
+void revision_mail(Engine *engine, Mail *mail);                            /* takes the mail: activates or deactivates */
+void revision_answered(Engine *engine, Mail *mail, uint32_t part, const ReadAnswer *answer);
+void revisions_durable(Engine *engine);                                    /* a batch is */
+void revisions_discard(Engine *engine);                                    /* what was not durable never happened */
+void revisions_deinit(Engine *engine);
+
 /* batch.c */
+Trace batch_span(const Resident *resident, uint32_t step, uint32_t attempt);         /* of an attempt */
 EngineBatch *batch_open(Engine *engine);
+/* The record in engine->record_buf, with its payload, behind `head`, which is moved on. Its position and bytes are filled in. */
+BatchRecord *batch_append(Engine *engine, EngineBatch *batch, const BatchRecord *record, Digest *head);
 void batch_record(Engine *engine, Resident *resident, const Command *command, const Decision *decision);
 void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *error, bool is_noop);
 void batch_reply_row(Engine *engine, Mail *mail, const Cell *row);
+void batch_reply_open(Engine *engine, Mail *mail);                         /* it was done, by the open batch */
+/* The same with an answer that is there, once that batch is durable. */
+void batch_reply_with(Engine *engine, uint64_t seq, const ReplyEntry *entry);
 void batch_submit(Engine *engine);
 void batch_completed(Engine *engine, const Completion *completion);
 void batch_retry(Engine *engine);
 bool batch_is_full(const Engine *engine);
+bool batch_is_full_for(const Engine *engine, const Tenant *tenant);
+/* What the events from that one on cost to write, in events: one that skips a range of steps writes a row for each. */
+uint32_t     decision_weight(const Decision *decision, uint32_t first);
 bool batch_is_durable(const Engine *engine, uint64_t seq);
 void batches_deinit(Engine *engine);
 
@@ -276,7 +349,8 @@ Executor *holder_executor(Engine *engine, uint64_t holder);
 Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step);
 void  effect_placed(Engine *engine);                                       /* the decision is made */
 void  effect_given(Engine *engine, Resident *resident, const Effect *effect);
-bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, Effect *out);     /* an effect that ends it */
+/* An effect that ends an attempt of the step, or of what undoes it: the `nth` that is out; false where there are no more. */
+bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out);
 void  outs_deinit(Engine *engine);
 void  effect_not_given(Engine *engine, const EffectEntry *entry);
 void  effect_resume(Engine *engine, Resident *resident);                   /* a run was read: what it leaves open is performed */
@@ -302,15 +376,34 @@ void   dedupe_answered(Engine *engine, Resident *resident, uint32_t part, const 
 void   dedupe_begun(Engine *engine, Resident *resident, const Event *event, uint64_t seq);
 void   dedupe_ended(Engine *engine, Resident *resident, uint32_t step, bool is_done, Str output, uint64_t seq);
 void   dedupe_purge(Engine *engine);
+void   dedupe_discard(Engine *engine);                                     /* what was not durable never happened */
 void   dedupe_deinit(Engine *engine);
 void   key_question_free(KeyQuestion *question);
 
+/* request.c */
+typedef enum RequestFate {
+    REQUEST_IS_NEW,                     /* to be decided; or it has no id */
+    REQUEST_IS_TAKEN,                   /* answered, or the store is being asked */
+    REQUEST_WAITS,                      /* the store takes no more questions now */
+} RequestFate;
+RequestFate request_look(Engine *engine, Mail *mail);
+void  request_answered(Engine *engine, Mail *mail, const ReadAnswer *answer);
+/* Its answer into the open batch; false where it is none to be kept. Then to whoever waits for the same. */
+bool  request_keep(Engine *engine, Mail *mail, const EngineReply *reply, const Error *error);
+void  request_share(Engine *engine, uint64_t seq, const ReplyEntry *entry);
+void  request_forget(Engine *engine, Mail *mail);                          /* the store knows it now, or nobody */
+void  request_purge(Engine *engine);
+void  request_purged(Engine *engine, const ReadAnswer *answer);
+void  requests_deinit(Engine *engine);
+
 /* queue.c */
+void    queue_route(Engine *engine, Mail *mail);                           /* to its run, or the start of one */
 Tenant *tenant_of(Engine *engine, Str name);
 void    queue_mail(Engine *engine, Tenant *tenant, Mail *mail);
 void    queue_work(Engine *engine, Resident *resident);
 void    queue_forget_work(Resident *resident);
-bool    queue_serve(Engine *engine);                                       /* until the batch is full; true: more waits */
+bool    queue_has_more(const Engine *engine);                              /* something that finds room in the open batch */
+void    queue_serve(Engine *engine);                                       /* until the batch is full */
 void    queues_deinit(Engine *engine);
 
 /* timer.c */
@@ -326,6 +419,15 @@ void recover_begin(Engine *engine, bool is_rescan);
 void recover_later(Engine *engine);
 void recover_more(Engine *engine);
 void recover_answered(Engine *engine, const ReadAnswer *answer);
+
+/* log_note.c */
+Status log_chain_read(Engine *engine, Error *err);
+void   log_note_add(Engine *engine, const LogNote *note);
+void   log_note_jump(Engine *engine, int64_t by_ms);                       /* where it is one */
+void   log_notes_record(Engine *engine);
+/* What someone did that is about no run; thrown away with the batch where its commit fails. */
+void   log_event_record(Engine *engine, EngineBatch *batch, const Event *event, const Command *command);
+void   log_notes_back(Engine *engine, const EngineBatch *batch);           /* its commit failed */
 
 /* log_line.c */
 void log_line_add(Engine *engine, const Notice *notice);

@@ -14,7 +14,7 @@
 #include "ledger/record.h"
 #include "value/json.h"
 
-typedef enum LoadPart { PART_PLAN, PART_SNAPSHOT, PART_RECORDS } LoadPart;
+typedef enum LoadPart { PART_PLAN, PART_SNAPSHOT, PART_RECORDS, PART_START } LoadPart;
 
 struct Loader {
     Arena arena;                        /* copies of what was answered */
@@ -24,8 +24,10 @@ struct Loader {
     PlanEntry *plan;
     Str snapshot;                       /* empty: none */
     uint64_t snapshot_event, snapshot_position;
-    const BatchRecord *records;         /* newest first */
+    BatchRecord *records;               /* newest first */
     uint32_t record_count;
+    size_t record_capacity;
+    Str start, start_payload;           /* the record of its creation: its trace, and its parameters */
     uint32_t left;                      /* answers that are still to come */
     Error error;                        /* the first thing that went wrong */
 };
@@ -54,12 +56,12 @@ static void ask_part(Engine *engine, Resident *resident, LoadPart part, const Qu
     else error_set(&loader->error, ERR_UNAVAILABLE, "the store takes no more questions now");
 }
 
-static void ask_records(Engine *engine, Resident *resident, uint64_t after_event)
+/* The records from that position back to the one behind the snapshot, a page at a time. */
+static void ask_records(Engine *engine, Resident *resident, uint64_t position)
 {
-    Loader *loader = resident->loader;
     ask_part(engine, resident, PART_RECORDS,
-             &(QueryAsk){ .query = QUERY_RUN_TAIL, .param_count = 2,
-                          .params = { cell_int((int64_t)loader->last_position), cell_int((int64_t)after_event) } });
+             &(QueryAsk){ .query = QUERY_RUN_TAIL, .param_count = 2, .row_count_max = LOAD_RECORD_COUNT,
+                          .params = { cell_int((int64_t)position), cell_int((int64_t)resident->loader->snapshot_event) } });
 }
 
 void load_begin(Engine *engine, Resident *resident, const Cell *row)
@@ -83,6 +85,9 @@ void load_begin(Engine *engine, Resident *resident, const Cell *row)
     }
     ask_part(engine, resident, PART_SNAPSHOT,
              &(QueryAsk){ .query = QUERY_SNAPSHOT, .params = { cell_int((int64_t)resident->run_no) }, .param_count = 1 });
+    if (row[RUNS_params_at].kind == CELL_INT)
+        ask_part(engine, resident, PART_START,
+                 &(QueryAsk){ .query = QUERY_RECORD, .params = { row[RUNS_params_at] }, .param_count = 1 });
     if (!loader->left) load_failed(engine, resident, &loader->error);
 }
 
@@ -118,6 +123,30 @@ static Status fold(Resident *resident, Loader *loader, Error *err)
     return OK;
 }
 
+static bool is_wanted(const Event *event, uint32_t which)
+{
+    if (event->payload == EVENT_NO_PAYLOAD) return false;
+    if (which == MISSING_PARAMS) return event->kind == EVENT_RUN_CREATED;
+    return event->step == which && (event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_WAITING
+                                    || event->kind == EVENT_EFFECT_COMMITTED || event->kind == EVENT_EFFECT_INTENDED);
+}
+
+/* Its trace is the one of its creation, and its parameters are beside it; both are needed soon. An older ledger has no trace
+ * there, and a payload may be erased. */
+static void take_start(Resident *resident, Loader *loader)
+{
+    Record record;
+    Error err;
+    Str text;
+    resident->trace = trace_make(resident->run.seed);
+    if (!loader->start.len || record_decode(&loader->arena, loader->start, &record, &err)) return;
+    trace_read(record.head.trace, &resident->trace);
+    for (uint32_t i = 0; i < record.event_count; i++)
+        if (is_wanted(&record.events[i], MISSING_PARAMS)
+            && record_payload(&record, loader->start_payload, record.events[i].payload, &text, &err) == OK)
+            resident_keep(resident, MISSING_PARAMS, text);
+}
+
 static void build(Engine *engine, Resident *resident)
 {
     Loader *loader = resident->loader;
@@ -136,6 +165,7 @@ static void build(Engine *engine, Resident *resident)
     resident->head = loader->head;
     resident->snapshot_event = loader->snapshot_event;
     resident->has_timer_row = loader->snapshot.len != 0;        /* it was parked once: there may be one */
+    take_start(resident, loader);
     loader_free(loader);
     resident->loader = NULL;
     resident->begun_count = resident->run.begun_count;
@@ -178,18 +208,21 @@ static void take_plan(Engine *engine, Loader *loader, const ReadAnswer *answer)
     else loader->plan->user_count++;
 }
 
-static void take_records(Loader *loader, const ReadAnswer *answer)
+static void take_records(Engine *engine, Resident *resident, const ReadAnswer *answer)
 {
-    BatchRecord *records = ARENA_ARRAY(&loader->arena, BatchRecord, answer->row_count + 1);
+    Loader *loader = resident->loader;
+    uint64_t before = 0;
     for (uint32_t i = 0; i < answer->row_count; i++) {
         const Cell *row = answer->cells + (size_t)i * answer->cell_count;
-        records[i] = (BatchRecord){ .position = (uint64_t)row[LEDGER_position].integer,
-                                    .first_event = (uint64_t)row[LEDGER_first_event].integer,
-                                    .hash = digest_cell(&row[LEDGER_hash]),
-                                    .record = arena_copy(&loader->arena, row[LEDGER_record].text) };
+        loader->records = arena_grow(&loader->arena, loader->records, sizeof *loader->records, loader->record_count,
+                                     &loader->record_capacity);
+        loader->records[loader->record_count++] = (BatchRecord){
+            .position = (uint64_t)row[LEDGER_position].integer, .first_event = (uint64_t)row[LEDGER_first_event].integer,
+            .hash = digest_cell(&row[LEDGER_hash]), .record = arena_copy(&loader->arena, row[LEDGER_record].text),
+        };
+        before = (uint64_t)row[LEDGER_prev_position].integer;
     }
-    loader->records = records;
-    loader->record_count = answer->row_count;
+    if (before && answer->row_count == LOAD_RECORD_COUNT) ask_records(engine, resident, before);
 }
 
 void load_answer(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer)
@@ -199,13 +232,17 @@ void load_answer(Engine *engine, Resident *resident, uint32_t part, const ReadAn
     if (answer->status && !loader->error.status) loader->error = answer->error;
     if (!loader->error.status) {
         if (part == PART_PLAN) take_plan(engine, loader, answer);
-        if (part == PART_RECORDS) take_records(loader, answer);
+        if (part == PART_RECORDS) take_records(engine, resident, answer);
+        if (part == PART_START && answer->row_count) {
+            loader->start = arena_copy(&loader->arena, answer->cells[LEDGER_record].text);
+            loader->start_payload = arena_copy(&loader->arena, answer->cells[LEDGER_payload].text);
+        }
         if (part == PART_SNAPSHOT) {
             if (answer->row_count) {
                 loader->snapshot = arena_copy(&loader->arena, answer->cells[SNAPSHOTS_state].text);
                 loader->snapshot_event = (uint64_t)answer->cells[SNAPSHOTS_event_count].integer;
             }
-            if (loader->snapshot_event < loader->event_count) ask_records(engine, resident, loader->snapshot_event);
+            if (loader->snapshot_event < loader->event_count) ask_records(engine, resident, loader->last_position);
         }
     }
     if (!loader->left) build(engine, resident);
@@ -221,14 +258,6 @@ void load_fetch(Engine *engine, Resident *resident, uint32_t which)
     if (read_begin(engine, &ask, &(PendingRead){ .kind = READ_VALUE, .run_no = resident->run_no, .part = which }))
         resident->fetching = which;
     else queue_work(engine, resident);          /* asked again in a later turn */
-}
-
-static bool is_wanted(const Event *event, uint32_t which)
-{
-    if (event->payload == EVENT_NO_PAYLOAD) return false;
-    if (which == MISSING_PARAMS) return event->kind == EVENT_RUN_CREATED;
-    return event->step == which && (event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_WAITING
-                                    || event->kind == EVENT_EFFECT_COMMITTED);
 }
 
 static Status find_payload(Arena *arena, const Cell *row, uint32_t which, Str *out, Error *err)

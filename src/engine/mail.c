@@ -111,6 +111,20 @@ Mail *mail_of_request(const EngineRequest *request)
     return mail;
 }
 
+Mail *mail_of_revision(const EngineRevision *revision)
+{
+    Command command = revision->command;
+    command.name = revision->workflow;
+    command.value = command.report.output = value_null();
+    Mail *mail = mail_of_command(&command, revision->tenant);
+    mail->is_revision = true;
+    mail->is_activation = revision->is_activation;
+    mail->start.revision = revision->version;
+    mail->reply = revision->reply;
+    mail->context = revision->context;
+    return mail;
+}
+
 Mail *mail_of_notice(const Notice *notice)
 {
     static const CommandKind kinds[] = { [NOTICE_REPORT] = COMMAND_REPORT, [NOTICE_EFFECT] = COMMAND_EFFECT,
@@ -123,6 +137,7 @@ Mail *mail_of_notice(const Notice *notice)
     };
     Mail *mail = mail_of_command(&command, (Str){ 0 });
     mail->run_no = notice->id.run_no;
+    mail->serial = notice->id.serial;
     mail->is_notice = true;
     return mail;
 }

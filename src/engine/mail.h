@@ -16,7 +16,12 @@ typedef struct Mail {
     struct Mail *next;
     bool is_start;
     bool is_notice;                 /* from an executor: decided again where its commit fails */
+    uint64_t serial;                /* of a notice: of its attempt */
     bool is_refused;                /* of a notice: nothing was recorded */
+    bool is_revision;               /* activates a revision, or the contrary: start.revision of command.name */
+    bool is_activation;
+    struct Revising *revising;      /* what was found of the workflow's revisions; the engine's */
+    struct KnownRequest *known;     /* of a request with an id that is being decided; the engine's */
     uint64_t run_no;                /* 0: by run_id, or a start */
     Id run_id;
     Command command;                /* its values are null: see mail_open() */
@@ -34,6 +39,7 @@ typedef struct MailList { Mail *first, *last; uint32_t count; } MailList;
 
 Mail *mail_of_start(const EngineStart *start);
 Mail *mail_of_request(const EngineRequest *request);
+Mail *mail_of_revision(const EngineRevision *revision);
 Mail *mail_of_notice(const Notice *notice);         /* a report, effect, cost or signal */
 Mail *mail_of_engine(uint64_t run_no, CommandKind kind, Str actor);
 void  mail_free(Mail *mail);

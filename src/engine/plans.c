@@ -18,6 +18,7 @@ static void entry_free(PlanEntry *entry)
     condition_set_free(entry->conditions);
     run_index_deinit(&entry->schemas);
     arena_deinit(&entry->arena);
+    free((char *)entry->text.ptr);
     free(entry);
 }
 
@@ -56,6 +57,24 @@ static void find_offers(Engine *engine, PlanEntry *entry)
         else if (!engine->options.runner(engine->options.context, plan->tenant, plan->steps[i].runner, &entry->offers[i]))
             entry->offers[i] = (RunnerOffer){ 0 };
     }
+    entry->undo_offers = ARENA_ARRAY(&entry->arena, RunnerOffer, plan->step_count ? plan->step_count : 1);
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        Str runner = plan->terms->steps[i].undo.runner;
+        if (runner.len && !engine->options.runner(engine->options.context, plan->tenant, runner, &entry->undo_offers[i]))
+            entry->undo_offers[i] = (RunnerOffer){ 0 };
+    }
+}
+
+Status plan_check_offers(const PlanEntry *entry, Error *err)
+{
+    const Plan *plan = &entry->plan;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        if (!entry->offers[i].is_unknown && !entry->undo_offers[i].is_unknown) continue;
+        Str runner = entry->offers[i].is_unknown ? plan->steps[i].runner : plan->terms->steps[i].undo.runner;
+        return error_set(err, ERR_INVALID, "step %.*s: no executor offers the runner '%.*s'", STR_ARG(plan->steps[i].id),
+                         STR_ARG(runner));
+    }
+    return OK;
 }
 
 Status plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error *err)
@@ -88,6 +107,14 @@ Status plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error
     engine->plans.count++;
     *out_entry = entry;
     return OK;
+}
+
+void plan_keep_text(PlanEntry *entry, Str text)
+{
+    if (entry->text.len || !text.len) return;
+    char *copy = malloc(text.len);
+    CHECK(copy);
+    entry->text = (Str){ memcpy(copy, text.ptr, text.len), text.len };
 }
 
 /* Schemas are compiled when they are first needed, and kept with the plan; they are told apart by where they lie in it. */

@@ -74,11 +74,18 @@ void queue_forget_work(Resident *resident)
     resident->is_working = false;
 }
 
-/* One command to its run: by number, by id, or by way of the store. */
-static void route(Engine *engine, Mail *mail)
+/* The store takes no more reads now. */
+static void put_back(Engine *engine, Mail *mail)
 {
-    if (mail->is_start) {
-        start_mail(engine, mail);
+    mail_list_put_back(&engine->tenant->queue, mail);
+    engine->mail_count++;
+}
+
+/* One command to its run: by number, by id, or by way of the store. */
+void queue_route(Engine *engine, Mail *mail)
+{
+    if (mail->is_start || mail->is_revision) {
+        (mail->is_start ? start_mail : revision_mail)(engine, mail);
         return;
     }
     Resident *resident = mail->run_no ? resident_find(engine, mail->run_no) : resident_of_id(engine, &mail->run_id);
@@ -90,10 +97,7 @@ static void route(Engine *engine, Mail *mail)
                        ? (QueryAsk){ .query = QUERY_RUN, .params = { cell_int((int64_t)mail->run_no) }, .param_count = 1 }
                        : (QueryAsk){ .query = QUERY_RUN_BY_ID, .params = { cell_text(id_peek(&mail->run_id)) },
                                      .param_count = 1 };
-    if (!read_begin(engine, &ask, &(PendingRead){ .kind = READ_RUN_ID, .mail = mail })) {
-        mail_list_put_back(&engine->tenant->queue, mail);       /* the store takes no more reads now */
-        engine->mail_count++;
-    }
+    if (!read_begin(engine, &ask, &(PendingRead){ .kind = READ_RUN_ID, .mail = mail })) put_back(engine, mail);
 }
 
 /* Serves one tenant until its share is used up. True where it did anything. */
@@ -103,35 +107,42 @@ static bool serve_tenant(Engine *engine, Tenant *tenant)
         tenant->deficit = 0;
         return false;
     }
+    if (batch_is_full_for(engine, tenant)) return false;
     tenant->deficit += QUEUE_QUANTUM;
-    while (tenant->deficit > 0 && !batch_is_full(engine) && (tenant->queue.count || tenant->work.count)) {
-        uint64_t before = engine->stats.event_count;
+    while (tenant->deficit > 0 && !batch_is_full_for(engine, tenant) && (tenant->queue.count || tenant->work.count)) {
+        uint64_t before = engine->weight;
         Resident *resident = take_work(tenant);
         if (resident) decide_more(engine, resident);
         Mail *mail = mail_list_take(&tenant->queue);
         if (mail) {
             engine->mail_count--;
-            route(engine, mail);
+            RequestFate fate = request_look(engine, mail);
+            if (fate == REQUEST_IS_NEW) queue_route(engine, mail);
+            if (fate == REQUEST_WAITS) put_back(engine, mail);
         }
         if (engine->read_count >= ENGINE_READ_COUNT_MAX) break;
-        int64_t spent = (int64_t)(engine->stats.event_count - before);
+        int64_t spent = (int64_t)(engine->weight - before);
         tenant->deficit -= spent ? spent : 1;
     }
     return true;
 }
 
-bool queue_serve(Engine *engine)
+bool queue_has_more(const Engine *engine)
 {
-    if (!engine->tenant_count) return false;
+    const Tenant *tenant = engine->tenant;
+    for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)
+        if ((tenant->queue.count || tenant->work.count) && !batch_is_full_for(engine, tenant)) return true;
+    return false;
+}
+
+void queue_serve(Engine *engine)
+{
+    if (!engine->tenant_count) return;
     for (uint32_t idle = 0; idle < engine->tenant_count && !batch_is_full(engine);) {
         bool did = serve_tenant(engine, engine->tenant);
         idle = did && engine->read_count < ENGINE_READ_COUNT_MAX ? 0 : idle + 1;
         engine->tenant = engine->tenant->next;
     }
-    Tenant *tenant = engine->tenant;
-    for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)
-        if (tenant->queue.count || tenant->work.count) return true;
-    return false;
 }
 
 void queues_deinit(Engine *engine)

@@ -20,6 +20,8 @@ bool read_begin(Engine *engine, const QueryAsk *ask, const PendingRead *read)
     PendingRead *next = slot->next;
     *slot = *read;
     slot->is_asked = true;
+    Resident *asker = read->run_no ? resident_find(engine, read->run_no) : NULL;
+    slot->serial = asker ? asker->serial : 0;
     if (!store_read(engine->store, ask, (uint64_t)(slot - engine->reads))) {
         slot->next = next;
         return false;
@@ -44,6 +46,13 @@ static void run_found(Engine *engine, Mail *mail, const ReadAnswer *answer)
         batch_reply(engine, NULL, mail, status, &err, /* is_noop= */ false);
         return;
     }
+    const Cell *archived_to = &answer->cells[RUNS_archived_to];
+    if (archived_to->kind == CELL_TEXT) {                               /* nobody decides anything about it any more */
+        error_set(&err, ERR_CONFLICT, "run %.*s was archived: its records are in %.*s", STR_ARG(answer->cells[RUNS_id].text),
+                  STR_ARG(archived_to->text));
+        batch_reply(engine, NULL, mail, ERR_CONFLICT, &err, /* is_noop= */ false);
+        return;
+    }
     uint64_t run_no = (uint64_t)answer->cells[RUNS_run_no].integer;
     Resident *resident = resident_find(engine, run_no);
     if (!resident) {
@@ -64,6 +73,7 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
     engine->free_reads = slot;
     engine->read_count--;
     Resident *resident = read.run_no ? resident_find(engine, read.run_no) : NULL;
+    if (resident && resident->serial != read.serial) resident = NULL;       /* it was asked for a run that was thrown away */
     switch (read.kind) {
     case READ_LOAD:
         if (resident && resident->loader) load_answer(engine, resident, read.part, answer);
@@ -73,6 +83,9 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
         break;
     case READ_PLAN: start_plan_answered(engine, read.mail, answer); break;
     case READ_KEY: start_key_answered(engine, read.mail, answer); break;
+    case READ_REVISION: revision_answered(engine, read.mail, read.part, answer); break;
+    case READ_REQUEST: request_answered(engine, read.mail, answer); break;
+    case READ_EXPIRED: request_purged(engine, answer); break;
     case READ_RUN_ID: run_found(engine, read.mail, answer); break;
     case READ_RECOVER: recover_answered(engine, answer); break;
     case READ_TIMERS: timer_swept(engine, answer); break;

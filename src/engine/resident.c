@@ -45,6 +45,7 @@ Resident *resident_add(Engine *engine, uint64_t run_no, const Id *id)
     Resident *resident = calloc(1, sizeof *resident);
     CHECK(resident);
     resident->run_no = run_no;
+    resident->serial = ++engine->next_serial;
     resident->id = *id;
     resident->fetching = STEP_NONE;
     run_index_put(&engine->runs, run_no, resident);
@@ -132,6 +133,15 @@ void resident_keep(Resident *resident, uint32_t which, Str text)
         memcpy(hot->ptr, text.ptr, text.len);
     }
     resident->hot_size += text.len;
+}
+
+void resident_forget(Resident *resident, uint32_t which)
+{
+    if (!resident->outputs || which >= resident->run.step_count) return;
+    HotText *hot = &resident->outputs[which];
+    resident->hot_size -= hot->size;
+    free(hot->ptr);
+    *hot = (HotText){ 0 };
 }
 
 bool resident_text(const Resident *resident, uint32_t which, Str *out)

@@ -1,4 +1,4 @@
-/* start.c - the beginning of a run: its plan, its key, its first record. */
+/* start.c - the beginning of a run: its plan, its key, its revision, its first record. */
 #include <string.h>
 
 #include "base/check.h"
@@ -21,6 +21,7 @@ static uint64_t key_hash(Str tenant, Str definition, Str key, uint32_t generatio
 static void refuse(Engine *engine, Mail *mail, PlanEntry *entry, Status status, const Error *err)
 {
     if (entry) entry->user_count--;
+    revision_drop(engine, mail);
     engine->stats.refused_count++;
     batch_reply(engine, NULL, mail, status, err, /* is_noop= */ false);
 }
@@ -44,6 +45,16 @@ static void store_plan(Engine *engine, PlanEntry *entry)
 
 static void begin(Engine *engine, Mail *mail, PlanEntry *entry, Str key, uint32_t generation)
 {
+    uint32_t version;
+    Error err = { 0 };
+    if (plan_check_offers(entry, &err)) {
+        refuse(engine, mail, entry, err.status, &err);
+        return;
+    }
+    RevisionFate fate = revision_look(engine, mail, entry, &version, &err);
+    if (fate == REVISION_IS_REFUSED) refuse(engine, mail, entry, err.status, &err);
+    else if (fate == REVISION_IS_TAKEN) entry->user_count--;
+    if (fate != REVISION_IS_KNOWN) return;
     uint8_t chance[ID_SIZE + sizeof(uint64_t)];
     engine->options.random(engine->options.context, chance, sizeof chance);
     Id id = id_make_run((uint64_t)engine->now_ms, chance);
@@ -53,10 +64,10 @@ static void begin(Engine *engine, Mail *mail, PlanEntry *entry, Str key, uint32_
     StartRequest request;
     Command command = mail->command;
     command.kind = COMMAND_START;
-    Error err = { 0 };
     Status status = mail_open_start(mail, &engine->arena, &request, &err);
     request.key = key;
     request.key_generation = generation;
+    request.revision = version;
     memcpy(&request.seed, chance + ID_SIZE, sizeof request.seed);
     if (!status) status = decide_begin(engine, resident, &request, &command, &err);
     if (status) {
@@ -67,6 +78,7 @@ static void begin(Engine *engine, Mail *mail, PlanEntry *entry, Str key, uint32_
     engine->next_run_no++;
     engine->stats.start_count++;
     store_plan(engine, entry);
+    revision_begun(engine, mail, entry, version);
     if (key.len) {
         uint64_t hash = key_hash(resident->run.tenant, resident->run.definition, key, generation);
         run_index_put(&engine->start_keys, hash, resident);
@@ -132,6 +144,7 @@ void start_key_answered(Engine *engine, Mail *mail, const ReadAnswer *answer)
         return;
     }
     entry->user_count--;
+    revision_drop(engine, mail);
     if (newest > stored) {
         Resident *fresh = run_index_find(&engine->start_keys, key_hash(tenant, entry->plan.id, key, newest - 1));
         batch_reply(engine, fresh, mail, OK, NULL, /* is_noop= */ true);

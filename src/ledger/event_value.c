@@ -13,11 +13,6 @@
 
 /* --- names of numbers: NULL for what a newer maestro may have meant ------------------------------------------------ */
 
-static const char *const hook_names[HOOK_COUNT] = {
-    [HOOK_RUN_START] = "run-start",   [HOOK_STEP_DISPATCH] = "step-dispatch", [HOOK_STEP_END] = "step-end",
-    [HOOK_RUN_RESUME] = "run-resume", [HOOK_SIGNAL] = "signal",
-};
-
 #define NAMED(number, count, name, Type) ((number) < (count) ? name((Type)(number)) : NULL)
 
 static const char *state_text(const Event *event) { return NAMED(event->state, RUN_STATE_COUNT, run_state_name, RunState); }
@@ -40,7 +35,12 @@ static const char *priority_text(const Event *event)
 }
 static const char *sort_text(const Event *event)
 {
-    if (event->kind == EVENT_VERDICT) return event->sort < HOOK_COUNT ? hook_names[event->sort] : NULL;
+    if (event->kind == EVENT_VERDICT) return NAMED(event->sort, HOOK_COUNT, hook_name, Hook);
+    if (event->kind == EVENT_DECISION_MADE) return NAMED(event->sort, DECISION_KIND_COUNT, decision_kind_name, DecisionKind);
+    if (event->kind == EVENT_RUN_REQUEUED || event->kind == EVENT_STEP_SUPERSEDED)
+        return NAMED(event->sort, RETRY_SOURCE_COUNT, retry_source_name, RetrySource);
+    if (event->kind == EVENT_COMPENSATION_STARTED || event->kind == EVENT_RUN_ROLLING_BACK)
+        return NAMED(event->sort, COMPENSATION_SCOPE_COUNT, compensation_scope_name, CompensationScope);
     return NAMED(event->sort, SIGNAL_KIND_COUNT, signal_kind_name, SignalKind);
 }
 

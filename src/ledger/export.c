@@ -57,10 +57,10 @@ static void end_line(Exporter *exporter, Buf *line, size_t start)
     note_line(exporter, str_slice(buf_peek(line), start, line->len));
 }
 
-/* The end of the log, which the export of one run does not have. */
+/* The end of the log, which the export of a part does not have. */
 static void put_log_head(Exporter *exporter, Buf *line)
 {
-    if (exporter->header.run_id.len > 0) {
+    if (exporter->header.is_part) {
         buf_text(line, ",\"position\":null,\"head\":null");
         return;
     }
@@ -88,7 +88,7 @@ void export_header(Exporter *exporter, const ExportHeader *header, Buf *line)
     exporter->header = *header;
     buf_text(line, "{\"kind\":\"header\",\"format\":\"" FORMAT "\"");
     put_number(line, "log", header->head.log);
-    if (header->run_id.len > 0) put_text(line, "run", header->run_id);
+    if (header->is_part) put_text(line, "run", header->run_id);
     else buf_text(line, ",\"run\":null");
     put_log_head(exporter, line);
     buf_text(line, ",\"time\":\"");
@@ -135,12 +135,18 @@ void export_run(Exporter *exporter, const RunHead *head, Buf *line)
     exporter->run_count++;
 }
 
-void export_end(Exporter *exporter, Buf *line)
+Digest export_digest(const Exporter *exporter)
 {
     crypto_generichash_state state;
     memcpy(&state, exporter->digest.bytes, sizeof state);
     Digest digest;
     crypto_generichash_final(&state, digest.bytes, DIGEST_SIZE);
+    return digest;
+}
+
+void export_end(Exporter *exporter, Buf *line)
+{
+    Digest digest = export_digest(exporter);
     buf_text(line, "{\"kind\":\"end\"");
     put_number(line, "records", exporter->record_count);
     put_number(line, "events", exporter->event_count);
@@ -211,7 +217,9 @@ static bool read_header(Value value, ExportHeader *out_header)
 {
     ExportHeader header = { .run_id = get_text(value, "run") };
     if (!get_number(value, "log", &header.head.log) || !civil_read_ms(get_text(value, "time"), &header.now_ms)) return false;
-    if (header.run_id.len == 0
+    const Value *run = value_get_text(value, "run");
+    header.is_part = run && run->kind == VALUE_STRING;
+    if (!header.is_part
         && (!get_number(value, "position", &header.head.position) || !get_hex(value, "head", &header.head.head)))
         return false;
     *out_header = header;
@@ -259,8 +267,8 @@ static Status check_header(ExportCheck *check, Value value, Error *err)
     if (!read_header(value, &header)) return error_set(err, ERR_INVALID, "the header of the exported ledger is damaged");
     check->head = header.head;
     check->options.log = header.head.log;
-    check->options.is_one_run = header.run_id.len > 0;
-    check->options.head = check->options.is_one_run ? NULL : &check->head;
+    check->options.is_part = header.is_part;
+    check->options.head = check->options.is_part ? NULL : &check->head;
     check->options.has_run_heads = true;
     verify_init(&check->verifier, &check->options);
     header.run_id = arena_copy(&check->verifier.arena, header.run_id);      /* outlives the line */
@@ -293,6 +301,7 @@ static Status check_run(ExportCheck *check, Value value, Error *err)
 
 static Status check_last(ExportCheck *check, Value value, Error *err)
 {
+    check->digest = export_digest(&check->again);
     export_end(&check->again, &check->line);
     check->stage = CHECK_ENDED;
     return OK;

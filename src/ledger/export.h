@@ -10,6 +10,8 @@
  * the last one: what chance damages is found by it, also in what is shown. docs/ledger.md has the details.
  *
  * The export of one run (`run` of the header is its id, else null) has no head of the log: its records have gaps between them.
+ * So has an archive, which holds the runs that were moved out of a store: there `run` is empty. A record of the whole log whose
+ * run was archived is empty, too: its hash bridges the gap in the chains.
  *
  * Writing:   export_init(); export_header(), export_row() for each, export_run() for each, export_end(): a line each, appended
  *            to a buffer that the caller writes to its file and clears.
@@ -30,8 +32,9 @@
 #include "ledger/verify.h"
 
 typedef struct ExportHeader {
-    LedgerHead head;                /* of the log; position and hash are not written for one run */
-    Str run_id;                     /* empty: the whole log */
+    LedgerHead head;                /* of the log; position and hash are not written for a part */
+    bool is_part;                   /* of some runs alone: an archive, or with run_id the export of one */
+    Str run_id;
     int64_t now_ms;                 /* when it was exported */
 } ExportHeader;
 
@@ -49,6 +52,7 @@ void export_init(Exporter *exporter);
 void export_header(Exporter *exporter, const ExportHeader *header, Buf *line);
 void export_row(Exporter *exporter, const LedgerRow *row, Buf *line);
 void export_run(Exporter *exporter, const RunHead *head, Buf *line);
+Digest export_digest(const Exporter *exporter);         /* of the lines so far: the one that the end states */
 void export_end(Exporter *exporter, Buf *line);
 void export_deinit(Exporter *exporter);
 
@@ -60,6 +64,7 @@ typedef struct ExportCheck {
     Buf line;
     LedgerHead head;
     Str run_id;
+    Digest digest;                  /* of the lines before the last one */
     uint64_t line_count;
     enum { CHECK_HEADER, CHECK_BODY, CHECK_ENDED } stage;
 } ExportCheck;

@@ -84,7 +84,7 @@ Status replay_verify(const Replay *replay, Str snapshot, Error *err)
     Run stored;
     Status status = OK;
     buf_init(&bytes, SIZE_MAX);
-    run_encode(&replay->run, &bytes);
+    run_encode_like(&replay->run, replay->plan, snapshot, &bytes);
     bool is_equal = str_is(buf_peek(&bytes), snapshot);
     buf_deinit(&bytes);
     if (is_equal) return OK;

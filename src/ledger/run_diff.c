@@ -129,6 +129,7 @@ static const DiffRow active_rows[] = {
     { "lease", MEMBER(ActiveStep, lease_ms), show_time },
     { "output kept", MEMBER(ActiveStep, kept_at), show_position },
     { "signal", MEMBER(ActiveStep, signal), NULL },
+    { "notice", MEMBER(ActiveStep, notice), NULL },
 };
 
 static const DiffRow job_rows[] = { { "state", MEMBER(JobRun, state), show_run_state } };

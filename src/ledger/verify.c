@@ -18,6 +18,7 @@ struct VerifyRun {
     uint64_t position, next_event;  /* of its last record; number that its next event should have */
     Digest hash;                    /* of its last record */
     bool has_head;
+    bool is_archived, is_told;      /* records of it are empty; an event says that it was archived */
 };
 
 static const struct { const char *name; bool is_damage; } finding_rows[FINDING_KIND_COUNT] = {
@@ -145,7 +146,7 @@ static bool check_place(Verifier *verifier, const LedgerRow *row)
              ": it is there twice, or out of order", row->position, last);
         return false;
     }
-    if (!verifier->options.is_one_run && row->position > last + 1)
+    if (!verifier->options.is_part && row->position > last + 1)
         find(verifier, FINDING_GAP, row->position, NULL, "%" PRIu64 " records from %" PRIu64 " on are missing",
              row->position - last - 1, last + 1);
     return true;
@@ -162,6 +163,7 @@ static void check_hash(Verifier *verifier, const LedgerRow *row, const VerifyRun
                  PRIu64, row->prev_position, run->position);
         return;
     }
+    if (row->record.len == 0) return;
     Digest hash = chain_record(&run->hash, row->record);
     if (!digest_is(&hash, &row->hash))
         find(verifier, FINDING_CHANGED, row->position, run, "the record does not have its hash: it was changed, or the hash was");
@@ -224,14 +226,51 @@ static Status check_payloads(Verifier *verifier, const LedgerRow *row, const Ver
     return OK;
 }
 
-static Status note_erasures(Verifier *verifier, const Record *record, Error *err)
+static Status note_erased(Verifier *verifier, const Record *record, const Event *event, Error *err)
+{
+    (void)record;
+    return list_add(verifier, &verifier->erased, &verifier->erased_count, &verifier->erased_capacity, event->count, err);
+}
+
+/* Only the log itself says so of a run: a run that could say it of itself would be believed by whoever emptied it. */
+static Status note_archived(Verifier *verifier, const Record *record, const Event *event, Error *err)
+{
+    VerifyRun *run = record->head.run_id.len ? NULL : run_find(verifier, event->count);
+    (void)err;
+    if (!run) return OK;                        /* its head will tell that its records are not there */
+    run->is_told = true;
+    run_name(verifier, run, record->head.position, event->name);
+    return OK;
+}
+
+static Status note_events(Verifier *verifier, const Record *record, Error *err)
 {
     for (uint32_t i = 0; i < record->event_count; i++) {
-        if (record->events[i].kind != EVENT_PAYLOAD_ERASED) continue;
-        Status status = list_add(verifier, &verifier->erased, &verifier->erased_count, &verifier->erased_capacity,
-                                 record->events[i].count, err);
+        const Event *event = &record->events[i];
+        Status status = event->kind == EVENT_PAYLOAD_ERASED ? note_erased(verifier, record, event, err)
+                        : event->kind == EVENT_RUN_ARCHIVED ? note_archived(verifier, record, event, err) : OK;
         if (status) return status;
     }
+    return OK;
+}
+
+/* What it said lies elsewhere; its hash stands for it. */
+static Status check_archived(Verifier *verifier, const LedgerRow *row, VerifyRun *run, Error *err)
+{
+    if (!run->is_archived) verifier->report.archived_count++;
+    run->is_archived = true;
+    if (row->payload.len > 0) find(verifier, FINDING_PAYLOAD, row->position, run, "it has a payload, and its record is not there");
+    Stretch *last = verifier->archived_count ? &verifier->archived[verifier->archived_count - 1] : NULL;
+    if (last && last->last + 1 == row->position) {
+        last->last++;
+        return OK;
+    }
+    if (verifier->archived_count >= VERIFY_ERASED_COUNT_MAX)
+        return error_set(err, ERR_LIMIT, "archived records lie in more stretches than VERIFY_ERASED_COUNT_MAX (%u)", VERIFY_ERASED_COUNT_MAX);
+    if (verifier->archived_count == verifier->archived_capacity)
+        verifier->archived = arena_grow(&verifier->arena, verifier->archived, sizeof *verifier->archived, verifier->archived_count,
+                                        &verifier->archived_capacity);
+    verifier->archived[verifier->archived_count++] = (Stretch){ row->position, row->position };
     return OK;
 }
 
@@ -251,7 +290,7 @@ static Status check_record(Verifier *verifier, const LedgerRow *row, VerifyRun *
     check_columns(verifier, row, run, &record);
     if (record.head.now_ms > verifier->now_ms) verifier->now_ms = record.head.now_ms;
     status = check_payloads(verifier, row, run, &record, err);
-    return status ? status : note_erasures(verifier, &record, err);
+    return status ? status : note_events(verifier, &record, err);
 }
 
 static void check_anchors(Verifier *verifier)
@@ -273,7 +312,7 @@ Status verify_row(Verifier *verifier, const LedgerRow *row, Error *err)
     if (status) return status;
     check_hash(verifier, row, run);
     check_events(verifier, row, run);
-    status = check_record(verifier, row, run, err);
+    status = row->record.len > 0 ? check_record(verifier, row, run, err) : check_archived(verifier, row, run, err);
     if (status) return status;
 
     run->hash = row->hash;                      /* taken up again where it may have been broken */
@@ -282,7 +321,7 @@ Status verify_row(Verifier *verifier, const LedgerRow *row, Error *err)
     verifier->report.record_count++;
     verifier->report.event_count += row->event_count;
     verifier->report.end.position = row->position;
-    if (verifier->options.is_one_run) return OK;
+    if (verifier->options.is_part) return OK;
     verifier->report.end.head = chain_log(&verifier->report.end.head, &row->hash);
     check_anchors(verifier);
     return OK;
@@ -326,12 +365,30 @@ static int position_compare(const void *a, const void *b)
 }
 
 /* The event that says so may belong to the log itself, whose records are not looked at. */
-static void end_erased_of_run(Verifier *verifier)
+static void end_erased_of_part(Verifier *verifier)
 {
     verifier->report.erased_count = verifier->missing_count;
     for (size_t i = 0; i < verifier->missing_count; i++)
         find(verifier, FINDING_ERASED, verifier->missing[i], NULL, "its payload is gone; that an event says so is verified with "
              "the whole log");
+}
+
+static bool is_archived(const Verifier *verifier, uint64_t position)
+{
+    size_t low = 0, high = verifier->archived_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (verifier->archived[middle].last < position) low = middle + 1;
+        else high = middle;
+    }
+    return low < verifier->archived_count && verifier->archived[low].first <= position;
+}
+
+/* Whose record was archived has no payload here either. */
+static void tell_kept(Verifier *verifier, uint64_t position)
+{
+    if (!is_archived(verifier, position))
+        find(verifier, FINDING_KEPT, position, NULL, "an event says that its payload was erased; it was not");
 }
 
 /* Both lists in order: what is in both was erased, what is in one alone is wrong. */
@@ -342,8 +399,7 @@ static void end_erased(Verifier *verifier)
         qsort(verifier->erased, verifier->erased_count, sizeof *verifier->erased, position_compare);
     for (size_t i = 0; i < verifier->missing_count; i++) {
         uint64_t position = verifier->missing[i];
-        for (; at < verifier->erased_count && verifier->erased[at] < position; at++)
-            find(verifier, FINDING_KEPT, verifier->erased[at], NULL, "an event says that its payload was erased; it was not");
+        for (; at < verifier->erased_count && verifier->erased[at] < position; at++) tell_kept(verifier, verifier->erased[at]);
         if (at == verifier->erased_count || verifier->erased[at] != position) {
             find(verifier, FINDING_MISSING, position, NULL, "its payload is missing, and no event says that it was erased");
             continue;
@@ -352,8 +408,7 @@ static void end_erased(Verifier *verifier)
         verifier->report.erased_count++;
         find(verifier, FINDING_ERASED, position, NULL, "its payload was erased, as an event says");
     }
-    for (; at < verifier->erased_count; at++)
-        find(verifier, FINDING_KEPT, verifier->erased[at], NULL, "an event says that its payload was erased; it was not");
+    for (; at < verifier->erased_count; at++) tell_kept(verifier, verifier->erased[at]);
 }
 
 static void end_log(Verifier *verifier)
@@ -382,15 +437,18 @@ VerifyReport verify_end(Verifier *verifier)
 {
     arena_reset(&verifier->scratch);
     verifier->report.end.log = verifier->options.log;
-    if (verifier->options.is_one_run) {
-        end_erased_of_run(verifier);
+    if (verifier->options.is_part) {
+        end_erased_of_part(verifier);
     } else {
         end_erased(verifier);
         end_log(verifier);
     }
-    for (size_t i = 0; verifier->options.has_run_heads && i < verifier->run_count; i++) {
+    for (size_t i = 0; i < verifier->run_count; i++) {
         const VerifyRun *run = verifier->runs[i];
-        if (run->number != 0 && !run->has_head)
+        if (run->is_archived && !run->is_told)
+            find(verifier, FINDING_GONE, run->position, run, "records of run number %" PRIu64 " are missing, and no event says that it "
+                 "was archived", run->number);
+        if (verifier->options.has_run_heads && run->number != 0 && !run->has_head)
             find(verifier, FINDING_HEAD, run->position, run, "run number %" PRIu64 " has records and no head", run->number);
     }
     return verifier->report;

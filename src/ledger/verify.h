@@ -15,11 +15,15 @@
  * Payloads that were erased are reported as such, not as damage, where an event PAYLOAD_ERASED (whose `count` is the position
  * of the record) says so; without one they are missing. Records of a newer maestro are reported; their chain is verified.
  *
+ * A row whose record is empty was archived: what it held lies in another file, and its hash, which stays, bridges the stretch
+ * in both chains. That is so where an event RUN_ARCHIVED of the log names the run (`count` is its number); without one the
+ * record is missing.
+ *
  * What no chain can find: a ledger that was rewritten whole, heads included. Anchors, kept elsewhere, find that.
  *
  * Owns:   a Verifier owns its memory until verify_deinit(). Texts of a Finding live until the callback returns.
  * Fails:  ERR_LIMIT. Damage is no failure of these functions.
- * Bounds: VERIFY_RUN_COUNT_MAX, VERIFY_ERASED_COUNT_MAX; one record at a time.     Thread: one at a time; pure.
+ * Bounds: VERIFY_RUN_COUNT_MAX, VERIFY_ERASED_COUNT_MAX (erased payloads; stretches of archived records); one record at a time.     Thread: one at a time; pure.
  */
 #ifndef LEDGER_VERIFY_H
 #define LEDGER_VERIFY_H
@@ -45,6 +49,7 @@
     X(TIME,       "time",            true)      /* earlier than the record before it */ \
     X(PAYLOAD,    "payload",         true)      /* not the bytes whose digest the record holds */ \
     X(MISSING,    "payload-missing", true)      /* gone, and no event says that it was erased */ \
+    X(GONE,       "record-missing",  true)      /* gone, and no event says that its run was archived */ \
     X(KEPT,       "payload-kept",    true)      /* an event says that it was erased */ \
     X(TRUNCATED,  "truncated",       true)      /* ends before its head, or an anchor */ \
     X(HEAD,       "head",            true)      /* ends with another hash than its head, or an anchor */ \
@@ -76,7 +81,7 @@ typedef struct LedgerRow {
     uint64_t prev_position, first_event;
     uint32_t event_count;
     Digest hash;
-    Str record, payload;            /* an empty payload is NULL in the row: none, or erased */
+    Str record, payload;            /* an empty record: archived; an empty payload is NULL in the row: none, or erased */
 } LedgerRow;
 
 /* The end of a log, or what an anchor says it was once. */
@@ -91,17 +96,19 @@ typedef struct VerifyOptions {
     const LedgerHead *anchors;      /* signed heads, whose signatures were checked */
     uint32_t anchor_count;
     bool has_run_heads;             /* verify_run() will be called for every run there is */
-    bool is_one_run;                /* the rows are those of one run alone: positions have gaps, the log is not verified */
+    bool is_part;                   /* the rows are those of some runs alone: positions have gaps, the log is not verified */
     void (*finding)(void *context, const Finding *finding);     /* may be NULL */
     void *context;
 } VerifyOptions;
 
 typedef struct VerifyReport {
     uint64_t record_count, event_count, run_count, payload_count, erased_count, damage_count;
-    LedgerHead end;                 /* what the log's head should be after these rows; zeros with is_one_run */
+    uint64_t archived_count;        /* runs of which some or all records lie in other files */
+    LedgerHead end;                 /* what the log's head should be after these rows; zeros with is_part */
 } VerifyReport;
 
 typedef struct VerifyRun VerifyRun;
+typedef struct Stretch { uint64_t first, last; } Stretch;      /* of positions, both included */
 
 typedef struct Verifier {
     VerifyOptions options;
@@ -110,7 +117,8 @@ typedef struct Verifier {
     Map numbers, ids;               /* to indexes of runs */
     VerifyRun **runs;
     uint64_t *missing, *erased;     /* positions without payloads; positions that events say were erased */
-    size_t run_count, run_capacity, missing_count, missing_capacity, erased_count, erased_capacity;
+    Stretch *archived;              /* positions of archived records, in order */
+    size_t run_count, run_capacity, missing_count, missing_capacity, erased_count, erased_capacity, archived_count, archived_capacity;
     int64_t now_ms;
 } Verifier;
 

@@ -333,7 +333,7 @@ TEST(a_run_is_verified_by_itself, "proves: F-097")
         for (uint32_t i = 0; i < fixture.row_count; i++)
             if (fixture.rows[i].run_no == run_no) own.rows[own.row_count++] = fixture.rows[i];
         for (uint32_t gone = 0; gone <= own.row_count; gone++) {
-            verify_init(&verifier, &(VerifyOptions){ .log = FIXTURE_LOG, .is_one_run = true, .has_run_heads = true });
+            verify_init(&verifier, &(VerifyOptions){ .log = FIXTURE_LOG, .is_part = true, .has_run_heads = true });
             for (uint32_t i = 0; i < own.row_count; i++)
                 if (i != gone) EXPECT_OK(verify_row(&verifier, &own.rows[i], &err), &err);
             EXPECT_OK(verify_run(&verifier, &fixture.runs[run_no], &err), &err);
@@ -345,9 +345,104 @@ TEST(a_run_is_verified_by_itself, "proves: F-097")
     }
 }
 
+/* --- archived runs ---------------------------------------------------------------------------------------------------- */
+
+/* Run 1, which is over and one of whose payloads was erased before, leaves the log: its rows keep their hashes. */
+static void archive_run(Fixture *fixture, bool is_told)
+{
+    const Event archived = { .kind = EVENT_RUN_ARCHIVED, .count = 1, .name = fixture->runs[1].run_id, .text = STR("old.jsonl"),
+                             .key = STR("00"), .payload = EVENT_NO_PAYLOAD };
+    if (is_told) fixture_add(fixture, 0, &archived, 1, NULL, 0);
+    for (uint32_t i = 0; i < fixture->row_count; i++)
+        if (fixture->rows[i].run_no == 1) fixture->rows[i].record = fixture->rows[i].payload = STR("");
+}
+
+TEST(an_archived_run_leaves_a_log_that_verifies, "")
+{
+    Fixture fixture;
+    fixture_make(&fixture);
+    archive_run(&fixture, true);
+    Found found = verify(&fixture);
+    EXPECT_INT(found.report.damage_count, 0);
+    EXPECT_INT(found.report.archived_count, 1);
+    EXPECT_INT(found.report.record_count, 12);
+    EXPECT_INT(found.report.run_count, 3);
+    ROW("with some of its records still there");
+    fixture_deinit(&fixture);
+    fixture_make(&fixture);
+    LedgerRow last = fixture.rows[7];
+    EXPECT_INT(last.run_no, 1);
+    archive_run(&fixture, true);
+    fixture.rows[7] = last;
+    EXPECT_INT(verify(&fixture).report.damage_count, 0);
+    EXPECT_INT(verify(&fixture).report.archived_count, 1);
+    fixture_deinit(&fixture);
+}
+
+TEST(records_that_are_gone_without_a_word_of_the_log_are_found, "")
+{
+    Fixture fixture;
+    fixture_make(&fixture);
+    archive_run(&fixture, false);
+    Found found = verify(&fixture);
+    EXPECT_INT(found.counts[FINDING_GONE], 1);
+    EXPECT_INT(found.report.damage_count, 1);
+    ROW("the log's own");
+    fixture_deinit(&fixture);
+    fixture_make(&fixture);
+    archive_run(&fixture, true);
+    fixture.rows[0].record = STR("");
+    EXPECT_INT(verify(&fixture).counts[FINDING_GONE], 1);
+    ROW("said by a run instead of the log");
+    fixture_deinit(&fixture);
+    fixture_make(&fixture);
+    const Event archived = { .kind = EVENT_RUN_ARCHIVED, .count = 1, .name = fixture.runs[1].run_id, .payload = EVENT_NO_PAYLOAD };
+    fixture_add(&fixture, 2, &archived, 1, NULL, 0);
+    archive_run(&fixture, false);
+    EXPECT_INT(verify(&fixture).counts[FINDING_GONE], 1);
+    fixture_deinit(&fixture);
+}
+
+TEST(what_is_left_of_an_archived_run_cannot_be_changed, "")
+{
+    Fixture fixture;
+    fixture_make(&fixture);
+    archive_run(&fixture, true);
+    for (uint32_t i = 0; i < fixture.row_count; i++) {
+        if (fixture.rows[i].run_no != 1) continue;
+        Fixture changed = copy_of(&fixture);
+        changed.rows[i].hash.bytes[5] ^= 1;
+        EXPECT(damage_of(&changed) > 0);
+        changed = copy_of(&fixture);
+        changed.rows[i].first_event++;
+        EXPECT(damage_of(&changed) > 0);
+        changed = copy_of(&fixture);
+        changed.rows[i].event_count++;
+        EXPECT(damage_of(&changed) > 0);
+        changed = copy_of(&fixture);
+        changed.rows[i].prev_position++;
+        EXPECT(damage_of(&changed) > 0);
+        changed = copy_of(&fixture);
+        changed.rows[i].run_no = 2;
+        EXPECT(damage_of(&changed) > 0);
+        changed = copy_of(&fixture);
+        changed.rows[i].payload = STR("0123456789abcdef{}");
+        EXPECT(damage_of(&changed) > 0);
+        changed = copy_of(&fixture);
+        memmove(&changed.rows[i], &changed.rows[i + 1], (changed.row_count - i - 1) * sizeof *changed.rows);
+        changed.row_count--;
+        EXPECT(damage_of(&changed) > 0);
+    }
+    Fixture renamed = copy_of(&fixture);
+    renamed.runs[1].run_id = STR("Abcdefgh-0123456789_9");
+    EXPECT_INT(verify(&renamed).counts[FINDING_RUN], 1);
+    fixture_deinit(&fixture);
+}
+
 TEST(every_kind_of_finding_has_a_name, "")
 {
     for (int kind = 0; kind < FINDING_KIND_COUNT; kind++) EXPECT(finding_name((FindingKind)kind)[0] != '\0');
     EXPECT(finding_is_damage(FINDING_CHANGED));
+    EXPECT(finding_is_damage(FINDING_GONE));
     EXPECT(!finding_is_damage(FINDING_ERASED));
 }

@@ -194,22 +194,29 @@ TEST(of_equal_keys_of_an_object_the_last_stays_by_what_they_are, "")
 TEST(a_rule_that_replaces_a_function_is_evaluated_where_it_is_called, "")
 {
     static const EngineCase cases[] = {
-        { "in the documents that are seen there", "f(x) := 1\nr := input.x\np := y if { y := f(1) with f as r with input as {\"x\": 7} }",
+        { "in the documents that are seen there",
+          "f(x) := 1\nr := input.x\np := y if { y := f(1) with f as r with input as {\"x\": 7} }",
           "data.t.p", "{\"x\": 3}", NULL, "7" },
-        { "a builtin's too", "r := input.x\np := y if { y := count([1]) with count as r with input.x as 8 }", "data.t.p", "{}", NULL,
+        { "a builtin's too", "r := input.x\np := y if { y := count([1]) with count as r with input.x as 8 }", "data.t.p", "{}",
+          NULL,
           "8" },
-        { "never where nothing is called", "f(x) := 1\nr := input.x\np := y if { y := 2 with f as r }", "data.t.p", "{}", NULL, "2" },
-        { "and the call is undefined where it is", "f(x) := 1\nr := input.x\np := y if { y := f(1) with f as r }", "data.t.p", "{}",
+        { "never where nothing is called", "f(x) := 1\nr := input.x\np := y if { y := 2 with f as r }", "data.t.p", "{}", NULL,
+          "2" },
+        { "and the call is undefined where it is", "f(x) := 1\nr := input.x\np := y if { y := f(1) with f as r }", "data.t.p",
+          "{}",
           NULL, "undefined" },
         { "an expression holds where the rule does", "f(x) := 1\nr := input.x\np if { f(1) with f as r }", "data.t.p",
           "{\"x\": false}", NULL, "undefined" },
-        { "what lies at several rules", "f(x) := 1\nr.a := 1\nr.b := 2\np := y if { y := f(1) with f as r }", "data.t.p", NULL, NULL,
+        { "what lies at several rules", "f(x) := 1\nr.a := 1\nr.b := 2\np := y if { y := f(1) with f as r }", "data.t.p", NULL,
+          NULL,
           "{\"a\":1,\"b\":2}" },
         { "with what the data has beside them", "f(x) := 1\nr.a := 1\np := y if { y := f(1) with f as r }", "data.t.p", NULL,
           "{\"t\": {\"r\": {\"c\": 6}}}", "{\"a\":1,\"c\":6}" },
-        { "unless that was replaced itself", "f(x) := 1\nr := 2\np := y if { y := f(1) with f as r with data.t.r as 4 }", "data.t.p",
+        { "unless that was replaced itself", "f(x) := 1\nr := 2\np := y if { y := f(1) with f as r with data.t.r as 4 }",
+          "data.t.p",
           NULL, NULL, "4" },
-        { "it sees what replaces the function", "f(x) := 1\nr := f(2)\np := y if { y := f(1) with f as r }", "data.t.p", NULL, NULL,
+        { "it sees what replaces the function", "f(x) := 1\nr := f(2)\np := y if { y := f(1) with f as r }", "data.t.p", NULL,
+          NULL,
           "t.rego:3: eval_cancel_error: rules and bodies called one another more than 2048 levels deep" },
     };
     ROWS(cases, NULL);
@@ -236,13 +243,26 @@ TEST(a_rule_without_a_body_is_taken_for_defined_by_templates, "")
     ROWS(cases, NULL);
 }
 
+TEST(of_numbers_that_are_equal_one_is_shown, "")
+{
+    static const EngineCase cases[] = {
+        { "the first that a function gives", "f(x) := 100\nf(x) := input.x\np := f(1)", "data.t.p", "{\"x\": 1E2}", NULL, "100" },
+        { "whichever that is", "f(x) := input.x\nf(x) := 100\np := f(1)", "data.t.p", "{\"x\": 1E2}", NULL, "1E2" },
+        { "the first that a rule gives", "p := input.x\np := 100", "data.t.p", "{\"x\": 1E2}", NULL, "1E2" },
+        { "the one that was looked up in a set", "s := {1.0}\np := s[1]", "data.t.p", NULL, NULL, "1" },
+        { "and in a set of rules", "s contains 1.0\np := [count(s), s[1]]", "data.t.p", NULL, NULL, "[1,1]" },
+    };
+    ROWS(cases, NULL);
+}
+
 #define TWICE "{k: e | some k in input.xs; some e in [1, 2]}"
 
 TEST(heads_and_sets_are_evaluated_in_the_order_of_others, "")
 {
     static const char conflict[] = "t.rego:2: eval_conflict_error: object keys must be unique";
     static const EngineCase cases[] = {
-        { "a call in a key comes before a comprehension", "p contains [" TWICE ", count(input.none)]", "data.t.p", "{\"xs\": [1]}",
+        { "a call in a key comes before a comprehension", "p contains [" TWICE ", count(input.none)]", "data.t.p",
+          "{\"xs\": [1]}",
           NULL, "[]" },
         { "and in a path", "p[[" TWICE ", count(input.none)]] := 1", "data.t.p", "{\"xs\": [1]}", NULL, "{}" },
         { "and in a value", "p := [" TWICE ", count(input.none)]", "data.t.p", "{\"xs\": [1]}", NULL, "undefined" },
@@ -252,7 +272,10 @@ TEST(heads_and_sets_are_evaluated_in_the_order_of_others, "")
           "{\"xs\": [1]}", NULL, "t.rego:3: eval_conflict_error: object keys must be unique" },
         { "by the names that they stand for", "import input.none as a\np if { v = {a[2], r} }\nr := " TWICE, "data.t.p",
           "{\"xs\": [1]}", NULL, "t.rego:4: eval_conflict_error: object keys must be unique" },
-        { "key by key", "p if { v = {input.xs.none, input.xsa[x]} }\nx := " TWICE, "data.t.p", "{\"xs\": [1]}", NULL, "undefined" },
+        { "where an item is found, further rules are evaluated",
+          "p contains \"x\"\np contains input.y if { some k in [1]; " TWICE " }", "data.t.p[\"x\"]", "{\"xs\": [1]}", NULL, "t.rego:3: eval_conflict_error: object keys must be unique" },
+        { "key by key", "p if { v = {input.xs.none, input.xsa[x]} }\nx := " TWICE, "data.t.p", "{\"xs\": [1]}", NULL,
+          "undefined" },
     };
     ROWS(cases, NULL);
 }
@@ -267,9 +290,11 @@ TEST(types_are_known_as_far_as_others_know_them, "")
         { "== in a query compares anything", NULL, "count([1 | 1 == \"a\"])", NULL, NULL, "0" },
         { "= does not", NULL, "count([1 | 1 = \"a\"])", NULL, NULL,
           "1:12 rego_type_error: match error\n\tleft  : number\n\tright : string" },
-        { "the domain of every, in its body", "f(x) if { every _ in x { [1 | some _ in {x}] == [1, 1] } }", "data.t.f([1])", NULL, NULL,
+        { "the domain of every, in its body", "f(x) if { every _ in x { [1 | some _ in {x}] == [1, 1] } }", "data.t.f([1])",
+          NULL, NULL,
           "undefined" },
-        { "a variable around a comprehension, inside of it", "p := {1 | some e in input; [2 | 1 in {\"k\": e, \"a\": \"x\"}] == [2]}",
+        { "a variable around a comprehension, inside of it",
+          "p := {1 | some e in input; [2 | 1 in {\"k\": e, \"a\": \"x\"}] == [2]}",
           "data.t.p", "[1]", NULL, "[1]" },
     };
     ROWS(cases, NULL);

@@ -337,7 +337,7 @@ static Run op_get(Eval *e, Frame *frame, const Op *op)
     if (!eval_weigh(e, key)) return RUN_ERROR;
     const Value *found = op->is_base ? plan_step_base(&container, key) : plan_step(&container, key);
     if (!found) return RUN_END;
-    frame->registers[op->dst] = *found;
+    frame->registers[op->dst] = container.kind == VALUE_SET ? key : *found;     /* of 1 and 1.0 the one that was asked for */
     return RUN_ANSWER;
 }
 

@@ -133,13 +133,15 @@ static Run single_take(Eval *e, Frame *frame, const Op *op, Yield *yield)
     return single_conflict(e, frame, single, single->value, value);
 }
 
-/* What this rule gives has to be what rules before it gave. */
-static Run single_agree(Eval *e, const Frame *frame, const Single *single, Value before)
+/* What this rule gives has to be what rules before it gave, which stays: of 1 and 1.0 it is the first. */
+static Run single_agree(Eval *e, const Frame *frame, Single *single, Value before)
 {
     if (!rego_is_defined(before)) return RUN_END;
     Run same = eval_equals(e, before, single->value);
-    if (same != RUN_END) return same == RUN_ANSWER ? RUN_END : RUN_ERROR;
-    return single_conflict(e, frame, single, before, single->value);
+    if (same == RUN_ERROR) return RUN_ERROR;
+    if (same == RUN_END) return single_conflict(e, frame, single, before, single->value);
+    single->value = before;
+    return RUN_END;
 }
 
 /* The first branch that has an answer decides; all its answers have to agree. */
@@ -406,7 +408,7 @@ Run group_value(Eval *e, EvalScope *scope, RuleGroup *group, Value *out_value)
 /* A set's item, or what an object has under the key, from the rules that can make it alone. */
 static Run lookup_compute(Eval *e, EvalScope *scope, const RuleGroup *group, Value key, Value *out_value)
 {
-    bool is_set = group->kind == GROUP_SET;
+    bool is_set = group->kind == GROUP_SET, is_found = false;
     Partial partial = { .yield = { partial_take_entry } };
     RuleCursor cursor = cursor_begin(group, scope);
     if (e->watch) index_trace(e, scope, group);
@@ -418,10 +420,11 @@ static Run lookup_compute(Eval *e, EvalScope *scope, const RuleGroup *group, Val
         Run run = run_block(e, &frame, &rule->lookup, is_set ? NULL : &partial.yield);
         frame_pop(e, &frame);
         if (run == RUN_ERROR) return RUN_ERROR;
-        if (run == RUN_ANSWER) {
-            *out_value = key;
-            return RUN_ANSWER;
-        }
+        is_found |= run == RUN_ANSWER;          /* further rules are evaluated all the same: one may fail */
+    }
+    if (is_found) {
+        *out_value = key;
+        return RUN_ANSWER;
     }
     if (!partial.entries.count) return RUN_END;
     if (!entries_sort(e, &partial.entries)) return RUN_ERROR;
@@ -439,7 +442,7 @@ Run group_lookup(Eval *e, EvalScope *scope, RuleGroup *group, Value key, Value *
         if (run != RUN_ANSWER) return run;
         const Value *found = plan_step(&whole, key);
         if (!found) return RUN_END;
-        *out_value = *found;
+        *out_value = whole.kind == VALUE_SET ? key : *found;
         return RUN_ANSWER;
     }
     uint64_t hash = memo_hash(&key, 1);

@@ -471,7 +471,8 @@ bool flat_callee(Flattener *f, const RegoTerm *operator, Callee *out_callee)
     return true;
 }
 
-Str flat_name_text(Flattener *f, const RegoTerm *operator)
+/* The operator's name, resolved where its beginning is a rule of the package, or an import. */
+static Str name_text(Flattener *f, const RegoTerm *operator)
 {
     const RegoTerm *head = operator->kind == REGO_TERM_REF ? operator->items[0] : operator;
     if (head->kind != REGO_TERM_VAR) return operator_name(f, operator);
@@ -532,7 +533,7 @@ static void error_unknown(Flattener *f, const RegoTerm *term, bool is_statement)
 {
     const TreeNode *node = flat_callee_node(f, term->items[0]);
     uint32_t arg_count = term->count - 1;
-    Str name = flat_name_text(f, term->items[0]);
+    Str name = name_text(f, term->items[0]);
     if (node && node->group && arg_count > is_statement)
         flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, term->loc, "function %.*s has arity 0, got %u argument%s",
                    STR_ARG(name), arg_count, arg_count == 1 ? "" : "s");

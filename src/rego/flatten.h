@@ -100,8 +100,6 @@ FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement);
 FlatTerm *flat_call_value(Flattener *f, const RegoTerm *term);
 FlatBlock *flat_block(Flattener *f, RegoBody body);
 
-/* The operator's or reference's name, resolved where its beginning is a rule of the package, or an import. */
-Str       flat_name_text(Flattener *f, const RegoTerm *term);
 /* The variable a name is once rules of the package and imports are resolved: itself, `data` or `input`. */
 Str       flat_name_root(Flattener *f, Str name);
 /* The keys behind that variable: how many, and which. */

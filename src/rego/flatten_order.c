@@ -131,7 +131,8 @@ static TermRank term_rank(Flattener *f, const RegoTerm *term, uint32_t index)
     if (term->kind == REGO_TERM_SCALAR) rank.value = term->value;
     if (term->kind == REGO_TERM_VAR || term->kind == REGO_TERM_REF) rank_path(f, term, &rank);
     if (term->kind == REGO_TERM_CALL) rank_call(f, term, &rank);
-    if (term->kind == REGO_TERM_ARRAY || term->kind == REGO_TERM_OBJECT || term->kind == REGO_TERM_SET) rank_items(f, term, &rank);
+    bool has_items = term->kind == REGO_TERM_ARRAY || term->kind == REGO_TERM_OBJECT || term->kind == REGO_TERM_SET;
+    if (has_items) rank_items(f, term, &rank);
     return rank;
 }
 

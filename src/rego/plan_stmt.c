@@ -13,9 +13,9 @@ static void plan_with(Planner *p, uint32_t with)
     uint32_t height = 0;
     for (uint32_t i = 0; i < flat->count; i++) {
         const FlatTarget *source = &flat->targets[i];
-        WithTarget target = { .kind = source->kind, .is_late = source->is_late, .path = source->path, .path_count = source->path_count,
-                              .builtin = source->builtin, .by_builtin = source->by_builtin, .group = source->group,
-                              .by_group = source->by_group };
+        WithTarget target = { .kind = source->kind, .is_late = source->is_late, .path = source->path,
+                              .path_count = source->path_count, .builtin = source->builtin, .by_builtin = source->by_builtin,
+                              .group = source->group, .by_group = source->by_group };
         if (source->kind == FLAT_TARGET_DATA || source->is_late) {
             const TreeNode *node = p->names->policy->root;
             for (uint32_t k = 0; node && k < source->path_count; k++) node = tree_child(node, source->path[k]);

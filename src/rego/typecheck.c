@@ -518,7 +518,6 @@ static const Type *function_type(Checker *c, const Callable *callable)
     return type_function(c->arena, args, callable->count, callable->params[callable->count].type);
 }
 
-/* A function that replaces another has to take what that one takes. */
 /* Something was taken out of the term, which therefore is looked at as a statement of its own. */
 static bool term_is_opened(const Checker *c, const FlatTerm *term)
 {
@@ -528,6 +527,7 @@ static bool term_is_opened(const Checker *c, const FlatTerm *term)
     return false;
 }
 
+/* A function that replaces another has to take what that one takes. */
 static bool with_check(Checker *c, uint32_t with)
 {
     for (; with; with = c->unit->withs[with].parent) {

@@ -466,6 +466,24 @@ static void loop_repeated(Fold *fold)
     }
 }
 
+/* The new step run is there at once, and waits. */
+static void step_superseded(Fold *fold)
+{
+    const Event *event = fold->event;
+    const ProjectionInput *input = fold->input;
+    RowPen pen = step_begin(fold, event->step, event->number);
+    put_status(pen, STEP_QUEUED);
+    put_name(pen, STEP_RUNS_retry_source, retry_source_name((RetrySource)event->sort));
+    put_time(pen, STEP_RUNS_queued_ms, now_of(fold));
+    if (!event->count) return;
+    Cell key[2] = { cell_int((int64_t)input->record->run_no), cell_int((int64_t)event->count - 1) };
+    RowPen old = pen_at(fold->projection, TABLE_STEP_RUNS, ROW_UPDATE, key);
+    Id id = id_derive(&input->run->id, DERIVED_STEP_RUN, event->number);
+    put_status(old, STEP_SUPERSEDED);
+    put_copied(old, STEP_RUNS_superseded_by_id, id_peek(&id));
+    put_moment(old, STEP_RUNS_superseded_at, now_of(fold));
+}
+
 /* --- branches and signals ------------------------------------------------------------------------------------------ */
 
 /* ["a","b"] of "a,b". */
@@ -571,15 +589,164 @@ static void run_ended(Fold *fold, RunState state)
 }
 
 static void run_succeeded(Fold *fold) { run_ended(fold, RUN_SUCCEEDED); }
-static void run_cancelled(Fold *fold) { run_ended(fold, RUN_CANCELLED); }
+
+static void run_cancelled(Fold *fold)
+{
+    run_ended(fold, RUN_CANCELLED);
+    put_null(fold->run, RUNS_resolution);
+    put_null(fold->run, RUNS_auto_retry_at);
+}
 
 static void run_failed(Fold *fold)
 {
     run_ended(fold, RUN_FAILED);
+    put_null(fold->run, RUNS_auto_retry_at);            /* one that is scheduled follows */
     put_failure(fold, fold->run, RUNS_error_class, RUNS_error_cause, RUNS_error_message);
     const Plan *plan = fold->input->plan;
     if (fold->event->step < plan->step_count)
         put_borrowed(fold->run, RUNS_failed_step_key, plan->steps[fold->event->step].id);
+}
+
+/* --- decisions, retries, compensation ------------------------------------------------------------------------------ */
+
+static void decision_made(Fold *fold)
+{
+    const Event *event = fold->event;
+    const ProjectionInput *input = fold->input;
+    Arena *arena = fold->projection->arena;
+    DecisionKind kind = (DecisionKind)event->sort;
+    Id id = id_derive(&input->run->id, DERIVED_DECISION, fold->event_number);
+    Cell key = cell_text(arena_copy(arena, id_peek(&id)));
+    RowPen pen = pen_at(fold->projection, TABLE_DECISIONS, ROW_INSERT, &key);
+    put_int(pen, DECISIONS_workflow_id, input->record->run_no);
+    put_name(pen, DECISIONS_decision_type, decision_kind_name(kind));
+    put_copied(pen, DECISIONS_decided_by, event->source);
+    put_copied(pen, DECISIONS_reason, event->text);
+    if (kind == DECISION_RETRY_FROM_STEP && event->step < input->plan->step_count)
+        put_borrowed(pen, DECISIONS_retry_from_step_key, input->plan->steps[event->step].id);
+    if (kind == DECISION_COMPENSATE && event->name.len)
+        put(pen, DECISIONS_compensate_step_keys, cell_text(keys_json(arena, event->name)));
+    put_time(pen, DECISIONS_created_ms, now_of(fold));
+}
+
+static void retry_scheduled(Fold *fold)
+{
+    put_int(fold->run, RUNS_auto_retry_count, fold->event->attempt);
+    put_moment(fold->run, RUNS_auto_retry_at, fold->event->due_ms);
+}
+
+/* C-07: the ledger keeps what the row forgets. */
+static void run_requeued(Fold *fold)
+{
+    static const uint32_t forgotten[] = { RUNS_resolution, RUNS_completed_ms, RUNS_error_message, RUNS_error_class, RUNS_error_cause,
+                                          RUNS_failed_step_key, RUNS_auto_retry_at };
+    put_state(fold, RUN_QUEUED);
+    for (size_t i = 0; i < sizeof forgotten / sizeof *forgotten; i++) put_null(fold->run, forgotten[i]);
+    put_int(fold->run, RUNS_cancel_requested, 0);
+    put_moment(fold->run, RUNS_deadline_at, fold->event->due_ms);
+}
+
+static void compensation_started(Fold *fold)
+{
+    put_state(fold, RUN_COMPENSATING);
+    put_null(fold->run, RUNS_resolution);
+    put_null(fold->run, RUNS_completed_ms);
+    put_null(fold->run, RUNS_auto_retry_at);
+    put_moment(fold->run, RUNS_compensation_started_at, now_of(fold));
+}
+
+static RowPen compensation_pen(Fold *fold, RowOp op)
+{
+    const ProjectionInput *input = fold->input;
+    Id id = id_derive(&input->run->id, DERIVED_COMPENSATION, fold->event->number);
+    Cell key = cell_text(arena_copy(fold->projection->arena, id_peek(&id)));
+    RowPen pen = pen_at(fold->projection, TABLE_COMPENSATIONS, op, &key);
+    put_time(pen, COMPENSATIONS_updated_ms, now_of(fold));
+    return pen;
+}
+
+static void put_compensation(RowPen pen, CompensationState state)
+{
+    put_name(pen, COMPENSATIONS_status, compensation_state_name(state));
+}
+
+static void compensation_planned(Fold *fold)
+{
+    const Event *event = fold->event;
+    bool is_skipped = event->flags & 1;
+    RowPen pen = compensation_pen(fold, ROW_INSERT);
+    put_int(pen, COMPENSATIONS_workflow_id, fold->input->record->run_no);
+    put_borrowed(pen, COMPENSATIONS_step_key, fold->input->plan->steps[event->step].id);
+    put(pen, COMPENSATIONS_compensation_job_class, cell_text(arena_copy(fold->projection->arena, event->name)));
+    put_compensation(pen, is_skipped ? COMPENSATION_SKIPPED : COMPENSATION_PENDING);
+    put_int(pen, COMPENSATIONS_attempt, 0);
+    put_int(pen, COMPENSATIONS_max_attempts, event->count);
+    put_time(pen, COMPENSATIONS_created_ms, now_of(fold));
+    if (!is_skipped) return;
+    put_time(pen, COMPENSATIONS_finished_ms, now_of(fold));
+    put_copied(pen, COMPENSATIONS_failure_message, event->text);
+}
+
+static void compensation_running(Fold *fold)
+{
+    RowPen pen = compensation_pen(fold, ROW_UPDATE);
+    put_compensation(pen, COMPENSATION_RUNNING);
+    put_int(pen, COMPENSATIONS_attempt, fold->event->attempt);
+    if (fold->event->attempt == 1) put_time(pen, COMPENSATIONS_started_ms, now_of(fold));
+}
+
+static void compensation_attempt_failed(Fold *fold)
+{
+    const Event *event = fold->event;
+    const ProjectionInput *input = fold->input;
+    RowPen pen = compensation_pen(fold, ROW_UPDATE);
+    put_compensation(pen, COMPENSATION_FAILED);
+    put_int(pen, COMPENSATIONS_attempt, event->attempt);
+    put_copied(pen, COMPENSATIONS_failure_message, event->text);
+    if (!event->due_ms) put_time(pen, COMPENSATIONS_finished_ms, now_of(fold));
+    if (event->payload == EVENT_NO_PAYLOAD) return;
+    const Payload *payload = &input->payloads[event->payload];
+    Str text = str_slice(input->record->payload, SALT_SIZE + payload->offset, SALT_SIZE + payload->offset + payload->size);
+    if (text.len && text.len <= TEXT_SIZE_MAX) put(pen, COMPENSATIONS_failure_trace, cell_text(text));
+}
+
+static void compensation_succeeded(Fold *fold)
+{
+    RowPen pen = compensation_pen(fold, ROW_UPDATE);
+    put_compensation(pen, COMPENSATION_SUCCEEDED);
+    put_time(pen, COMPENSATIONS_finished_ms, now_of(fold));
+    put_null(pen, COMPENSATIONS_failure_message);
+    put_null(pen, COMPENSATIONS_failure_trace);
+}
+
+static void compensation_skipped(Fold *fold)
+{
+    RowPen pen = compensation_pen(fold, ROW_UPDATE);
+    put_compensation(pen, COMPENSATION_SKIPPED);
+    put_time(pen, COMPENSATIONS_finished_ms, now_of(fold));
+}
+
+static void compensation_resumed(Fold *fold)
+{
+    put_state(fold, RUN_COMPENSATING);
+    put_null(fold->run, RUNS_completed_ms);
+    if (!fold->event->count) return;
+    RowPen pen = compensation_pen(fold, ROW_UPDATE);
+    put_int(pen, COMPENSATIONS_max_attempts, fold->event->count);
+    put_null(pen, COMPENSATIONS_finished_ms);
+}
+
+static void run_compensated(Fold *fold)
+{
+    run_ended(fold, RUN_COMPENSATED);
+    put_copied(fold->run, RUNS_error_message, fold->event->text);
+    put_moment(fold->run, RUNS_compensated_at, now_of(fold));
+}
+
+static void run_compensation_failed(Fold *fold)
+{
+    run_ended(fold, RUN_COMPENSATION_FAILED);
+    put_copied(fold->run, RUNS_error_message, fold->event->text);
 }
 
 static void run_cancelling(Fold *fold) { put_int(fold->run, RUNS_cancel_requested, 1); }
@@ -603,7 +770,16 @@ static const FoldKind fold_kinds[EVENT_KIND_END] = {
     [EVENT_STEP_RESUMED] = step_resumed,       [EVENT_BRANCH_TAKEN] = branch_taken,
     [EVENT_LOOP_REPEATED] = loop_repeated,     [EVENT_EFFECT_COMMITTED] = effect_committed,
     [EVENT_LEASE_EXPIRED] = lease_expired,     [EVENT_COST_REPORTED] = cost_reported,
-    [EVENT_SIGNAL_RECEIVED] = signal_received,
+    [EVENT_SIGNAL_RECEIVED] = signal_received, [EVENT_STEP_SUPERSEDED] = step_superseded,
+    [EVENT_DECISION_MADE] = decision_made,     [EVENT_AUTO_RETRY_SCHEDULED] = retry_scheduled,
+    [EVENT_RUN_REQUEUED] = run_requeued,       [EVENT_COMPENSATION_STARTED] = compensation_started,
+    [EVENT_COMPENSATION_PLANNED] = compensation_planned,
+    [EVENT_COMPENSATION_RUNNING] = compensation_running,
+    [EVENT_COMPENSATION_ATTEMPT_FAILED] = compensation_attempt_failed,
+    [EVENT_COMPENSATION_SUCCEEDED] = compensation_succeeded,
+    [EVENT_COMPENSATION_SKIPPED] = compensation_skipped,
+    [EVENT_COMPENSATION_RESUMED] = compensation_resumed,
+    [EVENT_RUN_COMPENSATED] = run_compensated, [EVENT_RUN_COMPENSATION_FAILED] = run_compensation_failed,
 };
 
 static void finish_run(const Fold *fold)

@@ -78,6 +78,20 @@ Resolution row_resolution(const Cell *row)
 
 bool row_is_settled(const Cell *row) { return run_state_is_settled(row_state(row), row_resolution(row)); }
 
+bool row_is_over(const Cell *row)
+{
+    RunState state = row_state(row);
+    if (row[RUNS_completed_ms].kind != CELL_INT || !row_is_settled(row) || state == RUN_COMPENSATION_FAILED) return false;
+    return state != RUN_FAILED || row_resolution(row) == RESOLUTION_RESOLVED;
+}
+
+Status run_is_here(const Cell *row, Error *err)
+{
+    if (row[RUNS_archived_to].kind != CELL_TEXT) return OK;
+    return error_set(err, ERR_NOT_FOUND, "run %.*s was archived: its steps, events and logs are in %.*s", STR_ARG(row[RUNS_id].text),
+                     STR_ARG(row[RUNS_archived_to].text));
+}
+
 StepState step_row_state(const Cell *row)
 {
     for (int i = 0; i < STEP_STATE_COUNT; i++)
@@ -123,6 +137,8 @@ Status run_records(Arena *arena, Store *store, const Cell *row, uint64_t after_e
                    StepRows *out_records, Error *err)
 {
     *out_records = (StepRows){ 0 };
+    Status here = run_is_here(row, err);
+    if (here) return here;
     ManyRows many = { arena, out_records };
     int64_t position = row[RUNS_last_position].integer;
     while (position > 0) {

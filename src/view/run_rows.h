@@ -25,6 +25,10 @@ Id          row_id(const Cell *row);
 RunState    row_state(const Cell *row);
 Resolution  row_resolution(const Cell *row);
 bool        row_is_settled(const Cell *row);
+/* Settled, and nothing about it is left to decide: not failed without being resolved, not failed while compensating. */
+bool        row_is_over(const Cell *row);
+/* ERR_NOT_FOUND where it was archived; the text says into which file. */
+MUST_USE Status run_is_here(const Cell *row, Error *err);
 /* Of a row of step runs. */
 StepState   step_row_state(const Cell *row);
 
@@ -42,7 +46,8 @@ MUST_USE Status payload_read(Arena *arena, Store *store, const Cell *at, Value *
 /* The same for people: null where there is none, {"erased": true} where it was erased. */
 Value payload_or_null(Arena *arena, Store *store, const Cell *at);
 
-/* The record of a run where it stands, newest first: see QUERY_RUN_TAIL. Copies into the arena, oldest first. */
+/* The record of a run where it stands, newest first: see QUERY_RUN_TAIL. Copies into the arena, oldest first. ERR_NOT_FOUND
+ * where it was archived. */
 MUST_USE Status run_records(Arena *arena, Store *store, const Cell *row, uint64_t after_event, bool has_payloads,
                             StepRows *out_records, Error *err);
 

@@ -163,6 +163,11 @@ typedef struct StoreOps {
     /* Looks at everything: pages, keys, references. Calls back for each finding. */
     Status (*check)(Store *store, void (*finding)(void *context, Str text), void *context, Error *err);
     Status (*backup)(Store *store, Str path, Error *err);       /* while others go on writing */
+    /* Takes away what runs with an `archived_to` still have here: their rows in other tables, the bytes of their records and
+     * payloads. The row of the run and the ledger's rows with their hashes stay. In many small commits; what was interrupted
+     * goes on with the next call. Says how many runs were finished. By the owner, with nothing in flight. NULL in adapters
+     * whose rows do not outlive them. */
+    Status (*prune)(Store *store, uint64_t *out_run_count, Error *err);
     void (*close)(Store *store);    /* after what was submitted has completed */
 } StoreOps;
 
@@ -199,6 +204,11 @@ static inline MUST_USE Status store_check(Store *store, void (*finding)(void *co
     return store->ops->check(store, finding, context, err);
 }
 static inline MUST_USE Status store_backup(Store *store, Str path, Error *err) { return store->ops->backup(store, path, err); }
+static inline MUST_USE Status store_prune(Store *store, uint64_t *out_run_count, Error *err)
+{
+    *out_run_count = 0;
+    return store->ops->prune ? store->ops->prune(store, out_run_count, err) : OK;
+}
 static inline void store_close(Store *store) { store->ops->close(store); }
 
 #endif

@@ -178,6 +178,41 @@ def a_run_with_other_runners_waits_for_the_owner_to_end(t):
 
 
 @case()
+def a_step_whose_runner_the_next_owner_does_not_know_waits_for_one_that_does(t):
+    runners = "executors: {{ local: {{ kind: process, runners: {{ say: {{ command: [/bin/sh, -c, '{command}'] }} }} }} }}\n"
+    file = t.write("named.yaml", "workflow: named\njobs: { a: { tasks: [{ name: s, run: say }] } }\n")
+    gate = t.write("gate.yaml", "workflow: gate\njobs: { a: { tasks: [{ log: x, wait_for_signal: go }] } }\n")
+    slow = t.write("slow.yaml", runners.format(command=f"echo begun >> {t.folder}/said; sleep 600"))
+    quick = t.write("quick.yaml", runners.format(command=f"echo done >> {t.folder}/said"))
+    none = t.write("none.yaml", "executors: { local: { kind: process, runners: { other: { command: [/bin/true] } } } }\n")
+    said = t.folder / "said"
+    first = t.start("run", file, "--runners", slow, *store(t))
+    t.until(lambda: said.exists() and said.read_text(), "the step is under way")
+    run = runs(t)[0]["run"]
+    first.kill()
+    first.wait()
+    second = t.start("run", gate, "--runners", none, *store(t))
+    t.until(lambda: "waits for a process that knows the runner 'say'" in t.maestro("show", run, *store(t)).out, "show says so")
+    shown = t.maestro("show", run, "--json", *store(t)).json()
+    t.equal(shown["waiting"], [{"step": "a.s", "why": "waits for a process that knows the runner 'say'"}])
+    t.true(shown["state"] not in ("failed", "succeeded"), f"the run goes on: {shown['state']}")
+    t.equal(t.maestro("signal", next(row["run"] for row in runs(t) if row["workflow"] == "gate"), "go", *store(t)).code, 0)
+    t.equal(t.end(second).code, 0, "the other run")
+    t.equal(t.maestro("resume", run, "--runners", quick, *store(t)).code, 0, "one that knows the runner")
+    t.equal(said.read_text(), "begun\ndone\n")
+    t.lacks(t.maestro("show", run, *store(t)).out, "waits for")
+    is_sound(t)
+    t.row("a start is refused")
+    result = t.maestro("run", file, "--runners", none, *store(t))
+    t.equal(result.code, 65)
+    t.contains(result.err, "say")
+    cloud = t.write("cloud.yaml", "executors: { far: { kind: kubernetes, runners: { say: { image: say } } } }\n")
+    result = t.maestro("run", file, "--runners", cloud, *store(t))
+    t.equal(result.code, 65)
+    t.contains(result.err, "step a.s: no executor offers the runner 'say'")
+
+
+@case()
 def a_store_in_memory_or_at_a_long_path_has_its_owner_too(t):
     folder = t.folder / ("long-" * 20) / ("path-" * 20)
     folder.mkdir(parents=True)
@@ -189,6 +224,34 @@ def a_store_in_memory_or_at_a_long_path_has_its_owner_too(t):
     result = t.end(process)
     t.equal((result.code, result.err), (0, ""))
     t.equal(t.maestro("run", "examples/hello.yaml", "--store", "memory:").code, 0, "a store in memory")
+
+
+@case("proves: F-006 F-017")
+def a_request_sent_again_with_its_id_counts_once(t):
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    env = {"TRACEPARENT": f"00-{trace}-b7ad6b7169203331-01"}
+    file = t.write("gate.yaml", "workflow: gate\njobs: { a: { tasks: [{ log: x, wait_for_signal: go }] } }\n")
+    process = t.start("run", file, *store(t), env=env)
+    t.until(lambda: (t.folder / "store.db").exists() and "waiting-signal" in t.maestro("runs", *store(t)).out, "it waits")
+    first = t.maestro("signal", "last", "note", "--id", "n-1", "--json", *store(t))
+    again = t.maestro("signal", "last", "note", "--id", "n-1", "--json", *store(t))
+    t.equal((first.code, again.code, again.out), (0, 0, first.out), "the same answer")
+    other = t.maestro("signal", "last", "note", "--id", "n-1", "--payload", "1", *store(t))
+    t.true(other.code != 0, "another request with the same id is refused")
+    t.contains(other.err, "another request")
+    t.equal(t.maestro("signal", "last", "go", "--id", "g-1", *store(t)).code, 0)
+    t.equal(t.end(process).code, 0)
+    # The next owner, which this one is itself, knows it too.
+    late = t.maestro("signal", "last", "go", "--id", "g-1", *store(t))
+    t.equal(late.code, 0, "a signal that was taken, asked again of a run that has ended")
+    shown = [json.loads(line) for line in t.maestro("ledger", "show", "--from", "1", "--limit", "100", *store(t)).out.splitlines()]
+    events = [event for record in shown for event in record["events"]]
+    t.equal([event["name"] for event in events if event["event"] == "signal-received"], ["note", "go"], "signals")
+    t.true(all("step" not in event for event in events if event["event"] == "signal-received"), "they are of no step")
+    t.true(len([event for event in events if event["event"] == "owner-changed"]) >= 2, "the log tells of its owners")
+    t.equal({record["trace"].split("-")[1] for record in shown if "run" in record}, {trace}, "one trace")
+    t.true(all("policy" in record for record in shown), "every record names its policy")
+    t.equal(t.maestro("ledger", "verify", *store(t)).code, 0, "the ledger")
 
 
 main()

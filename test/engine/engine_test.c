@@ -1,10 +1,13 @@
 #include "engine/engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "harness/test.h"
 #include "lang/compile.h"
+#include "ledger/record.h"
 #include "store/memory/memory_store.h"
 
 /* --- an executor that reports when it is told to -------------------------------------------------------------------------- */
@@ -71,7 +74,7 @@ static void open_engine(Bench *bench)
     Error err;
     EngineOptions options = { .store = bench->store, .log = 1, .executors = bench->executors, .executor_count = 1,
                               .runner = find_runner, .random = chance, .context = bench };
-    EXPECT_OK(engine_open(&options, bench->now_ms, &bench->engine, &err), &err);
+    EXPECT_OK(engine_open(&options, &(EngineClock){ bench->now_ms, bench->now_ms }, &bench->engine, &err), &err);
 }
 
 static void begin(Bench *bench)
@@ -94,7 +97,7 @@ static void end(Bench *bench)
 
 static void turns(Bench *bench)
 {
-    for (int i = 0; i < 50; i++) engine_turn(bench->engine, bench->now_ms);
+    for (int i = 0; i < 50; i++) engine_turn(bench->engine, &(EngineClock){ bench->now_ms, bench->now_ms });
 }
 
 static void take_reply(void *context, const EngineReply *reply)
@@ -301,6 +304,163 @@ TEST(a_command_for_a_run_that_is_not_there_is_refused, "proves: F-084")
     end(&bench);
 }
 
+/* --- revisions ------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Flags { uint32_t count, active; } Flags;
+
+static bool take_flag(void *context, const Cell *cells, uint32_t count)
+{
+    Flags *flags = context;
+    (void)count;
+    flags->count++;
+    if (cells[REVISIONS_active].integer) flags->active = flags->active ? UINT32_MAX : (uint32_t)cells[REVISIONS_version].integer;
+    return true;
+}
+
+/* How many there are, and which one is active; UINT32_MAX for more than one. */
+static Flags flags_of(Bench *bench, const char *workflow)
+{
+    Flags flags = { 0 };
+    Error err;
+    QueryAsk ask = { .query = QUERY_REVISIONS_OF_WORKFLOW, .param_count = 3,
+                     .params = { cell_text(STR("default")), cell_text(str_of(workflow)), cell_int(INT64_MAX) } };
+    EXPECT_OK(store_select(bench->store, &ask, take_flag, &flags, &err), &err);
+    return flags;
+}
+
+static bool take_revision(void *context, const Cell *cells, uint32_t count)
+{
+    (void)count;
+    *(int64_t *)context = cells[RUNS_definition_version].integer;
+    return false;
+}
+
+static int64_t revision_of(Bench *bench, uint64_t run_no)
+{
+    int64_t revision = -1;
+    Error err;
+    QueryAsk ask = { .query = QUERY_RUN, .params = { cell_int((int64_t)run_no) }, .param_count = 1 };
+    EXPECT_OK(store_select(bench->store, &ask, take_revision, &revision, &err), &err);
+    return revision;
+}
+
+static void revise(Bench *bench, uint32_t version, bool is_activation)
+{
+    EXPECT(engine_revise(bench->engine, &(EngineRevision){ .tenant = STR("default"), .workflow = STR("w"), .version = version,
+                                                           .is_activation = is_activation, .reply = take_reply, .context = bench,
+                                                           .command.actor = STR("user:test") }));
+    turns(bench);
+}
+
+#define REVISION(label, task) "workflow: w\n" label "jobs:\n  a: { tasks: [{ name: " task ", run: noop }] }\n"
+
+TEST(plans_of_a_workflow_are_its_revisions_without_a_gap, "proves: R-006 R-037")
+{
+    Bench bench;
+    begin(&bench);
+    static const char *const texts[] = { REVISION("", "one"), REVISION("", "two"), REVISION("", "one"), REVISION("", "three"),
+                                         "workflow: v\njobs:\n  a: { tasks: [{ name: one, run: noop }] }\n" };
+    static const int64_t want[] = { 1, 2, 1, 3, 1 };
+    for (uint32_t i = 0; i < 5; i++) {
+        start(&bench, texts[i]);
+        EXPECT_INT(bench.reply.status, OK);
+        EXPECT_INT(revision_of(&bench, i + 1), want[i]);
+    }
+    EXPECT_INT(flags_of(&bench, "w").count, 3);
+    EXPECT_INT(flags_of(&bench, "w").active, 3);
+    engine_close(bench.engine);
+    open_engine(&bench);                            /* the next owner knows them from the store */
+    start(&bench, texts[1]);
+    EXPECT_INT(revision_of(&bench, 6), 2);
+    EXPECT_INT(flags_of(&bench, "w").count, 3);
+    EXPECT_INT(flags_of(&bench, "w").active, 2);
+    end(&bench);
+}
+
+/* All that are asked for in one turn: each waits for the one before it. */
+TEST(plans_that_are_new_at_once_get_numbers_of_their_own, "proves: R-037")
+{
+    Bench bench;
+    begin(&bench);
+    static const char *const tasks[] = { "one", "two", "three", "four", "two" };
+    for (uint32_t i = 0; i < 5; i++) {
+        Catalog catalog;
+        Compiled compiled;
+        Buf document;
+        Digest digest;
+        Error err;
+        catalog_init(&catalog, &bench.arena);
+        Str text = arena_format(&bench.arena, REVISION("", "%s"), tasks[i]);
+        compile(&bench.arena, text, &(CompileOptions){ .file = STR("test.yaml"), .format = TEXT_YAML, .catalog = &catalog }, &compiled);
+        buf_init(&document, SIZE_MAX);
+        EXPECT_OK(canonical_print(&document, compiled.plan.document, &err), &err);
+        EXPECT_OK(engine_plan_add(bench.engine, buf_peek(&document), &digest, &err), &err);
+        buf_deinit(&document);
+        EXPECT(engine_start(bench.engine, &(EngineStart){ .plan = digest, .tenant = STR("default"), .reply = take_reply,
+                                                          .context = &bench, .command.actor = STR("user:test") }));
+    }
+    turns(&bench);
+    EXPECT_INT(bench.reply_count, 5);
+    EXPECT_INT(flags_of(&bench, "w").count, 4);
+    EXPECT(flags_of(&bench, "w").active != UINT32_MAX);
+    uint32_t seen = 0;
+    for (uint64_t run_no = 1; run_no <= 5; run_no++) seen |= 1u << revision_of(&bench, run_no);
+    EXPECT_INT(seen, 0x1e);
+    report_all(&bench);
+    EXPECT(engine_is_idle(bench.engine));
+    end(&bench);
+}
+
+TEST(a_label_with_other_content_starts_nothing, "proves: R-006")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, REVISION("version: \"1.0\"\n", "one"));
+    EXPECT_INT(bench.reply.status, OK);
+    start(&bench, REVISION("version: \"1.0\"\n", "two"));
+    EXPECT_INT(bench.reply.status, ERR_INVALID);
+    EXPECT_INT(flags_of(&bench, "w").count, 1);
+    EXPECT_INT(revision_of(&bench, 2), -1);
+    start(&bench, REVISION("version: \"1.1\"\n", "two"));
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT_INT(revision_of(&bench, 2), 2);
+    end(&bench);
+}
+
+TEST(a_deactivated_revision_is_not_started_until_it_is_activated, "proves: R-039")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, REVISION("", "one"));
+    start(&bench, REVISION("", "two"));
+    revise(&bench, 1, true);
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT(!bench.reply.is_noop);
+    EXPECT_INT(flags_of(&bench, "w").active, 1);
+    revise(&bench, 1, true);
+    EXPECT(bench.reply.is_noop);
+    revise(&bench, 1, false);
+    EXPECT_INT(flags_of(&bench, "w").active, 0);
+    for (uint32_t round = 0; round < 2; round++) {  /* this owner, and one that has to ask the store */
+        ROW(round ? "the next owner" : "the owner that did it");
+        start(&bench, REVISION("", "one"));
+        EXPECT_INT(bench.reply.status, ERR_CONFLICT);
+        start(&bench, REVISION("", "two"));
+        EXPECT_INT(bench.reply.status, ERR_CONFLICT);
+        EXPECT_INT(revision_of(&bench, 3), -1);
+        engine_close(bench.engine);
+        open_engine(&bench);
+    }
+    revise(&bench, 2, true);
+    start(&bench, REVISION("", "two"));
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT_INT(revision_of(&bench, 3), 2);
+    revise(&bench, 9, true);
+    EXPECT_INT(bench.reply.status, ERR_NOT_FOUND);
+    EXPECT_INT(flags_of(&bench, "w").active, 2);
+    end(&bench);
+}
+
 /* --- a store that refuses ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Faults { uint64_t first, last; } Faults;
@@ -317,7 +477,7 @@ TEST(a_report_whose_commit_was_refused_is_decided_again, "proves: R-093")
     begin(&bench);
     engine_close(bench.engine);
     store_close(bench.store);
-    Faults faults = { 2, 3 };
+    Faults faults = { 3, 4 };                       /* the owner and the start are in the store */
     bench.store = memory_store_new(&(MemoryOptions){ .fault = refuse_some, .context = &faults });
     open_engine(&bench);
     start(&bench, CHAIN);
@@ -335,5 +495,223 @@ TEST(a_report_whose_commit_was_refused_is_decided_again, "proves: R-093")
     EXPECT_INT(bench.fake.taken_count, 2);
     report_all(&bench);
     expect_state(&bench, 1, "SUCCEEDED");
+    end(&bench);
+}
+
+TEST(a_revision_whose_commit_was_refused_is_not_there, "proves: R-006")
+{
+    Bench bench;
+    begin(&bench);
+    engine_close(bench.engine);
+    store_close(bench.store);
+    Faults faults = { 2, 2 };                       /* the start; the owner is in the store */
+    bench.store = memory_store_new(&(MemoryOptions){ .fault = refuse_some, .context = &faults });
+    open_engine(&bench);
+    start(&bench, REVISION("", "one"));
+    EXPECT_INT(bench.reply.status, ERR_UNAVAILABLE);
+    EXPECT_INT(flags_of(&bench, "w").count, 0);
+    for (int i = 0; i < 10; i++) {
+        bench.now_ms += 2000;
+        turns(&bench);
+    }
+    start(&bench, REVISION("", "two"));
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT_INT(revision_of(&bench, bench.reply.run_no), 1);
+    EXPECT_INT(flags_of(&bench, "w").count, 1);
+    end(&bench);
+}
+
+/* --- requests with an id ------------------------------------------------------------------------------------------------------ */
+
+static void ask(Bench *bench, CommandKind kind, const char *id, const char *reason)
+{
+    EXPECT(engine_request(bench->engine, &(EngineRequest){ .run_no = 1, .reply = take_reply, .context = bench,
+                                                           .command = { .kind = kind, .id = str_of(id), .rationale = str_of(reason),
+                                                                        .actor = STR("user:test"), .name = STR("note"),
+                                                                        .value = value_null(), .report.output = value_null() } }));
+}
+
+static bool count_row(void *context, const Cell *cells, uint32_t count)
+{
+    (void)cells, (void)count;
+    ++*(uint32_t *)context;
+    return true;
+}
+
+static uint32_t count_rows(Bench *bench, const QueryAsk *query)
+{
+    uint32_t count = 0;
+    Error err;
+    EXPECT_OK(store_select(bench->store, query, count_row, &count, &err), &err);
+    return count;
+}
+
+TEST(a_request_that_comes_again_gets_the_first_answer_and_does_nothing, "proves: F-006")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, CHAIN);
+    ask(&bench, COMMAND_PAUSE, "p-1", "");
+    ask(&bench, COMMAND_PAUSE, "p-1", "");          /* before the first is answered */
+    turns(&bench);
+    EXPECT_INT(bench.reply_count, 3);
+    EXPECT_INT(bench.reply.status, OK);             /* a second pause would be a conflict */
+    EXPECT_INT(bench.reply.run_state, RUN_PAUSED);
+    uint64_t records = engine_stats(bench.engine).record_count;
+    ask(&bench, COMMAND_RESUME, "r-1", "");
+    turns(&bench);
+    ask(&bench, COMMAND_PAUSE, "p-1", "");
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT_INT(bench.reply.run_state, RUN_PAUSED);  /* as it was then */
+    expect_state(&bench, 1, "RUNNING");
+    EXPECT_INT(engine_stats(bench.engine).record_count, records + 1);
+    engine_close(bench.engine);
+    open_engine(&bench);                            /* and of the next owner */
+    ask(&bench, COMMAND_PAUSE, "p-1", "");
+    turns(&bench);
+    EXPECT_INT(bench.reply_count, 6);
+    EXPECT_INT(bench.reply.status, OK);
+    expect_state(&bench, 1, "RUNNING");
+    end(&bench);
+}
+
+TEST(an_id_that_was_given_to_another_request_is_refused, "proves: F-006")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, CHAIN);
+    ask(&bench, COMMAND_PAUSE, "p-1", "");
+    ask(&bench, COMMAND_PAUSE, "p-1", "for another reason");        /* while the first is not durable */
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_INVALID);
+    EXPECT(bench.reply.is_other_request);
+    ask(&bench, COMMAND_CANCEL, "p-1", "");
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_INVALID);
+    EXPECT(bench.reply.is_other_request);
+    expect_state(&bench, 1, "PAUSED");
+    end(&bench);
+}
+
+TEST(a_refusal_is_kept_and_a_lack_is_not, "proves: F-006")
+{
+    Bench bench;
+    begin(&bench);
+    ask(&bench, COMMAND_RESUME, "r-1", "");         /* there is no run yet */
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_NOT_FOUND);
+    start(&bench, CHAIN);
+    ask(&bench, COMMAND_RESUME, "r-1", "");
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_CONFLICT);   /* decided now: it is not paused */
+    ask(&bench, COMMAND_PAUSE, "p-1", "");
+    turns(&bench);
+    ask(&bench, COMMAND_RESUME, "r-1", "");
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_CONFLICT);   /* as it was answered first */
+    expect_state(&bench, 1, "PAUSED");
+    char text[REQUEST_ID_SIZE_MAX + 2];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    ask(&bench, COMMAND_RESUME, text, "");
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_INVALID);
+    ask(&bench, COMMAND_RESUME, "\xff", "");
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_INVALID);
+    expect_state(&bench, 1, "PAUSED");
+    end(&bench);
+}
+
+TEST(requests_are_forgotten_in_portions_when_their_time_is_over, "")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, GATED);
+    for (uint32_t i = 0; i < REQUEST_PURGE_COUNT + 40; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "s-%u", i);
+        ask(&bench, COMMAND_SIGNAL, id, "");
+        turns(&bench);
+        EXPECT_INT(bench.reply.status, OK);
+    }
+    QueryAsk kept = { .query = QUERY_REQUESTS_EXPIRED, .params = { cell_int(INT64_MAX) }, .param_count = 1 };
+    EXPECT_INT(count_rows(&bench, &kept), REQUEST_PURGE_COUNT + 40);
+    bench.now_ms += REQUEST_KEEP_MS - 1000;
+    turns(&bench);
+    EXPECT_INT(count_rows(&bench, &kept), REQUEST_PURGE_COUNT + 40);
+    bench.now_ms += REQUEST_PURGE_MS + 1000;
+    for (int i = 0; i < 50 && count_rows(&bench, &kept) > REQUEST_PURGE_COUNT; i++)
+        engine_turn(bench.engine, &(EngineClock){ bench.now_ms, bench.now_ms });
+    EXPECT_INT(count_rows(&bench, &kept), 40);
+    turns(&bench);
+    EXPECT_INT(count_rows(&bench, &kept), 0);
+    ask(&bench, COMMAND_SIGNAL, "s-0", "");
+    turns(&bench);
+    EXPECT_INT(count_rows(&bench, &kept), 1);       /* a new one */
+    end(&bench);
+}
+
+/* --- what the log tells of itself --------------------------------------------------------------------------------------------- */
+
+typedef struct LogEvents { Arena *arena; Event events[16]; uint32_t count; } LogEvents;
+
+static bool take_log_event(void *context, const Cell *cells, uint32_t count)
+{
+    LogEvents *log = context;
+    Record record;
+    Error err;
+    (void)count;
+    EXPECT_OK(record_decode(log->arena, cells[LEDGER_record].text, &record, &err), &err);
+    if (cells[LEDGER_run_no].kind != CELL_NULL) return true;
+    EXPECT_INT(record.head.run_id.len, 0);
+    EXPECT_INT(record.head.first_event, log->count + 1);
+    if (log->count < 16) log->events[log->count++] = record.events[0];
+    return true;
+}
+
+static void read_log(Bench *bench, LogEvents *log)
+{
+    Error err;
+    *log = (LogEvents){ .arena = &bench->arena };
+    EXPECT_OK(store_select(bench->store, &(QueryAsk){ .query = QUERY_RECORDS, .params = { cell_int(1) }, .param_count = 1 },
+                           take_log_event, log, &err), &err);
+}
+
+TEST(the_log_tells_of_each_owner_and_of_each_jump_of_the_clock, "")
+{
+    Bench bench;
+    LogEvents log;
+    begin(&bench);
+    turns(&bench);
+    int64_t steady_ms = bench.now_ms;
+    const int64_t jumps[] = { 3600000, 30000, -7200000 };
+    for (size_t i = 0; i < 3; i++) {
+        bench.now_ms += jumps[i] + 10;
+        steady_ms += 10;
+        for (int j = 0; j < 5; j++) engine_turn(bench.engine, &(EngineClock){ bench.now_ms, steady_ms });
+    }
+    bench.now_ms += 90000;                          /* no jump: time has passed */
+    steady_ms += 90000;
+    for (int j = 0; j < 5; j++) engine_turn(bench.engine, &(EngineClock){ bench.now_ms, steady_ms });
+    read_log(&bench, &log);
+    EXPECT_INT(log.count, 3);
+    EXPECT_INT(log.events[0].kind, EVENT_OWNER_CHANGED);
+    EXPECT_INT(log.events[0].count, 1);
+    EXPECT_INT(log.events[1].kind, EVENT_CLOCK_JUMPED);
+    EXPECT_INT(log.events[1].count, 3600000);
+    EXPECT_INT(log.events[1].flags, 0);
+    EXPECT_INT(log.events[2].count, 7200000);
+    EXPECT_INT(log.events[2].flags, 1);
+    engine_close(bench.engine);
+    open_engine(&bench);                            /* its clock is still behind the log */
+    turns(&bench);
+    read_log(&bench, &log);
+    EXPECT_INT(log.count, 5);
+    EXPECT_INT(log.events[3].kind, EVENT_OWNER_CHANGED);
+    EXPECT_INT(log.events[3].count, 2);
+    EXPECT_INT(log.events[4].kind, EVENT_CLOCK_JUMPED);
+    EXPECT_INT(log.events[4].flags, 1);
     end(&bench);
 }

@@ -125,7 +125,7 @@ static void report(World *world, SimAttempt *attempt)
     world_note(world, "reports: run %" PRIu64 " step %u attempt %u: %s%s", attempt->id.run_no, attempt->id.step,
                attempt->id.attempt, attempt->cause ? cause_name(attempt->cause) : "success", attempt->is_ghost ? " (ghost)" : "");
     WatchRun *run = watch_run(world->watch, attempt->id.run_no);
-    if (run && attempt->cause && attempt->cause != CAUSE_CANCELLED
+    if (run && attempt->cause && attempt->cause != CAUSE_CANCELLED && !attempt_rollback(attempt->id.attempt)
         && run->steps[attempt->id.step].acted_generation == attempt->generation + 1)
         run->steps[attempt->id.step].acted_generation = 0;          /* it says itself that it may be tried again */
     attempt->is_there = false;
@@ -137,6 +137,18 @@ static void report(World *world, SimAttempt *attempt)
     }
     engine_notice(world->engine, &notice);
     if (attempt->repeats) engine_notice(world->engine, &notice);
+    world->echoes[world->echo_count++ % ECHOES_MAX] = attempt->id;
+}
+
+/* One that has reported long ago does so once more, when its step may be under way anew. */
+static void echo(World *world)
+{
+    uint32_t count = world->echo_count < ECHOES_MAX ? world->echo_count : ECHOES_MAX;
+    if (!count) return;
+    Notice notice = { .kind = NOTICE_REPORT, .id = world->echoes[below(world, count)] };
+    notice.report.cause = CAUSE_PERMANENT;
+    notice.report.message = STR("an echo");
+    engine_notice(world->engine, &notice);
 }
 
 static void announce(World *world, SimAttempt *attempt, bool is_committed)
@@ -152,9 +164,13 @@ static void announce(World *world, SimAttempt *attempt, bool is_committed)
     engine_notice(world->engine, &notice);
 }
 
+/* Costs differ, and of signals those that no gate waits for: none may be counted twice. */
 static void chatter(World *world, const SimAttempt *attempt)
 {
-    Notice notice = { .id = attempt->id, .text = STR("a line"), .number = below(world, 1000), .name = STR("go") };
+    arena_reset(&world->scratch);
+    uint32_t number = ++world->said_count;
+    Str name = below(world, 2) ? STR("go") : arena_format(&world->scratch, "said-%u", number);
+    Notice notice = { .id = attempt->id, .text = STR("a line"), .number = number, .name = name };
     static const NoticeKind kinds[] = { NOTICE_COST, NOTICE_SIGNAL, NOTICE_PROGRESS, NOTICE_HEARTBEAT, NOTICE_LOG, NOTICE_LOG,
                                         NOTICE_ROOM };
     notice.kind = kinds[below(world, 7)];
@@ -163,7 +179,7 @@ static void chatter(World *world, const SimAttempt *attempt)
 
 static void attempt_goes_on(World *world, SimAttempt *attempt)
 {
-    if (!attempt->is_ghost && below(world, 12) == 0) chatter(world, attempt);
+    if (!attempt->is_ghost && below(world, 12) == 0 && world->said_count + 1 < SAID_MAX) chatter(world, attempt);
     if (attempt->phase == PHASE_WORKS && attempt->is_recorded) {
         attempt->phase = PHASE_ANNOUNCED;
         announce(world, attempt, /* is_committed= */ false);
@@ -177,6 +193,7 @@ static void attempt_goes_on(World *world, SimAttempt *attempt)
 
 void attempts_deliver(World *world)
 {
+    if (!world->is_calm && chance(world, world->weather.repeat)) echo(world);
     uint32_t count = world->attempt_count, first = count ? below(world, count) : 0;
     for (uint32_t i = 0; i < count && !world->is_failed; i++) {
         SimAttempt *attempt = &world->attempts[(first + i) % count];
@@ -214,8 +231,10 @@ void attempts_calm(World *world)
         SimAttempt *attempt = &world->attempts[i];
         if (!attempt->is_there || attempt->due_ms != INT64_MAX) continue;
         const WatchRun *run = watch_run(world->watch, attempt->id.run_no);
-        const StepRun *step = run ? &run->run.steps[attempt->id.step] : NULL;
-        bool is_held = step && step->state == STEP_RUNNING && step->attempt == attempt->id.attempt && !(step->flags & STEP_ENDING);
+        const AttemptId *id = &attempt->id;
+        bool is_undo = attempt_rollback(id->attempt) != 0;
+        bool is_held = run && run_holds(&run->run, id->step, id->attempt, id->holder)
+                    && (is_undo || !(run->run.steps[id->step].flags & STEP_ENDING));
         if (!is_held && !attempt->is_ghost) {
             world_fail(world, "attempt %u of step %u of run %" PRIu64 " is no longer wanted, and nobody has told it",
                        attempt->id.attempt, attempt->id.step, attempt->id.run_no);

@@ -115,6 +115,9 @@ static bool take_snapshot(void *context, const Cell *cells, uint32_t count)
 static void audit_run(Books *books, WatchRun *run)
 {
     World *world = books->world;
+    uint32_t revision = world->watch->revisions[run->plan - world->plans];
+    if (!revision || run->run.revision != revision)
+        world_fail(world, "run %" PRIu64 " is of revision %" PRIu32 ", and its plan is %" PRIu32, run->run_no, run->run.revision, revision);
     Snapshot snapshot = { 0 };
     ask_store(world, world->store, &(QueryAsk){ .query = QUERY_SNAPSHOT, .params = { cell_int((int64_t)run->run_no) }, .param_count = 1 },
               take_snapshot, &snapshot);
@@ -226,6 +229,7 @@ static void compare_run(Books *books, Store *other, const WatchRun *run)
             UINT32_MAX);
     compare(books, other, &(QueryAsk){ .query = QUERY_DECISIONS, .params = { no, cell_int(-1), cell_text(STR("")) }, .param_count = 3 },
             UINT32_MAX);
+    compare(books, other, &(QueryAsk){ .query = QUERY_COMPENSATIONS, .params = { no }, .param_count = 1 }, UINT32_MAX);
     compare(books, other, &(QueryAsk){ .query = QUERY_SIGNALS, .params = { no, cell_int(-1) }, .param_count = 2 }, UINT32_MAX);
 }
 

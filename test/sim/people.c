@@ -48,6 +48,28 @@ static void check_start(World *world, const Ask *ask, const EngineReply *reply)
         world_fail(world, "c%u: a start without key is answered as a repetition", ask->number);
 }
 
+/* F-006: whoever asks again gets the first answer; something else under the same id is refused. What is refused for lack of
+ * something (the store, room, the run) may be asked anew. */
+static void check_repeat(World *world, Ask *ask, const EngineReply *reply)
+{
+    Ask *first = ask->first ? ask->first : ask;
+    const EngineReply *answer = &first->answer;
+    bool is_kept = reply->status == OK || reply->status == ERR_INVALID || reply->status == ERR_DENIED || reply->status == ERR_CONFLICT;
+    if (!is_kept) return;
+    if (ask->is_other != reply->is_other_request)
+        world_fail(world, "F-006: c%u: something else under the same id is %s", ask->number, ask->is_other ? "taken" : "seen where there is none");
+    if (ask->is_other) return;
+    bool is_same = answer->status == reply->status && answer->run_no == reply->run_no && answer->is_noop == reply->is_noop
+                && answer->is_repeat == reply->is_repeat && answer->run_state == reply->run_state;
+    if (first->has_answer && !is_same)
+        world_fail(world, "F-006: c%u was answered %s%s in state %u, and now %s%s in state %u", ask->number, status_name(answer->status),
+                   answer->is_noop ? " (noop)" : "", answer->run_state, status_name(reply->status), reply->is_noop ? " (noop)" : "",
+                   reply->run_state);
+    first->has_answer = true;
+    first->answer = *reply;
+    first->answer.error = NULL;
+}
+
 static void take_reply(void *context, const EngineReply *reply)
 {
     Ask *ask = context;
@@ -56,6 +78,8 @@ static void take_reply(void *context, const EngineReply *reply)
     if (ask->is_answered || ask->is_lost) world_fail(world, "c%u is answered twice, or by an engine that is gone", ask->number);
     ask->is_answered = true;
     watch_sync(world->watch);
+    check_repeat(world, ask, reply);
+    if (ask->is_other) return;
     world_note(world, "answer to c%u: %s%s%s%s", ask->number, status_name(reply->status), reply->is_noop ? ", nothing done" : "",
                reply->error ? ": " : "", reply->error ? reply->error->text : "");
     uint32_t recorded = world->watch->recorded[ask->number];
@@ -85,7 +109,7 @@ static Ask *ask_add(World *world, AskKind kind)
     return ask;
 }
 
-static Str ask_id(World *world, const Ask *ask) { return arena_format(&world->scratch, "c%u", ask->number); }
+static Str ask_id(World *world, const Ask *ask) { return arena_format(&world->arena, "c%u", ask->number); }
 
 static Str other_tenant(Str tenant) { return str_is_text(tenant, "acme") ? STR("umbrella") : STR("acme"); }
 
@@ -103,7 +127,6 @@ void people_start(World *world)
 {
     Ask *ask = ask_add(world, below(world, 30) ? ASK_START : ASK_STRANGER);
     if (!ask) return;
-    arena_reset(&world->scratch);
     ask->plan = (uint8_t)below(world, world->plan_count);
     ask->key = (uint8_t)(below(world, 3) ? 0 : 1 + below(world, 5));
     ask->is_again = ask->key && below(world, 4) == 0;
@@ -111,10 +134,10 @@ void people_start(World *world)
     bool is_book = plan->plan.kind == PLAN_RUNBOOK;
     ask->is_bad = !is_book && below(world, 25) == 0;
     StartRequest request = { .params = value_null(), .source = STR("manual"), .is_again = ask->is_again };
-    if (ask->is_bad) request.params = parse(&world->scratch, below(world, 2) ? "{\"n\":\"x\"}" : "{\"unknown\":%d}", 1);
+    if (ask->is_bad) request.params = parse(&world->arena, below(world, 2) ? "{\"n\":\"x\"}" : "{\"unknown\":%d}", 1);
     else if (!is_book && below(world, 4))
-        request.params = parse(&world->scratch, "{\"n\":%u,\"flag\":%s}", below(world, 10), below(world, 2) ? "true" : "false");
-    if (ask->key) request.key = arena_format(&world->scratch, "key-%u", ask->key);
+        request.params = parse(&world->arena, "{\"n\":%u,\"flag\":%s}", below(world, 10), below(world, 2) ? "true" : "false");
+    if (ask->key) request.key = arena_format(&world->arena, "key-%u", ask->key);
     Digest digest;
     Error err;
     bool is_stored = plan_is_stored(world, plan) && below(world, 2);
@@ -125,6 +148,8 @@ void people_start(World *world)
     EngineStart start = { .plan = plan->digest, .tenant = ask->kind == ASK_STRANGER ? other_tenant(plan->plan.tenant) : plan->plan.tenant, .request = request, .reply = take_reply,
                           .context = ask,
                           .command = { .kind = COMMAND_START, .id = ask_id(world, ask), .actor = STR("user:sim") } };
+    if (below(world, 2)) start.command.trace = arena_format(&world->arena, "00-%032x-%016x-01", ask->number + 1, 7u);
+    ask->start = start;
     world_note(world, "c%u: start of %.*s for %s, key %u%s%s", ask->number, STR_ARG(plan->definition),
                ask->kind == ASK_STRANGER ? "a stranger" : "its owner", ask->key, ask->is_again ? " again" : "", ask->is_bad ? ", wrongly" : "");
     if (!engine_start(world->engine, &start)) ask->is_lost = true;      /* refused at the door */
@@ -145,20 +170,35 @@ static WatchRun *pick_run(World *world)
 
 static void send(World *world, Ask *ask, const WatchRun *run, const Command *command)
 {
-    arena_reset(&world->scratch);
     EngineRequest request = { .command = *command, .reply = take_reply, .context = ask };
     request.command.id = ask_id(world, ask);
     if (!request.command.actor.len) request.command.actor = STR("user:sim");
-    if (command->kind == COMMAND_SIGNAL && below(world, 2)) request.command.value = people_output(world, &world->scratch);
+    if (command->kind == COMMAND_SIGNAL && below(world, 2)) request.command.value = people_output(world, &world->arena);
     if (run && below(world, 2)) request.run_no = run->run_no;
     else if (run) request.run_id = run->run.id;
     else request.run_id = id_make((const uint8_t *)"no run has such a random name");
     if (ask->kind == ASK_STRANGER && run) request.tenant = other_tenant(run->run.tenant);
     else if (run && below(world, 2)) request.tenant = run->run.tenant;
     ask->run_no = run ? run->run_no : 0;
+    ask->request = request;
     world_note(world, "c%u: %s of run %" PRIu64 "%s", ask->number, command_kind_name(command->kind), ask->run_no,
                ask->kind == ASK_STRANGER ? " by a stranger" : "");
     if (!engine_request(world->engine, &request)) ask->is_lost = true;
+}
+
+/* What becomes of runs that failed, rightly or not. */
+static void decide_on(World *world, const WatchRun *run, Command *command)
+{
+    static const CommandKind kinds[] = { COMMAND_RESOLVE, COMMAND_RESOLVE, COMMAND_RETRY_FROM, COMMAND_COMPENSATE, COMMAND_RETRY_COMPENSATION,
+                                         COMMAND_SKIP_COMPENSATION };
+    bool is_stuck = run->run.state == RUN_COMPENSATION_FAILED && below(world, 4);
+    command->kind = is_stuck ? kinds[4 + below(world, 2)] : kinds[below(world, 6)];
+    command->decision = below(world, 3) ? DECISION_RETRY : (DecisionKind)below(world, DECISION_KIND_COUNT);
+    command->scope = below(world, 3) ? SCOPE_FULL : SCOPE_FROM_STEP;
+    command->mode = (RetryMode)below(world, RETRY_MODE_COUNT);
+    command->unknown = (UnknownEffect)below(world, 3);
+    command->includes = below(world, 4) == 0;
+    command->name = command->kind == COMMAND_SKIP_COMPENSATION ? STR("") : run->plan->plan.steps[below(world, run->run.step_count)].id;
 }
 
 void people_meddle(World *world)
@@ -186,8 +226,44 @@ void people_meddle(World *world)
         command.kind = COMMAND_RESUME;
     } else if (sort < 27) {
         command.kind = COMMAND_CANCEL;
+        command.undo = (CancelUndo)below(world, 3);
+    } else if (sort < 30 || run->run.state == RUN_FAILED || run->run.state == RUN_COMPENSATION_FAILED) {
+        decide_on(world, run, &command);
     }
     send(world, ask, run, &command);
+}
+
+/* --- again ------------------------------------------------------------------------------------------------------------------------ */
+
+void people_repeat(World *world)
+{
+    if (!world->ask_count) return;
+    Ask *first = &world->asks[below(world, world->ask_count)];
+    if (first->first) first = first->first;
+    Ask *ask = ask_add(world, (AskKind)first->kind);
+    if (!ask) return;
+    uint32_t slot = (uint32_t)(ask - world->asks);
+    *ask = *first;
+    ask->first = first;
+    ask->is_answered = ask->is_lost = false;
+    ask->is_other = first->has_answer && below(world, 6) == 0;
+    world_note(world, "c%u is sent again (%u)%s", ask->number, slot, ask->is_other ? ", with something else" : "");
+    bool is_taken;
+    if (first->start.reply) {
+        Digest digest;
+        Error err;
+        EngineStart start = first->start;
+        start.context = ask;
+        if (ask->is_other) start.command.rationale = STR("another one");
+        if (engine_plan_add(world->engine, world->plans[first->plan].document, &digest, &err)) world_fail(world, "%s", err.text);
+        is_taken = engine_start(world->engine, &start);
+    } else {
+        EngineRequest request = first->request;
+        request.context = ask;
+        if (ask->is_other) request.command.rationale = STR("another one");
+        is_taken = first->request.reply && engine_request(world->engine, &request);
+    }
+    if (!is_taken) ask->is_lost = true;
 }
 
 /* --- the end ------------------------------------------------------------------------------------------------------------------------ */

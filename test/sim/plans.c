@@ -10,6 +10,7 @@ typedef struct Draft {
     World *world;
     Buf text;
     uint32_t job_count, task_count;
+    uint32_t undo_count;                    /* tasks that can be undone */
     uint32_t last;                          /* the job that the next one comes after */
     uint32_t sure[16], sure_count;          /* tasks that have run before whatever comes now */
     bool is_first;
@@ -30,12 +31,22 @@ static void say_condition(Draft *draft)
     }
 }
 
+static void say_undo(Draft *draft)
+{
+    World *world = draft->world;
+    draft->undo_count++;
+    if (below(world, 3) == 0) say(draft, ",\"compensation\":\"noop\"");
+    else buf_format(&draft->text, ",\"compensation\":{\"run\":\"%s\",\"retries\":{\"attempts\":%u,\"delay\":\"%ums\",\"jitter_ms\":%u}%s%s}",
+                    below(world, 40) ? "noop" : "sleep", 1 + below(world, 3), below(world, 300), below(world, 20),
+                    below(world, 3) ? "" : ",\"timeout\":\"700ms\"", below(world, 4) ? "" : ",\"input\":{\"n\":\"${params.n}\"}");
+}
+
 static void say_strategy(Draft *draft)
 {
     static const char *const strategies[] = { "replay-safe", "dedupe-key", "effect-recorded" };
     uint32_t which = below(draft->world, 3);
     buf_format(&draft->text, ",\"idempotency\":\"%s\"", strategies[which]);
-    if (which == 2) say(draft, ",\"compensation\":\"noop\"");
+    if (which == 2) say_undo(draft);
 }
 
 static void say_terms(Draft *draft)
@@ -49,9 +60,14 @@ static void say_terms(Draft *draft)
     if (below(world, 8) == 0)
         buf_format(&draft->text, ",\"wait_for_signal\":{\"signal\":\"%s\",\"when\":\"%s\"%s}", below(world, 3) ? "go" : "halt",
                    below(world, 2) ? "after" : "before", below(world, 2) ? ",\"timeout\":\"20s\"" : "");
-    if (below(world, 12) == 0)
+    if (below(world, 12) == 0) {
         say(draft, ",\"idempotency\":{\"strategy\":\"dedupe-key\",\"key\":\"k-${params.n}\",\"domain\":\"shared\"}");
-    else if (below(world, 3)) say_strategy(draft);
+        if (below(world, 2)) say_undo(draft);
+    } else if (below(world, 3)) {
+        say_strategy(draft);
+    } else if (below(world, 3) == 0) {
+        say_undo(draft);
+    }
     if (draft->sure_count && below(world, 3) == 0)
         buf_format(&draft->text, ",\"input\":{\"x\":\"${outputs.t%u.x}\",\"n\":\"${params.n}\",\"run\":\"${run.id}\"}",
                    draft->sure[below(world, draft->sure_count)]);
@@ -207,11 +223,12 @@ static void loop(Draft *draft)
     draft->last = tail;
 }
 
+/* Three plans in a row have one name, so that of one tenant they are revisions of one workflow. */
 static void say_head(Draft *draft, uint32_t index)
 {
     World *world = draft->world;
     buf_format(&draft->text, "{\"workflow\":\"w%u\",\"tenant\":\"%s\",\"params\":[{\"name\":\"n\",\"type\":\"integer\",\"default\":3},"
-               "{\"name\":\"flag\",\"type\":\"boolean\",\"default\":false}],\"config\":{\"max_concurrency\":%u", index,
+               "{\"name\":\"flag\",\"type\":\"boolean\",\"default\":false}],\"config\":{\"max_concurrency\":%u", index / 3,
                people_tenants[below(world, TENANTS)], 1 + below(world, 6));
     if (below(world, 6) == 0) buf_format(&draft->text, ",\"timeout\":\"%us\"", 1 + below(world, 20));
     if (below(world, 6) == 0) buf_format(&draft->text, ",\"cost_limit\":0.%03u", 1 + below(world, 50));
@@ -220,6 +237,21 @@ static void say_head(Draft *draft, uint32_t index)
     if (below(world, 3) == 0) say(draft, ",\"on_fail_fast\":\"cancel\"");
     if (below(world, 5) == 0) say(draft, ",\"idempotency_key\":\"by-${params.n}\"");
     say(draft, ",");
+}
+
+/* Behind the tasks, since what cannot be undone is not compensated by itself. */
+static void say_resolution(Draft *draft)
+{
+    World *world = draft->world;
+    uint32_t sort = below(world, draft->undo_count ? 6 : 4);
+    say(draft, ",\"failure_resolution\":{");
+    if (sort < 2) say(draft, "\"strategy\":\"await_decision\"");
+    else if (sort < 4) buf_format(&draft->text, "\"strategy\":\"auto_retry\",\"max_retries\":%u,\"retry_delay\":\"%ums\",\"backoff\":\"%s\"",
+                                  1 + below(world, 3), below(world, 2000), below(world, 2) ? "fixed" : "exponential");
+    else buf_format(&draft->text, "\"strategy\":\"auto_compensate\",\"compensation_scope\":\"%s\"", below(world, 4) ? "all" : "failed_step_only");
+    buf_format(&draft->text, ",\"on_cancel\":\"%s\"", below(world, 2) ? "compensate" : "no_compensate");
+    static const char *const late[] = { "await_decision", "fail", "compensate" };
+    buf_format(&draft->text, ",\"on_timeout\":\"%s\"}", late[below(world, 3)]);
 }
 
 static void draft_jobs(Draft *draft, uint32_t index)
@@ -237,7 +269,9 @@ static void draft_jobs(Draft *draft, uint32_t index)
         default: plain_job(draft); break;
         }
     }
-    say(draft, "}}");
+    say(draft, "}");
+    say_resolution(draft);
+    say(draft, "}");
 }
 
 /* --- step trees ------------------------------------------------------------------------------------------------------------------ */
@@ -285,7 +319,9 @@ static void draft_tree(Draft *draft, uint32_t index)
     say_head(draft, index);
     say(draft, "\"steps\":[");
     tree_steps(draft, 0, true);
-    say(draft, "]}");
+    say(draft, "]");
+    say_resolution(draft);
+    say(draft, "}");
 }
 
 /* --- runbooks: as plans, since their components are installed and not written -------------------------------------------------------- */

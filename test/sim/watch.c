@@ -113,9 +113,60 @@ static void check_needs(Watch *watch, const WatchRun *run, uint32_t step)
     }
 }
 
+/* What is undone was done, is undone once, and not before what came after it. */
+static void check_undo(Watch *watch, const WatchRun *run, const Event *event)
+{
+    World *world = watch->world;
+    const StepRun *step = &run->run.steps[event->step];
+    const Rollback *rollback = &run->run.rollback;
+    if (event->kind == EVENT_COMPENSATION_PLANNED && !(event->flags & 1)) {
+        bool is_done = step->state == STEP_SUCCEEDED || step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_WORK_DONE);
+        if (!is_done || !step->attempt || !step_state_is_final((StepState)step->state))
+            world_fail(world, "run %" PRIu64 ": step %s is to be undone, which has done nothing", run->run_no, step_name(run, event->step));
+        if (step->flags & STEP_UNDONE)
+            world_fail(world, "run %" PRIu64 ": step %s is to be undone twice", run->run_no, step_name(run, event->step));
+        const Compensation *last = rollback->count ? &rollback->items[rollback->count - 1] : NULL;
+        if (last && run->run.steps[last->step].need_left < step->need_left)
+            world_fail(world, "run %" PRIu64 ": step %s is to be undone after an older one", run->run_no, step_name(run, event->step));
+    }
+    if (event->kind == EVENT_COMPENSATION_RUNNING) {
+        const Compensation *item = run_compensation(&run->run);
+        if (!item || item->step != event->step || !rollback->is_planned || event->attempt > item->attempt_max)
+            world_fail(world, "run %" PRIu64 ": the compensation of step %s begins out of turn", run->run_no, step_name(run, event->step));
+    }
+    if (event->kind == EVENT_COMPENSATION_SUCCEEDED && step->flags & STEP_UNDONE)
+        world_fail(world, "run %" PRIu64 ": step %s was undone twice", run->run_no, step_name(run, event->step));
+    if (event->kind == EVENT_RUN_COMPENSATED && run_compensation(&run->run))
+        world_fail(world, "run %" PRIu64 " is compensated, and a compensation is left", run->run_no);
+}
+
+/* What an attempt says once counts once, also where nobody knew for a while whether it had been kept. */
+static void check_said(Watch *watch, const WatchRun *run, const Event *event)
+{
+    Str prefix = STR("said-");
+    uint64_t number = event->kind == EVENT_COST_REPORTED ? event->count : 0;
+    if (event->kind == EVENT_SIGNAL_RECEIVED && str_starts(event->name, prefix))
+        for (size_t i = prefix.len; i < event->name.len; i++) number = number * 10 + (uint64_t)(event->name.ptr[i] - '0');
+    if (!number) return;
+    if (number >= SAID_MAX || watch->said[number])
+        world_fail(watch->world, "run %" PRIu64 ": %s %" PRIu64 " of an attempt counts twice", run->run_no,
+                   event_name(event->kind), number);
+    else watch->said[number] = true;
+}
+
 static void before_event(Watch *watch, WatchRun *run, const Event *event)
 {
     World *world = watch->world;
+    check_said(watch, run, event);
+    if (str_is_text(event->text, "an echo"))
+        world_fail(world, "run %" PRIu64 ": step %s ends by the report of an earlier attempt", run->run_no, step_name(run, event->step));
+    if (event->kind >= EVENT_COMPENSATION_STARTED && event->kind <= EVENT_COMPENSATION_ORPHANED && event->step < run->run.step_count)
+        check_undo(watch, run, event);
+    if (event->kind == EVENT_STEP_SUPERSEDED) {                 /* somebody has decided that it may happen again */
+        WatchStep *seen = &run->steps[event->step];
+        seen->effect_generation = seen->acted_generation = 0;
+        run->failures[event->step] = 0;
+    }
     if (event->kind == EVENT_STEP_DISPATCHED) {
         const StepRun *step = &run->run.steps[event->step];
         const StepTerms *terms = &run->plan->plan.terms->steps[event->step];
@@ -197,7 +248,8 @@ static void check_effects(Watch *watch, const WatchRun *run, const EffectSet *be
     for (uint32_t i = 0; i < after.count; i++) {
         const Effect *effect = &after.items[i];
         if (effect_has(before, effect)) continue;
-        EventKind kind = effect->kind == EFFECT_EXECUTE ? EVENT_STEP_RUNNING : EVENT_STEP_CANCELLING;
+        EventKind kind = attempt_rollback(effect->attempt)    ? EVENT_COMPENSATION_RUNNING
+                       : effect->kind == EFFECT_EXECUTE ? EVENT_STEP_RUNNING : EVENT_STEP_CANCELLING;
         bool is_told = false;
         for (uint32_t e = 0; e < record->event_count && !is_told; e++)
             is_told = record->events[e].kind == kind && record->events[e].step == effect->step;
@@ -220,6 +272,62 @@ static void check_head(Watch *watch, const Record *record, uint64_t position)
         world_fail(world, "record %" PRIu64 " has a command id that nobody sent", position);
     else if (++watch->recorded[number] > 1)
         world_fail(world, "command c%" PRIu64 " was carried out twice", number);
+}
+
+/* Revisions of a workflow are numbered without a gap, and a plan is one of them and no other. */
+static void check_revision(Watch *watch, const Event *event, uint64_t position)
+{
+    World *world = watch->world;
+    uint32_t newest = 0, which = world->plan_count;
+    for (uint32_t i = 0; i < world->plan_count; i++) {
+        const SimPlan *plan = &world->plans[i];
+        if (!str_is(plan->definition, event->name) || !str_is(plan->plan.tenant, event->tenant)) continue;
+        if (watch->revisions[i] > newest) newest = watch->revisions[i];
+        bool is_it = event->kind == EVENT_REVISION_STORED ? event->digest && !memcmp(event->digest, &plan->digest, sizeof plan->digest)
+                                                          : watch->revisions[i] == event->revision;
+        if (is_it) which = i;
+    }
+    if (which == world->plan_count) world_fail(world, "record %" PRIu64 " tells of a revision of no plan", position);
+    else if (event->kind != EVENT_REVISION_STORED) return;
+    else if (watch->revisions[which] || event->revision != newest + 1)
+        world_fail(world, "record %" PRIu64 " tells of revision %" PRIu32 " after %" PRIu32, position, event->revision, newest);
+    else watch->revisions[which] = event->revision;
+}
+
+/* Each owner is told once, with a higher epoch; each jump of the clock once, in order. A new owner may find that the clock is
+ * behind the log. */
+static void check_log_event(Watch *watch, const Event *event, uint64_t position)
+{
+    World *world = watch->world;
+    if (event->kind == EVENT_OWNER_CHANGED) {
+        if (event->count <= watch->owner_epoch || !str_is_text(event->text, "sim"))
+            world_fail(world, "record %" PRIu64 " tells of owner %" PRIu64 " after %" PRIu64, position, event->count, watch->owner_epoch);
+        watch->owner_epoch = event->count;
+        watch->is_opening = true;
+        return;
+    }
+    if (event->kind >= EVENT_REVISION_STORED && event->kind <= EVENT_REVISION_DEACTIVATED) {
+        check_revision(watch, event, position);
+        return;
+    }
+    int64_t by = event->flags ? -(int64_t)event->count : (int64_t)event->count;
+    bool is_expected = world->jump_count && world->jumps[0] == by, is_behind = watch->is_opening && by < 0;
+    if (event->kind != EVENT_CLOCK_JUMPED || !(is_expected || is_behind))
+        world_fail(world, "record %" PRIu64 " tells of a jump of the clock by %" PRId64 " ms that was none", position, by);
+    if (is_expected) memmove(world->jumps, world->jumps + 1, --world->jump_count * sizeof *world->jumps);
+    watch->is_opening = false;
+}
+
+/* F-017, F-085: whatever a run does belongs to the trace that it was started in, and says by which policies it was allowed. */
+static void check_trace(Watch *watch, WatchRun *run, Str trace, const char *what)
+{
+    if (trace.len != 55) {
+        world_fail(watch->world, "F-017: %s of run %" PRIu64 " has no trace", what, run->run_no);
+        return;
+    }
+    if (!run->trace[0]) memcpy(run->trace, trace.ptr + 3, sizeof run->trace);
+    if (memcmp(run->trace, trace.ptr + 3, sizeof run->trace) != 0)
+        world_fail(watch->world, "F-017: %s of run %" PRIu64 " belongs to another trace", what, run->run_no);
 }
 
 static void note_record(Watch *watch, const WatchRun *run, const Record *record, uint64_t position)
@@ -249,11 +357,17 @@ static bool see_record(void *context, const Cell *cells, uint32_t count)
         return false;
     }
     check_head(watch, &record, position);
-    if (cells[LEDGER_run_no].kind == CELL_NULL) return !world->is_failed;       /* of the log itself */
+    if (cells[LEDGER_run_no].kind == CELL_NULL) {                               /* of the log itself */
+        for (uint32_t i = 0; i < record.event_count; i++) check_log_event(watch, &record.events[i], position);
+        return !world->is_failed;
+    }
     WatchRun *run = watch_run(watch, run_no);
     if (!run) run = run_add(watch, run_no, &record);
     if (!run) return false;
     note_record(watch, run, &record, position);
+    check_trace(watch, run, record.head.trace, "a record");
+    if (memcmp(&record.head.policy, &run->plan->digest, DIGEST_SIZE) != 0)
+        world_fail(world, "F-085: record %" PRIu64 " has the policy digest of another run", position);
     if (record.head.first_event != run->run.event_count + 1)
         world_fail(world, "record %" PRIu64 " of run %" PRIu64 " begins with another event than the next", position, run_no);
 
@@ -268,7 +382,7 @@ static bool see_record(void *context, const Cell *cells, uint32_t count)
         before_event(watch, run, &record.events[i]);
         run_apply(&run->run, &run->plan->plan, &record.events[i], &place);
         after_event(run, &record.events[i]);
-        has_repeated = has_repeated || record.events[i].kind == EVENT_LOOP_REPEATED;
+        has_repeated = has_repeated || record.events[i].kind == EVENT_LOOP_REPEATED || record.events[i].kind == EVENT_STEP_SUPERSEDED;
     }
     run->last_position = position;
     watch->record_count++;
@@ -316,6 +430,20 @@ static void check_key(Watch *watch, const WatchRun *run, const Attempt *attempt)
     *known = (WatchKey){ key, run->run_no, step, generation };
 }
 
+/* F-090: its key is that of the step, and a word more; it is the same in every attempt. */
+static void watch_undo(Watch *watch, const WatchRun *run, const Attempt *attempt)
+{
+    static const char suffix[] = "/compensation";
+    const WatchStep *seen = &run->steps[attempt->id.step];
+    size_t size = attempt->key.len - (sizeof suffix - 1);
+    bool fits = attempt->key.len > sizeof suffix && str_is_text(str_slice(attempt->key, size, attempt->key.len), suffix);
+    Digest key = digest_of(str_slice(attempt->key, 0, fits ? size : 0));
+    if (!fits || (seen->key_generation && memcmp(&key, &seen->key, sizeof key) != 0))
+        world_fail(watch->world, "I4: what undoes step %s of run %" PRIu64 " has a key of another domain", step_name(run, attempt->id.step),
+                   run->run_no);
+    if (!value_get_text(attempt->context, "compensation")) world_fail(watch->world, "A-097: a compensation does not know what it undoes");
+}
+
 void watch_attempt(Watch *watch, const Attempt *attempt)
 {
     World *world = watch->world;
@@ -326,11 +454,15 @@ void watch_attempt(Watch *watch, const Attempt *attempt)
         world_fail(world, "I11: an attempt of run %" PRIu64 ", which the store does not have", id->run_no);
         return;
     }
+    check_trace(watch, run, attempt->traceparent, "an attempt");
     const StepRun *step = &run->run.steps[id->step];
-    const ActiveStep *active = run_active(&run->run, id->step);
-    if (step->state != STEP_RUNNING || step->attempt != id->attempt || !active || active->holder != id->holder)
+    if (!run_holds(&run->run, id->step, id->attempt, id->holder))
         world_fail(world, "I11: attempt %u of step %s of run %" PRIu64 " leaves, and the store has it %s, attempt %u",
                    id->attempt, step_name(run, id->step), id->run_no, step_state_name((StepState)step->state), step->attempt);
+    if (attempt_rollback(id->attempt)) {
+        watch_undo(watch, run, attempt);
+        return;
+    }
     WatchStep *seen = &run->steps[id->step];
     Digest key = digest_of(attempt->key);
     if (!attempt->key.len) world_fail(world, "I4: an attempt of step %s without a key", step_name(run, id->step));

@@ -26,6 +26,7 @@ typedef struct WatchRun {
     const SimPlan *plan;
     uint64_t run_no, last_position;
     WatchStep *steps;
+    char trace[32];                     /* the trace id of its first record */
     uint32_t *failures;                 /* by step: attempts that failed, of the current step run */
 } WatchRun;
 
@@ -35,7 +36,11 @@ struct Watch {
     uint64_t run_end, run_capacity;
     uint64_t position;                  /* of the last record seen */
     int64_t log_ms;
+    uint64_t owner_epoch;               /* of the last owner that the log tells of */
+    bool is_opening;                    /* the last record of the log itself told of an owner */
+    bool said[SAID_MAX];                /* by the number of what an attempt said by the way: it is recorded */
     uint8_t recorded[ASKS_MAX];         /* by command: records that carry its id */
+    uint32_t revisions[PLANS_MAX];      /* by plan: its number as the log tells it; 0: none */
     uint64_t record_count, event_count;
     WatchKey *keys;
     size_t key_count, key_capacity;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "sim/audit.h"
 #include "sim/watch.h"
 
@@ -96,11 +97,17 @@ static void take_chance(void *context, uint8_t *bytes, size_t size)
     for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)below(world, 256);
 }
 
-static Verdict give_verdict(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input)
+/* Each plan has policies of its own, known by the digest of the plan. */
+static Digest give_policies(void *context, const Plan *plan)
+{
+    (void)context;
+    return plan->digest;
+}
+
+static Verdict give_verdict(void *context, const VerdictAsk *ask)
 {
     World *world = context;
-    (void)hook, (void)plan, (void)run, (void)step, (void)input;
-    Verdict verdict = { .kind = VERDICT_ALLOW, .policy = digest_of(STR("a policy")) };
+    Verdict verdict = { .kind = VERDICT_ALLOW, .policy = give_policies(context, ask->plan) };
     if (world->is_calm || !chance(world, world->weather.deny)) return verdict;
     verdict.kind = VERDICT_DENY;
     verdict.text = STR("not today");
@@ -109,12 +116,16 @@ static Verdict give_verdict(void *context, Hook hook, const Plan *plan, const Ru
 
 static void open_engine(World *world)
 {
-    EngineOptions options = { .store = world->store, .log = 1, .executors = world->ports, .executor_count = EXECUTORS,
-                              .runner = find_runner, .random = take_chance, .verdict = give_verdict, .context = world,
+    world->jump_count = 0;                          /* what the last one did not write down nobody knows */
+    world->skew_seen_ms = world->skew_ms;
+    EngineOptions options = { .store = world->store, .log = 1, .owner = STR("sim"), .executors = world->ports,
+                              .executor_count = EXECUTORS, .runner = find_runner, .random = take_chance,
+                              .verdict = give_verdict, .policies = give_policies, .verdict_context = world, .context = world,
                               .queue_count_max = world->seed % 7 == 0 ? 12 : 0,
-                              .tenant_running_max = world->seed % 5 == 0 ? 3 : 0 };
+                              .tenant_running_max = world->seed % 5 == 0 ? 3 : 0,
+                              .request_ms = INT64_C(3600000) * 24 * 365 };      /* clocks jump, and nothing is to be forgotten */
     Error err;
-    if (engine_open(&options, world->now_ms + world->skew_ms, &world->engine, &err)) {
+    if (engine_open(&options, &(EngineClock){ world->now_ms + world->skew_ms, world->now_ms }, &world->engine, &err)) {
         world_fail(world, "no engine: %s", err.text);
         return;
     }
@@ -137,6 +148,14 @@ static void crash(World *world, const char *why)
     open_engine(world);
 }
 
+static void turn_engine(World *world)
+{
+    int64_t by = world->skew_ms - world->skew_seen_ms;
+    world->skew_seen_ms = world->skew_ms;
+    if ((by > CLOCK_JUMP_MS || by < -CLOCK_JUMP_MS) && world->jump_count < JUMPS_MAX) world->jumps[world->jump_count++] = by;
+    engine_turn(world->engine, &(EngineClock){ world->now_ms + world->skew_ms, world->now_ms });
+}
+
 /* The process ends of its own will: it starts nothing more, and lets end what runs, as far as that takes no longer than this. */
 static void drain(World *world)
 {
@@ -144,7 +163,7 @@ static void drain(World *world)
     for (uint32_t i = 0; i < 40 && !world->is_failed && engine_state(world->engine) != ENGINE_FENCED; i++) {
         if (engine_drain(world->engine)) break;
         attempts_deliver(world);
-        engine_turn(world->engine, world->now_ms + world->skew_ms);
+        turn_engine(world);
         world->now_ms += below(world, 50);
     }
 }
@@ -182,7 +201,7 @@ static void jump_clock(World *world)
 static void turn(World *world)
 {
     world->turn_count++;
-    engine_turn(world->engine, world->now_ms + world->skew_ms);
+    turn_engine(world);
     watch_sync(world->watch);
     if (engine_state(world->engine) == ENGINE_FENCED && !world->is_failed) crash(world, "another owner took the log");
 }
@@ -205,6 +224,7 @@ static void storm(World *world)
             for (uint32_t count = 1 + below(world, 4); count && world->started_count < world->start_count; count--)
                 people_start(world);
         if (chance(world, weather->meddle)) people_meddle(world);
+        if (chance(world, weather->meddle)) people_repeat(world);
         if (chance(world, weather->jump)) jump_clock(world);
         attempts_deliver(world);
         for (uint32_t turns = 1 + below(world, 3); turns && !world->is_failed; turns--) turn(world);
@@ -263,6 +283,25 @@ static void calm(World *world)
     }
 }
 
+static bool take_epoch(void *context, const Cell *cells, uint32_t count)
+{
+    (void)count;
+    *(uint64_t *)context = (uint64_t)cells[LOG_HEADS_epoch].integer;
+    return false;
+}
+
+/* The log tells of its last owner, and of every jump of the clock that this one has seen. */
+static void check_log(World *world)
+{
+    uint64_t epoch = 0;
+    Error err;
+    QueryAsk ask = { .query = QUERY_LOG_HEAD, .params = { cell_int(1) }, .param_count = 1 };
+    if (store_select(world->store, &ask, take_epoch, &epoch, &err)) world_fail(world, "%s", err.text);
+    if (epoch != world->watch->owner_epoch)
+        world_fail(world, "the log tells of owner %" PRIu64 ", and owner %" PRIu64 " has it", world->watch->owner_epoch, epoch);
+    if (world->jump_count) world_fail(world, "%u jumps of the clock were not written down", world->jump_count);
+}
+
 static void check_asks(World *world)
 {
     for (uint32_t i = 0; i < world->ask_count && !world->is_failed; i++)
@@ -276,6 +315,7 @@ bool world_run(World *world)
     if (!world->is_failed) storm(world);
     if (!world->is_failed) calm(world);
     if (!world->is_failed) check_asks(world);
+    if (!world->is_failed) check_log(world);
     if (!world->is_failed) audit(world);
     return !world->is_failed;
 }

@@ -16,7 +16,7 @@
 #include "harness/random.h"
 #include "store/memory/memory_store.h"
 
-enum { PLANS_MAX = 6, RUNS_MAX = 96, ATTEMPTS_MAX = 512, ASKS_MAX = 1024, EXECUTORS = 2, TENANTS = 3 };
+enum { PLANS_MAX = 6, RUNS_MAX = 96, ATTEMPTS_MAX = 512, ASKS_MAX = 1024, SAID_MAX = 4096, ECHOES_MAX = 16, JUMPS_MAX = 64, EXECUTORS = 2, TENANTS = 3 };
 
 /* A plan as the simulator knows it, read from the same bytes as the engine's. */
 typedef struct SimPlan { Str document; Plan plan; Digest digest; Str definition; } SimPlan;
@@ -58,7 +58,13 @@ typedef struct Ask {
     uint8_t plan, key;                  /* of a start; key 0: none */
     bool is_again, is_bad;
     bool is_answered, is_lost;          /* lost: the engine it was given to is gone */
+    bool is_other;                      /* of a repetition: something else is asked under the same id */
     uint64_t run_no;                    /* of a command */
+    EngineStart start;                  /* what was asked, to be asked again; of a command `request` */
+    EngineRequest request;
+    struct Ask *first;                  /* of a repetition: what is repeated */
+    bool has_answer;                    /* that every repetition has to get: `answer` */
+    EngineReply answer;
 } Ask;
 
 /* --- chances -------------------------------------------------------------------------------------------------------------- */
@@ -88,11 +94,17 @@ typedef struct World {
     Executor *ports[EXECUTORS];
     SimAttempt attempts[ATTEMPTS_MAX];
     uint32_t attempt_count;                         /* slots in use are below it */
+    AttemptId echoes[ECHOES_MAX];                   /* of attempts that have reported, the last ones */
+    uint32_t echo_count;
+    uint32_t said_count;                            /* what attempts said by the way, each with its own number */
     Ask asks[ASKS_MAX];
     uint32_t ask_count;
     SimPlan plans[PLANS_MAX];
     uint32_t plan_count;
     int64_t now_ms, skew_ms;                        /* the simulator's time; the wall clock is both together */
+    int64_t skew_seen_ms;                           /* when the engine last looked at the clock */
+    int64_t jumps[JUMPS_MAX];                       /* that it has noticed and has to write down */
+    uint32_t jump_count;
     uint32_t start_count, started_count;            /* runs to start; asked for so far */
     uint64_t turn_count, handed_count;              /* attempts handed over */
     Arena arena, scratch;                           /* of the world; of one step */
@@ -125,6 +137,7 @@ void    attempts_calm(World *world);                /* what hangs without having
 extern const char *const people_tenants[TENANTS];
 void people_meddle(World *world);
 void people_start(World *world);
+void people_repeat(World *world);                   /* somebody sends again what was sent before, with its id */
 void people_settle(World *world);                   /* resume what is paused, signal what waits, and give up on what stays */
 Value people_output(World *world, Arena *arena);    /* of a task */
 

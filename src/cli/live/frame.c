@@ -293,6 +293,7 @@ static void put_step_details(Draw *draw, const LiveStep *step)
         break;
     case STEP_SUPERSEDED: case STEP_STATE_COUNT: break;
     }
+    if (step->undo) pen_format(pen, step->undo == COMPENSATION_FAILED + 1 ? TINT_BAD : TINT_WARN, "  %s", undo_words(step));
 }
 
 static void draw_lines(Draw *draw, const Row *row)

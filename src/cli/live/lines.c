@@ -98,6 +98,22 @@ static void tell_step(Buf *out, const LiveModel *model, const char *before, cons
     buf_char(out, '\n');
 }
 
+/* What is undone is told step by step, as what is done. */
+static void tell_undo(Buf *out, const LiveModel *model, const Event *event)
+{
+    bool is_failure = event->kind == EVENT_COMPENSATION_ATTEMPT_FAILED;
+    const char *before = event->kind == EVENT_COMPENSATION_RUNNING ? "[INFO] Compensating"
+                       : event->kind == EVENT_COMPENSATION_SUCCEEDED ? "[INFO] Compensated"
+                       : event->kind == EVENT_COMPENSATION_SKIPPED   ? "[WARN] Not compensating"
+                       : event->due_ms                               ? "[WARN] Failed to compensate" : "[ERROR] Failed to compensate";
+    put_step(out, model, before, event->step);
+    if (is_failure) {
+        buf_text(out, " - ");
+        put_clean(out, event->text);
+    }
+    buf_char(out, '\n');
+}
+
 void lines_event(Lines *lines, Buf *out, const LiveModel *model, const Event *event, int64_t now_ms)
 {
     bool is_of_step = event->kind >= EVENT_STEP_READY && event->kind < EVENT_SIGNAL_RECEIVED;
@@ -109,8 +125,11 @@ void lines_event(Lines *lines, Buf *out, const LiveModel *model, const Event *ev
     bool is_told = event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_FAILED || event->kind == EVENT_ATTEMPT_FAILED
                 || event->kind == EVENT_STEP_SKIPPED || event->kind == EVENT_STEP_WAITING || event->kind == EVENT_STEP_CANCELLED
                 || event->kind == EVENT_RUN_PAUSED || event->kind == EVENT_RUN_CANCELLING;
-    if (!is_told) return;
+    bool is_undo = event->kind == EVENT_COMPENSATION_RUNNING || event->kind == EVENT_COMPENSATION_ATTEMPT_FAILED
+                || event->kind == EVENT_COMPENSATION_SUCCEEDED || event->kind == EVENT_COMPENSATION_SKIPPED;
+    if (!is_told && !(is_undo && event->step < model->plan->step_count)) return;
     lines_flush(lines, out, model);
+    if (is_undo) tell_undo(out, model, event);
     if (event->kind == EVENT_STEP_SUCCEEDED) tell_end(out, model, event, now_ms);
     if (event->kind == EVENT_STEP_FAILED) tell_failure(out, model, event);
     if (event->kind == EVENT_ATTEMPT_FAILED) tell_attempt(out, model, event);

@@ -365,6 +365,58 @@ static void run_failed(const Fold *fold)
 
 static void run_cancelling(const Fold *fold) { fold->model->is_cancelling = true; }
 
+/* --- retries and compensation ---------------------------------------------------------------------------------------------- */
+
+static void go_on(const Fold *fold, RunState state)
+{
+    LiveModel *model = fold->model;
+    model->state = (uint8_t)state;
+    model->resolution = RESOLUTION_NONE;
+    model->is_settled = model->is_cancelling = false;
+    model->ended_ms = 0;
+}
+
+static void run_requeued(const Fold *fold)
+{
+    LiveModel *model = fold->model;
+    go_on(fold, RUN_QUEUED);
+    model->is_failing = false;
+    model->failed_step = PLAN_NONE;
+    model->cause = model->class_ = 0;
+    set_text(model, &model->failure, (Str){ 0 });
+}
+
+static void step_superseded(const Fold *fold)
+{
+    step_reset(fold, fold->event->step);
+    fold->model->steps[fold->event->step].undo = 0;
+}
+
+static void compensation_begins(const Fold *fold) { go_on(fold, RUN_COMPENSATING); }
+static void run_compensated(const Fold *fold) { run_end(fold, RUN_COMPENSATED); }
+static void run_compensation_failed(const Fold *fold) { run_end(fold, RUN_COMPENSATION_FAILED); }
+
+static void compensation_moves(const Fold *fold)
+{
+    static const uint8_t states[EVENT_KIND_END] = {
+        [EVENT_COMPENSATION_PLANNED] = COMPENSATION_PENDING + 1, [EVENT_COMPENSATION_RUNNING] = COMPENSATION_RUNNING + 1,
+        [EVENT_COMPENSATION_ATTEMPT_FAILED] = COMPENSATION_FAILED + 1, [EVENT_COMPENSATION_SUCCEEDED] = COMPENSATION_SUCCEEDED + 1,
+        [EVENT_COMPENSATION_SKIPPED] = COMPENSATION_SKIPPED + 1,
+    };
+    const Event *event = fold->event;
+    if (event->step >= fold->model->plan->step_count) return;
+    bool is_nothing = event->kind == EVENT_COMPENSATION_PLANNED && event->flags & 1;
+    fold->model->steps[event->step].undo = is_nothing ? 0 : states[event->kind];
+}
+
+const char *undo_words(const LiveStep *step)
+{
+    static const char *const words[COMPENSATION_STATE_COUNT + 1] = {
+        "", "to be undone", "is being undone", "undone", "could not be undone", "left as it is",
+    };
+    return words[step->undo];
+}
+
 /* --- the fold ------------------------------------------------------------------------------------------------------------ */
 
 static const FoldKind fold_kinds[EVENT_KIND_END] = {
@@ -379,7 +431,13 @@ static const FoldKind fold_kinds[EVENT_KIND_END] = {
     [EVENT_STEP_REQUEUED] = step_requeued,     [EVENT_STEP_SKIPPED] = step_skipped,
     [EVENT_STEP_CANCELLED] = step_cancelled,   [EVENT_STEP_WAITING] = step_waiting,
     [EVENT_STEP_RESUMED] = step_running,       [EVENT_STEP_CANCELLING] = step_cancelling,
-    [EVENT_LOOP_REPEATED] = loop_repeated,
+    [EVENT_LOOP_REPEATED] = loop_repeated,     [EVENT_RUN_ROLLING_BACK] = run_cancelling,
+    [EVENT_RUN_REQUEUED] = run_requeued,       [EVENT_STEP_SUPERSEDED] = step_superseded,
+    [EVENT_COMPENSATION_STARTED] = compensation_begins, [EVENT_COMPENSATION_RESUMED] = compensation_begins,
+    [EVENT_COMPENSATION_PLANNED] = compensation_moves, [EVENT_COMPENSATION_RUNNING] = compensation_moves,
+    [EVENT_COMPENSATION_ATTEMPT_FAILED] = compensation_moves, [EVENT_COMPENSATION_SUCCEEDED] = compensation_moves,
+    [EVENT_COMPENSATION_SKIPPED] = compensation_moves, [EVENT_RUN_COMPENSATED] = run_compensated,
+    [EVENT_RUN_COMPENSATION_FAILED] = run_compensation_failed,
 };
 
 bool model_event(LiveModel *model, const Event *event, uint64_t number, int64_t now_ms)

@@ -45,6 +45,7 @@ typedef struct LiveStep {
     bool is_optional;               /* its failure does not make the run fail */
     bool is_retrying;               /* a try has failed, and another will follow */
     bool is_ending;                 /* it was told to end */
+    uint8_t undo;                   /* of what undoes it, a CompensationState plus one; 0: nothing does */
 } LiveStep;
 
 typedef struct LiveJob {
@@ -98,6 +99,8 @@ int64_t  model_took_ms(const LiveModel *model, int64_t now_ms);
 uint32_t tail_count(const LiveTail *tail);
 Str      tail_line(const LiveTail *tail, uint32_t index);
 
+/* Words for people: "is being undone"; "" where nothing is. */
+const char *undo_words(const LiveStep *step);
 /* Words for people: "dependency failed". */
 const char *skip_words(SkipReason reason);
 

@@ -218,7 +218,7 @@ static Status variables_write(Request *request, const Attempt *attempt)
 
     char number[2][24];
     Buf count = buf_on(number[0], sizeof number[0]), deadline = buf_on(number[1], sizeof number[1]);
-    buf_u64(&count, attempt->id.attempt);
+    buf_u64(&count, attempt_number(attempt->id.attempt));
     if (attempt->deadline_ms) buf_i64(&deadline, attempt->deadline_ms);
     const struct { Str name, value; } texts[] = {
         { STR("MAESTRO_RUN"), attempt->run_id },          { STR("MAESTRO_TENANT"), attempt->tenant },

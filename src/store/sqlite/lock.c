@@ -55,6 +55,9 @@ Status lock_take(Lock *lock, const char *store_path, int64_t wait_ms, Error *err
 
 void lock_release(Lock *lock)
 {
-    if (lock->fd >= 0) close(lock->fd);
+    if (lock->fd >= 0) {
+        (void)flock(lock->fd, LOCK_UN);         /* a child that was forked meanwhile has a copy, until it has closed it */
+        close(lock->fd);
+    }
     *lock = LOCK_NONE;
 }

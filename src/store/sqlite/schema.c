@@ -15,6 +15,8 @@ static const char views_sql[] = VIEWS_SQL;
 /* What leads from one version to the next. The first is made of tables.def and has no text. */
 static const Migration migrations_known[] = {
     { 1, "" },
+    { 2, "ALTER TABLE maestro_workflows ADD COLUMN archived_to TEXT;"
+         "CREATE INDEX IF NOT EXISTS idx_ledger_log ON maestro_ledger (run_no) WHERE run_no IS NULL" },
 };
 
 const Migration *schema_migrations(uint32_t *out_count)

@@ -151,6 +151,8 @@ static Status sqlite_check(Store *port, void (*finding)(void *context, Str text)
 
 static Status sqlite_backup(Store *port, Str path, Error *err) { return upkeep_backup(of(port), path, err); }
 
+static Status sqlite_prune(Store *port, uint64_t *out_run_count, Error *err) { return prune(of(port), out_run_count, err); }
+
 static void sqlite_close(Store *port)
 {
     SqliteStore *store = of(port);
@@ -182,7 +184,7 @@ static void sqlite_close(Store *port)
 static const StoreOps sqlite_ops = {
     .own = sqlite_own, .submit = sqlite_submit, .lend = sqlite_lend, .help = sqlite_help, .read = sqlite_read, .poll = sqlite_poll,
     .wake_fd = sqlite_wake_fd, .select = sqlite_select, .commit_times = sqlite_commit_times, .check = sqlite_check,
-    .backup = sqlite_backup, .close = sqlite_close,
+    .backup = sqlite_backup, .prune = sqlite_prune, .close = sqlite_close,
 };
 
 /* SQLite counts the memory of the whole process under a lock that every allocation takes; nobody reads the count. */

@@ -105,4 +105,7 @@ void upkeep_backup_step(SqliteStore *store, BackupJob *job);        /* on the wr
 MUST_USE Status upkeep_backup(SqliteStore *store, Str path, Error *err);
 MUST_USE Status upkeep_check(SqliteStore *store, void (*finding)(void *context, Str text), void *context, Error *err);
 
+/* prune.c */
+MUST_USE Status prune(SqliteStore *store, uint64_t *out_run_count, Error *err);     /* on the owner's thread */
+
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "failing_vfs.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sqlite_store.h"
@@ -432,23 +433,146 @@ SQLITE_CASE(an_older_file_is_upgraded_step_by_step_or_left_as_it_was, "proves: A
     Error err = { 0 };
     Connection connection;
     REQUIRE_OK(connection_open(&connection, it->path, CONNECTION_WRITES, &err), &err);
-    const Migration broken[] = { { 1, "" }, { 2, "ALTER TABLE maestro_timers ADD COLUMN a; ALTER TABLE nothing ADD COLUMN b" } };
-    EXPECT(schema_upgrade(&connection, broken, 2, 5, &err) != OK);
-    EXPECT(has(str_of(err.text), "version 2"));
+    const Migration broken[] = { { 1, "" }, { 2, "" }, { 3, "ALTER TABLE maestro_timers ADD COLUMN a; ALTER TABLE nothing ADD COLUMN b" } };
+    EXPECT(schema_upgrade(&connection, broken, 3, 5, &err) != OK);
+    EXPECT(has(str_of(err.text), "version 3"));
     int64_t version = 0;
     EXPECT_OK(schema_version(&connection, &version, &err), &err);
-    EXPECT_INT(version, 1);
+    EXPECT_INT(version, SCHEMA_VERSION);
     EXPECT_STR(sql(it, "SELECT count(*) FROM pragma_table_info('maestro_timers') WHERE name = 'a'"), STR("0"));
-    const Migration good[] = { { 1, "" }, { 2, "ALTER TABLE maestro_timers ADD COLUMN a" }, { 3, "CREATE TABLE more (b)" } };
-    EXPECT_OK(schema_upgrade(&connection, good, 3, 5, &err), &err);
+    const Migration good[] = { { 1, "" }, { 2, "" }, { 3, "ALTER TABLE maestro_timers ADD COLUMN a" }, { 4, "CREATE TABLE more (b)" } };
+    EXPECT_OK(schema_upgrade(&connection, good, 4, 5, &err), &err);
     EXPECT_OK(schema_version(&connection, &version, &err), &err);
-    EXPECT_INT(version, 3);
+    EXPECT_INT(version, 4);
     EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_schema"), STR("3"));
     EXPECT_STR(sql(it, "SELECT status FROM workflow_executions"), STR("FAILED"));
     ROW("doing it again changes nothing");
-    EXPECT_OK(schema_upgrade(&connection, good, 3, 6, &err), &err);
+    EXPECT_OK(schema_upgrade(&connection, good, 4, 6, &err), &err);
     EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_schema"), STR("3"));
     connection_close(&connection);
+}
+
+/* --- archived runs ------------------------------------------------------------------------------------------------- */
+
+/* The column by which the rows of a table belong to a run; NULL where they do not, or stay. */
+static const char *run_column(const TableInfo *info)
+{
+    if (info == table_info(TABLE_RUNS) || info == table_info(TABLE_LEDGER) || info == table_info(TABLE_OUTBOX)) return NULL;
+    for (uint32_t i = 0; i < info->column_count; i++)
+        if (info->columns[i].type == COLUMN_INT && (!strcmp(info->columns[i].name, "workflow_id") || !strcmp(info->columns[i].name, "run_no")))
+            return info->columns[i].name;
+    return info == table_info(TABLE_POLLS) ? "step_run_id" : NULL;
+}
+
+/* A row with all that is required; numbers that are given twice for one key are made to differ by `number`. */
+static RowChange any_row(StoreCase *it, Table table, int64_t run_no, int64_t number)
+{
+    static const char zeros[DIGEST_SIZE];
+    const TableInfo *info = table_info(table);
+    Cell *cells = cells_make(it, table);
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < info->column_count; i++) {
+        const ColumnInfo *column = &info->columns[i];
+        bool is_run = run_column(info) && !strcmp(column->name, run_column(info)) && table != TABLE_POLLS;
+        if (!column_is_required(column) && !is_run) continue;
+        mask |= COLUMN_BIT(i);
+        cells[i] = column->type == COLUMN_TEXT ? cell_text(arena_format(&it->arena, "%lld", (long long)(run_no * 100000 + number)))
+                   : column->type == COLUMN_JSON ? text_cell("{}")
+                   : column->type == COLUMN_BLOB ? cell_blob((Str){ zeros, sizeof zeros })
+                   : column->type == COLUMN_BOOL ? cell_int(1)
+                   : cell_int(is_run ? run_no : run_no * 100000 + number);
+    }
+    return row_change(table, ROW_INSERT, mask, cells);
+}
+
+/* Two runs with rows in every table; of the log lines more than one commit takes away. */
+static void make_many(StoreCase *it, uint64_t run_no)
+{
+    size_t count = 0;
+    RowChange *changes = ARENA_ARRAY(&it->arena, RowChange, PRUNE_ROW_COUNT + 4 * TABLE_COUNT);
+    RowChange run = run_row(it, run_no, "acme", "orders", 3);
+    ((Cell *)run.cells)[RUNS_last_position] = cell_int((int64_t)it->head.position + 3);
+    changes[count++] = run;
+    for (uint32_t table = 0; table < TABLE_COUNT; table++)
+        for (uint32_t i = 0; run_column(table_info((Table)table)) && i < (table == TABLE_LOGS ? PRUNE_ROW_COUNT + 1 : 3); i++) {
+            if ((table == TABLE_SNAPSHOTS || table == TABLE_TIMERS) && i) break;        /* one a run */
+            changes[count++] = any_row(it, (Table)table, (int64_t)run_no, i);
+        }
+    Error err;
+    Batch *batch = batch_make(it, &(BatchPlan){ .record_count = 3, .run_no = run_no, .payload = STR("0123456789abcdef{}"),
+                                                .changes = changes, .change_count = (uint32_t)count });
+    EXPECT_INT(batch_commit(it, batch, &err), STORE_DURABLE);
+}
+
+static void archive_run(StoreCase *it, int64_t run_no)
+{
+    Cell *cells = cells_make(it, TABLE_RUNS);
+    cells[RUNS_run_no] = cell_int(run_no);
+    cells[RUNS_archived_to] = text_cell("/old.jsonl");
+    RowChange change = row_change(TABLE_RUNS, ROW_UPDATE, COLUMN_BIT(RUNS_archived_to), cells);
+    Error err;
+    Batch *batch = batch_make(it, &(BatchPlan){ .record_count = 1, .changes = &change, .change_count = 1 });
+    EXPECT_INT(batch_commit(it, batch, &err), STORE_DURABLE);
+}
+
+static void expect_pruned(StoreCase *it, int64_t run_no, bool is_pruned)
+{
+    for (uint32_t table = 0; table < TABLE_COUNT; table++) {
+        const TableInfo *info = table_info((Table)table);
+        if (!run_column(info)) continue;
+        int64_t low = table == TABLE_POLLS ? run_no * 100000 : run_no, high = table == TABLE_POLLS ? low + 99999 : run_no;
+        Str count = sql(it, "SELECT count(*) FROM %s WHERE %s BETWEEN %lld AND %lld", info->name, run_column(info), (long long)low, (long long)high);
+        test_expect(str_is_text(count, "0") == is_pruned, __FILE__, __LINE__, "%s has %.*s rows of run %lld", info->name, STR_ARG(count),
+                    (long long)run_no);
+    }
+    EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_ledger WHERE run_no = %lld AND length(hash) = 32", (long long)run_no), STR("3"));
+    EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_ledger WHERE run_no = %lld AND length(record) = 0 AND payload IS NULL",
+                   (long long)run_no), is_pruned ? STR("3") : STR("0"));
+    EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_workflows WHERE run_no = %lld", (long long)run_no), STR("1"));
+}
+
+SQLITE_CASE(what_archived_runs_have_left_is_taken_away_from_every_table, "")
+{
+    Error err = { 0 };
+    uint64_t count = 7;
+    make_many(it, 1);
+    make_many(it, 2);
+    EXPECT_OK(store_prune(it->store, &count, &err), &err);
+    EXPECT_INT(count, 0);
+    expect_pruned(it, 1, false);
+    archive_run(it, 1);
+    EXPECT_OK(store_prune(it->store, &count, &err), &err);
+    EXPECT_INT(count, 1);
+    expect_pruned(it, 1, true);
+    expect_pruned(it, 2, false);
+    ROW("again there is nothing to do, and the store goes on");
+    EXPECT_OK(store_prune(it->store, &count, &err), &err);
+    EXPECT_INT(count, 0);
+    make_many(it, 3);
+    expect_pruned(it, 3, false);
+    expect_pruned(it, 1, true);
+}
+
+SQLITE_CASE(taking_away_goes_on_where_it_was_interrupted, "")
+{
+    Error err = { 0 };
+    uint64_t count;
+    make_many(it, 1);
+    archive_run(it, 1);
+    ROW("after a commit in its midst: some tables, the first records");
+    sql(it, "DROP TRIGGER maestro_ledger_keeps_records");
+    sql(it, "DELETE FROM maestro_attempts WHERE workflow_id = 1");
+    sql(it, "UPDATE maestro_ledger SET record = x'', payload = NULL WHERE position = 2");
+    EXPECT_OK(store_prune(it->store, &count, &err), &err);
+    EXPECT_INT(count, 1);
+    expect_pruned(it, 1, true);
+    ROW("after the commit that marks it, by a next owner");
+    make_many(it, 2);
+    archive_run(it, 2);
+    EXPECT(store_case_reopen(it));
+    EXPECT_OK(store_prune(it->store, &count, &err), &err);
+    EXPECT_INT(count, 1);
+    EXPECT_STR(sql(it, "SELECT length(record) FROM maestro_ledger WHERE position = 7"), STR("0"));
 }
 
 /* --- trouble ------------------------------------------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ type testCase struct {
 	Strict  bool              `json:"strict"`
 	NowNs   int64             `json:"now_ns"`
 	Plain   bool              `json:"plain"` // evaluate every rule: no index, no end at the first answer
+	Read    bool              `json:"read"`  // hold the data as values of the evaluator, not as JSON that is read when needed
 }
 
 type mistake struct {
@@ -109,7 +110,7 @@ func answerCase(c *testCase) (r result) {
 	if c.Data == nil {
 		c.Data = map[string]any{}
 	}
-	store := inmem.NewFromObject(c.Data)
+	store := inmem.NewFromObjectWithOpts(c.Data, inmem.OptReturnASTValuesOnRead(c.Read))
 	inputs := make([]ast.Value, len(c.Inputs))
 	for i, text := range c.Inputs {
 		if string(text) != "null" {

@@ -1,0 +1,3 @@
+package p
+import rego.v1
+deny contains "not for Eve" if input.params.who == "Eve"

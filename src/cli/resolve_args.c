@@ -1,0 +1,86 @@
+#include "cli/resolve_args.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const scope_words[] = { "full", "partial", "from-step", NULL };
+const char *const mode_words[] = { "retry-only", "compensate-then-retry", NULL };
+const char *const unknown_words[] = { "hold", "compensate", "leave", NULL };         /* in the order of UnknownEffect */
+static const char *const undo_words[] = { "as-defined", "compensate", "leave", NULL };       /* in the order of CancelUndo */
+
+static bool word_find(Str word, const char *const *words, unsigned *out)
+{
+    for (*out = 0; words[*out]; (*out)++)
+        if (str_is_text(word, words[*out])) return true;
+    return false;
+}
+
+/* The steps of --step, as often as it was given. */
+static Value steps_of(const Args *args)
+{
+    ValueList list = { .arena = args->arena };
+    for (unsigned i = 0; i < args->given_count; i++)
+        if (strcmp(args->given[i].option->name, "step") == 0) value_list_add(&list, value_string(str_of(args->given[i].value)));
+    return list.count ? value_list_array(&list) : value_null();
+}
+
+static bool wrong(const char *text)
+{
+    fprintf(stderr, "maestro: %s\n", text);
+    return false;
+}
+
+static bool read_scope(const Args *args, Command *command)
+{
+    const char *scope = args_value(args, "scope"), *from = args_value(args, "from");
+    command->value = steps_of(args);
+    bool has_steps = command->value.kind != VALUE_NULL;
+    if (from) command->name = str_of(from);
+    if (from && has_steps) return wrong("--step and --from do not go together");
+    command->scope = has_steps ? SCOPE_PARTIAL : from ? SCOPE_FROM_STEP : SCOPE_FULL;
+    if (!scope) return true;
+    CompensationScope wanted;
+    if (!compensation_scope_find(str_of(scope), &wanted)) return wrong("there is no such scope");
+    bool fits = wanted == SCOPE_FULL ? !has_steps && !from : wanted == SCOPE_PARTIAL ? has_steps : from != NULL;
+    command->scope = wanted;
+    return fits || wrong("--scope partial needs --step, --scope from-step needs --from, --scope full takes neither");
+}
+
+bool resolve_args(const Args *args, Command *command, Errand *errand)
+{
+    const char *decision = args_value(args, "decision"), *mode = args_value(args, "mode"), *unknown = args_value(args, "unknown-effects");
+    unsigned found;
+    if (decision && !decision_kind_find(str_of(decision), &command->decision)) return wrong("there is no such decision");
+    if (!read_scope(args, command)) return false;
+    if (mode && !retry_mode_find(str_of(mode), &command->mode)) return wrong("there is no such mode");
+    if (unknown && word_find(str_of(unknown), unknown_words, &found)) command->unknown = (UnknownEffect)found;
+    command->includes = args_flag(args, "include-step") || args_flag(args, "remaining");
+    if (args_flag(args, "compensate")) command->undo = CANCEL_COMPENSATES;
+    if (args_flag(args, "no-compensate")) command->undo = CANCEL_LEAVES;
+    if (args->operand_count > 1) command->name = str_of(args->operands[1]);
+    errand_add(errand, "decision", value_string(str_of(decision_kind_name(command->decision))));
+    errand_add(errand, "scope", value_string(str_of(compensation_scope_name(command->scope))));
+    errand_add(errand, "mode", value_string(str_of(retry_mode_name(command->mode))));
+    errand_add(errand, "unknown", value_string(str_of(unknown_words[command->unknown])));
+    errand_add(errand, "undo", value_string(str_of(undo_words[command->undo])));
+    errand_add(errand, "includes", value_bool(command->includes));
+    if (command->name.len) errand_add(errand, "name", value_string(command->name));
+    if (command->value.kind != VALUE_NULL) errand_add(errand, "payload", command->value);
+    return true;
+}
+
+Status resolve_request(Value request, Command *command, Error *err)
+{
+    Str decision = value_get_string(request, "decision", STR("RETRY")), scope = value_get_string(request, "scope", STR("FULL"));
+    Str mode = value_get_string(request, "mode", STR("RETRY_ONLY")), unknown = value_get_string(request, "unknown", STR("hold"));
+    Str undo = value_get_string(request, "undo", STR("as-defined"));
+    unsigned unknown_found, undo_found;
+    bool is_known = decision_kind_find(decision, &command->decision) && compensation_scope_find(scope, &command->scope)
+                 && retry_mode_find(mode, &command->mode) && word_find(unknown, unknown_words, &unknown_found)
+                 && word_find(undo, undo_words, &undo_found);
+    if (!is_known) return error_set(err, ERR_INVALID, "there is no such decision, scope or mode");
+    command->unknown = (UnknownEffect)unknown_found;
+    command->undo = (CancelUndo)undo_found;
+    command->includes = value_get_bool(request, "includes", false);
+    return OK;
+}

@@ -1,0 +1,29 @@
+/* resolve_args.h - the options of commands that decide about runs which have failed, read into a command and its errand.
+ *
+ * One reading serves 'resolve', 'retry-from', 'compensate', 'skip-compensation' and 'cancel': each has those of the options that
+ * fit it. The errand says the same in words, for the process that owns the store (cli/control.h).
+ *
+ * Owns:   texts live in the arena of the arguments.
+ * Fails:  false after printing what is wrong.     Thread: the main one.
+ */
+#ifndef CLI_RESOLVE_ARGS_H
+#define CLI_RESOLVE_ARGS_H
+
+#include "cli/errand.h"
+
+bool resolve_args(const Args *args, Command *command, Errand *errand);
+/* The same from a request that such an errand made. */
+MUST_USE Status resolve_request(Value request, Command *command, Error *err);
+
+extern const char *const scope_words[];
+extern const char *const mode_words[];
+extern const char *const unknown_words[];
+
+#define SCOPE_OPTION { "scope", 0, "SCOPE", scope_words, "What is undone: full (by default), partial (--step) or from-step (--from)." }
+#define STEP_OPTION { "step", 0, "STEP", NULL, "A step that is undone; means --scope partial.", .repeats = true }
+#define FROM_OPTION { "from", 0, "STEP", NULL, "The step from which on; without --scope, means --scope from-step." }
+#define MODE_OPTION { "mode", 0, "MODE", mode_words, "retry-only (by default), or compensate-then-retry: undoes what comes after the step first." }
+#define UNKNOWN_OPTION \
+    { "unknown-effects", 0, "WORD", unknown_words, "What to do about effects of which nobody knows whether they took place." }
+
+#endif

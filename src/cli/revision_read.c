@@ -1,0 +1,125 @@
+#include "cli/revision_read.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/problem.h"
+#include "lang/compatibility.h"
+#include "value/json.h"
+#include "view/run_rows.h"
+
+Str revision_tenant(const Args *args)
+{
+    const char *given = args_value(args, "tenant");
+    return given ? str_of(given) : STR("default");
+}
+
+static QueryAsk ask_for(Query query, Str tenant, Str workflow)
+{
+    return (QueryAsk){ .query = query, .params = { cell_text(tenant), cell_text(workflow) }, .param_count = 2, .row_count_max = 1 };
+}
+
+static Status select_with(Arena *arena, Store *store, QueryAsk ask, Cell third, const Cell **out_row, Error *err)
+{
+    ask.params[2] = third;
+    ask.param_count = 3;
+    return row_select(arena, store, &ask, out_row, err);
+}
+
+/* A number is a version first of all; an author may still call one so. */
+static Status select_version(const Args *args, Store *store, Str workflow, Str version, const Cell **out_row, Error *err)
+{
+    uint64_t number;
+    Str tenant = revision_tenant(args);
+    *out_row = NULL;
+    Status status = OK;
+    if (str_to_u64(version, &number) && number <= UINT32_MAX)
+        status = select_with(args->arena, store, ask_for(QUERY_REVISION, tenant, workflow), cell_int((int64_t)number), out_row, err);
+    if (!status && !*out_row)
+        status = select_with(args->arena, store, ask_for(QUERY_REVISION_BY_LABEL, tenant, workflow), cell_text(version), out_row, err);
+    return status;
+}
+
+ExitCode revision_find(const Args *args, Store *store, const char *operand, const Cell **out_row)
+{
+    Str text = str_of(operand), tenant = revision_tenant(args);
+    size_t at = str_find(text, '@', 0);
+    Str workflow = str_slice(text, 0, at), version = str_slice(text, at < text.len ? at + 1 : at, text.len);
+    const Cell *newest = NULL;
+    Error err = { 0 };
+    QueryAsk ask = ask_for(QUERY_REVISION_NEWEST, tenant, workflow);
+    Status status = row_select(args->arena, store, &ask, &newest, &err);
+    if (status) return fail(&err);
+    if (!newest) {
+        error_set(&err, ERR_NOT_FOUND, "there is no workflow '%.*s' of tenant '%.*s' in this store; 'maestro revisions' lists them",
+                  STR_ARG(workflow), STR_ARG(tenant));
+        return problem_report(args, PROBLEM_WORKFLOW_NOT_FOUND, &err);
+    }
+    if (at < text.len) status = select_version(args, store, workflow, version, out_row, &err);
+    else status = select_with(args->arena, store, ask_for(QUERY_REVISION_ACTIVE, tenant, workflow), cell_int(1), out_row, &err);
+    if (status) return fail(&err);
+    if (*out_row) return EXIT_CODE_OK;
+    if (at == text.len) {
+        error_set(&err, ERR_CONFLICT, "no revision of '%.*s' is active; 'maestro revisions activate %.*s@%" PRId64 "' activates the newest",
+                  STR_ARG(workflow), STR_ARG(workflow), newest[REVISIONS_version].integer);
+        return problem_report(args, PROBLEM_REVISION_NOT_ACTIVE, &err);
+    }
+    error_set(&err, ERR_NOT_FOUND, "workflow '%.*s' has no revision '%.*s'; its newest is %" PRId64, STR_ARG(workflow), STR_ARG(version),
+              newest[REVISIONS_version].integer);
+    return problem_report(args, PROBLEM_REVISION_NOT_FOUND, &err);
+}
+
+ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *out_plan, Str *out_document)
+{
+    const Cell *plan = NULL;
+    Value document;
+    Error err = { 0 };
+    QueryAsk ask = { .query = QUERY_PLAN, .params = { row[REVISIONS_digest] }, .param_count = 1 };
+    Status status = row_select(args->arena, store, &ask, &plan, &err);
+    if (!status && !plan) status = error_set(&err, ERR_CORRUPT, "the plan of revision %" PRId64 " of '%.*s' is not in the store",
+                                             row[REVISIONS_version].integer, STR_ARG(row[REVISIONS_workflow_id].text));
+    if (!status) status = json_parse(args->arena, plan[PLANS_document].text, &document, &err);
+    if (!status) status = plan_read(args->arena, document, out_plan, &err);
+    if (status) return fail(&err);
+    *out_document = plan[PLANS_document].text;
+    return EXIT_CODE_OK;
+}
+
+/* --- what takes the place of another ------------------------------------------------------------------------------------- */
+
+static Status select_in_use(Arena *arena, Store *store, const Plan *plan, const Cell **out_row, Error *err)
+{
+    QueryAsk newest = ask_for(QUERY_REVISION_NEWEST, plan->tenant, plan->id);
+    *out_row = NULL;
+    Status status = select_with(arena, store, ask_for(QUERY_REVISION_ACTIVE, plan->tenant, plan->id), cell_int(1), out_row, err);
+    return status || *out_row ? status : row_select(arena, store, &newest, out_row, err);
+}
+
+static ExitCode report_breaks(const Args *args, const Plan *plan, int64_t before, const Compatibility *found)
+{
+    bool is_allowed = args_flag(args, "allow-incompatible");
+    Buf text;
+    buf_init(&text, SIZE_MAX);
+    buf_format(&text, "maestro: this version of %.*s is not compatible with revision %" PRId64 ", which is in use:\n", STR_ARG(plan->id),
+               before);
+    compatibility_print(found, &text);
+    if (!is_allowed) buf_text(&text, "nothing was done; --allow-incompatible does it all the same\n");
+    print_err(&text);
+    buf_deinit(&text);
+    return is_allowed ? EXIT_CODE_OK : EXIT_CODE_DATA;
+}
+
+ExitCode revision_compare(const Args *args, Store *store, const Plan *plan)
+{
+    const Cell *row;
+    Plan before;
+    Str document;
+    Error err;
+    Compatibility found;
+    if (select_in_use(args->arena, store, plan, &row, &err)) return fail(&err);
+    if (!row || memcmp(row[REVISIONS_digest].text.ptr, plan->digest.bytes, sizeof plan->digest.bytes) == 0) return EXIT_CODE_OK;
+    ExitCode code = revision_plan(args, store, row, &before, &document);
+    if (code) return code;
+    compatibility_compare(args->arena, &before, plan, &found);
+    return found.total ? report_breaks(args, plan, row[REVISIONS_version].integer, &found) : EXIT_CODE_OK;
+}

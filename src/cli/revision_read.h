@@ -1,0 +1,28 @@
+/* revision_read.h - the revision that a person means, found in a store.
+ *
+ * NAME is the active revision of a workflow, NAME@3 its third, NAME@2.1.0 the one that its author calls so. --tenant says whose
+ * workflow it is; by default it is the tenant 'default'.
+ *
+ * Owns:   rows and plans live in the arena of the arguments.
+ * Fails:  with the exit code, after printing the reason: cli/problem.h.     Thread: the main one.
+ */
+#ifndef CLI_REVISION_READ_H
+#define CLI_REVISION_READ_H
+
+#include "cli/command.h"
+#include "core/plan.h"
+#include "view/store.h"
+
+#define TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose stored revisions are meant; by default 'default'." }
+#define INCOMPATIBLE_OPTION \
+    { "allow-incompatible", 0, NULL, NULL, "Does it though the definition has changed in a way that breaks who relies on it." }
+
+Str revision_tenant(const Args *args);
+ExitCode revision_find(const Args *args, Store *store, const char *operand, const Cell **out_row);
+/* Its plan, and the canonical document of that. */
+ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *out_plan, Str *out_document);
+/* Whether the plan may take the place of the revision in use: of the active one, else of the newest. One that breaks who relies on
+ * that is told, and refused unless --allow-incompatible is given. */
+ExitCode revision_compare(const Args *args, Store *store, const Plan *plan);
+
+#endif

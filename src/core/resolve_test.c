@@ -1,0 +1,297 @@
+/* What becomes of runs that have failed: strategies, decisions, retries. */
+#include <string.h>
+
+#include "core/rerun.h"
+#include "core/stage_test.h"
+#include "harness/test.h"
+
+#define UNDO ",\"compensation\":{\"run\":\"undo\"}"
+#define RETRY(more) "\"failure_resolution\":{\"strategy\":\"AUTO_RETRY\",\"max_retries\":2,\"retry_delay_ms\":60000" more "},"
+#define CHAIN(head) head "\"steps\":[" TASK("a", UNDO) "," TASK("b", UNDO) "," TASK("c", UNDO) "," TASK("d", "") "," TASK("e", "") \
+    "],\"edges\":[[0,1,\"order\"],[1,2,\"order\"],[2,3,\"order\"],[3,4,\"order\"]]}"
+
+static bool fail_at_d(Stage *s, const char *plan)
+{
+    if (!EXPECT(stage_open(s, plan)) || !EXPECT_OK(stage_start(s, "{}"), &s->err)) return false;
+    static const char *const done[] = { "a", "b", "c" };
+    for (int i = 0; i < 3; i++)
+        if (!EXPECT_OK(stage_succeed(s, done[i], "{\"n\":1}"), &s->err)) return false;
+    return EXPECT_OK(stage_fail(s, "d", CAUSE_PERMANENT), &s->err);
+}
+
+static Status resolve(Stage *s, DecisionKind decision)
+{
+    return stage_do(s, &(Command){ .kind = COMMAND_RESOLVE, .decision = decision, .actor = STR("user:ana"), .rationale = STR("I looked"),
+                                   .value = value_null() });
+}
+
+TEST(a_retry_runs_the_failed_step_anew_and_goes_on, "proves: A-029 A-052 A-062 A-063 A-065 A-236 C-06 C-59 C-87 A-044 A-072")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);     /* the default is a person's decision */
+    uint32_t before = stage_step(&s, "d")->number;
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
+    EXPECT_INT(s.run.state, RUN_RUNNING);
+    EXPECT_INT(stage_count_last(&s, EVENT_RUN_REQUEUED) + stage_count_last(&s, EVENT_RUN_DISPATCHED) + stage_count_last(&s, EVENT_RUN_RUNNING), 3);
+    EXPECT_INT(stage_count_last(&s, EVENT_STEP_SUPERSEDED), 2);     /* d, and e that was skipped */
+    EXPECT_INT(stage_state(&s, "c"), STEP_SUCCEEDED);               /* what is done stays done */
+    EXPECT(stage_step(&s, "c")->flags & STEP_HAS_OUTPUT);
+    EXPECT_INT(stage_state(&s, "d"), STEP_RUNNING);
+    EXPECT_INT(stage_step(&s, "d")->attempt, 1);                    /* M-5: a new task, depth 0 */
+    EXPECT_INT(stage_step(&s, "d")->generation, 0);                 /* under the same key */
+    EXPECT(stage_step(&s, "d")->number > before);
+    EXPECT(s.run.failure.len == 0 && s.run.failed_step == STEP_NONE && s.run.ended_ms == 0);
+    const Event *made = stage_last(&s, EVENT_DECISION_MADE);
+    EXPECT_INT(made->sort, DECISION_RETRY);
+    EXPECT_STR(made->source, STR("user:ana"));
+    EXPECT_STR(made->text, STR("I looked"));
+    EXPECT_OK(stage_succeed(&s, "d", NULL), &s.err);
+    EXPECT_INT(stage_state(&s, "e"), STEP_RUNNING);                 /* reachable again */
+    EXPECT_OK(stage_fail(&s, "e", CAUSE_PERMANENT), &s.err);
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);                 /* as often as people like */
+    EXPECT_OK(stage_succeed(&s, "e", NULL), &s.err);
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+}
+
+TEST(a_run_retries_by_itself_until_its_retries_are_used_up, "proves: A-015 A-016 A-022 A-026 A-027 A-045 A-046 C-30")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD RETRY(",\"backoff\":\"exponential\"")))) return;
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    EXPECT_INT(s.run.resolution, RESOLUTION_AUTO_RETRY_SCHEDULED);
+    EXPECT_INT(stage_last(&s, EVENT_AUTO_RETRY_SCHEDULED)->attempt, 1);
+    EXPECT_INT(run_due_ms(&s.run), s.now + 60000);
+    EXPECT(run_is_parked(&s.run) && !run_is_terminal(&s.run));
+    stage_wait(&s, 59999);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    stage_wait(&s, 1);
+    EXPECT_INT(s.run.state, RUN_RUNNING);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_SUPERSEDED)->sort, RETRY_SOURCE_AUTO_RETRY);
+    EXPECT_STR(stage_last(&s, EVENT_DECISION_MADE)->source, STR("AUTO_RETRY"));
+    EXPECT_OK(stage_fail(&s, "d", CAUSE_PERMANENT), &s.err);
+    EXPECT_INT(run_due_ms(&s.run), s.now + 120000);
+    stage_wait(&s, 120000);
+    EXPECT_OK(stage_fail(&s, "d", CAUSE_PERMANENT), &s.err);
+    EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
+    EXPECT_INT(stage_count(&s, EVENT_AUTO_RETRY_EXHAUSTED), 1);
+    EXPECT_INT(s.run.auto_retry_count, 2);
+    EXPECT_INT(run_due_ms(&s.run), INT64_MAX);
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
+    EXPECT_INT(s.run.state, RUN_RUNNING);
+    stage_close(&s);
+
+    Stage n;                                                        /* nobody has to wait for the clock */
+    if (!fail_at_d(&n, CHAIN(TREE_HEAD RETRY("")))) return;
+    EXPECT_OK(resolve(&n, DECISION_RETRY), &n.err);
+    EXPECT_INT(n.run.state, RUN_RUNNING);
+    EXPECT_INT(run_due_ms(&n.run), INT64_MAX);
+    stage_close(&n);
+}
+
+TEST(a_retry_from_a_step_runs_anew_whatever_comes_after_it, "proves: A-030 A-047 A-048 A-050 A-053 A-055 A-058 A-060 A-061 A-069 C-87")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RETRY_FROM, .name = STR("b"), .value = value_null() }), &s.err);
+    EXPECT_INT(stage_count_last(&s, EVENT_STEP_SUPERSEDED), 4);
+    EXPECT_INT(stage_state(&s, "a"), STEP_SUCCEEDED);
+    EXPECT_INT(stage_state(&s, "b"), STEP_RUNNING);
+    EXPECT_INT(stage_step(&s, "b")->generation, 1);                 /* it was done: it is executed under the next key */
+    EXPECT_INT(stage_state(&s, "c"), STEP_QUEUED);
+    EXPECT(!(stage_step(&s, "c")->flags & STEP_HAS_OUTPUT));        /* no stale output can be read */
+    EXPECT_INT(stage_last(&s, EVENT_DECISION_MADE)->sort, DECISION_RETRY_FROM_STEP);
+    EXPECT_INT(stage_last(&s, EVENT_DECISION_MADE)->step, 1);
+    static const char *const rest[] = { "b", "c", "d", "e" };
+    for (int i = 0; i < 4; i++) EXPECT_OK(stage_succeed(&s, rest[i], NULL), &s.err);
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+}
+
+TEST(what_comes_after_is_undone_before_it_is_run_anew, "proves: A-054 A-056 A-059 A-082 A-257 C-57 C-58")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    Command from = { .kind = COMMAND_RETRY_FROM, .name = STR("b"), .mode = COMPENSATE_THEN_RETRY, .value = value_null() };
+    EXPECT_OK(stage_do(&s, &from), &s.err);
+    EXPECT_INT(s.run.state, RUN_COMPENSATING);
+    EXPECT_INT(s.run.rollback.count, 1);                            /* c alone: strictly after b */
+    EXPECT_INT(stage_count(&s, EVENT_STEP_SUPERSEDED), 0);          /* before anything is reset */
+    EXPECT_OK(stage_undo(&s, "c", CAUSE_PERMANENT), &s.err);
+    EXPECT_INT(s.run.state, RUN_COMPENSATION_FAILED);               /* the retry waits */
+    EXPECT_OK(stage_kind(&s, COMMAND_RETRY_COMPENSATION), &s.err);
+    EXPECT_OK(stage_undo(&s, "c", CAUSE_NONE), &s.err);
+    EXPECT_INT(stage_count_last(&s, EVENT_RUN_FAILED), 1);          /* compensating, failed, running in one decision */
+    EXPECT_INT(s.run.state, RUN_RUNNING);
+    EXPECT_INT(stage_state(&s, "b"), STEP_RUNNING);
+    static const char *const rest[] = { "b", "c", "d" };
+    for (int i = 0; i < 3; i++) EXPECT_OK(stage_succeed(&s, rest[i], NULL), &s.err);
+    EXPECT_INT(stage_step(&s, "c")->generation, 1);
+    EXPECT_OK(stage_fail(&s, "e", CAUSE_PERMANENT), &s.err);
+    EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_COMPENSATE, .value = value_null() }), &s.err);
+    EXPECT_INT(s.run.rollback.number, 2);                           /* what was done anew is undone anew */
+    EXPECT_INT(s.run.rollback.count, 3);
+    static const char *const order[] = { "c", "b", "a" };
+    for (int i = 0; i < 3; i++) EXPECT_OK(stage_undo(&s, order[i], CAUSE_NONE), &s.err);
+    EXPECT_INT(s.run.state, RUN_COMPENSATED);
+    stage_close(&s);
+}
+
+TEST(a_retry_from_a_step_that_was_not_completed_is_refused, "proves: A-057")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    static const struct { const char *name; Status want; } rows[] = { { "x", ERR_NOT_FOUND }, { "e", ERR_CONFLICT }, { "", ERR_INVALID } };
+    size_t before = s.log_count;
+    for (size_t i = 0; i < 3; i++) {
+        ROW(rows[i].name);
+        EXPECT_INT(stage_do(&s, &(Command){ .kind = COMMAND_RETRY_FROM, .name = str_of(rows[i].name), .value = value_null() }), rows[i].want);
+    }
+    EXPECT_INT(s.log_count, before);
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
+    EXPECT_INT(stage_do(&s, &(Command){ .kind = COMMAND_RETRY_FROM, .name = STR("b"), .value = value_null() }), ERR_CONFLICT);
+    stage_close(&s);
+}
+
+TEST(a_failed_run_is_marked_resolved_or_cancelled_for_good, "proves: A-032 A-033 A-014 C-07 C-10")
+{
+    static const struct { DecisionKind decision; RunState state; } rows[] = { { DECISION_MARK_RESOLVED, RUN_FAILED }, { DECISION_CANCEL, RUN_CANCELLED } };
+    for (int i = 0; i < 2; i++) {
+        Stage s;
+        ROW(decision_kind_name(rows[i].decision));
+        if (!fail_at_d(&s, CHAIN(TREE_HEAD "\"failure_resolution\":{\"on_cancel\":\"COMPENSATE\"},"))) return;
+        EXPECT_OK(resolve(&s, rows[i].decision), &s.err);
+        EXPECT_INT(s.run.state, rows[i].state);                     /* C-10: a decision to cancel never compensates */
+        EXPECT(run_is_terminal(&s.run));
+        EXPECT_INT(stage_last(&s, EVENT_DECISION_MADE)->sort, rows[i].decision);
+        EXPECT_STR(s.run.failure, STR("it broke"));
+        for (DecisionKind again = 0; again < DECISION_KIND_COUNT; again++) EXPECT(resolve(&s, again) != OK);
+        stage_close(&s);
+    }
+}
+
+TEST(the_deadline_takes_the_place_of_the_strategy, "proves: A-025 C-43")
+{
+    static const struct { const char *plan; RunState state; Resolution resolution; } rows[] = {
+        { CHAIN(TREE_HEAD "\"config\":{\"timeout_ms\":5000},\"failure_resolution\":{\"strategy\":\"AUTO_RETRY\",\"on_timeout\":\"FAIL\"},"),
+          RUN_FAILED, RESOLUTION_RESOLVED },
+        { CHAIN(TREE_HEAD "\"config\":{\"timeout_ms\":5000},\"failure_resolution\":{\"strategy\":\"AUTO_RETRY\",\"on_timeout\":\"AWAIT_DECISION\"},"),
+          RUN_FAILED, RESOLUTION_AWAITING_DECISION },
+        { CHAIN(TREE_HEAD "\"config\":{\"timeout_ms\":5000},\"failure_resolution\":{\"strategy\":\"AUTO_RETRY\",\"on_timeout\":\"COMPENSATE\"},"),
+          RUN_COMPENSATING, RESOLUTION_NONE },
+    };
+    for (int i = 0; i < 3; i++) {
+        STAGE(s, rows[i].plan);
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+        stage_wait(&s, 5000);
+        EXPECT_OK(stage_fail(&s, "b", CAUSE_ERROR), &s.err);
+        EXPECT_INT(s.run.state, rows[i].state);
+        EXPECT_INT(s.run.resolution, rows[i].resolution);
+        if (rows[i].resolution == RESOLUTION_AWAITING_DECISION) {
+            EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);         /* its time begins anew */
+            EXPECT_INT(s.run.deadline_ms, s.now + 5000);
+            EXPECT_INT(stage_state(&s, "b"), STEP_RUNNING);
+        }
+        if (rows[i].state == RUN_COMPENSATING) EXPECT_OK(stage_undo(&s, "a", CAUSE_NONE), &s.err);
+        stage_close(&s);
+    }
+}
+
+TEST(a_retry_needs_the_policy_and_money, "proves: F-079")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    s.verdicts[HOOK_RUN_RESUME] = VERDICT_DENY;
+    EXPECT_INT(resolve(&s, DECISION_RETRY), ERR_DENIED);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    stage_close(&s);
+    STAGE(c, TREE_HEAD "\"config\":{\"cost_limit_micro\":10}," RETRY("") "\"steps\":[" TASK("a", "") "]}");
+    REQUIRE_OK(stage_start(&c, "{}"), &c.err);
+    EXPECT_OK(stage_do(&c, &(Command){ .kind = COMMAND_COST, .attempt = 1, .holder = holder_make(1, 1), .number = 10, .value = value_null() }), &c.err);
+    EXPECT_OK(stage_fail(&c, "a", CAUSE_PERMANENT), &c.err);
+    EXPECT_INT(c.run.resolution, RESOLUTION_AWAITING_DECISION);     /* nothing is retried that may not cost */
+    EXPECT_INT(resolve(&c, DECISION_RETRY), ERR_CONFLICT);
+    stage_close(&c);
+}
+
+#define BRANCHED TREE_HEAD "\"steps\":[" TASK("a", "") ",{\"id\":\"k\",\"kind\":\"branch\",\"select\":\"param p\",\"cases\":[\"x\",\"y\"],\"converge\":4}," \
+    TASK("x", "") "," TASK("y", "") "," TASK("z", "") "],\"edges\":[[0,1,\"order\"],[1,2,\"branch\",\"x\"],[1,3,\"branch\",\"y\"],[2,4,\"order\"]," \
+    "[3,4,\"order\"]],\"params\":[{\"name\":\"p\",\"type\":\"string\"}]}"
+
+TEST(a_retry_stays_on_the_branch_that_was_taken, "proves: A-258")
+{
+    STAGE(s, BRANCHED);
+    REQUIRE_OK(stage_start(&s, "{\"p\":\"x\"}"), &s.err);
+    EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+    EXPECT_INT(stage_step(&s, "y")->cause, SKIP_BRANCH_NOT_TAKEN);
+    EXPECT_OK(stage_fail(&s, "x", CAUSE_PERMANENT), &s.err);
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
+    EXPECT_INT(stage_state(&s, "x"), STEP_RUNNING);
+    EXPECT_INT(stage_state(&s, "y"), STEP_SKIPPED);                 /* left alone */
+    EXPECT_INT(stage_count(&s, EVENT_BRANCH_TAKEN), 1);
+    EXPECT_OK(stage_fail(&s, "x", CAUSE_PERMANENT), &s.err);
+    EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RETRY_FROM, .name = STR("k"), .value = value_null() }), &s.err);
+    EXPECT_INT(stage_count(&s, EVENT_BRANCH_TAKEN), 2);             /* the branch is asked again */
+    EXPECT_INT(stage_step(&s, "y")->cause, SKIP_BRANCH_NOT_TAKEN);
+    EXPECT_OK(stage_succeed(&s, "x", NULL), &s.err);
+    EXPECT_OK(stage_succeed(&s, "z", NULL), &s.err);
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+}
+
+TEST(a_loop_that_used_up_its_rounds_goes_round_anew, "proves: A-029")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "],\"edges\":[[0,1,\"order\"],[1,2,\"order\"]],"
+          "\"loops\":[{\"head\":0,\"tail\":1,\"max_iterations\":2,\"on_max\":\"fail\",\"when\":\"rounds 3\"}]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    for (int i = 0; i < 2; i++) {
+        EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+        EXPECT_OK(stage_succeed(&s, "b", NULL), &s.err);
+    }
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    EXPECT_INT(s.run.loops[0], 0);
+    stage_close(&s);
+}
+
+TEST(the_steps_that_are_run_anew_are_one_pure_function, "proves: A-052 A-053 A-058")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    static const struct { const char *from; uint32_t count; } rows[] = { { NULL, 2 }, { "d", 2 }, { "c", 3 }, { "a", 5 } };
+    for (int i = 0; i < 4; i++) {
+        uint32_t from = rows[i].from ? stage_index(&s, rows[i].from) : STEP_NONE;
+        EXPECT_INT(rerun_count(rerun_set(&s.plan, &s.run, from, &s.arena), s.run.step_count), rows[i].count);
+    }
+    stage_close(&s);
+}
+
+/* What the first format did not know is made up for as well as can be: nothing is lost that it had. */
+TEST(a_snapshot_of_the_first_format_is_read, "")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    Buf first, again;
+    buf_init(&first, SIZE_MAX);
+    buf_init(&again, SIZE_MAX);
+    run_encode_like(&s.run, &s.plan, STR("\x01"), &first);
+    Run read;
+    run_init(&read, &s.plan, &s.run.id, s.run.run_no);
+    if (EXPECT_OK(run_decode(&read, &s.plan, buf_peek(&first), &s.err), &s.err)) {
+        run_encode_like(&read, &s.plan, buf_peek(&first), &again);
+        EXPECT(str_is(buf_peek(&first), buf_peek(&again)));
+        EXPECT_INT(read.state, RUN_FAILED);
+        EXPECT_STR(read.failure, s.run.failure);
+    }
+    run_deinit(&read);
+    first.ptr[0] = 3;                                               /* of a newer maestro */
+    run_init(&read, &s.plan, &s.run.id, s.run.run_no);
+    EXPECT_INT(run_decode(&read, &s.plan, buf_peek(&first), &s.err), ERR_CORRUPT);
+    run_deinit(&read);
+    buf_deinit(&first);
+    buf_deinit(&again);
+    stage_close(&s);
+}

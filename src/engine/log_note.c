@@ -1,0 +1,94 @@
+/* log_note.c - what the log says of itself: who owns it from now on, and that the clock was set.
+ *
+ * These are records without a run, and form a chain of their own. A note whose commit fails is written again; where a commit of
+ * unknown outcome had been kept after all, the chain is longer than was known, and notes within it need not be written again.
+ * What people do to the log's own things is recorded here, too, and is no note: where its commit fails they are told.
+ */
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/internal.h"
+#include "ledger/record.h"
+
+static bool take_end(void *context, const Cell *cells, uint32_t count)
+{
+    LogChain *chain = context;
+    (void)count;
+    chain->position = (uint64_t)cells[LEDGER_position].integer;
+    chain->event_count = (uint64_t)(cells[LEDGER_first_event].integer + cells[LEDGER_event_count].integer - 1);
+    if (cells[LEDGER_hash].text.len == sizeof chain->head) memcpy(&chain->head, cells[LEDGER_hash].text.ptr, sizeof chain->head);
+    return false;
+}
+
+Status log_chain_read(Engine *engine, Error *err)
+{
+    LogChain chain = { 0 };
+    Status status = store_select(engine->store, &(QueryAsk){ .query = QUERY_LOG_RECORD_LAST }, take_end, &chain, err);
+    if (status) return status;
+    uint32_t kept = 0;
+    while (kept < engine->note_count && engine->notes[kept].number && engine->notes[kept].number <= chain.event_count) kept++;
+    engine->note_count -= kept;
+    memmove(engine->notes, engine->notes + kept, engine->note_count * sizeof *engine->notes);
+    for (uint32_t i = 0; i < engine->note_count; i++) engine->notes[i].number = 0;
+    engine->chain = engine->durable_chain = chain;
+    return OK;
+}
+
+/* Beyond the bound the newest are not told: a clock that is set so often tells nothing any more. */
+void log_note_add(Engine *engine, const LogNote *note)
+{
+    if (engine->note_count < LOG_NOTE_COUNT_MAX) engine->notes[engine->note_count++] = *note;
+}
+
+void log_note_jump(Engine *engine, int64_t by_ms)
+{
+    if (by_ms <= CLOCK_JUMP_MS && by_ms >= -CLOCK_JUMP_MS) return;
+    log_note_add(engine, &(LogNote){ .kind = EVENT_CLOCK_JUMPED, .count = (uint64_t)(by_ms < 0 ? -by_ms : by_ms),
+                                     .due_ms = engine->wall_ms, .flags = by_ms < 0 });
+}
+
+void log_event_record(Engine *engine, EngineBatch *batch, const Event *event, const Command *command)
+{
+    RecordHead head = { .log = engine->options.log, .position = engine->position + 1, .first_event = engine->chain.event_count + 1,
+                        .now_ms = engine->now_ms, .actor = command->actor, .rationale = command->rationale,
+                        .command_id = command->id, .policy = engine->policy_digest };
+    buf_clear(&engine->record_buf);
+    buf_clear(&engine->payload_buf);
+    record_encode(&head, event, 1, NULL, 0, NULL, &engine->record_buf, &engine->payload_buf, NULL);
+    CHECK(!buf_overflowed(&engine->record_buf));
+    BatchRecord record = { .prev_position = engine->chain.position, .first_event = head.first_event, .event_count = 1 };
+    batch_append(engine, batch, &record, &engine->chain.head);
+    engine->chain.position = engine->position;
+    engine->chain.event_count++;
+}
+
+static void record_note(Engine *engine, EngineBatch *batch, const LogNote *note)
+{
+    Str who = note->kind == EVENT_OWNER_CHANGED ? engine->options.owner : (Str){ 0 };
+    Event event = { .kind = note->kind, .count = note->count, .due_ms = note->due_ms, .flags = note->flags, .text = who,
+                    .payload = EVENT_NO_PAYLOAD };
+    log_event_record(engine, batch, &event, &(Command){ .actor = STR("engine") });
+}
+
+void log_notes_record(Engine *engine)
+{
+    if (!engine->note_count || engine->state == ENGINE_STALLED) return;
+    EngineBatch *batch = batch_open(engine);
+    if (batch->note_count + engine->note_count > LOG_NOTE_COUNT_MAX) return;      /* the next batch takes them */
+    for (uint32_t i = 0; i < engine->note_count; i++) {
+        record_note(engine, batch, &engine->notes[i]);
+        batch->notes[batch->note_count] = engine->notes[i];
+        batch->notes[batch->note_count++].number = engine->chain.event_count;
+    }
+    engine->note_count = 0;
+}
+
+void log_notes_back(Engine *engine, const EngineBatch *batch)
+{
+    for (uint32_t i = 0; i < batch->note_count; i++) {
+        LogNote note = batch->notes[i];
+        if (!engine->must_own) note.number = 0;             /* it was refused: the number is given to another event */
+        log_note_add(engine, &note);
+    }
+}

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""What becomes of runs that fail: resolve, retry-from, compensate, retry-compensation, skip-compensation, and strategies."""
+import json
+import signal
+import sqlite3
+
+from maestro_test import case, main
+
+# Three steps that can be undone and write into the file `log` what they do, then one that fails until the file `fixed` is there.
+ORDER = """workflow: order
+%(head)s
+jobs:
+  order:
+    tasks:
+      - { name: reserve, run: shell, input: { command: "echo reserve >> %(folder)s/log; printf '{\\"shelf\\": 7}' > $MAESTRO_OUTPUT" },
+          compensation: { run: shell, input: { command: "echo undo-reserve $MAESTRO_IDEMPOTENCY_KEY >> %(folder)s/log; printf '%%s' \\"$MAESTRO_CONTEXT\\" > %(folder)s/context" } } }
+      - { name: charge, run: shell, input: { command: "echo charge >> %(folder)s/log" },
+          compensation: { run: shell, input: { command: "%(undo)s" }, retries: { attempts: 2, delay: 10ms, jitter_ms: 0 } } }
+      - { name: ship, run: shell, input: { command: "echo ship >> %(folder)s/log; test -e %(folder)s/fixed || exit 65" } }
+      - { name: mail, run: shell, input: { command: "echo mail >> %(folder)s/log" } }
+"""
+UNDO = "echo undo-charge >> %(folder)s/log"
+
+
+def store(t):
+    return ("--store", f"sqlite:{t.folder}/store.db")
+
+
+def order(t, head="description: an order", undo=UNDO):
+    folder = {"folder": t.folder}
+    return t.write("order.yaml", ORDER % {"folder": t.folder, "head": head, "undo": (undo % folder).replace('"', '\\"')})
+
+
+def show(t, run="last"):
+    return t.maestro("show", run, "--json", *store(t)).json()
+
+
+def log(t):
+    path = t.folder / "log"
+    return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def rows(t, sql):
+    with sqlite3.connect(f"file:{t.folder}/store.db?mode=ro", uri=True) as db:
+        return db.execute(sql).fetchall()
+
+
+def go_on(t):
+    """Carries the run on where nobody owns the store."""
+    return t.maestro("resume", "last", *store(t))
+
+
+@case("proves: A-014 A-029 A-034 A-035 A-040 A-041 A-044 A-064 A-065 A-236 C-07")
+def a_failed_run_is_retried_from_what_failed(t):
+    result = t.maestro("run", order(t), *store(t))
+    t.equal(result.code, 1)
+    t.contains(result.out + result.err, "maestro resolve", "what to type next")
+    t.equal(log(t), ["reserve", "charge", "ship"])
+    t.equal(show(t)["state"], "failed")
+    choices = t.maestro("resolve", "last", *store(t))
+    t.contains(choices.out, "--decision retry")
+    (t.folder / "fixed").touch()
+    decided = t.maestro("resolve", "last", "--decision", "retry", "--reason", "the truck is back", *store(t))
+    t.equal(decided.code, 0, decided.err)
+    t.contains(decided.out, "failed -> running")
+    t.equal(go_on(t).code, 0)
+    t.equal(log(t), ["reserve", "charge", "ship", "ship", "mail"])
+    t.equal(show(t)["state"], "succeeded")
+    made = rows(t, "select decision_type, reason, decided_by like 'user:%', compensate_step_keys from maestro_resolution_decisions")
+    t.equal(made, [("RETRY", "the truck is back", 1, None)])
+    steps = rows(t, "select step_key, status, retry_source, superseded_by_id is not null from maestro_step_runs order by step_index")
+    t.true(("order.ship", "SUPERSEDED", None, 1) in steps, steps)
+    t.true(("order.ship", "SUCCEEDED", "FAILED_RETRY", 0) in steps, steps)
+    run = rows(t, "select error_message, resolution from maestro_workflows")
+    t.equal(run, [(None, None)])
+    again = t.maestro("resolve", "last", "--decision", "retry", *store(t))
+    t.equal(again.code, 1)
+    t.contains(again.err, "succeeded")
+    t.equal(len(rows(t, "select 1 from maestro_resolution_decisions")), 1, "decisions")
+
+
+@case("proves: A-031 A-074 A-080 A-084 A-092 A-096 A-097 A-104 F-078 F-090 F-067 F-131")
+def a_failed_run_is_compensated_newest_first(t):
+    t.equal(t.maestro("run", order(t), *store(t)).code, 1)
+    decided = t.maestro("compensate", "last", "--reason", "wrong customer", *store(t))
+    t.equal(decided.code, 0, decided.err)
+    t.equal(show(t)["state"], "compensating")
+    go_on(t)
+    t.equal(log(t), ["reserve", "charge", "ship", "undo-charge", "undo-reserve"])
+    t.equal(show(t)["state"], "compensated")
+    found = rows(t, "select step_key, compensation_job_class, status, attempt, max_attempts from maestro_compensation_runs order by step_key")
+    t.equal(found, [("order.charge", "shell", "SUCCEEDED", 1, 2), ("order.reserve", "shell", "SUCCEEDED", 1, 3)])
+    about = json.loads((t.folder / "context").read_text())["compensation"]
+    t.equal((about["step"], about["output"], about["attempt"]), ("order.reserve", {"shelf": 7}, 1))
+    key = (t.folder / "log").read_text().splitlines()[-1].split()[1]
+    t.equal(key, show(t)["run"] + "/order.reserve/compensation", "the key of what undoes it")
+    t.equal(rows(t, "select state, compensation_started_at is null, compensated_at is null from maestro_workflows"), [("COMPENSATED", 0, 0)])
+    verified = t.maestro("ledger", "verify", *store(t))
+    t.equal(verified.code, 0, verified.out + verified.err)
+
+
+@case("proves: A-017 A-019 A-081 F-153")
+def a_strategy_compensates_without_being_asked(t):
+    result = t.maestro("run", order(t, "failure_resolution: { strategy: auto_compensate }"), *store(t))
+    t.equal(result.code, 1)
+    t.equal(log(t), ["reserve", "charge", "ship", "undo-charge", "undo-reserve"])
+    t.equal(show(t)["state"], "compensated")
+    t.equal(rows(t, "select decision_type, decided_by from maestro_resolution_decisions"), [("COMPENSATE", "AUTO_COMPENSATE")])
+
+
+@case("proves: F-167")
+def a_definition_names_what_is_compensated(t):
+    t.equal(t.maestro("run", order(t, "on_failure: { compensate: [reserve] }"), *store(t)).code, 1)
+    t.equal(log(t), ["reserve", "charge", "ship", "undo-reserve"])
+
+
+@case("proves: A-015 A-016 A-022 A-027 A-219")
+def a_strategy_retries_and_then_waits_for_a_person(t):
+    head = "failure_resolution: { strategy: auto_retry, max_retries: 2, retry_delay: 100ms }"
+    t.equal(t.maestro("run", order(t, head), *store(t)).code, 1)
+    t.equal(log(t), ["reserve", "charge", "ship", "ship", "ship"])
+    t.equal(rows(t, "select state, resolution, auto_retry_count, auto_retry_at from maestro_workflows"),
+            [("FAILED", "AWAITING_DECISION", 2, None)])
+    t.equal([row[0] for row in rows(t, "select retry_source from maestro_step_runs where step_key = 'order.ship' order by step_index")],
+            [None, "AUTO_RETRY", "AUTO_RETRY"])
+
+
+@case("proves: A-091 A-095 A-105 A-106 C-82")
+def a_compensation_that_fails_is_retried_or_skipped(t):
+    undo = "test -e %(folder)s/bank && echo undo-charge >> %(folder)s/log"
+    t.equal(t.maestro("run", order(t, "failure_resolution: { strategy: auto_compensate }", undo), *store(t)).code, 1)
+    t.equal(show(t)["state"], "compensation-failed")
+    t.equal(log(t), ["reserve", "charge", "ship"])
+    t.equal(t.maestro("skip-compensation", "last", "reserve", *store(t)).code, 1)
+    t.equal(t.maestro("retry-compensation", "last", *store(t)).code, 0)
+    go_on(t)
+    t.equal(show(t)["state"], "compensation-failed")
+    t.equal(rows(t, "select attempt, max_attempts from maestro_compensation_runs where step_key = 'order.charge'"), [(4, 4)])
+    t.equal(t.maestro("skip-compensation", "last", "charge", "--reason", "refunded by hand", *store(t)).code, 0)
+    go_on(t)
+    t.equal(show(t)["state"], "compensated")
+    t.equal(log(t), ["reserve", "charge", "ship", "undo-reserve"])
+    t.equal(rows(t, "select status from maestro_compensation_runs where step_key = 'order.charge'"), [("SKIPPED",)])
+
+
+@case("proves: A-047 A-053 A-054 A-056 A-070")
+def a_run_is_retried_from_a_step_after_what_follows_is_undone(t):
+    t.equal(t.maestro("run", order(t), *store(t)).code, 1)
+    shown = t.maestro("retry-from", "last", "reserve", "--mode", "compensate-then-retry", "--dry-run", *store(t))
+    t.equal(shown.code, 0, shown.err)
+    t.equal(shown.out.splitlines(), ["compensate order.charge", "run anew   order.reserve", "run anew   order.charge", "run anew   order.ship",
+                                     "run anew   order.mail"])
+    t.equal(t.maestro("retry-from", "last", "mail", *store(t)).code, 1)
+    (t.folder / "fixed").touch()
+    t.equal(t.maestro("retry-from", "last", "reserve", "--mode", "compensate-then-retry", *store(t)).code, 0)
+    t.equal(go_on(t).code, 0)
+    t.equal(log(t), ["reserve", "charge", "ship", "undo-charge", "reserve", "charge", "ship", "mail"])
+    t.equal(rows(t, "select decision_type, retry_from_step_key from maestro_resolution_decisions"), [("RETRY_FROM_STEP", "order.reserve")])
+
+
+@case("proves: A-032 A-033 C-10")
+def a_failed_run_is_closed_for_good(t):
+    for decision, state in (("cancel", "cancelled"), ("mark-resolved", "failed")):
+        with t.row(decision):
+            t.equal(t.maestro("run", order(t), "--again", *store(t)).code, 1)
+            t.equal(t.maestro("resolve", "last", "--decision", decision, "--reason", "known", *store(t)).code, 0)
+            t.equal(show(t)["state"], state)
+            t.equal(t.maestro("resolve", "last", "--decision", "retry", *store(t)).code, 1)
+            t.equal(t.maestro("compensate", "last", *store(t)).code, 1)
+    t.true("undo-charge" not in log(t), "something was undone")
+
+
+@case("proves: F-068 F-002 A-089")
+def a_kill_in_the_middle_of_a_compensation_undoes_nothing_twice(t):
+    undo = "echo undo-charge-begins >> %(folder)s/log; while ! [ -e %(folder)s/bank ]; do sleep 0.05; done; echo undo-charge >> %(folder)s/log"
+    path = order(t, "failure_resolution: { strategy: auto_compensate }", undo)
+    process = t.start("run", path, *store(t))
+    t.until(lambda: "undo-charge-begins" in log(t), "the compensation is under way")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    t.equal(show(t)["state"], "compensating")
+    (t.folder / "bank").touch()
+    go_on(t)
+    t.equal(show(t)["state"], "compensated")
+    done = log(t)
+    t.equal([word for word in done if word != "undo-charge-begins"], ["reserve", "charge", "ship", "undo-charge", "undo-reserve"])
+    t.equal(rows(t, "select attempt from maestro_compensation_runs where step_key = 'order.charge'"), [(1,)])
+    t.equal(t.maestro("replay", "last", "--verify", *store(t)).code, 0)
+
+
+@case("proves: A-012 A-027 F-002")
+def a_scheduled_retry_outlives_the_process(t):
+    head = "failure_resolution: { strategy: auto_retry, max_retries: 1000, retry_delay: 1s }"
+    process = t.start("run", order(t, head), *store(t))
+    t.until(lambda: "ship" in log(t) and show(t)["state"] == "failed", "the retry is scheduled")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (t.folder / "fixed").touch()
+    t.equal(go_on(t).code, 0)
+    t.equal(show(t)["state"], "succeeded")
+    t.equal([word for word in log(t) if word != "ship"], ["reserve", "charge", "mail"])
+
+
+@case("proves: A-024 A-083 C-09 C-10 F-083")
+def cancelling_compensates_where_it_is_asked_for(t):
+    held = """workflow: held
+jobs:
+  held:
+    tasks:
+      - { name: first, run: shell, input: { command: "echo first >> %(folder)s/log" },
+          compensation: { run: shell, input: { command: "echo undo-first >> %(folder)s/log" } } }
+      - { name: second, run: shell, input: { command: "echo second >> %(folder)s/log; while :; do sleep 0.05; done" } }
+""" % {"folder": t.folder}
+    process = t.start("run", t.write("held.yaml", held), *store(t))
+    t.until(lambda: "second" in log(t), "the second step is under way")
+    cancelled = t.maestro("cancel", "last", "--compensate", *store(t))
+    t.equal(cancelled.code, 0, cancelled.err)
+    t.end(process)
+    t.equal(log(t), ["first", "second", "undo-first"])
+    t.equal(show(t)["state"], "compensated")
+    t.equal(rows(t, "select status from workflow_executions"), [("CANCELLED",)])
+
+
+main()

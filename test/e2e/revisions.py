@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Revisions: what is run is stored under a number and never changes; runs keep theirs; one is active and is started by its name."""
+import json
+import signal
+import sqlite3
+
+from maestro_test import case, main
+
+GREET = '''workflow: greet
+version: "{version}"
+description: says something nice
+params:
+  - {{ name: who, type: string }}
+{more}jobs:
+  say: {{ tasks: [{{ name: say, log: "{word} ${{params.who}}" }}] }}
+'''
+# Waits for a file, then says which version it is.
+HELD = '''workflow: held
+jobs:
+  a: {{ tasks: [{{ name: wait, run: shell, input: {{ command: "touch {folder}/begun; while [ ! -e {folder}/go ]; do sleep 0.05; done" }} }}] }}
+  b: {{ needs: [a], tasks: [{{ name: tell, run: shell, input: {{ command: "echo {word} >> {folder}/told" }} }}] }}
+'''
+
+
+def store(t):
+    return ("--store", f"sqlite:{t.folder}/store.db")
+
+
+def select(t, sql, *params):
+    with sqlite3.connect(f"file:{t.folder}/store.db?mode=ro", uri=True) as connection:
+        return connection.execute(sql, params).fetchall()
+
+
+def greet(t, version, word="hello", more=""):
+    return t.write(f"greet-{version}-{word}.yaml", GREET.format(version=version, word=word, more=more))
+
+
+def run(t, what, *args):
+    return t.maestro("run", what, "-p", "who=Ana", *args, *store(t))
+
+
+def revisions(t):
+    return select(t, "SELECT version, label, active FROM maestro_revisions ORDER BY workflow_id, version")
+
+
+def run_count(t):
+    return select(t, "SELECT count(*) FROM maestro_workflows")[0][0]
+
+
+def problem(result):
+    return json.loads(result.out.splitlines()[-1])
+
+
+@case("proves: R-006 R-036 R-037")
+def what_is_run_is_a_revision_and_the_same_again_is_the_same_one(t):
+    first, second = greet(t, "1.0"), greet(t, "1.1", "good day")
+    for file in (first, first, second, first):
+        t.equal(run(t, file).code, 0)
+    t.equal(select(t, "SELECT definition_version FROM maestro_workflows ORDER BY run_no"), [(1,), (1,), (2,), (1,)])
+    t.equal(revisions(t), [(1, "1.0", 1), (2, "1.1", 0)], "numbers, labels, which is active")
+    row = select(t, "SELECT tenant, workflow_id, name, description, parameters, steps, text, digest, created_ms, updated_ms "
+                    "FROM maestro_revisions WHERE version = 2")[0]
+    t.equal(row[:4], ("default", "greet", "greet", "says something nice"))
+    t.equal([p["name"] for p in json.loads(row[4])], ["who"])
+    t.equal([s["id"] for s in json.loads(row[5])], ["say.say"])
+    t.equal(row[6], second.read_text(), "the text as it was written")
+    t.equal(select(t, "SELECT count(*) FROM maestro_plans WHERE digest = ?", row[7]), [(1,)], "its plan is stored")
+    t.true(row[9] > row[8], "when its flag changed")
+    t.equal(select(t, "SELECT namespace, workflow_id, version, active FROM workflows WHERE version = 1"), [("default", "greet", 1, 1)])
+
+
+@case("proves: R-006")
+def the_revision_of_a_run_is_shown(t):
+    file = greet(t, "1.0")
+    run(t, file)
+    run(t, greet(t, "1.1", "good day"))
+    t.equal(json.loads(t.maestro("show", "last", "--json", *store(t)).out)["revision"], 2)
+    t.matches(t.maestro("show", "last", *store(t)).out, r"(?m)^revision +2$")
+    t.equal([json.loads(line)["revision"] for line in t.maestro("runs", "--json", *store(t)).out.splitlines()], [2, 1])
+    t.equal(json.loads(t.maestro("inspect", "last", "--json", *store(t)).out)["revision"], 2)
+    event = json.loads(t.maestro("show", "last", "--events", "--json", *store(t)).out.splitlines()[0])
+    t.equal((event["event"], event["revision"]), ("run-created", 2), "its first event")
+    listed = [json.loads(line) for line in t.maestro("revisions", "greet", "--json", *store(t)).out.splitlines()]
+    t.equal([(r["revisionId"], r["label"], r["active"]) for r in listed],
+            [({"namespace": "default", "workflowId": "greet", "version": 2}, "1.1", True),
+             ({"namespace": "default", "workflowId": "greet", "version": 1}, "1.0", False)])
+    t.matches(t.maestro("revisions", *store(t)).out, r"(?m)^greet +2 +1\.1 +active")
+
+
+@case("proves: R-006")
+def a_label_belongs_to_one_revision(t):
+    run(t, greet(t, "1.0"))
+    result = run(t, greet(t, "1.0", "good day"))
+    t.equal(result.code, 65)
+    t.contains(result.err, 'version "1.0" of \'greet\' is revision 1')
+    t.equal((revisions(t), run_count(t)), ([(1, "1.0", 1)], 1), "nothing was stored")
+
+
+@case("proves: R-039")
+def nothing_of_a_revision_can_be_changed_but_its_flag(t):
+    run(t, greet(t, "1.0"))
+    connection = sqlite3.connect(f"{t.folder}/store.db")
+    for column in ("tenant", "workflow_id", "version", "label", "digest", "name", "description", "parameters", "steps", "text", "created_ms"):
+        with t.row(column):
+            try:
+                connection.execute(f"UPDATE maestro_revisions SET {column} = {column}")
+                t.true(False, "it was changed")
+            except sqlite3.Error as error:
+                t.contains(str(error), "a revision is immutable")
+    try:
+        connection.execute("UPDATE maestro_workflows SET definition_version = 2")
+        t.true(False, "the revision of a run was changed")
+    except sqlite3.Error as error:
+        t.contains(str(error), "immutable")
+    connection.execute("UPDATE maestro_revisions SET active = 0")
+    connection.rollback()
+    connection.close()
+
+
+@case("proves: R-023")
+def a_stored_revision_is_started_by_its_name(t):
+    run(t, greet(t, "1.0"))
+    run(t, greet(t, "1.1", "good day"))
+    t.contains(run(t, "greet").out, "good day Ana")
+    t.contains(run(t, "greet@2").out, "good day Ana")
+    t.contains(run(t, "greet@1.1").out, "good day Ana")
+    before = run_count(t)
+    t.equal(before, 5)
+    cases = (("nobody", 69, 404, "WorkflowNotFoundException"), ("nobody@1", 69, 404, "WorkflowNotFoundException"),
+             ("greet@3", 69, 404, "WorkflowRevisionNotFoundException"), ("greet@9.9", 69, 404, "WorkflowRevisionNotFoundException"),
+             ("greet@1", 1, 409, "RevisionNotActiveException"), ("greet@1.0", 1, 409, "RevisionNotActiveException"))
+    for name, code, status, error in cases:
+        with t.row(name):
+            result = run(t, name, "--json")
+            t.equal(result.code, code)
+            t.equal((problem(result)["error"], problem(result)["status"]), (error, status))
+            t.contains(result.err, problem(result)["detail"])
+    t.equal(run(t, "greet", "--tenant", "other", "--json").code, 69)
+    t.equal(run_count(t), before, "runs")
+
+
+@case("proves: R-024")
+def wrong_parameters_start_nothing_and_all_are_named(t):
+    more = "  - { name: count, type: integer, default: 1 }\n"
+    file = greet(t, "1.0", more=more)
+    for what in (file, "greet"):
+        with t.row(what):
+            result = t.maestro("run", what, "-p", "count=many", "-p", "colour=red", "--json", *store(t))
+            t.equal(result.code, 65)
+            t.equal((problem(result)["error"], problem(result)["status"]), ("ParameterValidationException", 400))
+            for part in ("'count' is not of type integer", "'colour' is not declared", "'who' is missing"):
+                t.contains(problem(result)["detail"], part)
+        if what == file:
+            t.true(not (t.folder / "store.db").exists() or (revisions(t), run_count(t)) == ([], 0), "nothing was stored")
+            t.equal(run(t, file).code, 0)
+    t.equal((run_count(t), len(revisions(t))), (1, 1))
+
+
+@case("proves: R-039")
+def one_revision_is_active_and_the_ledger_says_who_chose_it(t):
+    run(t, greet(t, "1.0"))
+    run(t, greet(t, "1.1", "good day"))
+    result = t.maestro("revisions", "activate", "greet@1", "--reason", "shorter", "--json", *store(t))
+    t.equal((result.code, json.loads(result.out)), (0, {"workflow": "greet", "version": 1, "active": True, "noop": False}))
+    t.equal(revisions(t), [(1, "1.0", 1), (2, "1.1", 0)])
+    t.contains(run(t, "greet").out, "hello Ana")
+    t.equal(json.loads(t.maestro("revisions", "activate", "greet@1.0", "--json", *store(t)).out)["noop"], True, "once more")
+    t.equal(t.maestro("revisions", "deactivate", "greet@1", *store(t)).code, 0)
+    t.equal([row[2] for row in revisions(t)], [0, 0])
+    before = run_count(t)
+    for what in ("greet", "greet@1", greet(t, "1.0")):
+        with t.row(what):
+            result = run(t, what)
+            t.equal(result.code, 1)
+            t.contains(result.err, "active")
+    t.equal(run_count(t), before, "runs")
+    t.equal(run(t, greet(t, "1.2", "hi")).code, 0, "a file that says something new")
+    t.equal([row[2] for row in revisions(t)], [0, 0, 1])
+    events = [(record["actor"].split(":")[0], record.get("rationale"), event["event"], event["revision"])
+              for record in map(json.loads, t.maestro("ledger", "show", "--from", "1", "-n", "1000", *store(t)).out.splitlines())
+              for event in record["events"] if event["event"].startswith("revision-")]
+    t.equal(events, [("user", None, "revision-stored", 1), ("user", None, "revision-activated", 1), ("user", None, "revision-stored", 2),
+                     ("user", None, "revision-activated", 2), ("user", "shorter", "revision-activated", 1),
+                     ("user", None, "revision-deactivated", 1), ("user", None, "revision-stored", 3), ("user", None, "revision-activated", 3)])
+    t.equal(t.maestro("revisions", "activate", "greet", *store(t)).code, 2, "without a version")
+    t.equal(t.maestro("revisions", "activate", "greet@7", *store(t)).code, 69)
+    t.equal(t.maestro("ledger", "verify", *store(t)).code, 0)
+    t.equal(t.maestro("store", "verify", *store(t)).code, 0)
+
+
+@case("proves: F-118")
+def what_breaks_who_relies_on_the_revision_in_use_needs_leave(t):
+    run(t, greet(t, "1.0"))
+    file = greet(t, "2.0", more="  - { name: count, type: integer }\n")
+    args = ("run", file, "-p", "who=Ana", "-p", "count=2", *store(t))
+    result = t.maestro(*args)
+    t.equal(result.code, 65)
+    t.contains(result.err, "not compatible with revision 1")
+    t.contains(result.err, "count")
+    t.equal((len(revisions(t)), run_count(t)), (1, 1), "nothing was stored")
+    t.equal(t.maestro(*args, "--allow-incompatible").code, 0)
+    t.equal(t.maestro(*args).code, 0, "it is the one in use now")
+    t.equal(t.maestro("revisions", "activate", "greet@1", *store(t)).code, 65, "the way back breaks who gives a count")
+    t.equal(t.maestro("revisions", "activate", "greet@1", "--allow-incompatible", *store(t)).code, 0)
+    t.equal(revisions(t), [(1, "1.0", 1), (2, "2.0", 0)])
+
+
+@case("proves: F-117 R-006")
+def a_run_keeps_its_revision_when_a_newer_one_is_stored_and_its_owner_is_killed(t):
+    old = t.write("held-old.yaml", HELD.format(folder=t.folder, word="old"))
+    new = t.write("held-new.yaml", HELD.format(folder=t.folder, word="new"))
+    first = t.start("run", old, *store(t))
+    t.until(lambda: (t.folder / "begun").exists(), "the first run is under way")
+    second = t.start("run", new, *store(t))
+    t.until(lambda: len(revisions(t)) == 2, "the second revision is stored, by the owner")
+    t.equal(revisions(t), [(1, None, 0), (2, None, 1)])
+    first.send_signal(signal.SIGKILL)
+    second.send_signal(signal.SIGKILL)
+    t.end(first), t.end(second)
+    (t.folder / "go").touch()
+    runs = [row[0] for row in select(t, "SELECT id FROM maestro_workflows ORDER BY run_no")]
+    for run_id in runs:                         # who carries out the first one may carry out the other, too
+        if select(t, "SELECT completed_ms FROM maestro_workflows WHERE id = ?", run_id) == [(None,)]:
+            t.equal(t.maestro("resume", run_id, *store(t)).code, 0)
+    t.equal(sorted((t.folder / "told").read_text().split()), ["new", "old"], "each run told its own version")
+    t.equal(select(t, "SELECT definition_version, state FROM maestro_workflows ORDER BY run_no"), [(1, "SUCCEEDED"), (2, "SUCCEEDED")])
+    for run_id in runs:
+        t.equal(t.maestro("replay", run_id, "--verify", *store(t)).code, 0)
+
+
+@case()
+def activation_goes_through_the_owner_of_the_store(t):
+    run(t, greet(t, "1.0"))
+    run(t, greet(t, "1.1", "good day"))
+    owner = t.start("run", t.write("held.yaml", HELD.format(folder=t.folder, word="x")), *store(t))
+    t.until(lambda: (t.folder / "begun").exists(), "a process owns the store")
+    t.equal(t.maestro("revisions", "activate", "greet@1", *store(t)).code, 0)
+    t.contains(run(t, "greet").out, "hello Ana", "carried out by the owner")
+    t.equal(run(t, "greet@2").code, 1, "not active any more")
+    t.equal(t.maestro("revisions", "deactivate", "greet@1", *store(t)).code, 0)
+    t.equal(run(t, greet(t, "1.0")).code, 1, "the owner knows that it is not active")
+    (t.folder / "go").touch()
+    t.equal(t.end(owner).code, 0)
+
+
+main()
