@@ -201,11 +201,18 @@ static bool known_runner(const Crew *crew, Str runner, RunnerOffer *out)
     return out->executor != NULL;
 }
 
+/* Runbooks name their connectors and analysers where workflows name runners; no process carries these out. */
+static bool is_component(const Catalog *catalog, Str runner)
+{
+    return catalog && (catalog_find(catalog, CATALOG_CONNECTOR, runner) || catalog_find(catalog, CATALOG_ANALYSER, runner));
+}
+
 static bool crew_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
 {
     const Crew *crew = context;
     (void)tenant;
     if (known_runner(crew, runner, out)) return true;
+    if (is_component(crew->catalog, runner)) return false;
     /* Whoever carries out nothing at all knows nothing of runners either. */
     *out = (RunnerOffer){ .executor = crew->executors[0], .settings = value_null(), .is_unknown = crew->catalog != NULL };
     return true;

@@ -233,6 +233,36 @@ TEST(a_step_without_a_place_waits_or_fails, "proves: C-94 F-071")
     stage_close(&n);
 }
 
+TEST(what_an_attempt_says_again_counts_once_and_another_owner_counts_anew, "")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    uint64_t holder = holder_make(s.epoch, 1);
+    Command cost = { .kind = COMMAND_COST, .attempt = 1, .holder = holder, .notice = 3, .number = 10, .value = value_null() };
+    Command signal = { .kind = COMMAND_SIGNAL, .attempt = 1, .holder = holder, .notice = 4, .name = STR("go"), .value = value_null() };
+    for (int i = 0; i < 3; i++) {
+        EXPECT_OK(stage_do(&s, &cost), &s.err);
+        EXPECT_OK(stage_do(&s, &signal), &s.err);
+    }
+    EXPECT_INT(s.run.cost_micro, 10);
+    EXPECT_INT(s.run.signal_count, 1);
+    cost.notice = 5;
+    signal.notice = 6;
+    EXPECT_OK(stage_do(&s, &cost), &s.err);
+    EXPECT_OK(stage_do(&s, &signal), &s.err);
+    EXPECT_INT(s.run.cost_micro, 20);
+    EXPECT_INT(s.run.signal_count, 2);
+    EXPECT_OK(recover(&s), &s.err);
+    cost.holder = signal.holder = holder_make(s.epoch, 1);
+    cost.notice = 1;
+    signal.notice = 4;                                              /* the same number, of another owner */
+    EXPECT_OK(stage_do(&s, &cost), &s.err);
+    EXPECT_OK(stage_do(&s, &signal), &s.err);
+    EXPECT_INT(s.run.cost_micro, 30);
+    EXPECT_INT(s.run.signal_count, 3);
+    stage_close(&s);
+}
+
 TEST(a_step_whose_runner_is_unknown_to_the_next_owner_waits_for_one_that_knows_it, "")
 {
     STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");

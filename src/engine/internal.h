@@ -111,8 +111,14 @@ typedef struct EffectEntry { Effect effect; uint64_t run_no; } EffectEntry;
 typedef struct ReplyEntry { Mail *mail; EngineReply reply; Error error; } ReplyEntry;
 
 /* What the log is told about itself: see log_note.c. */
-typedef struct LogNote { uint8_t kind; uint32_t flags; uint64_t count; int64_t due_ms; uint64_t number; } LogNote;   /* number: of its
-                                                                              event, where it may be written already */
+typedef struct LogNote {
+    uint8_t kind;
+    uint32_t flags;
+    uint64_t count;
+    int64_t due_ms;
+    uint64_t order;                     /* which came first */
+    uint64_t number;                    /* of its event, where it may be written already */
+} LogNote;
 typedef struct LogChain { uint64_t position, event_count; Digest head; } LogChain;     /* where the chain of these records ends */
 
 typedef struct EngineBatch {
@@ -170,7 +176,8 @@ struct Engine {
     Error trouble;
     int64_t now_ms;                     /* of the log: never goes back */
     int64_t wall_ms, steady_ms;         /* as last given: that the clock was set is noticed by them */
-    LogNote notes[LOG_NOTE_COUNT_MAX];  /* not written yet */
+    LogNote notes[LOG_NOTE_COUNT_MAX];  /* not written yet, in their order */
+    uint64_t note_order;
     uint32_t note_count;
     LogChain chain, durable_chain;
     uint64_t epoch;                     /* of the log's owner: raised when the log is taken again */

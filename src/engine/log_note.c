@@ -35,10 +35,22 @@ Status log_chain_read(Engine *engine, Error *err)
     return OK;
 }
 
-/* Beyond the bound the newest are not told: a clock that is set so often tells nothing any more. */
+/* Where one comes back from a commit that failed, newer ones may be waiting already. Beyond the bound the newest are not told: a
+ * clock that is set so often tells nothing any more. */
+static void note_put(Engine *engine, const LogNote *note)
+{
+    uint32_t at = engine->note_count;
+    if (at == LOG_NOTE_COUNT_MAX) return;
+    for (; at && engine->notes[at - 1].order > note->order; at--) engine->notes[at] = engine->notes[at - 1];
+    engine->notes[at] = *note;
+    engine->note_count++;
+}
+
 void log_note_add(Engine *engine, const LogNote *note)
 {
-    if (engine->note_count < LOG_NOTE_COUNT_MAX) engine->notes[engine->note_count++] = *note;
+    LogNote ordered = *note;
+    ordered.order = ++engine->note_order;
+    note_put(engine, &ordered);
 }
 
 void log_note_jump(Engine *engine, int64_t by_ms)
@@ -89,6 +101,6 @@ void log_notes_back(Engine *engine, const EngineBatch *batch)
     for (uint32_t i = 0; i < batch->note_count; i++) {
         LogNote note = batch->notes[i];
         if (!engine->must_own) note.number = 0;             /* it was refused: the number is given to another event */
-        log_note_add(engine, &note);
+        note_put(engine, &note);
     }
 }

@@ -135,6 +135,9 @@ TEST(a_denial_has_the_digest_of_its_policy_and_of_its_input_and_records_have_tha
     Verdict allowed = ask(&scene, HOOK_STEP_DISPATCH, 0, "{}"), denied = ask(&scene, HOOK_STEP_DISPATCH, 1, "{}");
     Verdict other = ask(&scene, HOOK_STEP_DISPATCH, 1, "{\"x\":1}"), again = ask(&scene, HOOK_STEP_DISPATCH, 1, "{}");
     Digest all = guard_digest(scene.guard, scene.compiled.plan.document);
+    Digest in_force = guard_policies(scene.guard, &scene.compiled.plan);
+    EXPECT(memcmp(&all, &in_force, sizeof all) == 0);
+    EXPECT(guard_is_named(scene.compiled.plan.document));
     EXPECT(digest_is(&allowed.policy, &all));
     EXPECT(digest_is(&denied.policy, &all));
     EXPECT(!digest_is(&denied.denier, &all));

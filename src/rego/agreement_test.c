@@ -255,6 +255,20 @@ TEST(of_numbers_that_are_equal_one_is_shown, "")
     ROWS(cases, NULL);
 }
 
+TEST(a_byte_that_is_no_utf8_is_a_character_of_its_own_for_patterns, "")
+{
+    static const EngineCase cases[] = {
+        { "where a text has nothing else", "p := regex.replace(base64.decode(\"/+8=\"), \".\", \"x\")", "data.t.p", NULL, NULL,
+          "\"xx\"" },
+        { "before another character", "p := regex.replace(base64.decode(\"/0E=\"), \".\", \"x\")", "data.t.p", NULL, NULL,
+          "\"xx\"" },
+        { "as a byte that goes on with nothing", "p := count(regex.find_n(\"[^a]\", base64.decode(\"76A=\"), -1))", "data.t.p",
+          NULL,
+          NULL, "2" },
+    };
+    ROWS(cases, NULL);
+}
+
 #define TWICE "{k: e | some k in input.xs; some e in [1, 2]}"
 
 TEST(heads_and_sets_are_evaluated_in_the_order_of_others, "")
@@ -273,7 +287,8 @@ TEST(heads_and_sets_are_evaluated_in_the_order_of_others, "")
         { "by the names that they stand for", "import input.none as a\np if { v = {a[2], r} }\nr := " TWICE, "data.t.p",
           "{\"xs\": [1]}", NULL, "t.rego:4: eval_conflict_error: object keys must be unique" },
         { "where an item is found, further rules are evaluated",
-          "p contains \"x\"\np contains input.y if { some k in [1]; " TWICE " }", "data.t.p[\"x\"]", "{\"xs\": [1]}", NULL, "t.rego:3: eval_conflict_error: object keys must be unique" },
+          "p contains \"x\"\np contains input.y if { some k in [1]; " TWICE " }", "data.t.p[\"x\"]", "{\"xs\": [1]}", NULL,
+          "t.rego:3: eval_conflict_error: object keys must be unique" },
         { "key by key", "p if { v = {input.xs.none, input.xsa[x]} }\nx := " TWICE, "data.t.p", "{\"xs\": [1]}", NULL,
           "undefined" },
     };

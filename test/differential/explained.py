@@ -140,8 +140,8 @@ def loose_numbers(d):
         return d.number(plain(found["$number"])) if list(found) == ["$number"] else found
     if failed(d.ours):
         return False
-    if "$number" in str(d.theirs):
-        return any(d.alike(d.ours, replaced(found, plain_number)) for found in (d.theirs, d.ask(plain=True)))
+    if "$number" in str(d.theirs) and any(d.alike(d.ours, replaced(found, plain_number)) for found in (d.theirs, d.ask(plain=True))):
+        return True
     pattern = r'\bto_number\("([+._0-9]+)"\)'
     return any(re.search(pattern, line) for line in lines_of(d)) and agrees(
         d, plain=True, rewrite=lambda line: re.sub(pattern, lambda m: f'to_number("{plain(m.group(1))}")', line))
@@ -362,6 +362,13 @@ def without_comprehensions(line, names):
             return line
         begin, end = max(found)
         line = f"{line[:begin]}[]{line[end:]}"
+
+
+@reason("sets and values under one variable")
+def mixed_rules(d):
+    """OPA refuses rules of which one makes a set and another a value at a path with variables, `r[k].x contains 1` and
+    `r[k].x := 1`; here that is noticed where both have something at one path."""
+    return codes(d.theirs) == ["rego_type_error"] and bool(re.fullmatch(r"(conflicting rules \S+\[\w+\]\S* found ?)+", texts(d.theirs)))
 
 
 @reason("OPA stops with a panic")

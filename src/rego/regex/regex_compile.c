@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "rego/regex/regex_machine.h"
 #include "rego/regex/regex_program.h"
 
 typedef struct Compiler {
@@ -216,10 +217,12 @@ static uint32_t lead_byte(uint32_t point)
 
 static void first_add(Regex *regex, uint32_t low, uint32_t high)
 {
+    bool has_broken = low <= REGEX_BROKEN && REGEX_BROKEN <= high;         /* which any byte may be that is no ASCII */
     for (uint32_t byte = lead_byte(low); byte <= lead_byte(high); byte++) {
         bool continues = byte >= 0x80 && byte < 0xc0;       /* lies between the two, but begins no character */
         if (!continues) regex->first[byte / 64] |= UINT64_C(1) << (byte % 64);
     }
+    for (uint32_t byte = 0x80; has_broken && byte <= 0xff; byte++) regex->first[byte / 64] |= UINT64_C(1) << (byte % 64);
 }
 
 /* Walks all that is reachable without reading: with which bytes a match can begin, whether it may be empty, and whether every
