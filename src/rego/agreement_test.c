@@ -269,6 +269,17 @@ TEST(a_byte_that_is_no_utf8_is_a_character_of_its_own_for_patterns, "")
     ROWS(cases, NULL);
 }
 
+TEST(in_a_query_what_equality_compares_has_to_be_defined, "")
+{
+    static const EngineCase cases[] = {
+        { "where it is negated", "p := 1", "not input.x == 1", "{}", NULL, "undefined" },
+        { "which it may be where it is", "p := 1", "not input.x == 1", "{\"x\": 2}", NULL, "true" },
+        { "a comprehension of the query too", "p := 1", "[1 | not input.x == 1]", "{}", NULL, "[]" },
+        { "in a rule it need not be", "p if not input.x == 1", "data.t.p", "{}", NULL, "true" },
+    };
+    ROWS(cases, NULL);
+}
+
 #define TWICE "{k: e | some k in input.xs; some e in [1, 2]}"
 
 TEST(heads_and_sets_are_evaluated_in_the_order_of_others, "")

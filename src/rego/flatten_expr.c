@@ -293,7 +293,9 @@ static void flat_call_expr(Flattener *f, const RegoTerm *term, RegoLoc loc)
     } else if (term->count == 3 && is_operator(term, "eq")) {
         flat_unify(f, term->items[1], term->items[2], loc);
     } else if (term->count == 3 && is_operator(term, "equal")) {
-        FlatTerm *a = flat_top(f, term->items[1]), *b = flat_top(f, term->items[2]);
+        /* In a query it is a call like others, of which `not` negates nothing but the answer. */
+        FlatTerm *a = f->in_query ? flat_operand(f, term->items[1]) : flat_top(f, term->items[1]);
+        FlatTerm *b = f->in_query ? flat_operand(f, term->items[2]) : flat_top(f, term->items[2]);
         FlatStmt *stmt = flat_add(f, FLAT_EQUAL, loc);
         stmt->a = a;
         stmt->b = b;

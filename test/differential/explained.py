@@ -382,7 +382,7 @@ def constant_types(d):
     the constant itself is written OPA refuses it, too."""
     if codes(d.ours) != ["rego_type_error"] or failed(d.theirs):
         return False
-    pattern = r"\b(v\d+) := (\"(?:\\.|[^\"\\])*\"|-?[0-9.]+|true|false|null)(?: with .*)?$"
+    pattern = r"\b(v\d+) := (\"(?:\\.|[^\"\\])*\"|`[^`]*`|-?[0-9.]+|true|false|null)(?: with .*)?$"
     known = dict(pair for line in lines_of(d) for pair in re.findall(pattern, line))
     return bool(known) and agrees(d, rewrite=lambda line: line if re.search(pattern, line) else re.sub(
         r"\bv\d+\b", lambda m: known.get(m.group(), m.group()), line))
@@ -486,7 +486,10 @@ def lost_keys(d):
 
 def with_pairs(line):
     """The line with object comprehensions that go through the set of their pairs."""
-    line, at = in_templates(line, with_pairs), len(line)
+    if line.startswith("}"):
+        return "}" + with_pairs(line[1:])
+    line = in_templates(line, with_pairs)
+    at = len(line)
     while True:
         begin, end, parts = max(((b, e, p) for b, e, p in groups(line) if b < at), default=(-1, 0, []))
         if begin < 0:

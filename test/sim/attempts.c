@@ -60,7 +60,8 @@ static bool sim_execute(Executor *executor, const Attempt *given)
     *attempt = (SimAttempt){ .id = given->id, .is_there = true, .is_recorded = given->is_effect_recorded && below(world, 8),
                              .executor = (uint8_t)executor->slot, .cause = pick_cause(world),
                              .repeats = chance(world, world->weather.repeat),
-                             .generation = run ? run->run.steps[given->id.step].generation : 0 };
+                             .generation = run ? run->run.steps[given->id.step].generation : 0,
+                             .superseded_count = run ? run->steps[given->id.step].superseded_count : 0 };
     bool hangs = !world->is_calm && chance(world, world->weather.hang);
     attempt->due_ms = hangs ? INT64_MAX : world->now_ms + below(world, (uint32_t)world->weather.slow_ms + 1);
     world_note(world, "handed over: run %" PRIu64 " step %u attempt %u holder %" PRIx64 "%s", given->id.run_no, given->id.step,
@@ -89,6 +90,7 @@ static void sim_acknowledge(Executor *executor, const AttemptId *id)
     const WatchRun *run = watch_run(world->watch, id->run_no);
     if (!attempt || !run) return;
     const WatchStep *step = &run->steps[id->step];
+    if (attempt->superseded_count != step->superseded_count) return;        /* it was, and its step has begun anew since */
     uint32_t generation = attempt->generation + 1;
     bool is_intended = step->intended_generation == generation && step->intended_attempt == id->attempt;
     if (attempt->has_acted ? step->effect_generation != generation : attempt->has_announced && !is_intended)

@@ -165,6 +165,7 @@ static void before_event(Watch *watch, WatchRun *run, const Event *event)
     if (event->kind == EVENT_STEP_SUPERSEDED) {                 /* somebody has decided that it may happen again */
         WatchStep *seen = &run->steps[event->step];
         seen->effect_generation = seen->acted_generation = 0;
+        seen->superseded_count++;
         run->failures[event->step] = 0;
     }
     if (event->kind == EVENT_STEP_DISPATCHED) {

@@ -14,6 +14,7 @@ typedef struct WatchStep {
     uint32_t effect_generation;         /* generation whose effect was committed, plus one; 0: none */
     uint32_t intended_generation, intended_attempt;     /* of the last announcement that is recorded */
     uint32_t acted_generation;          /* the same for an attempt that has acted and did not say that it failed */
+    uint32_t superseded_count;          /* how often it was begun anew by a decision */
     uint32_t key_generation;            /* of `key`, plus one */
     Digest key;                         /* of the idempotency key that attempts carry */
 } WatchStep;

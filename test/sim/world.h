@@ -39,6 +39,7 @@ typedef struct SimAttempt {
     Cause cause;                        /* what it will report */
     bool is_there, is_recorded, is_ended, repeats, is_ghost;
     uint32_t generation;                /* of its step run's key */
+    uint32_t superseded_count;          /* of its step when it was handed over */
 } SimAttempt;
 
 typedef struct SimExecutor {
