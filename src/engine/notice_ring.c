@@ -154,9 +154,11 @@ static Str text_copy(Arena *arena, Str text)
     return text.len ? arena_copy(arena, text) : (Str){ 0 };
 }
 
+/* A small notice gets one block of just its size; a large one whole blocks, of which the last may stay empty in part. */
 static void entry_fill(Entry *entry, const Notice *notice)
 {
-    arena_init(&entry->arena, entry->size + BLOCK_EXTRA);
+    size_t size = entry->size + BLOCK_EXTRA;
+    arena_init(&entry->arena, size < ARENA_BLOCK_SIZE ? size : SIZE_MAX);
     entry->notice = *notice;
     Notice *copy = &entry->notice;
     copy->value = value_copy(&entry->arena, notice->value);

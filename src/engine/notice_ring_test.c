@@ -1,6 +1,7 @@
 #include "engine/notice_ring.h"
 
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -51,6 +52,31 @@ TEST(notice_ring_copies_what_it_is_given, "")
     EXPECT_STR(buf_peek(&printed), STR("{\"a\":[1,2.5,\"text\",null,{\"deep\":[true]}],\"b\":\"\"}"));
     EXPECT(value_equals(got.value, got.report.output));
     EXPECT(!notice_ring_take(ring, &got));
+    notice_ring_close(ring);
+}
+
+TEST(notice_ring_copies_outputs_of_every_size, "")
+{
+    static const uint32_t sizes[] = { 0, 1, 1000, 60000, 65000, 65536, 70000, 131072, 1 << 20, OUTPUT_SIZE_MAX - 100 };
+    Error err;
+    NoticeRing *ring;
+    REQUIRE_OK(notice_ring_open(0, &ring, &err), &err);
+    NoticeSink sink = notice_ring_sink(ring);
+    char *text = malloc(OUTPUT_SIZE_MAX);
+    REQUIRE(text);
+    memset(text, 'a', OUTPUT_SIZE_MAX);
+    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        Arena arena;
+        arena_init(&arena, SIZE_MAX);
+        MemberList members = { .arena = &arena };
+        member_list_add(&members, STR("small"), value_string(STR("x")));
+        member_list_add(&members, STR("x"), value_string((Str){ text, sizes[i] }));
+        Notice notice = { .kind = NOTICE_REPORT, .report.output = member_list_object(&members) }, got;
+        EXPECT(sink.notice(sink.context, &notice));
+        if (EXPECT(notice_ring_take(ring, &got))) EXPECT(value_equals(got.report.output, notice.report.output));
+        arena_deinit(&arena);
+    }
+    free(text);
     notice_ring_close(ring);
 }
 

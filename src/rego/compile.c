@@ -219,6 +219,21 @@ static void shadows_check_rule(ModuleCheck *check, const RegoRule *rule)
     }
 }
 
+/* A function is found by its name when it is called, so that its name is strings alone. */
+static void functions_check(const RegoModule *module, RegoErrors *errors)
+{
+    for (uint32_t i = 0; i < module->rule_count; i++) {
+        const RegoRule *rule = module->rules[i];
+        for (uint32_t k = 1; rule->head.arg_count && k < rule->head.ref_count; k++) {
+            const RegoTerm *part = rule->head.ref[k];
+            if (part->kind == REGO_TERM_SCALAR && part->value.kind == VALUE_STRING) continue;
+            rego_errors_add(errors, REGO_ERROR_COMPILE, module->file, rule->head.loc,
+                            "the name of a function consists of strings; part %u of this one is none", k + 1);
+            break;
+        }
+    }
+}
+
 static void shadows_check(RegoPolicy *policy, RegoModule *module, RegoErrors *errors)
 {
     if (!module->is_v1 && !policy->options.strict) return;
@@ -335,6 +350,7 @@ static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
     for (uint32_t m = 0; m < policy->module_count; m++) {
         imports_check(policy, policy->modules[m], import_used[m], errors);
         shadows_check(policy, policy->modules[m], errors);
+        functions_check(policy->modules[m], errors);
     }
     if (rego_errors_settle(errors)) return ERR_INVALID;
     for (int heads_alone = 1; heads_alone >= 0; heads_alone--) {

@@ -50,7 +50,7 @@ def go_on(t):
     return t.maestro("resume", "last", *store(t))
 
 
-@case("proves: A-014 A-029 A-034 A-035 A-040 A-041 A-044 A-064 A-065 A-236 C-07")
+@case("proves: A-014 A-029 A-034 A-035 A-040 A-041 A-044 A-013 A-064 A-065 A-236 C-07")
 def a_failed_run_is_retried_from_what_failed(t):
     result = t.maestro("run", order(t), *store(t))
     t.equal(result.code, 1)

@@ -20,7 +20,7 @@ static const struct { int code; Status status; const char *text; } answers[] = {
     { SQLITE_FULL, ERR_UNAVAILABLE, "the disk is full; free some space and try again" },
     { SQLITE_READONLY, ERR_DENIED, "it cannot be written: the file or its directory is read-only" },
     { SQLITE_NOTADB, ERR_INVALID, "it is not a SQLite database" },
-    { SQLITE_CORRUPT, ERR_CORRUPT, "it is damaged; `maestro store verify` says where, `maestro store restore` takes a backup" },
+    { SQLITE_CORRUPT, ERR_CORRUPT, "it is damaged; `maestro store verify` says where; a backup of it is a store that can be used in its place" },
     { SQLITE_CANTOPEN, ERR_DENIED, "it cannot be opened; look at the permissions of the file and its directory" },
     { SQLITE_PERM, ERR_DENIED, "access is denied" },
     { SQLITE_AUTH, ERR_DENIED, "access is denied" },
