@@ -28,6 +28,7 @@ typedef struct Attend {
     Follow follow;
     uint64_t seen_event;            /* of the run: what was shown already */
     bool has_run, is_repeat, has_begun;
+    bool was_over;                          /* the run had ended before this process asked for it: nothing is run again */
     Id run_id;
     Guard *guard;                   /* the policies in force */
     Workplace place;
@@ -118,6 +119,7 @@ static Status begin(Attend *attend, Store *store, const EngineReply *reply, bool
     attend->run_id = reply->run_id;
     attend->has_run = attend->has_begun = true;
     attend->is_repeat = reply->is_repeat;
+    attend->was_over = reply->is_repeat && run_state_is_settled((RunState)reply->run_state, (Resolution)reply->resolution);
     attend->progress.store = store;
     progress_begin(&attend->progress, reply);
     if (reply->is_repeat) {
@@ -435,7 +437,7 @@ static ExitCode interrupted(Attend *attend, bool is_beside)
     progress_leave(&attend->progress);
     if (!attend->has_begun) fprintf(stderr, "interrupted before the run began\n");
     else if (is_beside) fprintf(stderr, "interrupted; another process carries out the run: maestro watch %s\n", attend->run_id.text);
-    else return progress_end(&attend->progress, attend->is_repeat, /* is_interrupted= */ true);
+    else return progress_end(&attend->progress, /* is_repeat= */ false, /* is_interrupted= */ true);
     return EXIT_CODE_TEMPORARY;
 }
 
@@ -453,7 +455,7 @@ static ExitCode attend_under(const Args *args, const AttendWish *wish, Guard *gu
     close(attend.signal_fd);
     if (attend.code) return attend.code;
     if (attend.interrupt_count && !progress_is_over(&attend.progress)) return interrupted(&attend, is_beside);
-    return progress_end(&attend.progress, attend.is_repeat && attend.progress.is_over && wish->plan, /* is_interrupted= */ false);
+    return progress_end(&attend.progress, attend.was_over && wish->plan, /* is_interrupted= */ false);
 }
 
 ExitCode attend(const Args *args, const AttendWish *wish)
