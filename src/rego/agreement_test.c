@@ -306,6 +306,63 @@ TEST(heads_and_sets_are_evaluated_in_the_order_of_others, "")
     ROWS(cases, NULL);
 }
 
+#define UNEVALUATED "q := {1: e | some e in [1, 2]}\n"
+
+TEST(a_comprehension_is_evaluated_where_it_may_be_equal, "")
+{
+    static const char conflict[] = "t.rego:3: eval_conflict_error: object keys must be unique";
+    static const char input[] = "{\"s\": \"x\", \"xs\": [1], \"o\": {}, \"all\": [1, {}]}";
+    static const EngineCase cases[] = {
+        { "not beside a string", UNEVALUATED "p if { input.s == {1: e | some e in [1, 2]} }", "data.t.p", input, NULL,
+          "undefined" },
+        { "on whichever side", UNEVALUATED "p if { {1: e | some e in [1, 2]} == input.s }", "data.t.p", input, NULL,
+          "undefined" },
+        { "nor where it is unified", UNEVALUATED "p if { {1: e | some e in [1, 2]} = input.s }", "data.t.p", input, NULL,
+          "undefined" },
+        { "nor beside what is undefined", UNEVALUATED "p if { {1: e | some e in [1, 2]} == input.u }", "data.t.p", input, NULL,
+          "undefined" },
+        { "nor beside another container", UNEVALUATED "p if { input.xs == {1: e | some e in [1, 2]} }", "data.t.p", input, NULL,
+          "undefined" },
+        { "nor is one of a set", UNEVALUATED "p if { input.xs == {q | true} }", "data.t.p", input, NULL, "undefined" },
+        { "nor one of an array", UNEVALUATED "p if { [q | true] == input.o }", "data.t.p", input, NULL, "undefined" },
+        { "a variable", UNEVALUATED "p if { x := input.s; x == {1: e | some e in [1, 2]} }", "data.t.p", input, NULL,
+          "undefined" },
+        { "a call", UNEVALUATED "f(x) := input.s\np if { f(1) == {q | true} }", "data.t.p", input, NULL, "undefined" },
+        { "which is negated", UNEVALUATED "p if { not input.s == {1: e | some e in [1, 2]} }", "data.t.p", input, NULL, "true" },
+        { "beside an object it is", UNEVALUATED "p if { input.o == {1: e | some e in [1, 2]} }", "data.t.p", input, NULL,
+          conflict },
+        { "an array too", "p if { input.xs == [q | true] }\n" UNEVALUATED, "data.t.p", input, NULL, conflict },
+        { "and where one of several is like it", UNEVALUATED "p if { input.all[_] == {1: e | some e in [1, 2]} }", "data.t.p",
+          input, NULL, conflict },
+        { "inside of an array always", UNEVALUATED "p if { [input.s] == [{1: e | some e in [1, 2]}] }", "data.t.p", input, NULL,
+          conflict },
+        { "equal ones are equal", "p := [x | some x in input.all; {k: 1 | some k, _ in input.o} == x]", "data.t.p", input, NULL,
+          "[{}]" },
+        { "arrays are", "p if { [x | some x in [1]] == input.xs }", "data.t.p", input, NULL, "true" },
+        { "sets are", "q contains 1\np if { q == {x | some x in input.xs} }", "data.t.p", input, NULL, "true" },
+        { "others are not", "p if { [x | some x in [2]] == input.xs }", "data.t.p", input, NULL, "undefined" },
+    };
+    ROWS(cases, NULL);
+}
+
+TEST(a_package_with_functions_is_gone_through_by_its_rules, "")
+{
+    static const EngineCase cases[] = {
+        { "whatever the functions take and give", "r := 1\nf(x) := 2\ng(x, y) := 1\nw(x) if x > 1", "data.t[x]", NULL, NULL,
+          "1" },
+    };
+    ROWS(cases, NULL);
+}
+
+TEST(keys_that_are_hard_to_tell_apart_are_kept, "")
+{
+    static const EngineCase cases[] = {
+        { "where an object is gone through", "p contains k if { some k, _ in {w: 1 | some w in input} }", "data.t.p",
+          "[-0.5, [], []]", NULL, "[-0.5,[]]" },
+    };
+    ROWS(cases, NULL);
+}
+
 TEST(types_are_known_as_far_as_others_know_them, "")
 {
     static const EngineCase cases[] = {

@@ -246,6 +246,13 @@ static Run collect_pair(Eval *e, Frame *frame, const Op *op, Yield *yield)
     return entry_add(e, &collect->entries, entry) ? RUN_END : RUN_ERROR;
 }
 
+/* Whether a comprehension has to be evaluated to know that it is not equal to the value. Beside a set others always do. */
+static bool value_is_like(Value value, int32_t flavour)
+{
+    return value.kind == VALUE_SET || (value.kind == VALUE_ARRAY && flavour == REGO_TERM_ARRAY_COMPREHENSION)
+        || (value.kind == VALUE_OBJECT && flavour == REGO_TERM_OBJECT_COMPREHENSION);
+}
+
 static Run op_collect(Eval *e, Frame *frame, const Op *op)
 {
     bool is_object = op->c == REGO_TERM_OBJECT_COMPREHENSION;
@@ -408,6 +415,7 @@ static inline __attribute__((always_inline)) Run op_do(Eval *e, Frame *frame, co
         ValueKind wanted = op->code == OP_IS_ARRAY ? VALUE_ARRAY : VALUE_OBJECT;
         return value.kind == wanted && value.count == (uint32_t)op->c ? RUN_ANSWER : RUN_END;
     }
+    case OP_IS_LIKE: return value_is_like(operand_value(frame, op->a), op->c) ? RUN_ANSWER : RUN_END;
     case OP_ARRAY:
     case OP_SET:
     case OP_OBJECT: return op_items(e, frame, op);

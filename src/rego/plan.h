@@ -36,6 +36,7 @@ typedef int32_t Operand;
     X(OP_TRUE)          /* a is not false */ \
     X(OP_IS_ARRAY)      /* a is an array of c items */ \
     X(OP_IS_OBJECT)     /* a is an object of c members */ \
+    X(OP_IS_LIKE)       /* a may be what a comprehension makes, c: its RegoTermKind */ \
     X(OP_ARRAY)         /* dst = [operands] */ \
     X(OP_SET)           /* dst = {operands} */ \
     X(OP_OBJECT)        /* dst = {operands: key, value, ...} */ \

@@ -96,8 +96,22 @@ static bool term_has_var(const FlatTerm *term, uint32_t var)
     return false;
 }
 
+bool plan_like(Planner *p, const FlatTerm *a, const FlatTerm *b)
+{
+    bool is_first = a->kind == FLAT_COMPREHENSION;
+    const FlatTerm *made = is_first ? a : b, *other = is_first ? b : a;
+    if (made->kind != FLAT_COMPREHENSION || other->kind == FLAT_COMPREHENSION || !term_is_value(p, other)) return false;
+    Operand value = plan_term(p, other, -1);
+    Op *op = op_emit(p, OP_IS_LIKE);
+    op->a = value;
+    op->c = made->flavour;
+    plan_equal(p, value, plan_term(p, made, -1));
+    return true;
+}
+
 void plan_unify(Planner *p, const FlatTerm *a, const FlatTerm *b)
 {
+    if (plan_like(p, a, b)) return;
     if (!term_is_value(p, a)) {
         if (!term_is_value(p, b)) {
             unify_items(p, a, b);

@@ -38,7 +38,7 @@ static bool is_plain(const Op *op)
 {
     static const bool plain[OP_COUNT] = {
         [OP_COPY] = true,  [OP_INPUT] = true, [OP_DATA] = true,     [OP_GET] = true,
-        [OP_EQUAL] = true, [OP_TRUE] = true,  [OP_IS_ARRAY] = true, [OP_IS_OBJECT] = true,
+        [OP_EQUAL] = true, [OP_TRUE] = true,  [OP_IS_ARRAY] = true, [OP_IS_OBJECT] = true, [OP_IS_LIKE] = true,
     };
     return plain[op->code] || (op->code == OP_BUILTIN && is_comparison(op->builtin));
 }

@@ -125,6 +125,7 @@ static void plan_stmt(Planner *p, const FlatStmt *stmt)
     }
     case FLAT_UNIFY: plan_unify(p, stmt->a, stmt->b); break;
     case FLAT_EQUAL: {
+        if (plan_like(p, stmt->a, stmt->b)) break;
         /* Both have to be defined; a known side is compared as soon as possible. */
         Operand a = plan_term(p, stmt->a, -1);
         Operand b = plan_term(p, stmt->b, -1);

@@ -86,6 +86,9 @@ void plan_equal(Planner *p, Operand a, Operand b);
 /* Compares a value with what is known of the pattern and binds the rest. */
 void plan_match(Planner *p, Operand value, const FlatTerm *pattern);
 void plan_unify(Planner *p, const FlatTerm *a, const FlatTerm *b);
+/* Compares a value with a comprehension, whichever is which: the value first, and the comprehension is evaluated only where the
+ * two may be equal. False, and nothing planned, where they are something else. */
+bool plan_like(Planner *p, const FlatTerm *a, const FlatTerm *b);
 
 /* --- statements, plan_stmt.c ------------------------------------------------------------------------------------- */
 

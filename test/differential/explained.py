@@ -116,8 +116,26 @@ def input_types(d):
 @reason("packages of nothing but functions")
 def functions_alone(d):
     """`data.p[x]` is a type error in OPA where p has functions alone; in Maestro it is undefined."""
-    is_whole = re.fullmatch(r"data\.[a-z.]+\[x\]", d.query or "")
-    return bool(is_whole) and "match error" in texts(d.theirs) and not failed(d.ours) and "answers" not in d.ours
+    return is_package_scan(d) and "answers" not in d.ours
+
+
+@reason("packages of functions and little else")
+def functions_beside(d):
+    """`data.p[x]` is a type error in OPA, too, where p has several functions beside its rules, with some combinations of types.
+    What Maestro finds there is what OPA has in `data.p`."""
+    if not is_package_scan(d) or not any(re.match(r"[a-z]\w*\(", line) for line in lines_of(d)):
+        return False
+    values = [answer["values"][0] for answer in d.ask(plain=True, query=d.query.removesuffix("[x]")).get("answers", [])]
+    if len(values) != 1 or not isinstance(values[0], dict):
+        return False
+    return d.alike(d.ours, {"answers": [{"bindings": {"x": key}, "values": [value]} for key, value in values[0].items()
+                                        if value is not False]})
+
+
+def is_package_scan(d):
+    """OPA alone refuses `data.p[x]`, for its types."""
+    is_scan = re.fullmatch(r"data\.[a-z.]+\[x\]", d.query or "")
+    return bool(is_scan) and "match error" in texts(d.theirs) and not failed(d.ours)
 
 
 @reason("functions of which the result is known")
@@ -478,7 +496,8 @@ def outside_kept(text):
 @reason("keys of the same hash")
 def lost_keys(d):
     """OPA loses a key of an object comprehension where it comes twice and another has the same hash, as true and 1, `[]` and `{}`,
-    3 and `{1: 2}` have. Where the pairs are made a set first each key comes once."""
+    3 and `{1: 2}` have. Where the pairs are made a set first each key comes once. They are read out of arrays, since an argument
+    by itself has no type."""
     if failed(d.ours) or failed(d.theirs) or all(line == with_pairs(line) for line in lines_of(d)):
         return False
     return agrees(d, plain=True, rewrite=with_pairs)
@@ -497,7 +516,7 @@ def with_pairs(line):
         at = begin
         pair = split_pair(line[parts[0][0]:parts[0][1]]) if line[begin] == "{" and line[parts[0][1]] == "|" else None
         if pair:
-            made = f"{{[{pair[0]}, {pair[1]}] |{line[parts[0][1] + 1:end]}"
+            made = f"{{[[{pair[0]}][0], [{pair[1]}][0]] |{line[parts[0][1] + 1:end]}"
             line = f"{line[:begin]}{{k{begin}: v{begin} | some [k{begin}, v{begin}] in {made}}}{line[end:]}"
 
 
