@@ -350,7 +350,6 @@ static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
     for (uint32_t m = 0; m < policy->module_count; m++) {
         imports_check(policy, policy->modules[m], import_used[m], errors);
         shadows_check(policy, policy->modules[m], errors);
-        functions_check(policy->modules[m], errors);
     }
     if (rego_errors_settle(errors)) return ERR_INVALID;
     for (int heads_alone = 1; heads_alone >= 0; heads_alone--) {
@@ -359,6 +358,8 @@ static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
             group_order(policy, policy->groups[i], flats[i], heads_alone, errors);
         if (rego_errors_settle(errors)) return ERR_INVALID;
     }
+    for (uint32_t m = 0; m < policy->module_count; m++) functions_check(policy->modules[m], errors);
+    if (rego_errors_settle(errors)) return ERR_INVALID;
     for (size_t i = 0; i < policy->group_count; i++)
         for (size_t k = 0; k < policy->groups[i]->source_count; k++) uses_find(policy, policy->groups[i], &flats[i][k]);
     if (policy->use_count > REGO_USE_COUNT_MAX) {

@@ -31,6 +31,17 @@ TEST(arguments_that_are_no_patterns_are_compared, "")
     engine_expect(cases, sizeof cases / sizeof *cases, &(EngineOptions){ 0 });
 }
 
+TEST(the_name_of_a_function_consists_of_strings, "")
+{
+    static const char *const refused[] = { "g[1].h(x) := x", "g[1](x) := x", "g[true](x) := x", "g[y].h(x) := x if y := 1" };
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    for (uint32_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        EXPECT(strstr(answer(&arena, refused[i], "data.t", &(EngineOptions){ 0 }).ptr, "consists of strings") != NULL);
+    EXPECT_STR(answer(&arena, "g[\"a b\"].h(x) := x", "data.t.g[\"a b\"].h(4)", &(EngineOptions){ 0 }), STR("4"));
+    arena_deinit(&arena);
+}
+
 TEST(values_cannot_grow_beyond_what_recursion_bears, "")
 {
     Arena arena;
