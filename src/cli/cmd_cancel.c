@@ -5,26 +5,21 @@
 static const Option options[] = {
     { "compensate", 0, NULL, NULL, "Undoes what was done, whatever the definition says." },
     { "no-compensate", 0, NULL, NULL, "Leaves what was done, whatever the definition says." },
-    REASON_OPTION,
-    ID_OPTION,
-    STORE_OPTION,
-    { "json", 0, NULL, NULL, "Prints the result as JSON." },
+    ORDER_OPTIONS,
     { NULL },
 };
 
 static ExitCode run(const Args *args)
 {
-    Errand errand = errand_begin(args, "cancel");
-    Command command = { .kind = COMMAND_CANCEL, .value = value_null() };
-    if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
-    return order(args, &errand, command);
+    return resolve_order(args, COMMAND_CANCEL, "cancel");
 }
 
 const Verb command_cancel = {
     .name = "cancel", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Cancels a run: what is under way is ended, the rest is skipped.",
     .doc = "Steps that are under way are ended, the others are skipped, and the run ends as cancelled. What was done is undone\n"
-           "where the definition or --compensate says so. Cancelling once more changes nothing and is no mistake. The process that owns the store is told; where none does, it is done in the store itself.\n"
+           "where the definition or --compensate says so. Cancelling once more changes nothing and is no mistake. The process that\n"
+           "owns the store is told; where none does, it is done in the store itself.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the run has\n"
            "ended otherwise, and nothing was changed.",

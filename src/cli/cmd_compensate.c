@@ -7,19 +7,13 @@ static const Option options[] = {
     STEP_OPTION,
     FROM_OPTION,
     UNKNOWN_OPTION,
-    REASON_OPTION,
-    ID_OPTION,
-    STORE_OPTION,
-    { "json", 0, NULL, NULL, "Prints the result as JSON." },
+    ORDER_OPTIONS,
     { NULL },
 };
 
 static ExitCode run(const Args *args)
 {
-    Command command = { .kind = COMMAND_COMPENSATE, .value = value_null() };
-    Errand errand = errand_begin(args, "compensate");
-    if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
-    return order(args, &errand, command);
+    return resolve_order(args, COMMAND_COMPENSATE, "compensate");
 }
 
 const Verb command_compensate = {

@@ -14,10 +14,7 @@ static const Option options[] = {
     MODE_OPTION,
     { "include-step", 0, NULL, NULL, "With compensate-then-retry: undoes the step itself, too." },
     UNKNOWN_OPTION,
-    REASON_OPTION,
-    ID_OPTION,
-    STORE_OPTION,
-    { "json", 0, NULL, NULL, "Prints the result as JSON." },
+    ORDER_OPTIONS,
     { NULL },
 };
 
@@ -50,10 +47,7 @@ static ExitCode tell_choices(const Args *args)
 static ExitCode run(const Args *args)
 {
     if (!args_flag(args, "decision")) return tell_choices(args);
-    Command command = { .kind = COMMAND_RESOLVE, .value = value_null() };
-    Errand errand = errand_begin(args, "resolve");
-    if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
-    return order(args, &errand, command);
+    return resolve_order(args, COMMAND_RESOLVE, "resolve");
 }
 
 const Verb command_resolve = {

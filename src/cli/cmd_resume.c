@@ -12,7 +12,6 @@ static const Option options[] = {
     REASON_OPTION,
     ID_OPTION,
     STORE_OPTION,
-    { "runners", 0, "FILE", NULL, "What definitions find by name." },
     POLICY_OPTION,
     { "json", 0, NULL, NULL, "Prints events as JSON, one a line." },
     { "quiet", 'q', NULL, NULL, "Prints nothing but the run's id and what went wrong." },

@@ -2,10 +2,7 @@
 #include "cli/workplace.h"
 
 static const Option options[] = {
-    REASON_OPTION,
-    ID_OPTION,
-    STORE_OPTION,
-    { "json", 0, NULL, NULL, "Prints the result as JSON." },
+    ORDER_OPTIONS,
     { NULL },
 };
 

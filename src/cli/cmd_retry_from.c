@@ -14,10 +14,7 @@ static const Option options[] = {
     { "include-step", 0, NULL, NULL, "With compensate-then-retry: undoes the step itself, too." },
     UNKNOWN_OPTION,
     { "dry-run", 'n', NULL, NULL, "Shows what would be run anew, and changes nothing." },
-    REASON_OPTION,
-    ID_OPTION,
-    STORE_OPTION,
-    { "json", 0, NULL, NULL, "Prints the result as JSON." },
+    ORDER_OPTIONS,
     { NULL },
 };
 

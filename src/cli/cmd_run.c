@@ -20,7 +20,6 @@ static const Option options[] = {
     INCOMPATIBLE_OPTION,
     TENANT_OPTION,
     STORE_OPTION,
-    { "runners", 0, "FILE", NULL, "What the definition finds by name." },
     POLICY_OPTION,
     { "json", 0, NULL, NULL, "Prints events as JSON, one a line, and the result." },
     { "quiet", 'q', NULL, NULL, "Prints nothing but the run's id and what went wrong." },

@@ -13,7 +13,6 @@ static const Option options[] = {
     REASON_OPTION,
     ID_OPTION,
     STORE_OPTION,
-    { "runners", 0, "FILE", NULL, "What definitions find by name." },
     POLICY_OPTION,
     { "json", 0, NULL, NULL, "Prints the result as JSON." },
     { NULL },

@@ -4,19 +4,13 @@
 
 static const Option options[] = {
     { "remaining", 0, NULL, NULL, "Skips all that are left: the run is compensated as far as it is." },
-    REASON_OPTION,
-    ID_OPTION,
-    STORE_OPTION,
-    { "json", 0, NULL, NULL, "Prints the result as JSON." },
+    ORDER_OPTIONS,
     { NULL },
 };
 
 static ExitCode run(const Args *args)
 {
-    Command command = { .kind = COMMAND_SKIP_COMPENSATION, .value = value_null() };
-    Errand errand = errand_begin(args, "skip-compensation");
-    if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
-    return order(args, &errand, command);
+    return resolve_order(args, COMMAND_SKIP_COMPENSATION, "skip-compensation");
 }
 
 const Verb command_skip_compensation = {

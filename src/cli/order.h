@@ -11,6 +11,7 @@
 #define CLI_ORDER_H
 
 #include "cli/errand.h"
+#include "cli/workplace.h"
 #include "core/command.h"
 
 /* `command` and `errand` say the same, for either way; its operand 0 names the run. */
@@ -20,5 +21,7 @@ ExitCode order(const Args *args, Errand *errand, Command command);
 #define REASON_OPTION { "reason", 'm', "TEXT", NULL, "Why; it is recorded in the ledger." }
 
 #define ID_OPTION { "id", 0, "ID", NULL, "Sent again with the same id it gets the first answer, and nothing is done." }
+/* All that a command has which is about one run and nothing else. */
+#define ORDER_OPTIONS REASON_OPTION, ID_OPTION, STORE_OPTION, { "json", 0, NULL, NULL, "Prints the result as JSON." }
 
 #endif

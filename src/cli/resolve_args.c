@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/order.h"
+
 const char *const scope_words[] = { "full", "partial", "from-step", NULL };
 const char *const mode_words[] = { "retry-only", "compensate-then-retry", NULL };
 const char *const unknown_words[] = { "hold", "compensate", "leave", NULL };         /* in the order of UnknownEffect */
@@ -83,4 +85,12 @@ Status resolve_request(Value request, Command *command, Error *err)
     command->undo = (CancelUndo)undo_found;
     command->includes = value_get_bool(request, "includes", false);
     return OK;
+}
+
+ExitCode resolve_order(const Args *args, CommandKind kind, const char *verb)
+{
+    Command command = { .kind = kind, .value = value_null() };
+    Errand errand = errand_begin(args, verb);
+    if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
+    return order(args, &errand, command);
 }

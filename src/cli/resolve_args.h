@@ -12,6 +12,8 @@
 #include "cli/errand.h"
 
 bool resolve_args(const Args *args, Command *command, Errand *errand);
+/* Gives that order: the whole of a command whose options say all. */
+ExitCode resolve_order(const Args *args, CommandKind kind, const char *verb);
 /* The same from a request that such an errand made. */
 MUST_USE Status resolve_request(Value request, Command *command, Error *err);
 

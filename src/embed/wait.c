@@ -3,10 +3,10 @@
  * The waiter is in the list before the row is read: a run that settles between the two is seen in the row, one that settles
  * later wakes it. What wakes may be ahead of what is durable, so the row has the last word. */
 #include <errno.h>
-#include <time.h>
 
 #include "base/check.h"
 #include "embed/embed.h"
+#include "os/clock.h"
 #include "view/run_rows.h"
 
 /* --- the engine's side -------------------------------------------------------------------------------------------------- */
@@ -61,19 +61,6 @@ static void waiter_remove(Maestro *maestro, Waiter *waiter)
     pthread_cond_destroy(&waiter->news);
 }
 
-static struct timespec time_after(int64_t ms)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_sec += ms / 1000;
-    time.tv_nsec += ms % 1000 * 1000000;
-    if (time.tv_nsec >= 1000000000) {
-        time.tv_sec++;
-        time.tv_nsec -= 1000000000;
-    }
-    return time;
-}
-
 typedef enum Sleep { SLEEP_WOKEN, SLEEP_OVER, SLEEP_ENDED } Sleep;
 
 /* Until the run may be settled, the time is over, or nothing will happen any more. */
@@ -114,7 +101,7 @@ static Status read_state(Store *store, void *context, Error *err)
 static Status wait_settled(Maestro *maestro, StateRead *read, int64_t timeout_ms, bool *out_is_over, Error *err)
 {
     Waiter waiter = { .run_id = read->run_id };
-    struct timespec until = time_after(timeout_ms > 0 ? timeout_ms : 0);
+    struct timespec until = clock_after(timeout_ms > 0 ? timeout_ms : 0);
     waiter_add(maestro, &waiter);
     Status status;
     Sleep sleep = SLEEP_WOKEN;

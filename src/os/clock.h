@@ -8,8 +8,10 @@
 #define OS_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 int64_t  clock_realtime_ns(void);       /* since 1970 in UTC; may jump when someone sets the clock */
 uint64_t clock_monotonic_ns(void);      /* since some moment; never goes back */
+struct timespec clock_after(int64_t ms);     /* a moment of the monotonic clock, for waits that end there */
 
 #endif

@@ -2,11 +2,11 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/check.h"
 #include "base/limits.h"
 #include "engine/attempt.h"
+#include "os/clock.h"
 #include "os/thread.h"
 
 #define REFUSED_WAIT_MS 1               /* until a notice that the sink refused is offered again */
@@ -286,23 +286,10 @@ static void native_acknowledge(Executor *executor, const AttemptId *id)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static struct timespec time_after(int64_t ms)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_sec += ms / 1000;
-    time.tv_nsec += ms % 1000 * 1000000;
-    if (time.tv_nsec >= 1000000000) {
-        time.tv_sec++;
-        time.tv_nsec -= 1000000000;
-    }
-    return time;
-}
-
 /* True where every thread has ended within the time. Either way nobody uses the sink afterwards. */
 static bool threads_end(Pool *pool, int64_t close_ms)
 {
-    struct timespec end = time_after(close_ms);
+    struct timespec end = clock_after(close_ms);
     pthread_mutex_lock(&pool->lock);
     pool->is_closing = true;
     for (NativeCall *call = pool->running.first; call; call = call->next) call->is_ended = true;
@@ -340,7 +327,7 @@ static bool notice_offer(Pool *pool, const Notice *notice, const NativeCall *cal
         if (call && call->is_ended) return false;
         if (pool->sink.notice(pool->sink.context, notice)) return true;
         if (pool->is_closing) return false;
-        struct timespec until = time_after(REFUSED_WAIT_MS);
+        struct timespec until = clock_after(REFUSED_WAIT_MS);
         pthread_cond_timedwait(&pool->has_news, &pool->lock, &until);
     }
 }
