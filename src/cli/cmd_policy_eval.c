@@ -8,6 +8,7 @@
 #include "cli/policy_run.h"
 #include "cli/policy_trace.h"
 #include "os/clock.h"
+#include "rego/parser.h"
 #include "value/json.h"
 
 #define TEXT_OUT_SIZE_MAX (512u << 20)
@@ -69,13 +70,35 @@ static Status load(Evaluation *e, Error *err)
     return status || !input ? status : policy_read_document(args->arena, input, &e->input, err);
 }
 
+/* What --package names, as "data.a.b": it is read as the first line of a module is. Empty where it is not given. */
+static Status package_read(const Args *args, Str *out_package, Error *err)
+{
+    const char *given = args_value(args, "package");
+    *out_package = STR("");
+    if (!given || !*given) return OK;
+    Str text = str_of(given), line = arena_format(args->arena, "package %s", given);
+    bool is_whole = str_starts(text, STR("data.")) || str_starts(text, STR("data["));
+    if (is_whole) line = arena_format(args->arena, "package x%.*s", STR_ARG(str_slice(text, 4, text.len)));
+    RegoErrors errors;
+    RegoModule *module;
+    rego_errors_init(&errors, args->arena);
+    if (rego_parse_module(args->arena, line, NULL, &module, &errors))
+        return error_set(err, ERR_INVALID, "--package '%s' is no package: %.*s", given, STR_ARG(errors.items[0].text));
+    if (module->rule_count || module->import_count)
+        return error_set(err, ERR_INVALID, "--package '%s' is no package: something follows it", given);
+    Str name = STR("data");
+    for (uint32_t i = is_whole ? 2 : 1; i < module->package->count; i++)
+        name = arena_format(args->arena, "%.*s.%.*s", STR_ARG(name), STR_ARG(value_text(module->package->items[i]->value)));
+    *out_package = name;
+    return OK;
+}
+
 static ExitCode prepare(Evaluation *e)
 {
-    const Args *args = e->args;
-    const char *package = args_value(args, "package");
-    bool is_whole = package && strncmp(package, "data.", 5) == 0;
-    Str name = package ? arena_format(args->arena, "%s%s", is_whole ? "" : "data.", package) : (Str){ 0 };
-    return policy_prepare(args, &e->set, e->policy, name, &e->query);
+    Str package;
+    Error err;
+    if (package_read(e->args, &package, &err)) return policy_refuse_load(e->args, &err);
+    return policy_prepare(e->args, &e->set, e->policy, package, &e->query);
 }
 
 static ExitCode make(Evaluation *e)
@@ -344,7 +367,7 @@ static ExitCode print_text(const Evaluation *e, const char *format)
     buf_init(&out, TEXT_OUT_SIZE_MAX);
     for (size_t i = 0; i < sizeof printers / sizeof *printers; i++)
         if (strcmp(printers[i].name, format) == 0) printers[i].print(e, &out);
-    print_out(&out);
+    print_file(&out);
     buf_deinit(&out);
     return EXIT_CODE_OK;
 }
@@ -363,13 +386,24 @@ static ExitCode refuse_result(const Evaluation *e, bool is_json)
     return policy_refuse_eval(e->args, &e->error);
 }
 
+/* That a part of the explanation is missing has no place in the JSON that others know. */
+static ExitCode print_json(const Evaluation *e)
+{
+    ExitCode code = policy_print_json(whole_document(e));
+    char storage[128];
+    Buf missing = buf_on(storage, sizeof storage);
+    policy_trace_print_missing(&e->trace, "explanation: ", &missing);
+    if (missing.len) print_err(&missing);
+    return code;
+}
+
 static ExitCode report(const Evaluation *e, Status status)
 {
     const Args *args = e->args;
     const char *format = args_value(args, "format");
     bool is_json = !format || strcmp(format, "json") == 0;
     if (status) return refuse_result(e, is_json);
-    ExitCode code = is_json ? policy_print_json(whole_document(e)) : print_text(e, format);
+    ExitCode code = is_json ? print_json(e) : print_text(e, format);
     if (code) return code;
     bool is_unwanted = e->result.count ? args_flag(args, "fail-defined") : args_flag(args, "fail");
     return is_unwanted ? EXIT_CODE_RUN_FAILED : EXIT_CODE_OK;
@@ -384,7 +418,9 @@ static ExitCode run(const Args *args)
     ExitCode code = is_read ? make(&e) : EXIT_CODE_USAGE;
     if (!code) {
         policy_run_init(&e.run);
-        policy_trace_init(&e.trace, args->arena, policy_trace_filter(args_value(args, "explain")), /* prints= */ true);
+        const char *format = args_value(args, "format");
+        TraceForm form = !format || strcmp(format, "json") == 0 ? TRACE_AS_JSON : TRACE_AS_TEXT;
+        policy_trace_init(&e.trace, args->arena, policy_trace_filter(args_value(args, "explain")), form, /* prints= */ true);
         code = report(&e, evaluate(&e));
         policy_trace_deinit(&e.trace);
         policy_run_deinit(&e.run);

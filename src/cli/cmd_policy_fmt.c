@@ -69,12 +69,12 @@ static ExitCode put_text(Formatting *formatting, const char *path, Str text, con
         buf_init(&diff, 4 * FORMATTED_SIZE_MAX);
         bool is_colored = args_color(args, STDOUT_FILENO);
         if (is_changed) line_diff(&diff, args->arena, str_of(path), text, buf_peek(formatted), is_colored);
-        print_out(&diff);
+        print_tinted(&diff);
         buf_deinit(&diff);
         return EXIT_CODE_OK;
     }
     if (!args_flag(args, "write") || strcmp(path, "-") == 0) {
-        print_out(formatted);
+        print_file(formatted);
         return EXIT_CODE_OK;
     }
     Error err;

@@ -219,7 +219,7 @@ static void run_query(Testing *testing, Test *test, const RegoQuery *query)
     Buf text;
     const char *explain = args_value(testing->args, "explain");
     TraceFilter filter = explain ? policy_trace_filter(explain) : is_verbose(testing) ? TRACE_FAILS : TRACE_OFF;
-    policy_trace_init(&trace, &testing->run.arena, filter, /* prints= */ false);
+    policy_trace_init(&trace, &testing->run.arena, filter, TRACE_AS_TEXT, /* prints= */ false);
     if (test->has_cases) {
         trace.observe = observe;
         trace.observer = test;

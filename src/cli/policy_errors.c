@@ -68,7 +68,10 @@ Value policy_errors_value(Arena *arena, const PolicySet *set, Str query, const R
         const RegoError *error = &errors->items[i];
         Str text = error->file.len ? policy_module_text(set, error->file) : query;
         size_t first = str_find(error->text, '\n', 0);
+        /* A first line that ends with a colon needs those behind it: "rule data.a conflicts with:". */
+        bool is_open = first > 0 && first < error->text.len && error->text.ptr[first - 1] == ':';
         Value details = error->code == REGO_ERROR_PARSE ? line_details(arena, text, error->loc)
+                      : is_open ? value_null()
                       : rest_details(arena, str_slice(error->text, first, error->text.len));
         Str message = error->code == REGO_ERROR_PARSE || details.kind == VALUE_NULL ? error->text
                                                                                      : str_slice(error->text, 0, first);
@@ -124,7 +127,7 @@ static void print_file_errors(const Args *args, const RegoErrors *errors, Str fi
     Buf buf;
     buf_init(&buf, REPORT_SIZE_MAX);
     diagnostics_print(&diagnostics, args_color(args, STDERR_FILENO), &buf);
-    print_err(&buf);
+    print_err_tinted(&buf);
     buf_deinit(&buf);
 }
 

@@ -1,17 +1,20 @@
 #include "cli/policy_trace.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "rego/builtins/format.h"
+#include "rego/builtins/text.h"
 #include "rego/print.h"
 
 #define NOTES_SIZE_MAX (16u << 20)
 #define LINE_SIZE_MAX (16u << 20)
 #define COLUMN_GAP 5u                   /* spaces between two columns */
-#define VALUE_WIDTH_MAX 32u             /* of a variable's value */
+#define VALUE_WIDTH_MAX 32u             /* of a variable's value, */
+#define VALUE_TEXT_SIZE_MAX 4096u       /* and how much of it is printed to know its beginning */
 
 static const char *const trace_names[REGO_TRACE_COUNT] = {
     [REGO_TRACE_ENTER] = "Enter", [REGO_TRACE_EVAL] = "Eval",   [REGO_TRACE_FAIL] = "Fail", [REGO_TRACE_REDO] = "Redo",
@@ -33,37 +36,73 @@ TraceFilter policy_trace_filter(const char *word)
 
 /* --- keeping events ----------------------------------------------------------------------------------------------- */
 
-static void copy_locals(PolicyTrace *trace, TraceEvent *kept)
+#define EVENT_SIZE_TEXT 512u            /* what an event takes with its place and line, the text of its statement apart */
+#define EVENT_SIZE_JSON 4096u           /* what its members take as values and as text */
+#define LOCAL_SIZE_JSON 1024u
+#define VALUE_SIZE_JSON 128u            /* a value inside of others: itself, and an indented line */
+
+/* Takes what a value's JSON will need; false where that is more than is left. */
+static bool charge_value(uint64_t *left, Value value)
+{
+    bool is_object = value.kind == VALUE_OBJECT, is_list = value.kind == VALUE_ARRAY || value.kind == VALUE_SET;
+    bool is_text = value.kind == VALUE_STRING || value.kind == VALUE_DECIMAL;
+    uint64_t size = VALUE_SIZE_JSON + (is_text ? 2 * (uint64_t)value.count : 0);
+    if (size > *left) return false;
+    *left -= size;
+    for (uint32_t i = 0; is_list && i < value.count; i++)
+        if (!charge_value(left, value.items[i])) return false;
+    for (uint32_t i = 0; is_object && i < value.count; i++)
+        if (!charge_value(left, value.members[i].key) || !charge_value(left, value.members[i].value)) return false;
+    return true;
+}
+
+/* Takes what keeping and showing an event will need; once something does not fit, nothing more is kept. */
+static bool charge(PolicyTrace *trace, const TraceEvent *kept)
 {
     const RegoTraceEvent *event = &kept->event;
-    uint32_t count = 0, at = 0;
+    bool is_json = trace->form == TRACE_AS_JSON, fits = !trace->dropped;
+    uint64_t left = trace->size_left;
+    uint64_t size = EVENT_SIZE_TEXT + 2 * ((uint64_t)event->message.len + event->loc.size + 2 * event->depth)
+                  + (uint64_t)kept->local_count * (2 * sizeof(TraceLocal) + VALUE_WIDTH_MAX);
+    if (is_json) size += EVENT_SIZE_JSON + (uint64_t)kept->local_count * LOCAL_SIZE_JSON;
+    fits = fits && size <= left;
+    if (fits) left -= size;
+    if (fits && is_json && event->place) fits = charge_value(&left, event->place->node);
+    for (uint32_t i = 0; fits && is_json && i < kept->local_count; i++)
+        fits = charge_value(&left, kept->locals[i].value);
+    if (fits) trace->size_left = left;
+    else trace->dropped++;
+    return fits;
+}
+
+/* The event and those of its variables that have a value, in memory that is used again. */
+static TraceEvent copy_event(PolicyTrace *trace, const RegoTraceEvent *event, TraceLocals *locals)
+{
+    uint32_t count = 0;
     for (const RegoLocal *local = event->locals; local; local = local->before) count++;
-    kept->locals = ARENA_ARRAY(trace->arena, TraceLocal, count + 1u);
+    if (count > locals->capacity) {
+        locals->capacity = 2 * count;
+        locals->items = ARENA_ARRAY(trace->arena, TraceLocal, locals->capacity);
+    }
+    TraceEvent copy = { .event = *event, .locals = locals->items };
     for (const RegoLocal *local = event->locals; local; local = local->before) {
         Value value = event->values[local->slot];
-        if (value.kind <= VALUE_SET) kept->locals[at++] = (TraceLocal){ local, value };
+        if (value.kind <= VALUE_SET) locals->items[copy.local_count++] = (TraceLocal){ local, value };
     }
-    kept->local_count = at;
-    kept->event.locals = NULL;
-    kept->event.values = NULL;
+    copy.event.locals = NULL;
+    copy.event.values = NULL;
+    return copy;
 }
 
-static TraceEvent copy_event(PolicyTrace *trace, const RegoTraceEvent *event)
-{
-    TraceEvent kept = { .event = *event };
-    kept.event.message = arena_copy(trace->arena, event->message);
-    copy_locals(trace, &kept);
-    return kept;
-}
-
+/* Keeps an event whose variables and message may change afterwards. */
 static void keep(PolicyTrace *trace, const TraceEvent *event)
 {
-    if (trace->count == TRACE_EVENT_COUNT_MAX) {
-        trace->dropped++;
-        return;
-    }
+    if (!charge(trace, event)) return;
+    TraceEvent kept = *event;
+    kept.event.message = arena_copy(trace->arena, event->event.message);
+    kept.locals = arena_copy_items(trace->arena, event->locals, sizeof *event->locals * event->local_count);
     trace->events = arena_grow(trace->arena, trace->events, sizeof *trace->events, trace->count, &trace->capacity);
-    trace->events[trace->count++] = *event;
+    trace->events[trace->count++] = kept;
 }
 
 /* The last beginning of each rule around an event leads to it; once told it is not told again. */
@@ -71,13 +110,13 @@ static void keep_path(PolicyTrace *trace, const RegoTraceEvent *event)
 {
     uint64_t wanted = event->query_id;
     size_t from = event->depth;
-    while (from > 0 && from <= trace->open_count && trace->open[from - 1].event.depth
-           && trace->open[from - 1].event.query_id == wanted) {
-        wanted = trace->open[from - 1].event.parent_id;
+    while (from > 0 && from <= trace->open_count && trace->open[from - 1].begun.event.depth
+           && trace->open[from - 1].begun.event.query_id == wanted) {
+        wanted = trace->open[from - 1].begun.event.parent_id;
         from--;
     }
-    for (size_t i = from; i < event->depth && i < trace->open_count; i++) keep(trace, &trace->open[i]);
-    trace->open_count = 0;
+    for (size_t i = from; i < event->depth && i < trace->open_count; i++) keep(trace, &trace->open[i].begun);
+    for (size_t i = 0; i < trace->open_count; i++) trace->open[i].begun.event.depth = 0;
 }
 
 static void open_begin(PolicyTrace *trace, const RegoTraceEvent *event)
@@ -85,9 +124,13 @@ static void open_begin(PolicyTrace *trace, const RegoTraceEvent *event)
     while (trace->open_count < event->depth) {
         trace->open = arena_grow(trace->arena, trace->open, sizeof *trace->open, trace->open_count,
                                  &trace->open_capacity);
-        trace->open[trace->open_count++] = (TraceEvent){ 0 };
+        trace->open[trace->open_count++] = (TraceOpen){ 0 };
     }
-    trace->open[event->depth - 1] = copy_event(trace, event);
+    TraceOpen *open = &trace->open[event->depth - 1];
+    open->begun = copy_event(trace, event, &open->locals);
+    Buf message = buf_on(open->message, sizeof open->message);
+    buf_str(&message, event->message);
+    open->begun.event.message = buf_peek(&message);
 }
 
 static void take_print(PolicyTrace *trace, const RegoTraceEvent *event)
@@ -112,18 +155,21 @@ static void take_event(void *context, const RegoTraceEvent *event)
                      && event->place->kind != REGO_PLACE_EXPR;
     bool is_wanted = trace->filter == TRACE_FULL || (trace->filter == TRACE_NOTES && event->kind == REGO_TRACE_NOTE)
                   || (trace->filter == TRACE_FAILS && event->kind == REGO_TRACE_FAIL);
-    if (is_wanted) {
-        TraceEvent kept = copy_event(trace, event);
+    if (trace->dropped) {                       /* it is full */
+        trace->dropped += is_wanted;
+    } else if (is_wanted) {
         if (trace->filter != TRACE_FULL) keep_path(trace, event);
-        keep(trace, &kept);
+        TraceEvent now = copy_event(trace, event, &trace->locals);
+        keep(trace, &now);
     } else if (trace->filter != TRACE_OFF && is_beginning) {
         open_begin(trace, event);
     }
 }
 
-void policy_trace_init(PolicyTrace *trace, Arena *arena, TraceFilter filter, bool prints)
+void policy_trace_init(PolicyTrace *trace, Arena *arena, TraceFilter filter, TraceForm form, bool prints)
 {
-    *trace = (PolicyTrace){ .tracer = { take_event, trace }, .arena = arena, .filter = filter, .prints = prints };
+    *trace = (PolicyTrace){ .tracer = { take_event, trace }, .arena = arena, .filter = filter, .form = form,
+                            .prints = prints, .size_left = TRACE_SIZE_MAX };
     buf_init(&trace->notes, NOTES_SIZE_MAX);
 }
 
@@ -206,10 +252,13 @@ static Str shown_name(Str name)
 
 static Str short_value(Arena *arena, Value value)
 {
-    Buf text;
-    buf_init(&text, LINE_SIZE_MAX);
-    if (value.kind == VALUE_STRING) rego_print_quoted(&text, value_text(value));
-    else format_value(&text, value);
+    Buf text;                                   /* large values end early: nothing is printed beyond its size */
+    buf_init(&text, VALUE_TEXT_SIZE_MAX);
+    Str string = value.kind == VALUE_STRING ? value_text(value) : STR("");
+    if (value.kind == VALUE_STRING)
+        rego_print_quoted(&text, str_slice(string, 0, string.len < VALUE_WIDTH_MAX ? string.len : VALUE_WIDTH_MAX));
+    else if (value_is_number(value)) format_value(&text, value);
+    else value_print(&text, value);
     Str whole = buf_peek(&text);
     bool is_long = whole.len > VALUE_WIDTH_MAX;
     Str shown = arena_format(arena, "%.*s%s", STR_ARG(str_slice(whole, 0, is_long ? VALUE_WIDTH_MAX - 3 : whole.len)),
@@ -261,9 +310,14 @@ void policy_trace_print(const PolicyTrace *trace, const char *margin, bool with_
         }
         buf_char(out, '\n');
     }
+    policy_trace_print_missing(trace, margin, out);
+}
+
+void policy_trace_print_missing(const PolicyTrace *trace, const char *margin, Buf *out)
+{
     if (trace->dropped)
-        buf_format(out, "%s(%llu further events beyond TRACE_EVENT_COUNT_MAX (%u))\n", margin,
-                   (unsigned long long)trace->dropped, TRACE_EVENT_COUNT_MAX);
+        buf_format(out, "%s(%" PRIu64 " further events beyond TRACE_SIZE_MAX (%u bytes))\n", margin, trace->dropped,
+                   TRACE_SIZE_MAX);
 }
 
 /* --- as JSON ------------------------------------------------------------------------------------------------------ */

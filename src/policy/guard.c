@@ -410,4 +410,13 @@ Verdict guard_verdict(void *context, const VerdictAsk *ask)
 
 Digest guard_policies(void *context, const Plan *plan) { return plan_of(context, plan)->digest; }
 
+bool guard_permits(Guard *guard, Str name, Value input, int64_t now_ms, Arena *arena, Str *out_text)
+{
+    PolicyMoment moment = { .scratch = &guard->scratch, .cache = &guard->cache, .zones = &guard->zone_source, .now_ms = now_ms };
+    const Entry *entry = entry_of(guard, name);
+    if (entry->policy) return policy_permits(entry->policy, input, &moment, arena, out_text);
+    *out_text = arena_format(arena, "the policy '%.*s' cannot be used: %.*s", STR_ARG(name), STR_ARG(entry->why));
+    return false;
+}
+
 uint64_t guard_verdict_count(const Guard *guard) { return guard->verdict_count; }

@@ -49,6 +49,9 @@ Digest          guard_digest(Guard *guard, Value document);
 Verdict  guard_verdict(void *guard, const VerdictAsk *ask);
 /* The digest of what applies to a plan, zeros where nothing does; `guard` is a Guard: see EngineOptions.policies. */
 Digest   guard_policies(void *guard, const Plan *plan);
+/* Whether a registered policy permits something that is about no hook of a run: the authentication of a trigger. Where it does
+ * not, or cannot be asked, *out_text says why, in `arena`. */
+bool     guard_permits(Guard *guard, Str name, Value input, int64_t now_ms, Arena *arena, Str *out_text);
 uint64_t guard_verdict_count(const Guard *guard);       /* hooks at which a policy was asked so far */
 
 #endif

@@ -227,6 +227,22 @@ static Str root_of(Value text)
     return root;
 }
 
+static Status refuse_manifest(const Bundle *bundle, const char *why, Error *err)
+{
+    return error_set(err, ERR_INVALID, "%s/.manifest: %s", bundle->path, why);
+}
+
+/* A root inside of another one says nothing, and is most likely a mistake. */
+static Status check_roots(const Bundle *bundle, Error *err)
+{
+    for (uint32_t i = 0; i < bundle->root_count; i++)
+        for (uint32_t k = 0; k < bundle->root_count; k++)
+            if (i != k && root_holds(bundle->roots[i], bundle->roots[k]))
+                return error_set(err, ERR_INVALID, "%s/.manifest: its roots '%.*s' and '%.*s' overlap", bundle->path,
+                                 STR_ARG(bundle->roots[i]), STR_ARG(bundle->roots[k]));
+    return OK;
+}
+
 /* Without a manifest, or without roots in it, a bundle may define everything. */
 static Status read_manifest(PolicySet *set, Bundle *bundle, Error *err)
 {
@@ -237,9 +253,14 @@ static Status read_manifest(PolicySet *set, Bundle *bundle, Error *err)
         Status status = read_document(set->arena, name, bundle->files[i].bytes, &manifest, err);
         if (status) return status;
     }
-    const Value *roots = value_get_text(manifest, "roots");
+    const Value *roots = value_get_text(manifest, "roots"), *revision = value_get_text(manifest, "revision");
+    const Value *metadata = value_get_text(manifest, "metadata");
+    if (revision && revision->kind != VALUE_STRING && revision->kind != VALUE_NULL)
+        return refuse_manifest(bundle, "revision has to be a string", err);
+    if (metadata && metadata->kind != VALUE_OBJECT && metadata->kind != VALUE_NULL)
+        return refuse_manifest(bundle, "metadata has to be an object", err);
     bundle->roots = ARENA_ARRAY(set->arena, Str, roots && roots->kind == VALUE_ARRAY ? (size_t)roots->count + 1 : 1);
-    if (!roots) {
+    if (!roots || roots->kind == VALUE_NULL) {
         bundle->roots[bundle->root_count++] = STR("");
         return OK;
     }
@@ -248,7 +269,9 @@ static Status read_manifest(PolicySet *set, Bundle *bundle, Error *err)
         is_list = roots->items[i].kind == VALUE_STRING;
         if (is_list) bundle->roots[bundle->root_count++] = root_of(roots->items[i]);
     }
-    return is_list ? OK : error_set(err, ERR_INVALID, "%s/.manifest: roots has to be a list of strings", bundle->path);
+    if (!is_list) return refuse_manifest(bundle, "roots has to be a list of strings", err);
+    if (!bundle->root_count) return refuse_manifest(bundle, "roots is empty: the bundle may define nothing", err);
+    return check_roots(bundle, err);
 }
 
 /* Two bundles may not define the same. */

@@ -24,7 +24,49 @@ TEST(what_is_evaluated_first_decides_between_an_error_and_undefined, "")
           CALL_CONFLICT },
         { "sets in a set by their items", CONFLICTS "x := {{{\"c\": input.u}}, {bad}} }", "data.t.q", "{}", NULL,
           RULE_CONFLICT },
+        { "calls come before references in the values of with",
+          CONFLICTS "true with input.a as bad with input.b as upper(input.u) }", "data.t.q", "{}", NULL, "undefined" },
+        { "references of the values of with in their order", CONFLICTS "true with input.a as bad with input.b as input.u }",
+          "data.t.q", "{}", NULL, RULE_CONFLICT },
+        { "a rule is passed over by a scalar", CONFLICTS "fbad(1) == 2; input.d == 7 }", "data.t.q", "{}", NULL, "undefined" },
+        { "or by an array of them", CONFLICTS "fbad(1) == 2; input.d == [7] }", "data.t.q", "{}", NULL, "undefined" },
+        { "but not by a set", CONFLICTS "fbad(1) == 2; input.d == {7} }", "data.t.q", "{}", NULL, CALL_CONFLICT },
+        { "and not by an array of arrays", CONFLICTS "fbad(1) == 2; input.d == [[7]] }", "data.t.q", "{}", NULL, CALL_CONFLICT },
         { "a template is a call", CONFLICTS "x := [$\"{1}\", input.u, fbad(1)] }", "data.t.q", "{}", NULL, CALL_CONFLICT },
+    };
+    ROWS(cases, NULL);
+}
+
+#define FAILS_AT_TWO "f(x) := 1\nf(x) := 2 if x == 2\n"
+#define TWO_CONFLICT "t.rego:3: eval_conflict_error: functions must not produce multiple outputs for same inputs"
+
+TEST(answers_behind_the_first_one_may_fail, "")
+{
+    static const EngineCase cases[] = {
+        { "where every rule gives the same constant the first one is enough",
+          FAILS_AT_TWO "p := 1 if { some x in [1, 2]; f(x) }\np := 1 if input.k", "data.t.p", "{\"k\": 0}", NULL, "1" },
+        { "where another constant may come it is not",
+          FAILS_AT_TWO "p := 1 if { some x in [1, 2]; f(x) }\np := 2 if input.k < 0", "data.t.p", "{\"k\": 0}", NULL,
+          TWO_CONFLICT },
+        { "nor where it stands behind else", FAILS_AT_TWO "p := 1 if { some x in [1, 2]; f(x) } else := 2", "data.t.p", NULL,
+          NULL, TWO_CONFLICT },
+        { "nor in a function", FAILS_AT_TWO "g(y) := 1 if { some x in [y, 2]; f(x) }\ng(y) := 2 if y < 0", "data.t.g(1)", NULL,
+          NULL, TWO_CONFLICT },
+        { "rules that are passed over do not count",
+          FAILS_AT_TWO "p := 1 if { input.k == 0; some x in [1, 2]; f(x) }\np := 2 if input.k == 1", "data.t.p", "{\"k\": 0}",
+          NULL, "1" },
+        { "nor is a rule behind the first answer evaluated then", FAILS_AT_TWO
+          "p := 1 if input.k == 0\np := 1 if f(2) == 1\np := 2 if input.k == 1", "data.t.p", "{\"k\": 0}", NULL, "1" },
+        { "a default does not count", FAILS_AT_TWO "default p := 2\np := 1 if { some x in [1, 2]; f(x) }", "data.t.p", NULL,
+          NULL, "1" },
+        { "all ways to an item of a set are gone", FAILS_AT_TWO "s contains 1 if { some x in [1, 2]; f(x) }\np if s[1]",
+          "data.t.p", NULL, NULL, TWO_CONFLICT },
+        { "a comprehension on the way", "p := 1 if { some x in [1, 2]; {1: y | some y in numbers.range(1, x)} } else := 2",
+          "data.t.p", NULL, NULL, "t.rego:2: eval_conflict_error: object keys must be unique" },
+        { "a test of what a rule gives", "bad := 1\nbad := 2\np := 1 if { some x in [1, 2]; not is_two(x) } else := 2\n"
+          "is_two(x) if { x == 2; bad == 1 }", "data.t.p", NULL, NULL, RULE_CONFLICT },
+        { "nothing on the way can fail", "p := 1 if { some x in [1, 2]; x in input.xs; x > 0 } else := 2\n"
+          "s contains 1 if { some x in [1, 2]; x in input.xs }\nq := [p, s[1]]", "data.t.q", "{\"xs\": [1, 2]}", NULL, "[1,1]" },
     };
     ROWS(cases, NULL);
 }
@@ -249,6 +291,9 @@ TEST(of_numbers_that_are_equal_one_is_shown, "")
         { "the first that a function gives", "f(x) := 100\nf(x) := input.x\np := f(1)", "data.t.p", "{\"x\": 1E2}", NULL, "100" },
         { "whichever that is", "f(x) := input.x\nf(x) := 100\np := f(1)", "data.t.p", "{\"x\": 1E2}", NULL, "1E2" },
         { "the first that a rule gives", "p := input.x\np := 100", "data.t.p", "{\"x\": 1E2}", NULL, "1E2" },
+        { "the first key that rules give an object, whatever lies below it",
+          "p[k].y := 1 if some k in [1]\np[1.0][k] := 2 if some k in [0]", "data.t.p", NULL, NULL,
+          "{\"1\":{\"0\":2,\"y\":1}}" },
         { "the one that was looked up in a set", "s := {1.0}\np := s[1]", "data.t.p", NULL, NULL, "1" },
         { "and in a set of rules", "s contains 1.0\np := [count(s), s[1]]", "data.t.p", NULL, NULL, "[1,1]" },
     };

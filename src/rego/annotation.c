@@ -179,8 +179,19 @@ static bool is_empty(Value value)
     return value.kind == VALUE_NULL || (value.kind != VALUE_INT && !value.count);
 }
 
-/* Members that are known and not empty; others are passed over. */
-static bool read_fields(RegoParser *p, Value raw, RegoLoc loc, MemberList *list)
+/* Where a member of the block is written; where that cannot be told, the first line. */
+static RegoLoc member_loc(const Block *block, Str name)
+{
+    for (size_t i = 1; i < block->count; i++) {
+        Str line = str_trim(block->comments[i].text);
+        bool has_name = str_starts(line, name) && line.len > name.len && line.ptr[name.len] == ':';
+        if (has_name) return block->comments[i].loc;
+    }
+    return block->comments[0].loc;
+}
+
+/* Members that are known and not empty; others are passed over. A value of the wrong kind is told at its own line. */
+static bool read_fields(RegoParser *p, Value raw, const Block *block, MemberList *list)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const Value *value = value_get(raw, fields[i].name);
@@ -188,6 +199,8 @@ static bool read_fields(RegoParser *p, Value raw, RegoLoc loc, MemberList *list)
         Value read = value_null();
         const char *wrong = fields[i].read(p, *value, &read);
         if (wrong) {
+            bool is_whole = str_starts(str_of(wrong), STR("must be"));
+            RegoLoc loc = is_whole ? member_loc(block, fields[i].name) : block->comments[0].loc;
             parser_error(p, loc, "annotation %.*s %s", STR_ARG(fields[i].name), wrong);
             return false;
         }
@@ -307,11 +320,14 @@ static bool read_block(Annotating *about, const Block *block, RegoAnnotation *ou
         return false;
     }
     MemberList list = { .arena = p->arena };
-    if (!read_fields(p, raw, first, &list)) return false;
+    if (!read_fields(p, raw, block, &list)) return false;
     const char *below;
     out->rule = statement_below(about, last, &below);
     out->is_entrypoint = value_get_bool(raw, "entrypoint", false);
-    if (!settle_scope(p, out, value_get_string(raw, "scope", STR("")), below)) return false;
+    const Value *written = value_get_text(raw, "scope");
+    Value scope = value_string(STR(""));
+    if (written && written->kind != VALUE_NULL) read_text(p, *written, &scope);     /* it was found to be a text */
+    if (!settle_scope(p, out, value_text(scope), below)) return false;
     add_text(&list, "scope", str_of(rego_scope_name(out->scope)));
     out->value = member_list_object(&list);
     return true;

@@ -84,7 +84,12 @@ TEST(wrong_blocks_are_refused, "")
         { "package a\n# METADATA\n# scope: rule", 2, "annotation scope 'rule' must be applied to rule" },
         { "package a\n# METADATA\n# scope: rule\n# entrypoint: true\np := 1", 2, "annotation entrypoint applied to non-document "
           "or package scope 'rule'" },
-        { "package a\n# METADATA\n# title: [x]\np := 1", 2, "annotation title must be a string" },
+        { "package a\n# METADATA\n# title: [x]\np := 1", 3, "annotation title must be a string" },
+        { "package a\n# METADATA\n# description: d\n# custom: 1\np := 1", 4, "annotation custom must be an object" },
+        { "package a\n# METADATA\n# scope: 3\np := 1", 2, "invalid annotation scope '3'. Use one of 'rule', 'document', "
+          "'package', or 'subpackages'" },
+        { "package a\n# METADATA\n# title: x\n# title: y\np := 1", 4, "yaml: unmarshal errors:\n  line 2: mapping key "
+          "\"title\" already defined at line 1" },
         { "package a\n# METADATA\n# authors: [{}]\np := 1", 2, "annotation authors needs a name or an email for each author" },
         { "package a\n# METADATA\n# schemas: [{1x: schema.y}]\np := 1", 2, "annotation schemas has an invalid document "
           "reference" },

@@ -219,16 +219,15 @@ static void shadows_check_rule(ModuleCheck *check, const RegoRule *rule)
     }
 }
 
-/* A function is found by its name when it is called, so that its name is strings alone. */
+/* A function is found by its name when it is called, so that its name is constants alone. */
 static void functions_check(const RegoModule *module, RegoErrors *errors)
 {
     for (uint32_t i = 0; i < module->rule_count; i++) {
         const RegoRule *rule = module->rules[i];
         for (uint32_t k = 1; rule->head.arg_count && k < rule->head.ref_count; k++) {
-            const RegoTerm *part = rule->head.ref[k];
-            if (part->kind == REGO_TERM_SCALAR && part->value.kind == VALUE_STRING) continue;
+            if (rule->head.ref[k]->kind == REGO_TERM_SCALAR) continue;
             rego_errors_add(errors, REGO_ERROR_COMPILE, module->file, rule->head.loc,
-                            "the name of a function consists of strings; part %u of this one is none", k + 1);
+                            "the name of a function consists of constants; part %u of this one is none", k + 1);
             break;
         }
     }

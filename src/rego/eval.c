@@ -143,6 +143,7 @@ bool frame_push(Eval *e, const Unit *unit, EvalScope *scope, Frame *out_frame)
     out_frame->scopes[0] = scope;
     out_frame->unit = unit;
     out_frame->rule = NULL;
+    out_frame->exits_early = false;
     chunk->used += count;
     return true;
 }
@@ -255,6 +256,7 @@ static bool value_is_like(Value value, int32_t flavour)
 
 static Run op_collect(Eval *e, Frame *frame, const Op *op)
 {
+    if (op->is_once && rego_is_defined(frame->registers[op->dst])) return RUN_ANSWER;
     bool is_object = op->c == REGO_TERM_OBJECT_COMPREHENSION;
     Collect collect = { .yield = { is_object ? collect_pair : collect_item }, .list = { .arena = e->arena } };
     if (!depth_enter(e)) return RUN_ERROR;

@@ -88,6 +88,7 @@ typedef struct Frame {
     EvalScope **scopes;
     const Unit *unit;
     const PlanRule *rule;   /* or NULL: the query */
+    bool exits_early;       /* of a watched evaluation: the rule is left at its first answer */
 } Frame;
 
 /* What becomes of the answers of a block. `take` says whether more are wanted. */
@@ -129,6 +130,7 @@ typedef struct Entry {
     Value leaf;
     bool is_set;            /* the leaf is an item of the set at that path */
     const PlanRule *rule;
+    size_t at;              /* among all entries, as they were made */
 } Entry;
 
 typedef struct EntryList {
@@ -153,7 +155,7 @@ bool     memo_is_useful(const MemoTable *table);        /* false once it was har
 bool trace_begin(Eval *e, const RegoEvalContext *context);      /* false with the error set */
 void trace_end(Eval *e);
 Run  trace_block(Eval *e, Frame *frame, const Block *block, Yield *yield);    /* run_block() of a watched evaluation */
-void trace_index(Eval *e, const RuleGroup *group, uint32_t rule_count);         /* so many rules may hold */
+void trace_index(Eval *e, const RuleGroup *group, uint32_t rule_count, bool exits_early);   /* so many rules may hold */
 void trace_note(Eval *e, const Frame *frame, const Op *op);
 
 /* eval_scope.c */

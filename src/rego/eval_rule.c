@@ -65,19 +65,42 @@ static const PlanRule *cursor_next(RuleCursor *cursor)
     return index ? cursor_next_row(cursor) : NULL;
 }
 
-static void index_trace(Eval *e, const EvalScope *scope, const RuleGroup *group)
+static void index_trace(Eval *e, const EvalScope *scope, const RuleGroup *group, bool exits_early)
 {
     RuleCursor cursor = cursor_begin(group, scope);
     uint32_t count = 0;
     while (cursor_next(&cursor)) count++;
-    trace_index(e, group, count);
+    trace_index(e, group, count, exits_early);
+}
+
+/* The first answer decides where all rules that may hold give the same constant: none can disagree. */
+static bool candidates_agree(const RuleGroup *group, const EvalScope *scope)
+{
+    RuleCursor cursor = cursor_begin(group, scope);
+    const PlanBranch *first = NULL;
+    for (const PlanRule *rule; (rule = cursor_next(&cursor));) {
+        if (!first) first = rule->branches;
+        for (uint32_t b = 0; b < rule->branch_count; b++) {
+            const PlanBranch *branch = &rule->branches[b];
+            if (!branch->is_written || !value_equals(first->constant, branch->constant)) return false;
+        }
+    }
+    return true;
 }
 
 /* --- complete rules and functions -------------------------------------------------------------------------------- */
 
+typedef enum Exit {
+    EXIT_UNKNOWN,
+    EXIT_LATE,                  /* all answers of all rules are looked at: one may disagree, or fail */
+    EXIT_EARLY,
+} Exit;
+
 typedef struct Single {
     Yield yield;
     const RuleGroup *group;
+    const EvalScope *scope;
+    Exit exit;
     Value value;                /* undefined until there is one */
     const PlanRule *rule;       /* whose it is */
 } Single;
@@ -133,6 +156,23 @@ static Run single_take(Eval *e, Frame *frame, const Op *op, Yield *yield)
     return single_conflict(e, frame, single, single->value, value);
 }
 
+static bool single_exits_early(Single *single)
+{
+    if (single->exit == EXIT_UNKNOWN) single->exit = candidates_agree(single->group, single->scope) ? EXIT_EARLY : EXIT_LATE;
+    return single->exit == EXIT_EARLY;
+}
+
+/* Further answers are the same constant; they are asked for where something on the way to them may fail, see block_settle()
+ * in plan.c. */
+static Run single_take_constant(Eval *e, Frame *frame, const Op *op, Yield *yield)
+{
+    Single *single = (Single *)yield;
+    (void)e;
+    single->value = operand_value(frame, op->operands[0]);
+    if (!single->rule) single->rule = frame->rule;
+    return op->fail == OP_NO_CHOICE || single_exits_early(single) ? RUN_ANSWER : RUN_END;
+}
+
 /* What this rule gives has to be what rules before it gave, which stays: of 1 and 1.0 it is the first. */
 static Run single_agree(Eval *e, const Frame *frame, Single *single, Value before)
 {
@@ -147,47 +187,38 @@ static Run single_agree(Eval *e, const Frame *frame, Single *single, Value befor
 /* The first branch that has an answer decides; all its answers have to agree. */
 static Run rule_single(Eval *e, Frame *frame, const PlanRule *rule, Single *single)
 {
+    Value before = single->value;
     for (uint32_t b = 0; b < rule->branch_count; b++) {
         const PlanBranch *branch = &rule->branches[b];
-        Value before = single->value;
-        if (branch->is_constant) {
-            Run run = run_block(e, frame, &branch->block, NULL);
-            if (run == RUN_ERROR) return RUN_ERROR;
-            if (run == RUN_END) continue;
-            single->value = branch->constant;
-            if (!single->rule) single->rule = rule;
-            return single_agree(e, frame, single, before);
-        }
         single->value = rego_undefined();
-        Run run = run_block(e, frame, &branch->block, &single->yield);
-        if (run == RUN_ERROR) return RUN_ERROR;
-        if (!rego_is_defined(single->value)) {
-            single->value = before;
-            continue;
-        }
-        return single_agree(e, frame, single, before);
+        single->yield.take = branch->is_constant ? single_take_constant : single_take;
+        if (run_block(e, frame, &branch->block, &single->yield) == RUN_ERROR) return RUN_ERROR;
+        if (rego_is_defined(single->value)) return single_agree(e, frame, single, before);
     }
+    single->value = before;
     return RUN_END;
 }
 
 static Run group_single(Eval *e, EvalScope *scope, const RuleGroup *group, const Value *args, Value *out_value)
 {
-    Single single = { .yield = { single_take }, .group = group, .value = rego_undefined() };
+    Single single = { .group = group, .scope = scope, .exit = group->exits_early ? EXIT_EARLY : EXIT_UNKNOWN,
+                      .value = rego_undefined() };
     RuleCursor cursor = cursor_begin(group, scope);
-    if (e->watch) index_trace(e, scope, group);
+    if (e->watch) index_trace(e, scope, group, single_exits_early(&single));
     for (bool is_last = false; !is_last;) {
         const PlanRule *rule = cursor_next(&cursor);
         is_last = !rule;
-        if (is_last) rule = rego_is_defined(single.value) ? NULL : group->otherwise;
+        if (rego_is_defined(single.value) && (is_last || single_exits_early(&single))) break;
+        if (is_last) rule = group->otherwise;
         if (!rule) break;
         Frame frame;
         if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
         frame.rule = rule;
+        frame.exits_early = single.exit == EXIT_EARLY;
         if (group->arity) memcpy(frame.registers, args, group->arity * sizeof *args);
         Run run = rule_single(e, &frame, rule, &single);
         frame_pop(e, &frame);
         if (run == RUN_ERROR) return RUN_ERROR;
-        if (rego_is_defined(single.value) && group->exits_early) break;
     }
     *out_value = single.value;
     return rego_is_defined(single.value) ? RUN_ANSWER : RUN_END;
@@ -205,6 +236,7 @@ bool entry_add(Eval *e, EntryList *list, Entry entry)
         list->items = items;
         list->capacity = capacity;
     }
+    entry.at = list->count;
     list->items[list->count++] = entry;
     return true;
 }
@@ -285,6 +317,15 @@ static Run entries_leaf(Eval *e, const Entry *entries, size_t count, uint32_t de
     return RUN_ANSWER;
 }
 
+/* Of equal keys, 1 and 1.0, the one that was made first. */
+static Value entries_key(const Entry *entries, size_t count, uint32_t depth)
+{
+    const Entry *first = entries;
+    for (size_t i = 1; i < count; i++)
+        if (entries[i].at < first->at) first = &entries[i];
+    return first->path.items[depth];
+}
+
 /* The document of sorted entries that agree in their first `depth` keys. */
 static Run entries_build(Eval *e, const Entry *entries, size_t count, uint32_t depth, Value *out_value)
 {
@@ -298,7 +339,7 @@ static Run entries_build(Eval *e, const Entry *entries, size_t count, uint32_t d
     size_t from = 0, made = 0;
     for (size_t i = 1; i <= count; i++) {
         if (i < count && value_equals(entries[i].path.items[depth], entries[from].path.items[depth])) continue;
-        members[made].key = entries[from].path.items[depth];
+        members[made].key = entries_key(entries + from, i - from, depth);
         if (entries_build(e, entries + from, i - from, depth + 1, &members[made].value) == RUN_ERROR) return RUN_ERROR;
         made++;
         from = i;
@@ -345,7 +386,7 @@ static Run group_partial(Eval *e, EvalScope *scope, const RuleGroup *group, Valu
     bool is_set = group->kind == GROUP_SET;
     Partial partial = { .yield = { is_set ? partial_take_item : partial_take_entry }, .list = { .arena = e->arena } };
     RuleCursor cursor = cursor_begin(group, scope);
-    if (e->watch) index_trace(e, scope, group);
+    if (e->watch) index_trace(e, scope, group, /* exits_early= */ false);
     for (const PlanRule *rule; (rule = cursor_next(&cursor));) {
         Frame frame;
         if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
@@ -405,24 +446,31 @@ Run group_value(Eval *e, EvalScope *scope, RuleGroup *group, Value *out_value)
     return run;
 }
 
+/* Further answers are the same item, see block_settle() in plan.c. */
+static Run lookup_take_item(Eval *e, Frame *frame, const Op *op, Yield *yield)
+{
+    (void)e, (void)frame;
+    ((Partial *)yield)->any = true;
+    return op->fail == OP_NO_CHOICE ? RUN_ANSWER : RUN_END;
+}
+
 /* A set's item, or what an object has under the key, from the rules that can make it alone. */
 static Run lookup_compute(Eval *e, EvalScope *scope, const RuleGroup *group, Value key, Value *out_value)
 {
-    bool is_set = group->kind == GROUP_SET, is_found = false;
-    Partial partial = { .yield = { partial_take_entry } };
+    bool is_set = group->kind == GROUP_SET;
+    Partial partial = { .yield = { is_set ? lookup_take_item : partial_take_entry } };
     RuleCursor cursor = cursor_begin(group, scope);
-    if (e->watch) index_trace(e, scope, group);
+    if (e->watch) index_trace(e, scope, group, /* exits_early= */ false);
     for (const PlanRule *rule; (rule = cursor_next(&cursor));) {
         Frame frame;
         if (!frame_push(e, &rule->unit, scope, &frame)) return RUN_ERROR;
         frame.rule = rule;
         frame.registers[rule->key_register] = key;
-        Run run = run_block(e, &frame, &rule->lookup, is_set ? NULL : &partial.yield);
+        Run run = run_block(e, &frame, &rule->lookup, &partial.yield);
         frame_pop(e, &frame);
-        if (run == RUN_ERROR) return RUN_ERROR;
-        is_found |= run == RUN_ANSWER;          /* further rules are evaluated all the same: one may fail */
+        if (run == RUN_ERROR) return RUN_ERROR;         /* rules behind one with an answer are evaluated all the same */
     }
-    if (is_found) {
+    if (is_set && partial.any) {
         *out_value = key;
         return RUN_ANSWER;
     }

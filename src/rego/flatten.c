@@ -130,11 +130,40 @@ void scope_end(Flattener *f)
     }
 }
 
+ScopeEntry *scope_see(Flattener *f, Str name, RegoLoc loc)
+{
+    ScopeEntry *entry = scope_find(f->scope, name);
+    if (!entry) return scope_add(f, f->scope, name, SCOPE_SEEN, 0, loc);
+    if (entry->kind == SCOPE_INSIDE) entry->kind = SCOPE_SEEN;
+    return entry;
+}
+
+/* The same for the name of a rule or an import, which a declaration hides from the scopes inside of its own as well. The
+ * outermost scope has arguments alone. */
+static void scope_see_document(Flattener *f, Str name, bool is_call, RegoLoc loc)
+{
+    scope_see(f, name, loc);
+    for (Scope *scope = f->scope->parent; scope && scope->parent && !scope_find(scope, name); scope = scope->parent)
+        scope_add(f, scope, name, SCOPE_INSIDE, 0, loc)->is_call = is_call;
+}
+
+/* What was seen inside is no rule or import, but this variable, which has no value there. */
+static uint32_t scope_declare_late(Flattener *f, ScopeEntry *entry, ScopeKind kind, RegoLoc loc)
+{
+    if (entry->is_call)
+        flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, entry->loc, "undefined function %.*s", STR_ARG(entry->name));
+    else flat_error(f, REGO_PASS_SAFETY, REGO_ERROR_UNSAFE_VAR, entry->loc, "var %.*s is unsafe", STR_ARG(entry->name));
+    *entry = (ScopeEntry){ .kind = kind, .name = entry->name, .loc = loc, .each = f->each,
+                           .var = flat_var_add(f, entry->name, loc, 0) };
+    return entry->var;
+}
+
 /* Makes the name a variable of the present scope. */
 uint32_t scope_declare(Flattener *f, Str name, ScopeKind kind, RegoLoc loc)
 {
     if (rego_var_is_wildcard(name)) return flat_implicit(f, name, loc);
     ScopeEntry *entry = scope_find(f->scope, name);
+    if (entry && entry->kind == SCOPE_INSIDE) return scope_declare_late(f, entry, kind, loc);
     bool is_known = entry && kind == SCOPE_SOME_IN && entry->each == f->each;      /* declared, or refused, by this one */
     if (entry && !is_known) {
         const char *text = entry->kind == SCOPE_ARG ? "arg %.*s redeclared"
@@ -156,7 +185,7 @@ static bool scope_resolve(Flattener *f, Str name, const ScopeEntry **out_entry)
 {
     for (Scope *scope = f->scope; scope; scope = scope->parent) {
         ScopeEntry *entry = scope_find(scope, name);
-        if (!entry || entry->kind == SCOPE_SEEN) continue;
+        if (!entry || entry->kind >= SCOPE_SEEN) continue;
         entry->used = true;
         *out_entry = entry;
         return true;
@@ -164,13 +193,18 @@ static bool scope_resolve(Flattener *f, Str name, const ScopeEntry **out_entry)
     return false;
 }
 
-bool scope_declares(const Flattener *f, Str name)
+static bool scope_declares_within(const Flattener *f, Str name, const Scope *end)
 {
-    for (Scope *scope = f->scope; scope; scope = scope->parent) {
+    for (Scope *scope = f->scope; scope != end; scope = scope->parent) {
         const ScopeEntry *entry = scope_find(scope, name);
-        if (entry && entry->kind != SCOPE_SEEN) return true;
+        if (entry && entry->kind < SCOPE_SEEN) return true;
     }
     return false;
+}
+
+bool scope_declares(const Flattener *f, Str name)
+{
+    return scope_declares_within(f, name, NULL);
 }
 
 /* A variable that nobody declared: the same one throughout the rule. */
@@ -206,13 +240,26 @@ static const RegoImport *import_find(Flattener *f, Str name)
     return NULL;
 }
 
+/* The node of the rules that have the name in the present package; or NULL. */
+static const TreeNode *package_name(const Flattener *f, Str name)
+{
+    const TreeNode *node = f->names->package ? tree_child(f->names->package, value_string(name)) : NULL;
+    return node && node->is_name ? node : NULL;
+}
+
+/* A variable of the `every` whose domain is made flat: there it stands for nothing. */
+static bool is_var_of_every(const Flattener *f, Str name)
+{
+    const RegoEach *each = f->domain;
+    return each && (rego_term_is_var(each->value, name) || (each->key && rego_term_is_var(each->key, name)));
+}
+
 Str flat_name_root(Flattener *f, Str name)
 {
     if (scope_declares(f, name)) return name;
     const RegoImport *import = import_find(f, name);
     if (import) return import->path->items[0]->name;
-    const TreeNode *node = f->names->package ? tree_child(f->names->package, value_string(name)) : NULL;
-    return node && node->is_name ? STR("data") : name;
+    return package_name(f, name) ? STR("data") : name;
 }
 
 uint32_t flat_name_path(Flattener *f, Str name, Value **out_keys)
@@ -220,8 +267,8 @@ uint32_t flat_name_path(Flattener *f, Str name, Value **out_keys)
     *out_keys = NULL;
     if (scope_declares(f, name)) return 0;
     const RegoImport *import = import_find(f, name);
-    const TreeNode *node = f->names->package && !import ? tree_child(f->names->package, value_string(name)) : NULL;
-    if (!import && !(node && node->is_name)) return 0;
+    const TreeNode *node = import ? NULL : package_name(f, name);
+    if (!import && !node) return 0;
     uint32_t count = import ? import->path->count - 1 : node->depth;
     Value *keys = *out_keys = ARENA_ARRAY(f->arena, Value, count + 1u);
     for (uint32_t i = 0; import && i < count; i++) keys[i] = import->path->items[i + 1]->value;
@@ -280,19 +327,19 @@ static void list_add_name(Flattener *f, TermList *list, Str name, RegoLoc loc)
         list_add_root(f, list, FLAT_DATA, loc);
         return;
     }
-    const RegoImport *import = import_find(f, name);
+    bool is_hidden = is_var_of_every(f, name);
+    const RegoImport *import = is_hidden ? NULL : import_find(f, name);
+    const TreeNode *node = is_hidden ? NULL : package_name(f, name);
+    if (import || node) scope_see_document(f, name, /* is_call= */ false, f->expr_loc.row ? f->expr_loc : loc);
     if (import) {
         list_add_import(f, list, import, loc);
         return;
     }
-    const TreeNode *package = f->names->package;
-    const TreeNode *node = package ? tree_child(package, value_string(name)) : NULL;
-    if (node && node->is_name) {
+    if (node) {
         list_add_path(f, list, node, loc);
         return;
     }
-    if (!rego_var_is_wildcard(name) && !scope_find(f->scope, name))
-        scope_add(f, f->scope, name, SCOPE_SEEN, 0, loc);
+    if (!rego_var_is_wildcard(name)) scope_see(f, name, loc)->is_var = true;
     list_add(f, list, flat_var(f, flat_implicit(f, name, loc), loc));
 }
 
@@ -425,12 +472,23 @@ FlatTerm *flat_operand(Flattener *f, const RegoTerm *term)
 
 /* --- calls ------------------------------------------------------------------------------------------------------- */
 
+static const RegoTerm *operator_head(const RegoTerm *operator)
+{
+    return operator->kind == REGO_TERM_REF ? operator->items[0] : operator;
+}
+
+bool flat_name_is_taken(Flattener *f, const RegoTerm *operator)
+{
+    const RegoTerm *head = operator_head(operator);
+    return head->kind == REGO_TERM_VAR && (import_find(f, head->name) || package_name(f, head->name));
+}
+
 /* The node that the operator's path leads to where its first name is a rule, an import or data; else NULL. */
 const TreeNode *flat_callee_node(Flattener *f, const RegoTerm *operator)
 {
-    const RegoTerm *head = operator->kind == REGO_TERM_REF ? operator->items[0] : operator;
+    const RegoTerm *head = operator_head(operator);
     if (head->kind != REGO_TERM_VAR) return NULL;
-    const TreeNode *node = NULL, *package = f->names->package;
+    const TreeNode *node = NULL;
     const RegoImport *import = import_find(f, head->name);
     if (str_is(head->name, STR("data"))) {
         node = f->names->policy->root;
@@ -438,12 +496,9 @@ const TreeNode *flat_callee_node(Flattener *f, const RegoTerm *operator)
         node = f->names->policy->root;
         for (uint32_t i = 1; node && i < import->path->count; i++)
             node = tree_child(node, import->path->items[i]->value);
-    } else if (package) {
-        node = tree_child(package, value_string(head->name));
-        if (node && !node->is_name) node = NULL;
-    }
+    } else node = package_name(f, head->name);
     for (uint32_t i = 1; node && operator->kind == REGO_TERM_REF && i < operator->count; i++) {
-        if (!rego_term_is_string(operator->items[i])) return NULL;
+        if (operator->items[i]->kind != REGO_TERM_SCALAR) return NULL;
         node = tree_child(node, operator->items[i]->value);
     }
     return node;
@@ -465,7 +520,7 @@ bool flat_callee(Flattener *f, const RegoTerm *operator, Callee *out_callee)
         out_callee->arity = node->group->arity;
         return true;
     }
-    out_callee->builtin = node ? NULL : builtin_find(name);
+    out_callee->builtin = node || flat_name_is_taken(f, operator) ? NULL : builtin_find(name);
     if (!out_callee->builtin) return false;
     out_callee->arity = out_callee->builtin->arity;
     return true;
@@ -474,11 +529,11 @@ bool flat_callee(Flattener *f, const RegoTerm *operator, Callee *out_callee)
 /* The operator's name, resolved where its beginning is a rule of the package, or an import. */
 static Str name_text(Flattener *f, const RegoTerm *operator)
 {
-    const RegoTerm *head = operator->kind == REGO_TERM_REF ? operator->items[0] : operator;
+    const RegoTerm *head = operator_head(operator);
     if (head->kind != REGO_TERM_VAR) return operator_name(f, operator);
     const RegoImport *import = import_find(f, head->name);
-    const TreeNode *node = f->names->package ? tree_child(f->names->package, value_string(head->name)) : NULL;
-    if (!import && !(node && node->is_name)) return operator_name(f, operator);
+    const TreeNode *node = package_name(f, head->name);
+    if (!import && !node) return operator_name(f, operator);
     uint32_t from = import ? import->path->count : 0, rest = operator->kind == REGO_TERM_REF ? operator->count - 1 : 0;
     RegoTerm **items = ARENA_ARRAY(f->arena, RegoTerm *, from + rest + 1u);
     for (uint32_t i = 0; i < from; i++) items[i] = import->path->items[i];
@@ -541,11 +596,56 @@ static void error_unknown(Flattener *f, const RegoTerm *term, bool is_statement)
         flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, term->loc, "undefined function %.*s", STR_ARG(name));
 }
 
+/* A call that is an expression by itself is noticed later than one inside of a term. */
+static void error_hidden(Flattener *f, const RegoTerm *call, bool is_value)
+{
+    Str name = operator_name(f, call->items[0]);
+    if (is_value)
+        flat_error(f, REGO_PASS_NAMES, REGO_ERROR_COMPILE, call->loc, "called function %.*s shadowed", STR_ARG(name));
+    else flat_error(f, REGO_PASS_CALLS, REGO_ERROR_TYPE, call->loc, "undefined function %.*s", STR_ARG(name));
+}
+
+static bool scope_has_var(const Flattener *f, Str name)
+{
+    for (Scope *scope = f->scope; scope; scope = scope->parent) {
+        const ScopeEntry *entry = scope_find(scope, name);
+        if (entry && entry->is_var) return true;
+    }
+    return false;
+}
+
+bool flat_call_is_hidden(Flattener *f, const RegoTerm *call, bool is_value)
+{
+    const RegoTerm *head = operator_head(call->items[0]);
+    if (head->kind != REGO_TERM_VAR || str_is(head->name, STR("data"))) return false;
+    bool is_var = scope_declares(f, head->name) || is_var_of_every(f, head->name);
+    if (is_var || (f->head && scope_has_var(f, head->name))) {
+        bool is_late = f->head && !scope_declares_within(f, head->name, f->head);   /* variables of bodies come last to heads */
+        error_hidden(f, call, is_value && !is_late);
+        return true;
+    }
+    if (flat_name_is_taken(f, head)) scope_see_document(f, head->name, /* is_call= */ true, call->loc);
+    else scope_see(f, head->name, call->loc);
+    f->calls = arena_grow(f->arena, f->calls, sizeof *f->calls, f->call_count, &f->call_capacity);
+    f->calls[f->call_count++] = (NamedCall){ call, is_value };
+    return false;
+}
+
+void flat_calls_check(Flattener *f)
+{
+    for (size_t i = 0; i < f->call_count && !f->has_name_errors; i++) {
+        const RegoTerm *call = f->calls[i].term;
+        const ScopeEntry *entry = scope_find(f->scope, operator_head(call->items[0])->name);
+        if (entry && entry->is_var) error_hidden(f, call, f->calls[i].is_value);
+    }
+    f->call_count = 0;
+}
+
 /* trace(text) is true and leaves a note. */
 static bool flat_is_trace(Flattener *f, const RegoTerm *term)
 {
     return term->count == 2 && str_is(operator_name(f, term->items[0]), STR("trace"))
-        && !flat_callee_node(f, term->items[0]);
+        && !flat_name_is_taken(f, term->items[0]);
 }
 
 static FlatStmt *flat_trace(Flattener *f, const RegoTerm *term)
@@ -592,6 +692,7 @@ FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement)
 {
     Callee callee;
     uint32_t arg_count = term->count - 1;
+    if (flat_call_is_hidden(f, term, !is_statement)) return NULL;
     if (flat_is_trace(f, term)) return flat_trace(f, term);
     bool is_known = flat_callee(f, term->items[0], &callee);
     if (callee.builtin && (callee.builtin->flags & BUILTIN_VOID) && !is_statement) {

@@ -18,12 +18,14 @@ typedef enum ScopeKind {
     SCOPE_SOME_IN,
     SCOPE_EVERY,
     SCOPE_SEEN,             /* named in this scope before a declaration */
+    SCOPE_INSIDE,           /* a scope inside of this one names a rule or an import */
 } ScopeKind;
 
 typedef struct ScopeEntry {
     ScopeKind kind;
     uint32_t var;
     bool used;
+    bool is_var, is_call;   /* seen as a variable that nobody declared; as what is called */
     RegoLoc loc;
     Str name;
     const RegoEach *each;   /* the `some ... in` that declared it; or NULL */
@@ -50,6 +52,12 @@ typedef struct ArgValue {
     const RegoTerm *term;
 } ArgValue;
 
+/* A call, whose name may turn out to be a variable of the body. */
+typedef struct NamedCall {
+    const RegoTerm *term;
+    bool is_value;
+} NamedCall;
+
 typedef struct Flattener {
     const Names *names;
     Arena *arena;
@@ -62,9 +70,14 @@ typedef struct Flattener {
     RegoLoc expr_loc;       /* of the expression under way; row 0: none */
     const RegoEach *each;   /* the `some ... in` whose variables are declared; or NULL */
     bool has_name_errors;   /* of this rule */
+    const RegoEach *domain; /* the `every` whose domain is made flat: its variables are none there; or NULL */
+    const RegoRule *branch; /* the rule, or the `else` of it, under way; NULL: a query */
+    const Scope *head;      /* around the key or value of a head that is made flat; or NULL */
     bool in_query;          /* every variable is part of the answer */
     ArgValue *arg_values;
     size_t arg_value_count, arg_value_capacity;
+    NamedCall *calls;       /* of the present branch */
+    size_t call_count, call_capacity;
 } Flattener;
 
 /* flatten.c */
@@ -82,6 +95,8 @@ void      scope_end(Flattener *f);
 ScopeEntry *scope_find(Scope *scope, Str name);
 ScopeEntry *scope_add(Flattener *f, Scope *scope, Str name, ScopeKind kind, uint32_t var, RegoLoc loc);
 uint32_t  scope_declare(Flattener *f, Str name, ScopeKind kind, RegoLoc loc);
+/* The name is used here: a declaration that follows comes too late. */
+ScopeEntry *scope_see(Flattener *f, Str name, RegoLoc loc);
 /* Whether the name was declared, in this scope or around it. */
 bool      scope_declares(const Flattener *f, Str name);
 Value     flat_fold(Flattener *f, const FlatTerm *flat);
@@ -96,6 +111,12 @@ const TreeNode *flat_callee_node(Flattener *f, const RegoTerm *operator);
 bool      flat_callee(Flattener *f, const RegoTerm *operator, Callee *out_callee);
 /* False, and an error, for a builtin that needs the network where the policy may not use it. */
 bool      flat_callee_is_allowed(Flattener *f, const Callee *callee, RegoLoc loc);
+/* Whether a rule of the package or an import has the name that the operator begins with. */
+bool      flat_name_is_taken(Flattener *f, const RegoTerm *operator);
+/* A variable hides a function of the same name: true, and an error, where one does. `is_value`: the call is part of a term. */
+bool      flat_call_is_hidden(Flattener *f, const RegoTerm *call, bool is_value);
+/* The same for variables that nobody declared, once the body is known. */
+void      flat_calls_check(Flattener *f);
 FlatStmt *flat_call(Flattener *f, const RegoTerm *term, bool is_statement);
 FlatTerm *flat_call_value(Flattener *f, const RegoTerm *term);
 FlatBlock *flat_block(Flattener *f, RegoBody body);

@@ -114,17 +114,18 @@ static bool names_document(Flattener *f, const RegoTerm *term)
     return is_path(f, term) && flat_callee_node(f, term);
 }
 
-static bool is_operator(const RegoTerm *call, const char *name)
+/* A call of what the language itself knows by that name: no rule and no import has it. */
+static bool is_operator(Flattener *f, const RegoTerm *call, const char *name)
 {
     const RegoTerm *operator = call->items[0];
     const RegoTerm *head = operator->kind == REGO_TERM_REF ? operator->items[0] : operator;
     if (operator->kind == REGO_TERM_REF && operator->count != 1) return false;
-    return head->kind == REGO_TERM_VAR && str_is_text(head->name, name);
+    return head->kind == REGO_TERM_VAR && str_is_text(head->name, name) && !flat_name_is_taken(f, operator);
 }
 
 static bool is_print(Flattener *f, const RegoTerm *call)
 {
-    return is_operator(call, "print") && !flat_callee_node(f, call->items[0]);
+    return is_operator(f, call, "print");
 }
 
 static bool target_is_allowed(Flattener *f, const RegoExpr *expr, const RegoWith *with, const Callee *callee)
@@ -195,6 +196,7 @@ static void with_begin(Flattener *f, RegoExpr *expr)
     if (!expr->with_count) return;
     if (expr->kind == REGO_EXPR_SOME_IN) flat_some_declare(f, expr);
     FlatWith with = { .parent = f->with, .targets = ARENA_ARRAY(f->arena, FlatTarget, expr->with_count) };
+    size_t from = f->block->count;
     for (uint32_t i = 0; i < expr->with_count; i++) {
         const RegoWith *source = &expr->withs[i];
         FlatTarget target = { 0 };
@@ -205,6 +207,7 @@ static void with_begin(Flattener *f, RegoExpr *expr)
         if (!target.by_builtin && !target.by_group && !target.is_late) target.value = flat_operand(f, source->value);
         with.targets[with.count++] = target;
     }
+    flat_settle(f, from, f->block->count);
     FlatUnit *unit = f->unit;
     if (!unit->with_count) unit->with_count = 1;
     if (unit->with_count >= unit->with_capacity) {
@@ -288,11 +291,15 @@ static void flat_print(Flattener *f, const RegoTerm *term)
 
 static void flat_call_expr(Flattener *f, const RegoTerm *term, RegoLoc loc)
 {
-    if (term->count == 3 && is_operator(term, "assign")) {
+    if (term->count == 3 && is_operator(f, term, "assign")) {
         flat_assign(f, term->items[1], term->items[2], loc);
-    } else if (term->count == 3 && is_operator(term, "eq")) {
+        return;
+    }
+    bool is_eq = term->count == 3 && is_operator(f, term, "eq"), is_equal = term->count == 3 && is_operator(f, term, "equal");
+    if ((is_eq || is_equal || is_print(f, term)) && flat_call_is_hidden(f, term, /* is_value= */ false)) return;
+    if (is_eq) {
         flat_unify(f, term->items[1], term->items[2], loc);
-    } else if (term->count == 3 && is_operator(term, "equal")) {
+    } else if (is_equal) {
         /* In a query it is a call like others, of which `not` negates nothing but the answer. */
         FlatTerm *a = f->in_query ? flat_operand(f, term->items[1]) : flat_top(f, term->items[1]);
         FlatTerm *b = f->in_query ? flat_operand(f, term->items[2]) : flat_top(f, term->items[2]);
@@ -324,6 +331,7 @@ static void flat_some_in(Flattener *f, const RegoEach *each, RegoLoc loc)
     ref->items[ref->count - 1] = each->key ? flat_pattern(f, each->key, SCOPE_SOME_IN) : flat_fresh(f, loc);
     FlatTerm *value = flat_pattern(f, each->value, SCOPE_SOME_IN);
     f->each = outer;
+    scope_see(f, STR("eq"), loc);
     FlatStmt *stmt = flat_add(f, FLAT_UNIFY, loc);
     stmt->a = value;
     stmt->b = ref;
@@ -331,7 +339,10 @@ static void flat_some_in(Flattener *f, const RegoEach *each, RegoLoc loc)
 
 static void flat_every(Flattener *f, const RegoEach *each, RegoLoc loc)
 {
+    const RegoEach *outer = f->domain;
+    f->domain = each;
     FlatTerm *domain = flat_operand(f, each->domain);
+    f->domain = outer;
     Scope scope;
     scope_begin(f, &scope);
     FlatTerm *key = each->key ? flat_pattern(f, each->key, SCOPE_EVERY) : NULL;
@@ -366,8 +377,12 @@ static void flat_logic(Flattener *f, const RegoExpr *expr)
 
 static void flat_some(Flattener *f, const RegoSome *some)
 {
-    for (uint32_t i = 0; i < some->count; i++)
+    for (uint32_t i = 0; i < some->count; i++) {
         scope_declare(f, some->vars[i]->name, SCOPE_SOME, f->expr_loc);
+        if (!rego_var_is_wildcard(some->vars[i]->name) || f->has_name_errors) continue;
+        flat_error(f, REGO_PASS_USES, REGO_ERROR_COMPILE, f->expr_loc, "declared var _ unused");    /* each is another one */
+        f->has_name_errors = true;
+    }
 }
 
 static void flat_plain(Flattener *f, const RegoExpr *expr)
@@ -432,8 +447,9 @@ FlatTerm *flat_captured(Flattener *f, RegoExpr *expr)
     if (is_value && expr->kind == REGO_EXPR_CALL) {
         const RegoTerm *call = expr->term;
         Callee callee;
-        is_value = !is_operator(call, "assign") && !is_operator(call, "eq") && !is_operator(call, "print")
+        is_value = !is_operator(f, call, "assign") && !is_operator(f, call, "eq") && !is_operator(f, call, "print")
                 && (!flat_callee(f, call->items[0], &callee) || callee.arity + 1 == call->count);
+        if (is_value && flat_call_is_hidden(f, call, /* is_value= */ false)) return flat_const(f, value_null(), expr->loc);
     }
     if (!is_value) {
         flat_expr(f, expr);
@@ -497,9 +513,18 @@ static FlatTerm *flat_head(Flattener *f, const RegoTerm *term)
     return flat;
 }
 
+static FlatTerm *flat_head_value(Flattener *f, const RegoTerm *term)
+{
+    f->head = f->scope;
+    FlatTerm *flat = flat_head(f, term);
+    f->head = NULL;
+    return flat;
+}
+
 static void flat_branch(Flattener *f, const RuleSource *source, const RegoRule *rule, FlatBranch *branch)
 {
     f->block = &branch->block;
+    f->branch = rule;
     branch->place = place_new(f->names, REGO_PLACE_RULE, rule->head.loc);
     for (size_t i = 0; i < f->arg_value_count; i++) {
         FlatTerm *value = flat_top(f, f->arg_values[i].term);
@@ -508,13 +533,15 @@ static void flat_branch(Flattener *f, const RuleSource *source, const RegoRule *
         stmt->b = value;
     }
     flat_body(f, rule->body);
+    flat_calls_check(f);
     const RegoHead *head = &source->rule->head;
     branch->path_count = head->ref_count - source->path_from;
     branch->path = ARENA_ARRAY(f->arena, FlatTerm *, branch->path_count + 1u);
     for (uint32_t i = 0; i < branch->path_count; i++)
         branch->path[i] = flat_head(f, head->ref[source->path_from + i]);
-    if (rule->head.key) branch->key = flat_head(f, rule->head.key);
-    if (rule->head.value) branch->value = flat_head(f, rule->head.value);
+    if (rule->head.key) branch->key = flat_head_value(f, rule->head.key);
+    if (rule->head.value) branch->value = flat_head_value(f, rule->head.value);
+    f->call_count = 0;
     /* The body `true` that nobody wrote is shown where there is nothing else to show. */
     FlatBlock *block = &branch->block;
     if (f->names->places && (rule->flags & REGO_RULE_BODY_GENERATED) && block->count > 1)

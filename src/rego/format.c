@@ -21,6 +21,8 @@ typedef struct Statement {
     const RegoRule *rule;
     RegoLoc loc;
     uint32_t end_row;
+    uint32_t comment;               /* of an import: the one behind it, */
+    bool has_comment;               /* if there is one */
 } Statement;
 
 static int by_offset(const void *a, const void *b)
@@ -83,24 +85,36 @@ static int by_path(const void *a, const void *b)
     return order ? order : by_offset(a, b);
 }
 
-/* Imports on neighbouring lines are one group, which is sorted unless a comment inside would lose its line by that. */
+/* Gives each import of a group the comment that stands behind it. Returns the first comment behind the group. */
+static uint32_t comments_assign(const FormatLines *lines, Statement *statements, uint32_t group)
+{
+    uint32_t next = lines->comment;
+    for (uint32_t i = 0; i < group; i++) {
+        const RegoComment *comment = next < lines->module->comment_count ? &lines->module->comments[next] : NULL;
+        bool is_before_next = comment && (i + 1 == group || comment->loc.offset < statements[i + 1].loc.offset);
+        statements[i].has_comment = is_before_next && format_row_begin(lines, comment->loc) <= statements[i].end_row;
+        statements[i].comment = next;
+        next += statements[i].has_comment;
+    }
+    return next;
+}
+
+/* Imports on neighbouring lines are one group, which is sorted; comments behind them go with them. */
 static uint32_t format_imports(Formatter *formatter, Statement *statements, uint32_t count)
 {
     FormatLines *lines = &formatter->lines;
     uint32_t group = 1;
     while (group < count && statements[group].import
-           && format_row_begin(lines, statements[group].loc) <= statements[group - 1].end_row + 1
-           && !format_has_comment(lines, statements[0].loc.offset, statements[group].loc.offset))
+           && format_row_begin(lines, statements[group].loc) <= statements[group - 1].end_row + 1)
         group++;
-    uint32_t end_row = statements[group - 1].end_row;
-    uint32_t next = group < count ? statements[group].loc.offset : (uint32_t)formatter->module->text.len;
-    bool trails = format_has_comment(lines, statements[0].loc.offset, next)
-               && format_row_begin(lines, formatter->module->comments[lines->comment].loc) == end_row;
-    if (!trails) qsort(statements, group, sizeof *statements, by_path);
+    uint32_t behind = comments_assign(lines, statements, group);
+    qsort(statements, group, sizeof *statements, by_path);
     for (uint32_t i = 0; i < group; i++) {
         print_import(formatter, statements[i].import);
-        format_line_end(lines, end_row, i + 1 < group ? 0 : next);
+        lines->comment = statements[i].comment;
+        format_line_end(lines, statements[i].end_row, statements[i].has_comment ? UINT32_MAX : 0);
     }
+    lines->comment = behind;
     return group;
 }
 

@@ -16,7 +16,7 @@ static const EngineOptions hostile_options = {
 #define OUT_OF_STEPS "eval_cancel_error: the evaluation took more than 10000000 steps"
 #define OUT_OF_MEMORY "eval_cancel_error: the evaluation took more than 67108864 bytes of memory"
 #define TEXT_TOO_LARGE "eval_cancel_error: a text exceeds the "
-#define PATTERN_TOO_LARGE "eval_builtin_error: regex.match: error parsing regexp: expression too large"
+#define PATTERN_TOO_LARGE "eval_cancel_error: a regular expression "
 #define EXPONENT_TOO_LARGE "the exponent of a number exceeds NUMBER_EXPONENT_MAX (10000)"
 
 /* Without the place that stands before an error of a module: "t.rego:3: ". */
@@ -170,7 +170,7 @@ TEST(patterns_end_with_their_steps, "")
         { "braces inside one another", NULL,
           "n := numbers.range(1, 5000); p := concat(\"\", array.concat([\"{a,\" | some _ in n], [\"}\" | some _ in "
           "n])); "
-          "glob.match(p, [], \"a\")", "eval_builtin_error: glob.match: glob: braces nest deeper than GLOB_DEPTH_MAX (64)" },
+          "glob.match(p, [], \"a\")", "eval_cancel_error: glob: braces nest deeper than GLOB_DEPTH_MAX (64)" },
         { "everything found", NULL,
           "a := concat(\"\", [\"a\" | some _ in numbers.range(1, 1000000)]); count(regex.find_n(\"a\", a, -1)) > 0",
           OUT_OF_MEMORY },
@@ -195,9 +195,9 @@ TEST(numbers_and_times_out_of_all_proportion_are_refused, "")
         { "a text with such an exponent", "to_number(\"1e1000000000\") > 0",
           "eval_builtin_error: to_number: strconv.ParseFloat: parsing \"1e1000000000\": value out of range" },
         { "a small one", "to_number(\"1e-1000000000\") > 0",
-          "eval_builtin_error: to_number: strconv.ParseFloat: parsing \"1e-1000000000\": value out of range" },
+          "eval_cancel_error: the exponent of a number exceeds NUMBER_EXPONENT_MAX (10000)" },
         { "JSON with such a number", "json.unmarshal(\"[1e1000000000]\")",
-          "eval_builtin_error: json.unmarshal: " EXPONENT_TOO_LARGE },
+          "eval_cancel_error: " EXPONENT_TOO_LARGE },
         { "squares of squares",
           "a := 1e9999; b := a * a; c := b * b; d := c * c; e := d * d; f := e * e; g := f * f; h := g * g; h > 0",
           "eval_cancel_error: " EXPONENT_TOO_LARGE },
@@ -239,23 +239,23 @@ TEST(documents_that_unfold_are_refused, "")
         { "JSON inside JSON",
           "n := numbers.range(1, 100000); json.unmarshal(concat(\"\", array.concat([\"[\" | some _ in n], [\"]\" | "
           "some _ in n])))",
-          "eval_builtin_error: json.unmarshal: arrays and objects nest deeper than JSON_DEPTH_MAX" },
+          "eval_cancel_error: arrays and objects nest deeper than JSON_DEPTH_MAX" },
         { "YAML inside YAML",
           "n := numbers.range(1, 20000); yaml.unmarshal(concat(\"\", array.concat([\"[\" | some _ in n], [\"]\" | "
           "some _ in n])))",
-          "eval_builtin_error: yaml.unmarshal: yaml: the text nests deeper than JSON_DEPTH_MAX (512)" },
+          "eval_cancel_error: yaml: the text nests deeper than JSON_DEPTH_MAX (512)" },
         { "is it JSON", "n := numbers.range(1, 100000); json.is_valid(concat(\"\", [\"[\" | some _ in n]))",
-          "undefined" },
+          "eval_cancel_error: arrays and objects nest deeper than JSON_DEPTH_MAX" },
         { "a schema that needs itself",
           "json.match_schema({\"a\": 1}, {\"$ref\": \"#\"})",
-          "eval_builtin_error: json.match_schema: the schema is applied inside itself beyond DRAFT_DEPTH_MAX (512)" },
+          "eval_cancel_error: the schema is applied inside itself beyond DRAFT_DEPTH_MAX (512)" },
         { "a query of GraphQL inside itself",
           "n := numbers.range(1, 20000); graphql.is_valid(concat(\"\", [\"{a\" | some _ in n]), "
           "\"type Query { a: Query }\")",
-          "undefined" },
+          "eval_cancel_error: a GraphQL text nests deeper than GRAPHQL_DEPTH_MAX (256)" },
         { "a template inside itself",
           "n := numbers.range(1, 20000); strings.render_template(concat(\"\", [\"{{if true}}\" | some _ in n]), {})",
-          "eval_builtin_error: strings.render_template: template: template:1: actions nest deeper than TEMPLATE_DEPTH_MAX (64)" },
+          "eval_cancel_error: template: actions nest deeper than TEMPLATE_DEPTH_MAX (64)" },
         { "a template that loops",
           "strings.render_template(\"{{range .a}}{{range $.a}}{{range $.a}}{{.}}{{end}}{{end}}{{end}}\", "
           "{\"a\": numbers.range(1, 1000)}) != \"\"",

@@ -81,13 +81,19 @@ static void chain_add_packages(Flattener *f, ValueList *chain)
     }
 }
 
+/* Those of the rule itself: an `else` has none. */
+static const RegoAnnotation *annotation_own(const Flattener *f)
+{
+    return annotation_find(f->names->module, f->branch, REGO_SCOPE_RULE);
+}
+
 static Value metadata_chain(Flattener *f)
 {
     const RegoModule *module = f->names->module;
     const RegoRule *rule = f->names->rule;
     ValueList chain = { .arena = f->arena };
     Value path = path_value(f->arena, module, &rule->head);
-    const RegoAnnotation *own = annotation_find(module, rule, REGO_SCOPE_RULE);
+    const RegoAnnotation *own = annotation_own(f);
     chain_add(f->arena, &chain, own ? own->value : rego_undefined(), path);
     for (uint32_t m = 0; m < f->names->policy->module_count; m++) {
         const RegoModule *other = f->names->policy->modules[m];
@@ -101,9 +107,7 @@ static Value metadata_chain(Flattener *f)
 
 static Value metadata_rule(Flattener *f)
 {
-    const RegoModule *module = f->names->module;
-    const RegoAnnotation *found = annotation_find(module, f->names->rule, REGO_SCOPE_RULE);
-    if (!found) found = annotation_find(module, f->names->rule, REGO_SCOPE_DOCUMENT);
+    const RegoAnnotation *found = annotation_own(f);
     return found ? found->value : (Value){ .kind = VALUE_OBJECT };
 }
 
@@ -127,5 +131,6 @@ FlatTerm *flat_metadata(Flattener *f, const RegoTerm *call)
     Str name = rego_call_name(f->arena, call);
     bool is_rule = str_is(name, STR("rego.metadata.rule"));
     if (!is_rule && !str_is(name, STR("rego.metadata.chain"))) return NULL;
+    if (flat_name_is_taken(f, call->items[0]) || scope_declares(f, STR("rego"))) return NULL;
     return metadata_var(f, builtin_find(name), is_rule ? metadata_rule(f) : metadata_chain(f), call->loc);
 }

@@ -12,6 +12,33 @@ static bool term_is_pattern(const FlatTerm *term)
     return true;
 }
 
+/* Instructions that, made again for a further answer, may end the evaluation or be heard of. OP_RULE is none of them: what it
+ * gave at the first answer is remembered. */
+static const bool may_fail_again[OP_COUNT] = {
+    [OP_LOOKUP] = true, [OP_TREE_ENTER] = true, [OP_TREE_GET] = true, [OP_TREE_SCAN] = true, [OP_TREE_VALUE] = true,
+    [OP_BUILTIN] = true, [OP_CALL] = true, [OP_COLLECT] = true, [OP_NOT] = true, [OP_EXISTS] = true, [OP_EITHER] = true,
+    [OP_EVERY] = true, [OP_WITH] = true, [OP_NOTE] = true,
+};
+
+/* Comparisons and `in` take whatever they are given. */
+static bool is_comparison(const Op *op)
+{
+    return op->code == OP_BUILTIN && op->builtin->infix && strchr("=!<>i", *op->builtin->infix);
+}
+
+/* All further answers would be the same as the first one: none is asked for where nothing can happen on the way to it, unless
+ * somebody watches. */
+static void block_settle(Planner *p)
+{
+    if (p->names->places) return;
+    for (size_t i = 0; i < p->op_count; i++) {
+        const Op *op = &p->ops[i];
+        bool is_repeated = op->fail != OP_NO_CHOICE || op->code == OP_TREE_SCAN;
+        if (is_repeated && may_fail_again[op->code] && !is_comparison(op)) return;
+    }
+    p->ops[p->op_count - 1].fail = OP_NO_CHOICE;
+}
+
 /* `key` >= 0: a register that the first yield has to be equal to; what is bound by that is a check in the body. */
 static Block plan_branch(Planner *p, const FlatRule *flat, const FlatBranch *branch, FlatTerm *const *yields,
                          uint32_t count, int32_t key)
@@ -46,7 +73,8 @@ void plan_rule(const Names *names, RuleGroup *group, const FlatRule *flat, PlanR
 {
     Planner p;
     planner_begin(&p, names, &flat->unit);
-    bool has_lookup = (group->kind == GROUP_SET || group->kind == GROUP_OBJECT) && flat->branch_count == 1;
+    bool is_single = group->kind == GROUP_COMPLETE || group->kind == GROUP_FUNCTION;
+    bool has_lookup = !is_single && flat->branch_count == 1;
     out_rule->key_register = has_lookup ? register_new(&p, 1) : -1;
     out_rule->branches = ARENA_ARRAY(names->arena, PlanBranch, flat->branch_count);
     out_rule->branch_count = flat->branch_count;
@@ -60,6 +88,8 @@ void plan_rule(const Names *names, RuleGroup *group, const FlatRule *flat, PlanR
         PlanBranch *planned = &out_rule->branches[i];
         memset(p.with_made, 0, flat->unit.with_count);
         planned->block = plan_branch(&p, flat, branch, yields, branch->path_count + 1, -1);
+        planned->is_constant = value->kind == FLAT_CONST;
+        if (planned->is_constant && is_single) block_settle(&p);
         planned->loc = rule->loc;
         if (branch->place) {
             branch->place->node = node_of_branch(names, flat, branch, rule);
@@ -68,7 +98,6 @@ void plan_rule(const Names *names, RuleGroup *group, const FlatRule *flat, PlanR
         uint32_t height = p.height_max + branch->path_count + (branch->key ? 1 : 0);
         if (height > group->height) group->height = height;
         for (TreeNode *node = group->node; node && node->height < height; node = node->parent) node->height = height++;
-        planned->is_constant = value->kind == FLAT_CONST;
         if (planned->is_constant) planned->constant = value->value;
         planned->is_written = planned->is_constant && rule->head.value && rego_term_is_ground(rule->head.value);
         out_rule->path_count = branch->path_count;
@@ -76,6 +105,7 @@ void plan_rule(const Names *names, RuleGroup *group, const FlatRule *flat, PlanR
         if (!has_lookup) continue;
         memset(p.with_made, 0, flat->unit.with_count);
         out_rule->lookup = plan_branch(&p, flat, branch, yields, branch->path_count + 1, out_rule->key_register);
+        if (group->kind == GROUP_SET) block_settle(&p);
     }
     plan_guard(&p, flat, out_rule);
     out_rule->unit = planner_end(&p);

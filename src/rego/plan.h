@@ -68,7 +68,10 @@ typedef struct Op {
     uint8_t code;               /* an OpCode */
     bool is_relation;           /* OP_BUILTIN: its answers are the items of an array */
     bool is_text;               /* OP_NOTE: trace(text) rather than print(...) */
-    bool is_base;               /* OP_GET: a is base data, see plan_step_base() */
+    union {
+        bool is_base;           /* OP_GET: a is base data, see plan_step_base() */
+        bool is_once;           /* OP_COLLECT: what was made before stays */
+    };
     uint16_t scope;             /* under which `with`; 0: that of the caller */
     uint32_t fail;              /* the choice point to go back to, or OP_NO_CHOICE */
     int32_t dst;

@@ -9,6 +9,15 @@ static bool is_input_path(const FlatTerm *term)
     return term->kind == FLAT_REF && term->items[0]->kind == FLAT_INPUT && ref_const_end(term, 1) == term->count;
 }
 
+/* Scalars, and arrays of them. Other engines pass over rules by these alone; a rule that they run and that fails, fails here. */
+static bool is_indexed(Value value)
+{
+    if (value.kind == VALUE_SET || value.kind == VALUE_OBJECT) return false;
+    for (uint32_t i = 0; value.kind == VALUE_ARRAY && i < value.count; i++)
+        if (value.items[i].kind > VALUE_STRING) return false;
+    return true;
+}
+
 /* A test of the body that needs no other one to be made before it: such rules can be passed over without being run. */
 void plan_guard(Planner *p, const FlatRule *flat, PlanRule *rule)
 {
@@ -18,7 +27,7 @@ void plan_guard(Planner *p, const FlatRule *flat, PlanRule *rule)
         const FlatStmt *stmt = block->stmts[i];
         if ((stmt->kind != FLAT_EQUAL && stmt->kind != FLAT_UNIFY) || stmt->with) continue;
         const FlatTerm *ref = is_input_path(stmt->a) ? stmt->a : stmt->b, *other = ref == stmt->a ? stmt->b : stmt->a;
-        if (!is_input_path(ref) || other->kind != FLAT_CONST) continue;
+        if (!is_input_path(ref) || other->kind != FLAT_CONST || !is_indexed(other->value)) continue;
         rule->guard = (PlanGuard){ .is_present = true, .keys = ref_keys(p, ref, 1, ref->count),
                                    .key_count = ref->count - 1, .value = other->value };
         return;

@@ -96,16 +96,34 @@ static bool term_has_var(const FlatTerm *term, uint32_t var)
     return false;
 }
 
+/* The other side has several values, of which none matters to the comprehension: a statement stands behind all that bind what
+ * its comprehensions need. Whoever watches wants to see each try. */
+static bool is_made_once(const Planner *p, const FlatTerm *other)
+{
+    return !term_is_bound(p, other) && !p->names->policy->options.instrument;
+}
+
+static int32_t register_clear(Planner *p)
+{
+    Operand nothing = const_operand(p, rego_undefined());
+    Op *op = op_emit(p, OP_COPY);
+    op->a = nothing;
+    return op->dst = (int32_t)register_new(p, 1);
+}
+
 bool plan_like(Planner *p, const FlatTerm *a, const FlatTerm *b)
 {
     bool is_first = a->kind == FLAT_COMPREHENSION;
     const FlatTerm *made = is_first ? a : b, *other = is_first ? b : a;
     if (made->kind != FLAT_COMPREHENSION || other->kind == FLAT_COMPREHENSION || !term_is_value(p, other)) return false;
+    int32_t kept = is_made_once(p, other) ? register_clear(p) : -1;
     Operand value = plan_term(p, other, -1);
     Op *op = op_emit(p, OP_IS_LIKE);
     op->a = value;
     op->c = made->flavour;
-    plan_equal(p, value, plan_term(p, made, -1));
+    Operand answer = plan_term(p, made, kept);
+    p->ops[p->op_count - 1].is_once = kept >= 0;
+    plan_equal(p, value, answer);
     return true;
 }
 

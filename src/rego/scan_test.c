@@ -187,6 +187,40 @@ TEST(grouping_takes_steps_for_the_items_and_not_for_items_times_groups, "")
     arena_deinit(&arena);
 }
 
+TEST(a_comprehension_is_made_once_for_all_values_it_is_compared_with, "")
+{
+    static const struct { const char *module, *want; } rows[] = {
+        { "p := count([1 | [x | some x in numbers.range(1, 2000)] == input.lists[_]])", "2" },
+        { "p := count([i | {x | some x in [1, 2]} == input.sets[i]; numbers.range(1, 2000)])", "0" },
+        { "p := count([i | [x | some x in numbers.range(1, 2000)] = input.lists[i]])", "2" },
+        { "p := count([1 | some n in [1999, 2000]; [x | some x in numbers.range(1, n)] == input.lists[_]])", "3" },
+        { "p := [i | some i in [0, 1, 2]; input.indexes[j] == [x | x := i]]", "[1,2]" },
+    };
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Buf input;
+    buf_init(&input, 1u << 20);
+    buf_text(&input, "{\"sets\":[[1,2]],\"indexes\":[[7],[1],[2]],\"lists\":[");
+    for (int list = 0; list < 43; list++) {
+        int last = list < 40 ? 3 : list < 42 ? 2000 : 1999;
+        buf_text(&input, list ? ",[" : "[");
+        for (int i = 1; i <= last; i++) buf_format(&input, i > 1 ? ",%d" : "%d", i);
+        buf_char(&input, ']');
+    }
+    buf_text(&input, "]}");
+    buf_char(&input, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].module);
+        EngineCase c = { .module = rows[i].module, .query = "data.t.p", .input = input.ptr };
+        EngineOptions options = { .budget = { .step_count_max = 50000 } };
+        EXPECT_STR(engine_answer(&arena, &c, &options), str_of(rows[i].want));
+        options = (EngineOptions){ .compile = { .instrument = true } };
+        EXPECT_STR(engine_answer(&arena, &c, &options), str_of(rows[i].want));
+    }
+    buf_deinit(&input);
+    arena_deinit(&arena);
+}
+
 TEST(a_query_finds_by_the_index_of_its_policy_or_its_own, "")
 {
     Arena arena;

@@ -155,7 +155,7 @@ static void activity_send(Eval *e, RegoTraceKind kind, const RegoPlace *place, c
                                          .values = activity->values });
 }
 
-void trace_index(Eval *e, const RuleGroup *group, uint32_t rule_count)
+void trace_index(Eval *e, const RuleGroup *group, uint32_t rule_count, bool exits_early)
 {
     const Activity *activity = e->watch->activity;
     const Passed *current = activity->current;
@@ -163,7 +163,7 @@ void trace_index(Eval *e, const RuleGroup *group, uint32_t rule_count)
     char storage[64];
     Buf message = buf_on(storage, sizeof storage);
     buf_format(&message, "(matched %u rule%s%s)", rule_count, rule_count == 1 ? "" : "s",
-               group->exits_early ? ", early exit" : "");
+               exits_early ? ", early exit" : "");
     event_send(e, &(RegoTraceEvent){ .kind = REGO_TRACE_INDEX, .query_id = activity->query_id,
                                      .parent_id = parent_of(activity), .depth = activity->depth,
                                      .place = current->place, .message = buf_peek(&message), .path = group->path,
@@ -279,7 +279,7 @@ static bool is_single(const Frame *frame, const Block *block)
 
 static bool exits_early(const Frame *frame, const Block *block)
 {
-    return is_single(frame, block) && frame->rule->group->exits_early;
+    return is_single(frame, block) && frame->exits_early;
 }
 
 /* A rule that is left at its first answer is told to go on by nobody; neither are the rules that it needed. */

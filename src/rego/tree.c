@@ -90,11 +90,12 @@ static void rule_place(RegoPolicy *policy, RegoModule *module, TreeNode *package
     }
     TreeNode *node = package;
     uint32_t count = 0;
+    bool is_function = rule->head.flags & REGO_HEAD_FUNCTION;
     for (; count < rule->head.ref_count; count++) {
         const RegoTerm *item = rule->head.ref[count];
         Value key;
         if (count == 0 && item->kind == REGO_TERM_VAR) key = value_string(item->name);
-        else if (rego_term_is_string(item)) key = item->value;
+        else if (rego_term_is_string(item) || (is_function && item->kind == REGO_TERM_SCALAR)) key = item->value;
         else break;
         node = tree_add(&policy->arena, node, key);
         if (count == 0) node->is_name = true;
@@ -150,11 +151,44 @@ static GroupKind source_kind(const RuleSource *source)
     return head->key ? GROUP_SET : GROUP_COMPLETE;
 }
 
-static void error_conflicts(RegoPolicy *policy, RegoErrors *errors, const RuleGroup *group)
+static void error_conflicts(RegoErrors *errors, const RuleGroup *group, Str path)
 {
     const RuleSource *source = &group->sources[0];
     rego_errors_add(errors, REGO_ERROR_TYPE, source->module->file, source->rule->loc, "conflicting rules %.*s found",
-                    STR_ARG(tree_path_text(&policy->arena, group->node)));
+                    STR_ARG(path));
+}
+
+/* The whole path of a rule, as its head has it. */
+static Str source_path_text(RegoPolicy *policy, const TreeNode *node, const RuleSource *source)
+{
+    uint32_t from = source->path_from, count = source->rule->head.ref_count - from;
+    RegoTerm head = { .kind = REGO_TERM_VAR, .name = tree_path_text(&policy->arena, node) };
+    RegoTerm **items = ARENA_ARRAY(&policy->arena, RegoTerm *, count + 1u);
+    items[0] = &head;
+    for (uint32_t i = 0; i < count; i++) items[i + 1] = source->rule->head.ref[from + i];
+    Buf buf;
+    buf_init(&buf, REGO_TEXT_SIZE_MAX);
+    rego_print_ref(&buf, items, count + 1, REGO_PRINT_CALLS);
+    Str text = arena_copy(&policy->arena, buf_peek(&buf));
+    buf_deinit(&buf);
+    return text;
+}
+
+/* Of rules whose keys are computed from the same place on, all make sets or all make values: `r[k].x contains 1` and
+ * `r[k] := 2` are a conflict, whatever k is. Keys that are constants are compared once they have values. */
+static void check_dynamic(RegoPolicy *policy, const TreeNode *node, RegoErrors *errors)
+{
+    const RuleSource *set = NULL, *single = NULL, *last = NULL;
+    for (size_t i = 0; i < node->group->source_count; i++) {
+        const RuleSource *source = &node->group->sources[i];
+        if (!source_is_dynamic(source)) return;             /* which is a conflict by itself */
+        RegoTermKind kind = (RegoTermKind)source->rule->head.ref[source->path_from]->kind;
+        if (kind != REGO_TERM_VAR && kind != REGO_TERM_REF && kind != REGO_TERM_CALL) continue;
+        last = source;
+        if (source->rule->head.key) set = source;
+        else single = source;
+    }
+    if (set && single) error_conflicts(errors, node->group, source_path_text(policy, node, last));
 }
 
 static void group_check(RegoPolicy *policy, RuleGroup *group, RegoErrors *errors)
@@ -170,7 +204,7 @@ static void group_check(RegoPolicy *policy, RuleGroup *group, RegoErrors *errors
     }
     group->kind = (uint8_t)kind;
     group->arity = first->rule->head.arg_count;
-    if (differs) error_conflicts(policy, errors, group);
+    if (differs) error_conflicts(errors, group, tree_path_text(&policy->arena, group->node));
     if (default_count < 2) return;
     Buf buf;
     buf_init(&buf, REGO_TEXT_SIZE_MAX);
@@ -228,8 +262,10 @@ static uint32_t tree_finish(RegoPolicy *policy, TreeNode *node, uint32_t number,
     if (node->group) {
         RuleGroup *group = node->group;
         Arena *arena = &policy->arena;
-        if (group_is_dynamic(group)) group_absorb(policy, group, node);
-        else check_below(policy, node, errors);
+        if (group_is_dynamic(group)) {
+            check_dynamic(policy, node, errors);
+            group_absorb(policy, group, node);
+        } else check_below(policy, node, errors);
         node->child_count = 0;
         group_check(policy, group, errors);
         group->index = (uint32_t)policy->group_count;

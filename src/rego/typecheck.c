@@ -654,6 +654,10 @@ static void stmt_check(Checker *c, const FlatStmt *stmt)
         if (stmt->b->kind != FLAT_COMPREHENSION) right = term_type(c, stmt->b);
         c->work += (left ? left->weight : 0) + (right ? right->weight : 0);
         if (stmt->kind == FLAT_UNIFY || !c->in_query) match_check(c, stmt, left, right, is_explained);
+        else {                          /* a call that takes anything, as any other */
+            (void)term_meets(c, stmt->a, &rego_type_any, false);
+            (void)term_meets(c, stmt->b, &rego_type_any, false);
+        }
     }
     if (stmt->kind == FLAT_CALL) {
         bool is_member = stmt->builtin && str_starts(str_of(stmt->builtin->name), STR("internal.member_"));

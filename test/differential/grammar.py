@@ -850,6 +850,6 @@ def module_text(statements):
 
 def case_line(case):
     """The case as both programs read it."""
-    sent = {key: case[key] for key in ("id", "data", "queries", "inputs", "strict", "now_ns", "plain", "read") if key in case}
+    sent = {key: case[key] for key in ("id", "data", "queries", "inputs", "strict", "now_ns", "plain", "every", "read") if key in case}
     sent["modules"] = [module_text(statements) for statements in case["modules"]]
     return json_text(sent)

@@ -22,4 +22,24 @@ def the_policy_language_passes_the_published_cases(t):
                 t.true(int(found.group(1)) >= floor, f"{found.group(0)}, wanted are {floor}")
 
 
+@case()
+def cases_are_found_wherever_they_lie_and_failures_are_told(t):
+    program = MAESTRO.parent / "rego-conformance"
+    t.write("cases/v0/sets/test-one.yaml", "cases:\n- note: sets/old\n  modules:\n  - |\n    package t\n    p[x] { x := 1 }\n"
+            "  query: data.t.p = x\n  want_result: [{x: [1]}]\n- note: sets/wrong\n  query: x = 1\n  want_result: [{x: 2}]\n")
+    t.write("cases/more/plain.json", '{"cases": [{"note": "good", "query": "x = 1", "want_result": [{"x": 1}]}]}')
+    result = t.run(program, t.folder / "cases")
+    t.equal(result.code, 1)
+    t.contains(result.out, 'sets/wrong: got [{"x":1}], wanted [{"x":2}]')
+    t.equal(result.out.splitlines()[-1], "2 of 3")
+    t.write("broken/a.json", "{")
+    broken = t.run(program, t.folder / "broken")
+    t.equal((broken.code, broken.out.splitlines()[-1]), (1, "0 of 1"))
+    (t.folder / "none").mkdir()
+    for folder in ("none", "missing"):
+        with t.row(folder):
+            empty = t.run(program, t.folder / folder)
+            t.equal((empty.code, empty.out), (2, "0 of 0\n"))
+
+
 main()

@@ -365,6 +365,9 @@ def what_a_bundle_may_not_do_is_refused(t):
         ("data beside a root", {"data.json": '{"a": {"b": 1, "c": 2}}', ".manifest": '{"roots": ["a/b"]}'}, "'a/c' is outside"),
         ("a manifest that is none", {".manifest": "{"}, ".manifest:1:2"),
         ("roots that are none", {".manifest": '{"roots": "a"}'}, "roots has to be a list"),
+        ("an empty list of roots", {".manifest": '{"roots": []}'}, "roots is empty"),
+        ("roots inside one another", {".manifest": '{"roots": ["a/b", "a"]}'}, "its roots 'a' and 'a/b' overlap"),
+        ("a revision that is none", {".manifest": '{"revision": 3}'}, "revision has to be a string"),
         ("a name that leads out", {"../x.rego": "package a"}, "leads out of the archive"),
         ("data that is no object", {"data.json": "[]"}, "has to be an object"),
     )
@@ -382,6 +385,47 @@ def what_a_bundle_may_not_do_is_refused(t):
     with t.row("two bundles that define the same"):
         one, two = t.write("1.tar.gz", archive({"data.json": "{}"})), t.write("2.tar.gz", archive({"data.json": "{}"}))
         t.contains(t.maestro("policy", "eval", "-b", one, "-b", two, "1", "-f", "raw").err, "overlaps")
+    with t.row("a root inside that of another bundle"):
+        one = t.write("1.tar.gz", archive({".manifest": '{"roots": ["a"]}'}))
+        two = t.write("2.tar.gz", archive({".manifest": '{"roots": ["a/b"]}'}))
+        t.contains(t.maestro("policy", "eval", "-b", one, "-b", two, "1", "-f", "raw").err, "'a/b' overlaps the root 'a'")
+    with t.row("roots that only begin alike"):
+        two = t.write("2.tar.gz", archive({".manifest": '{"roots": ["ab"]}'}))
+        t.equal(t.maestro("policy", "eval", "-b", one, "-b", two, "1", "-f", "raw").code, 0)
+
+
+@case()
+def the_package_of_a_query_is_read_as_that_of_a_module(t):
+    rego = t.write("p.rego", 'package a["x y"].b\n\nq := 1\n')
+    for name in ('a["x y"].b', 'data.a["x y"].b'):
+        with t.row(name):
+            result = t.maestro("policy", "eval", "-d", rego, "--package", name, "-f", "raw", "q")
+            t.equal((result.code, result.out), (0, "1\n"), result.err)
+    for name in ("a b", "1x", "a..b", "a[0]", "a.b]", "a-b", "a\nq := 2"):
+        with t.row("not " + name):
+            result = t.maestro("policy", "eval", "-d", rego, "--package", name, "-f", "raw", "1")
+            t.equal(result.code, 65)
+            t.contains(result.err, "is no package")
+
+
+@case()
+def conflicts_are_told_whole(t):
+    rego = t.write("c.rego", "package c\n\np.q := 1\n\np.q.r := 2\n")
+    result = t.maestro("policy", "check", "--format", "json", rego)
+    t.equal(result.code, 65)
+    t.equal(result.json()["errors"][0]["message"], f"rule data.c.p.q conflicts with:\n  rule data.c.p.q.r at {rego}:5")
+
+
+@case()
+def an_explanation_has_a_limit_that_is_told(t):
+    rego = t.write("l.rego", "package l\n\nxs := numbers.range(1, 300)\n\np if {\n\tsome a in xs\n\tsome b in xs\n"
+                   "\ta + b + count(xs) < 0\n}\n")
+    result = t.maestro("policy", "eval", "-d", rego, "--explain", "full", "-f", "json", "data.l.p")
+    t.equal(result.code, 0)
+    t.contains(result.err, "further events beyond TRACE_SIZE_MAX (268435456 bytes)")
+    t.true(1000 < len(result.json()["explanation"]), "what fits is there")
+    whole = t.maestro("policy", "eval", "-d", rego, "--explain", "fails", "-f", "pretty", "data.l.p")
+    t.equal(whole.out.count("Fail lt("), 300 * 300)
 
 
 # --- test ---------------------------------------------------------------------------------------------------------------

@@ -62,8 +62,6 @@ BuiltinResult builtin_call(const Builtin *builtin, BuiltinContext *context, cons
         if (args[i].kind == VALUE_DECIMAL && !builtin_spend(context, number_cost(args[i]), err)) return BUILTIN_HALT;
     BuiltinResult result = builtin->call(context, args, out_result, err);
     if (result == BUILTIN_ERROR || result == BUILTIN_TYPE_ERROR) error_prefix(err, "%s: ", builtin->name);
-    /* A limit of ours is no property of the policy: undefined would let `not` turn it into a permission. */
-    if (result == BUILTIN_ERROR && err->status == ERR_LIMIT) return BUILTIN_HALT;
     if (result == BUILTIN_OK && !is_within(context, 0) && !builtin_fits(context, 0, err)) return BUILTIN_HALT;
     return result;
 }
@@ -190,13 +188,32 @@ void builtin_text_drop(Buf *buf)
     buf_deinit(buf);
 }
 
-BuiltinResult builtin_error(Error *err, const char *format, ...)
+static void reason_set(Error *err, Status status, const char *format, va_list args)
 {
     char text[ERROR_TEXT_SIZE];
+    vsnprintf(text, sizeof text, format, args);
+    error_set(err, status, "%s", text);
+}
+
+BuiltinResult builtin_error(Error *err, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    reason_set(err, ERR_INVALID, format, args);
     va_end(args);
-    error_set(err, ERR_INVALID, "%s", text);
     return BUILTIN_ERROR;
+}
+
+BuiltinResult builtin_limit(Error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    reason_set(err, ERR_LIMIT, format, args);
+    va_end(args);
+    return BUILTIN_HALT;
+}
+
+BuiltinResult builtin_result(Status status)
+{
+    return status == OK ? BUILTIN_OK : status == ERR_LIMIT ? BUILTIN_HALT : BUILTIN_ERROR;
 }

@@ -6,9 +6,12 @@
  *
  * Owns:   nothing; results live in the context's arena, or are (parts of) the arguments.
  * Fails:  by returning BUILTIN_ERROR or BUILTIN_TYPE_ERROR with the text in `err` (the evaluator makes the call
- *         undefined, or ends the query in strict mode), BUILTIN_CONFLICT and, when a budget is spent, BUILTIN_HALT
- *         (both always end the query), and BUILTIN_UNDEFINED where the answer is undefined without being an error. A
- *         builtin writes its reason alone; builtin_call() puts the name before it.
+ *         undefined, or ends the query in strict mode), BUILTIN_CONFLICT and, when a budget is spent or a limit of ours
+ *         is in the way, BUILTIN_HALT (both always end the query), and BUILTIN_UNDEFINED where the answer is undefined
+ *         without being an error. A builtin writes its reason alone; builtin_call() puts the name before it. What stops
+ *         at a limit of base/limits.h, which the language does not have, says so by builtin_limit(), or by
+ *         builtin_result() of an ERR_LIMIT, and every caller passes BUILTIN_HALT on: undefined or false would let `not`
+ *         turn our limit into a permission.
  * Bounds: every loop over input counts down context->steps_left (builtin_spend). Memory whose size input decides is
  *         taken by builtin_alloc(), or after builtin_fits(); small change may be taken from the arena directly, since
  *         builtin_spend() and builtin_call() look at its size as well.
@@ -33,7 +36,7 @@ typedef enum BuiltinResult {
     BUILTIN_ERROR,          /* eval_builtin_error */
     BUILTIN_TYPE_ERROR,     /* eval_type_error: an operand of the wrong type */
     BUILTIN_CONFLICT,       /* eval_conflict_error: always ends the query */
-    BUILTIN_HALT,           /* a budget is spent, or the caller has asked to stop */
+    BUILTIN_HALT,           /* a budget is spent, a limit of ours is crossed, or the caller has asked to stop */
 } BuiltinResult;
 
 typedef struct BuiltinContext {
@@ -113,6 +116,10 @@ void          builtin_text_drop(Buf *buf);
 
 /* Writes the reason and returns BUILTIN_ERROR. Text from input is cut by whoever passes it, or by the size of Error. */
 BuiltinResult builtin_error(Error *err, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Writes which limit of ours is in the way, by its name and value, and returns BUILTIN_HALT. */
+BuiltinResult builtin_limit(Error *err, const char *format, ...) PRINTF_LIKE(2, 3);
+/* What a status means that something else has refused with: ERR_LIMIT is BUILTIN_HALT, any other refusal BUILTIN_ERROR. */
+BuiltinResult builtin_result(Status status);
 
 /* The declarations of all functions of the table. */
 #define BUILTIN(name, infix, signature, arity, flags, cost, call) \

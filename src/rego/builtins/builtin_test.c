@@ -273,7 +273,7 @@ TEST(nesting_is_refused_before_the_stack_is_used_up, "")
         buf_char(&text, '\0');
         Call call;
         call_begin(&call);
-        EXPECT_INT(call_run(&call, calls[i].name, text.ptr), BUILTIN_ERROR);
+        EXPECT_INT(call_run(&call, calls[i].name, text.ptr), BUILTIN_HALT);
         EXPECT(strstr(call.err.text, "_DEPTH_MAX") != NULL);
         call_end(&call);
         buf_deinit(&text);

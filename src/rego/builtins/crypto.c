@@ -6,6 +6,8 @@
 #include "rego/crypto/key.h"
 #include "rego/crypto/pem.h"
 
+#define HASH_BYTES_PER_STEP 4u          /* of a message that is hashed: slower than reading it */
+
 static BuiltinResult hash_result(BuiltinContext *context, const Hash *hash, Value *out, Error *err)
 {
     char text[2 * HASH_SIZE_MAX];
@@ -20,7 +22,7 @@ static BuiltinResult digest(BuiltinContext *context, const Value *args, HashKind
 {
     Str message;
     if (!operand_string(args, 0, &message, err)) return BUILTIN_TYPE_ERROR;
-    if (!builtin_spend(context, message.len / REGO_BYTES_PER_STEP, err)) return BUILTIN_HALT;
+    if (!builtin_spend(context, message.len / HASH_BYTES_PER_STEP, err)) return BUILTIN_HALT;
     Hash hash = hash_of(kind, message);
     return hash_result(context, &hash, out, err);
 }
@@ -29,7 +31,7 @@ static BuiltinResult hmac(BuiltinContext *context, const Value *args, HashKind k
 {
     Str message, key;
     if (!operand_string(args, 0, &message, err) || !operand_string(args, 1, &key, err)) return BUILTIN_TYPE_ERROR;
-    if (!builtin_spend(context, (message.len + key.len) / REGO_BYTES_PER_STEP, err)) return BUILTIN_HALT;
+    if (!builtin_spend(context, (message.len + key.len) / HASH_BYTES_PER_STEP, err)) return BUILTIN_HALT;
     Hash hash = hash_hmac(kind, key, message);
     return hash_result(context, &hash, out, err);
 }
@@ -66,10 +68,14 @@ static BuiltinResult keys_read(BuiltinContext *context, Str text, Keys *out_keys
     Keys keys = { .keys = BUILTIN_ARRAY(context, Key, CRYPTO_CERTIFICATE_COUNT_MAX, err) };
     if (!keys.keys) return BUILTIN_HALT;
     PemBlock block;
-    while (keys.count < CRYPTO_CERTIFICATE_COUNT_MAX && pem_next(arena, &text, &block)) {
+    while (pem_next(arena, &text, &block)) {
         bool is_key = str_is(block.type, STR("PRIVATE KEY")) || str_is(block.type, STR("RSA PRIVATE KEY"))
                    || str_is(block.type, STR("EC PRIVATE KEY"));
         if (!is_key) continue;
+        if (keys.count == CRYPTO_CERTIFICATE_COUNT_MAX) {
+            keys_deinit(&keys);
+            return builtin_limit(err, "more than CRYPTO_CERTIFICATE_COUNT_MAX (%u) keys", CRYPTO_CERTIFICATE_COUNT_MAX);
+        }
         bool spent = builtin_spend(context, 1000, err);
         if (spent && key_read_private(block.type, block.bytes, &keys.keys[keys.count], err) == OK) {
             keys.count++;

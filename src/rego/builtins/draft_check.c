@@ -580,7 +580,7 @@ static void check_node(Checker *checker, const DraftNode *node, Value value, con
         return;
     }
     if (node->ref || checker->depth == DRAFT_DEPTH_MAX) {
-        checker->result = builtin_error(checker->err, "the schema is applied inside itself beyond DRAFT_DEPTH_MAX (%u)",
+        checker->result = builtin_limit(checker->err, "the schema is applied inside itself beyond DRAFT_DEPTH_MAX (%u)",
                                         DRAFT_DEPTH_MAX);
         return;
     }

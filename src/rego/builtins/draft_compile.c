@@ -52,7 +52,7 @@ static BuiltinResult absolute(Compiler *compiler, Str base, Str reference, Str *
     Buf buf = buf_on(text, sizeof text);
     uri_resolve(&buf, base, reference);
     if (buf_overflowed(&buf))
-        return builtin_error(compiler->err, "a reference exceeds SCHEMA_REF_SIZE_MAX (%u bytes)", SCHEMA_REF_SIZE_MAX);
+        return builtin_limit(compiler->err, "a reference exceeds SCHEMA_REF_SIZE_MAX (%u bytes)", SCHEMA_REF_SIZE_MAX);
     Str result = buf_peek(&buf);
     if (str_ends(result, STR("#"))) result.len--;
     *out_absolute = arena_copy(compiler->arena, result);
@@ -208,7 +208,7 @@ static BuiltinResult pattern_compile(Compiler *compiler, Str pattern, RegexMachi
     const Regex *regex;
     if (!builtin_spend(compiler->context, 1 + pattern.len / 8, compiler->err)) return BUILTIN_HALT;
     Status status = regex_compile(compiler->arena, pattern, &regex, compiler->err);
-    if (status) return status == ERR_LIMIT ? BUILTIN_HALT : BUILTIN_ERROR;
+    if (status) return builtin_result(status);
     *out_machine = regex_machine_new(compiler->arena, regex);
     return *out_machine ? BUILTIN_OK : BUILTIN_HALT;
 }
@@ -669,9 +669,9 @@ static BuiltinResult node_read(Compiler *compiler, Value document, const DraftNo
 {
     if (!builtin_spend(compiler->context, 1, compiler->err)) return BUILTIN_HALT;
     if (compiler->depth == DRAFT_DEPTH_MAX)
-        return builtin_error(compiler->err, "the schema exceeds DRAFT_DEPTH_MAX (%u)", DRAFT_DEPTH_MAX);
+        return builtin_limit(compiler->err, "the schema exceeds DRAFT_DEPTH_MAX (%u)", DRAFT_DEPTH_MAX);
     if (compiler->made++ == DRAFT_NODE_COUNT_MAX)
-        return builtin_error(compiler->err, "the schema exceeds DRAFT_NODE_COUNT_MAX (%u)", DRAFT_NODE_COUNT_MAX);
+        return builtin_limit(compiler->err, "the schema exceeds DRAFT_NODE_COUNT_MAX (%u)", DRAFT_NODE_COUNT_MAX);
     DraftNode *node = node_new(compiler, parent->draft);
     *out_node = node;
     if (document.kind == VALUE_BOOL && node->draft >= 6) {

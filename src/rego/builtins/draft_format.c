@@ -231,9 +231,10 @@ static BuiltinResult regex_format(BuiltinContext *context, Str text, bool *out_m
     Arena scratch;
     if (!builtin_spend(context, text.len / 8, err)) return BUILTIN_HALT;
     arena_init(&scratch, SIZE_MAX);
-    *out_matches = regex_check(&scratch, text, NULL) == OK;
+    BuiltinResult result = builtin_result(regex_check(&scratch, text, err));
     arena_deinit(&scratch);
-    return BUILTIN_OK;
+    *out_matches = result == BUILTIN_OK;
+    return result == BUILTIN_HALT ? result : BUILTIN_OK;
 }
 
 BuiltinResult draft_format_check(BuiltinContext *context, Str format, Str text, bool *out_matches, Error *err)

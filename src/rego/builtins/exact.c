@@ -16,7 +16,7 @@ typedef unsigned __int128 Wide;
 
 uint64_t digits_cost(uint64_t count)
 {
-    return count / DIGITS_PER_STEP + count * count / (1u << 19);
+    return count / DIGITS_PER_STEP + count * count / (1u << 12);
 }
 
 uint64_t number_cost(Value number)

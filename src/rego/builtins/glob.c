@@ -134,7 +134,7 @@ static BuiltinResult compile_sequence(Glob *glob, uint32_t depth);
 static BuiltinResult compile_alternatives(Glob *glob, uint32_t depth)
 {
     if (depth > GLOB_DEPTH_MAX)
-        return builtin_error(glob->err, "glob: braces nest deeper than GLOB_DEPTH_MAX (%u)", GLOB_DEPTH_MAX);
+        return builtin_limit(glob->err, "glob: braces nest deeper than GLOB_DEPTH_MAX (%u)", GLOB_DEPTH_MAX);
     uint32_t last_jump = 0;                             /* jumps are chained through `next` until the end is known */
     for (;;) {
         uint32_t split = glob->count;

@@ -12,11 +12,6 @@ static GqlBudget budget_of(const BuiltinContext *context)
     return (GqlBudget){ context->steps_left, context->step_count_max, context->stop };
 }
 
-static BuiltinResult result_of(Status status)
-{
-    return status == OK ? BUILTIN_OK : status == ERR_LIMIT ? BUILTIN_HALT : BUILTIN_ERROR;
-}
-
 /* OPA counts these operands from 0. */
 static BuiltinResult refuse_operand(Error *err, uint32_t index, Value value)
 {
@@ -28,14 +23,14 @@ static BuiltinResult refuse_operand(Error *err, uint32_t index, Value value)
 static BuiltinResult query_parse(BuiltinContext *context, Str text, GqlQuery **out_query, Error *err)
 {
     if (!builtin_spend(context, text.len / DOCUMENT_BYTES_PER_STEP, err)) return BUILTIN_HALT;
-    return result_of(graphql_query_parse(context->arena, text, out_query, err));
+    return builtin_result(graphql_query_parse(context->arena, text, out_query, err));
 }
 
 static BuiltinResult query_get(BuiltinContext *context, Value operand, GqlQuery **out_query, Error *err)
 {
     if (operand.kind == VALUE_STRING) return query_parse(context, value_text(operand), out_query, err);
     if (operand.kind != VALUE_OBJECT) return refuse_operand(err, 0, operand);
-    return result_of(graphql_query_read(context->arena, operand, out_query, err));
+    return builtin_result(graphql_query_read(context->arena, operand, out_query, err));
 }
 
 BuiltinResult builtin_graphql_parse_query(BuiltinContext *context, const Value *args, Value *out_result, Error *err)
@@ -61,9 +56,9 @@ static BuiltinResult document_get(BuiltinContext *context, Arena *arena, Value o
                                   Error *err)
 {
     if (operand.kind == VALUE_STRING)
-        return result_of(graphql_schema_parse(arena, arena_copy(arena, value_text(operand)), out_document, err));
+        return builtin_result(graphql_schema_parse(arena, arena_copy(arena, value_text(operand)), out_document, err));
     if (operand.kind != VALUE_OBJECT) return refuse_operand(err, 1, operand);
-    return result_of(graphql_schema_read(arena, operand, out_document, err));
+    return builtin_result(graphql_schema_read(arena, operand, out_document, err));
 }
 
 /* Texts are kept in the cache; objects are read each time. */
@@ -85,7 +80,7 @@ static BuiltinResult schema_get(BuiltinContext *context, Value operand, CachedSc
     cached->value = graphql_schema_value(arena, document);
     GqlBudget budget = budget_of(context);
     uint64_t before = *context->steps_left;
-    result = result_of(graphql_schema_build(arena, document, &budget, &cached->schema, err));
+    result = builtin_result(graphql_schema_build(arena, document, &budget, &cached->schema, err));
     if (result != BUILTIN_OK) return result;
     cached->steps = before - *context->steps_left;
     if (cache) builtin_cache_add(cache, CACHE_GRAPHQL, value_text(operand), cached);
@@ -99,7 +94,7 @@ BuiltinResult builtin_graphql_parse_schema(BuiltinContext *context, const Value 
     GqlSchemaDocument *document;
     if (!operand_string(args, 0, &text, err)) return BUILTIN_TYPE_ERROR;
     if (!builtin_spend(context, text.len / DOCUMENT_BYTES_PER_STEP, err)) return BUILTIN_HALT;
-    BuiltinResult result = result_of(graphql_schema_parse(context->arena, text, &document, err));
+    BuiltinResult result = builtin_result(graphql_schema_parse(context->arena, text, &document, err));
     if (result == BUILTIN_OK) *out_result = graphql_schema_value(context->arena, document);
     return result;
 }
@@ -129,7 +124,7 @@ static BuiltinResult check(BuiltinContext *context, const Value *args, Checked *
     out_checked->query = graphql_query_value(context->arena, query);
     out_checked->schema = schema->value;
     GqlBudget budget = budget_of(context);
-    return result_of(graphql_query_check(context->arena, schema->schema, query, &budget, err));
+    return builtin_result(graphql_query_check(context->arena, schema->schema, query, &budget, err));
 }
 
 BuiltinResult builtin_graphql_parse(BuiltinContext *context, const Value *args, Value *out_result, Error *err)

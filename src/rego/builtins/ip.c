@@ -161,7 +161,6 @@ bool cidr_read(Str text, Cidr *out_cidr, Ip *out_ip)
     uint64_t prefix;
     Ip ip;
     if (slash == text.len || !str_to_u64(digits, &prefix)) return false;
-    if (digits.len > 1 && digits.ptr[0] == '0') return false;
     if (!ip_read_v4(str_slice(text, 0, slash), &ip) && !ip_read_v6(str_slice(text, 0, slash), &ip)) return false;
     if (prefix > 8u * ip.size) return false;
     if (out_ip) *out_ip = ip;

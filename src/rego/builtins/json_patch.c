@@ -242,7 +242,7 @@ static BuiltinResult insert(Patch *patch, Value path, Value value)
     uint64_t weight;
     if (!builtin_weigh(patch->context, value, &weight, patch->err)) return BUILTIN_HALT;
     if (path.count + depth_of(value) > JSON_DEPTH_MAX)
-        return builtin_error(patch->err, "the document would nest deeper than JSON_DEPTH_MAX (%u)", JSON_DEPTH_MAX);
+        return builtin_limit(patch->err, "the document would nest deeper than JSON_DEPTH_MAX (%u)", JSON_DEPTH_MAX);
     if (path.count == 0) {
         patch->document = value;
         patch->is_removed = false;

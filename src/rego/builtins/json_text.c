@@ -247,7 +247,8 @@ static BuiltinResult parse(BuiltinContext *context, Str text, Value *out, Error 
     if (status == OK) return BUILTIN_OK;
     char reason[128];
     Buf buf = buf_on(reason, sizeof reason - 1);
-    if (status == ERR_LIMIT || !json_explain(&buf, text)) return builtin_error(err, "%s", why.text);
+    if (status == ERR_LIMIT) return builtin_limit(err, "%s", why.text);
+    if (!json_explain(&buf, text)) return builtin_error(err, "%s", why.text);
     reason[buf.len] = '\0';
     return builtin_error(err, "%s", reason);
 }

@@ -3,7 +3,7 @@
  * Sets are written as arrays, keys that are no strings by their own JSON text. Reading is strict in grammar but
  * lenient in encoding, and a refusal is worded as Go words it, since policies' tests look at it.
  *
- * Owns: nothing.     Fails: json_text_parse() with BUILTIN_ERROR.     Thread: any.
+ * Owns: nothing.     Fails: json_text_parse() with BUILTIN_ERROR, beyond limits with BUILTIN_HALT.     Thread: any.
  */
 #ifndef REGO_BUILTINS_JSON_TEXT_H
 #define REGO_BUILTINS_JSON_TEXT_H

@@ -57,7 +57,7 @@ BuiltinResult builtin_io_jwt_decode(BuiltinContext *context, const Value *args, 
             return decoded_value(context, &token, header, payload, out_result, err);
         text = unquoted(payload);
     }
-    return builtin_error(err, "tokens are nested deeper than TOKEN_NESTING_MAX (%u)", TOKEN_NESTING_MAX);
+    return builtin_limit(err, "tokens are nested deeper than TOKEN_NESTING_MAX (%u)", TOKEN_NESTING_MAX);
 }
 
 /* --- verify ------------------------------------------------------------------------------------------------------- */
@@ -273,7 +273,7 @@ static BuiltinResult verify_nested(BuiltinContext *context, const Constraints *c
         }
         text = out->payload;
     }
-    return builtin_error(err, "tokens are nested deeper than TOKEN_NESTING_MAX (%u)", TOKEN_NESTING_MAX);
+    return builtin_limit(err, "tokens are nested deeper than TOKEN_NESTING_MAX (%u)", TOKEN_NESTING_MAX);
 }
 
 static bool audience_is_right(const Constraints *constraints, Value payload)

@@ -23,9 +23,10 @@ static BuiltinResult algorithm_read(BuiltinContext *context, Str header, Value *
         return builtin_error(err, "missing or invalid 'alg' header: cannot parse JSON: cannot parse empty string; "
                                   "unparsed tail: \"\"");
     *out_header = value_null();
-    if (!looks_like_number(header) && json_parse(context->arena, header, out_header, err)) {
+    Status status = looks_like_number(header) ? OK : json_parse(context->arena, header, out_header, err);
+    if (status) {
         error_prefix(err, "missing or invalid 'alg' header: cannot parse JSON: ");
-        return BUILTIN_ERROR;
+        return builtin_result(status);
     }
     const Value *name = value_get_text(*out_header, "alg");
     if (!name || name->kind != VALUE_STRING)
@@ -60,15 +61,17 @@ static BuiltinResult token_make(BuiltinContext *context, const SignatureAlgorith
 static BuiltinResult sign(BuiltinContext *context, Str header, Str payload, Value jwk, Value *out, Error *err)
 {
     Keys keys;
-    if (keys_read_jwk(context->arena, jwk, &keys, err)) return BUILTIN_ERROR;
+    Status status = keys_read_jwk(context->arena, jwk, &keys, err);
+    if (status) return builtin_result(status);
     const SignatureAlgorithm *algorithm;
     Value header_object, ignored;
     BuiltinResult result = keys.count ? BUILTIN_OK : builtin_error(err, "no keys found in JWK set");
     if (result == BUILTIN_OK) result = algorithm_read(context, header, &header_object, &algorithm, err);
     if (result == BUILTIN_OK) {
         Str type = value_get_string(header_object, "typ", STR("JWT"));
-        if (str_is(type, STR("JWT")) && json_parse(context->arena, payload, &ignored, NULL))
-            result = builtin_error(err, "type is JWT but payload is not JSON");
+        status = str_is(type, STR("JWT")) ? json_parse(context->arena, payload, &ignored, err) : OK;
+        result = builtin_result(status);
+        if (result == BUILTIN_ERROR) result = builtin_error(err, "type is JWT but payload is not JSON");
     }
     if (result == BUILTIN_OK) result = token_make(context, algorithm, &keys.keys[0], header, payload, out, err);
     keys_deinit(&keys);
@@ -82,9 +85,10 @@ BuiltinResult builtin_io_jwt_encode_sign_raw(BuiltinContext *context, const Valu
         || !operand_string(args, 1, &payload, err))
         return BUILTIN_TYPE_ERROR;
     Value jwk;
-    if (json_parse(context->arena, key, &jwk, err)) {
+    Status status = json_parse(context->arena, key, &jwk, err);
+    if (status) {
         error_prefix(err, "failed to parse JWK: ");
-        return BUILTIN_ERROR;
+        return builtin_result(status);
     }
     return sign(context, header, payload, jwk, out_result, err);
 }
@@ -97,6 +101,7 @@ BuiltinResult builtin_io_jwt_encode_sign(BuiltinContext *context, const Value *a
         if (result != BUILTIN_OK) return result;
     }
     Value jwk;
-    if (json_parse(context->arena, value_text(texts[2]), &jwk, err)) return BUILTIN_ERROR;
+    Status status = json_parse(context->arena, value_text(texts[2]), &jwk, err);
+    if (status) return builtin_result(status);
     return sign(context, value_text(texts[0]), value_text(texts[1]), jwk, out_result, err);
 }

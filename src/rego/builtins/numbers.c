@@ -188,7 +188,8 @@ BuiltinResult builtin_format_int(BuiltinContext *context, const Value *args, Val
     mpz_init(integer);
     integer_part(integer, args[0]);
     BuiltinResult result = BUILTIN_HALT;
-    char *text = builtin_alloc(context, mpz_sizeinbase(integer, (int)base) + 2, err);
+    bool is_paid = builtin_spend(context, digits_cost(mpz_sizeinbase(integer, 10)), err);
+    char *text = is_paid ? builtin_alloc(context, mpz_sizeinbase(integer, (int)base) + 2, err) : NULL;
     if (text) {
         mpz_get_str(text, (int)base, integer);
         *out_result = value_string(str_of(text));
@@ -265,6 +266,14 @@ static BuiltinResult parse_error(Str text, const char *why, Error *err)
     return result;
 }
 
+/* Whether a number that is beyond our limit is beyond all doubles, which the language refuses as well: it has a digit
+ * before its point and no negative exponent. */
+static bool is_beyond_doubles(Str text)
+{
+    size_t first = text.len && text.ptr[0] == '-';
+    return text.len > first && text.ptr[first] != '0' && str_find(text, '-', first) == text.len;
+}
+
 static BuiltinResult number_of_text(BuiltinContext *context, Str text, Value *out, Error *err)
 {
     static const char *const no_numbers[] = { "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan",
@@ -275,12 +284,14 @@ static BuiltinResult number_of_text(BuiltinContext *context, Str text, Value *ou
     buf_init(&buf, text.len + 2);
     Value number = value_null();
     BuiltinResult result = BUILTIN_OK;
-    Error too_large;
+    Error why;
+    Status status = OK;
     Float nearest;                  /* numbers are no doubles here, but a text must still be readable as one */
     if (!decimal_read(text, &buf)) result = parse_error(text, "invalid syntax", err);
-    else if (number_read(context->arena, buf_peek(&buf), &number, &too_large))
-        result = parse_error(text, "value out of range", err);
-    else if (!double_read(number, &nearest)) result = parse_error(text, "value out of range", err);
+    else status = number_read(context->arena, buf_peek(&buf), &number, &why);
+    if (status && !is_beyond_doubles(buf_peek(&buf))) result = builtin_limit(err, "%s", why.text);
+    else if (status) result = parse_error(text, "value out of range", err);
+    else if (!result && !double_read(number, &nearest)) result = parse_error(text, "value out of range", err);
     if (!result) *out = number;
     buf_deinit(&buf);
     return result;

@@ -42,7 +42,9 @@ BuiltinResult builtin_rego_parse_module(BuiltinContext *context, const Value *ar
     rego_errors_init(&errors, context->arena);
     const RegoParseOptions options = { .file = file, .is_builtin = is_builtin };
     RegoModule *module;
-    if (rego_parse_module(context->arena, text, &options, &module, &errors)) return parse_error(&errors, err);
+    Status status = rego_parse_module(context->arena, text, &options, &module, &errors);
+    if (status == ERR_LIMIT) return builtin_limit(err, "%.*s", STR_ARG(errors.items[errors.count - 1].text));
+    if (status) return parse_error(&errors, err);
     *out_result = rego_module_value(context->arena, module);
     return BUILTIN_OK;
 }

@@ -32,7 +32,7 @@ static BuiltinResult machine_get(BuiltinContext *context, Str pattern, RegexMach
         Arena *arena = cache ? builtin_cache_arena(cache) : context->arena;
         const Regex *regex;
         Status status = regex_compile(arena, pattern, &regex, err);
-        if (status) return status == ERR_INVALID ? BUILTIN_ERROR : BUILTIN_HALT;
+        if (status) return builtin_result(status);
         machine = regex_machine_new(arena, regex);
         if (!machine) return halt(context, err);
         if (cache) builtin_cache_add(cache, CACHE_REGEX, pattern, machine);

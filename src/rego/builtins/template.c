@@ -251,9 +251,9 @@ static BuiltinResult parse_number(Parser *parser, Term *operand)
     operand->integer = is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
     Str source = str_slice(parser->text, from, parser->at);
     operand->text = str_starts(source, STR("+")) ? str_slice(source, 1, source.len) : source;
-    if (!is_integer && number_check(operand->text, NULL))
-        return fail(parser, "bad number syntax: \"%.*s\"", STR_ARG(source));
-    return BUILTIN_OK;
+    if (is_integer) return BUILTIN_OK;
+    BuiltinResult result = builtin_result(number_check(operand->text, parser->err));
+    return result == BUILTIN_ERROR ? fail(parser, "bad number syntax: \"%.*s\"", STR_ARG(source)) : result;
 }
 
 static const char *const function_names[] = { "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len",
@@ -367,7 +367,7 @@ static BuiltinResult parse_variables(Parser *parser, Pipeline *pipeline, bool is
 static BuiltinResult parse_pipeline(Parser *parser, const char *where, char close, uint32_t depth, Pipeline **out)
 {
     if (depth > TEMPLATE_DEPTH_MAX)
-        return fail(parser, "actions nest deeper than TEMPLATE_DEPTH_MAX (%u)", TEMPLATE_DEPTH_MAX);
+        return builtin_limit(parser->err, "template: actions nest deeper than TEMPLATE_DEPTH_MAX (%u)", TEMPLATE_DEPTH_MAX);
     Pipeline *pipeline = ARENA_NEW(parser->context->arena, Pipeline);
     skip_space(parser);
     size_t from = parser->at;
@@ -564,7 +564,7 @@ static BuiltinResult parse_text(Parser *parser, Node **out)
 static BuiltinResult parse_list(Parser *parser, uint32_t depth, Node **out, ListEnd *out_end)
 {
     if (depth > TEMPLATE_DEPTH_MAX)
-        return fail(parser, "actions nest deeper than TEMPLATE_DEPTH_MAX (%u)", TEMPLATE_DEPTH_MAX);
+        return builtin_limit(parser->err, "template: actions nest deeper than TEMPLATE_DEPTH_MAX (%u)", TEMPLATE_DEPTH_MAX);
     Node **end = out;
     *out = NULL;
     while (parser->at < parser->text.len) {

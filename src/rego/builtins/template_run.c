@@ -661,7 +661,8 @@ static BuiltinResult run_call(Runner *runner, const Node *node, Result dot)
     runner->place = node->source.ptr;
     if (!named) return fail(runner, "template \"%.*s\" not defined", STR_ARG(node->text));
     if (runner->depth >= TEMPLATE_DEPTH_MAX)
-        return fail(runner, "templates call one another deeper than TEMPLATE_DEPTH_MAX (%u)", TEMPLATE_DEPTH_MAX);
+        return builtin_limit(runner->err, "templates call one another deeper than TEMPLATE_DEPTH_MAX (%u)",
+                             TEMPLATE_DEPTH_MAX);
     Result value = { .kind = RESULT_NONE };
     BuiltinResult result = node->pipeline ? eval_pipeline(runner, node->pipeline, dot, &value) : BUILTIN_OK;
     if (result) return result;

@@ -89,7 +89,7 @@ void rune_quote(Buf *buf, uint32_t rune, bool ascii_only)
 
 static void print_items(Buf *buf, const Value *items, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && !buf_overflowed(buf); i++) {
         if (i) buf_text(buf, ", ");
         value_print(buf, items[i]);
     }
@@ -125,7 +125,7 @@ void value_print(Buf *buf, Value value)
         return;
     case VALUE_OBJECT:
         buf_char(buf, '{');
-        for (uint32_t i = 0; i < value.count; i++) {
+        for (uint32_t i = 0; i < value.count && !buf_overflowed(buf); i++) {
             if (i) buf_text(buf, ", ");
             value_print(buf, value.members[i].key);
             buf_text(buf, ": ");

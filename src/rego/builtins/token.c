@@ -166,9 +166,11 @@ BuiltinResult token_keys_read(BuiltinContext *context, Str text, Keys *out_keys,
         return pem_key_read(context, &block, &out_keys->keys[0], err);
     }
     Value jwk;
-    if (json_parse(context->arena, text, &jwk, err) || keys_read_jwk(context->arena, jwk, out_keys, err)) {
+    Status status = json_parse(context->arena, text, &jwk, err);
+    if (!status) status = keys_read_jwk(context->arena, jwk, out_keys, err);
+    if (status) {
         error_prefix(err, "failed to parse a JWK key (set): jwk.ParseString: failed to parse string: ");
-        return BUILTIN_ERROR;
+        return builtin_result(status);
     }
     keys_filter(out_keys);
     return BUILTIN_OK;

@@ -105,6 +105,17 @@ static const Unit *unit_find(const Measure *measure, Str name)
     return NULL;
 }
 
+#define EXPONENT_DIGIT_COUNT_MAX 6u     /* OPA's, leading zeros counted */
+
+static bool has_long_exponent(Str text)
+{
+    size_t at = 0;
+    while (at < text.len && ascii_to_lower(text.ptr[at]) != 'e') at++;
+    at++;
+    if (at < text.len && (text.ptr[at] == '-' || text.ptr[at] == '+')) at++;
+    return at < text.len && text.len - at > EXPONENT_DIGIT_COUNT_MAX;
+}
+
 static BuiltinResult amount_read(BuiltinContext *context, const Measure *measure, Str text, Value *out, Error *err)
 {
     if (text.len == 0) return builtin_error(err, "%s: no %s provided", measure->name, measure->amount);
@@ -115,7 +126,7 @@ static BuiltinResult amount_read(BuiltinContext *context, const Measure *measure
     if (!amount_normalize(text, &buf))
         result = builtin_error(err, "%s: could not parse %s to a number", measure->name, measure->amount);
     else if (number_read(context->arena, buf_peek(&buf), out, &why))
-        result = builtin_error(err, "%s: exponent too large", measure->name);
+        result = builtin_limit(err, "%s: %s", measure->name, why.text);     /* its grammar is right by now */
     buf_deinit(&buf);
     return result;
 }
@@ -143,6 +154,8 @@ static BuiltinResult measure_read(BuiltinContext *context, const Measure *measur
     text = prepare(context, measure, text);
     size_t amount = amount_size(text);
     Str name = str_slice(text, amount, text.len);
+    if (has_long_exponent(str_slice(text, 0, amount)))
+        return builtin_error(err, "%s: exponent too large", measure->name);
     if (amount == 0) return builtin_error(err, "%s: no %s provided", measure->name, measure->amount);
     *out_unit = unit_find(measure, name);
     if (!*out_unit)

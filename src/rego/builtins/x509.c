@@ -32,7 +32,7 @@ static BuiltinResult certificate_add(BuiltinContext *context, Str *der, Certific
 {
     if (!builtin_spend(context, CERTIFICATE_STEPS, err)) return BUILTIN_HALT;
     if (list->count == CRYPTO_CERTIFICATE_COUNT_MAX)
-        return builtin_error(err, "more than CRYPTO_CERTIFICATE_COUNT_MAX (%u) certificates", CRYPTO_CERTIFICATE_COUNT_MAX);
+        return builtin_limit(err, "more than CRYPTO_CERTIFICATE_COUNT_MAX (%u) certificates", CRYPTO_CERTIFICATE_COUNT_MAX);
     if (certificate_read(context->arena, der, &list->certificates[list->count], err)) return BUILTIN_ERROR;
     list->count++;
     return BUILTIN_OK;

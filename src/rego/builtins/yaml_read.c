@@ -18,7 +18,7 @@ typedef struct YamlReader {
     yaml_parser_t parser;
     yaml_event_t event;                     /* the present one */
     bool has_event;
-    bool as_written;                        /* numbers keep the text they have, where JSON knows it */
+    bool as_written;                        /* metadata: numbers keep the text they have, where JSON knows it */
     MemberList anchors;                     /* by name; later ones hide earlier ones */
 } YamlReader;
 
@@ -229,23 +229,40 @@ static BuiltinResult merge_into(YamlReader *reader, Value value, MemberList *mer
     return BUILTIN_OK;
 }
 
+/* Metadata may not name a member twice; documents may, and the last one counts. */
+static BuiltinResult refuse_twice(YamlReader *reader, const MemberList *own, const ValueList *lines, Str name, size_t line)
+{
+    if (!reader->as_written) return BUILTIN_OK;
+    if (!builtin_spend(reader->context, own->count / 8, reader->err)) return BUILTIN_HALT;
+    for (size_t i = 0; i < own->count; i++)
+        if (str_is(value_text(own->members[i].key), name))
+            return builtin_error(reader->err, "yaml: unmarshal errors:\n  line %zu: mapping key \"%.*s\" already defined at "
+                                 "line %lld", line, STR_ARG(name), (long long)lines->items[i].integer);
+    return BUILTIN_OK;
+}
+
 static BuiltinResult read_mapping(YamlReader *reader, uint32_t depth, Value *out)
 {
     Arena *arena = reader->context->arena;
     MemberList own = { .arena = arena }, merged = { .arena = arena };
+    ValueList lines = { .arena = arena };
     for (;;) {
         BuiltinResult result = next_event(reader);
         if (result) return result;
         if (reader->event.type == YAML_MAPPING_END_EVENT) break;
+        size_t line = reader->event.start_mark.line + 1;
         bool is_merge = is_plain_scalar(&reader->event) && str_is(scalar_text(&reader->event), STR("<<"));
         Value value;
         Str name;
         result = read_key(reader, depth, &name);
+        if (!result && !is_merge) result = refuse_twice(reader, &own, &lines, name, line);
         if (!result) result = next_event(reader);
         if (!result) result = read_node(reader, depth, &value);
         if (!result && is_merge) result = merge_into(reader, value, &merged);
         if (result) return result;
-        if (!is_merge) member_list_add(&own, name, value);
+        if (is_merge) continue;
+        member_list_add(&own, name, value);
+        if (reader->as_written) value_list_add(&lines, value_int((int64_t)line));
     }
     for (size_t i = 0; i < own.count; i++)
         member_list_add(&merged, value_text(own.members[i].key), own.members[i].value);
@@ -257,7 +274,7 @@ static BuiltinResult read_mapping(YamlReader *reader, uint32_t depth, Value *out
 static BuiltinResult read_node(YamlReader *reader, uint32_t depth, Value *out)
 {
     if (depth > JSON_DEPTH_MAX)
-        return builtin_error(reader->err, "yaml: the text nests deeper than JSON_DEPTH_MAX (%u)", JSON_DEPTH_MAX);
+        return builtin_limit(reader->err, "yaml: the text nests deeper than JSON_DEPTH_MAX (%u)", JSON_DEPTH_MAX);
     yaml_event_type_t type = reader->event.type;
     if (type == YAML_ALIAS_EVENT) return read_alias(reader, out);
     if (type == YAML_SCALAR_EVENT) {
@@ -338,7 +355,7 @@ static Status value_read(Arena *arena, Str text, bool as_written, Value *out_val
     BuiltinResult result = parse(&context, text, as_written, out_value, &place, err);
     if (result == BUILTIN_OK) return OK;
     uint32_t line = (uint32_t)place.line + 1, column = (uint32_t)place.column + 1;
-    if (result == BUILTIN_HALT)
+    if (result == BUILTIN_HALT && steps == 0)
         return error_at(err, ERR_LIMIT, line, column, "the YAML text has more nodes than REGO_YAML_NODE_COUNT_MAX (%u)",
                         REGO_YAML_NODE_COUNT_MAX);
     err->line = line;

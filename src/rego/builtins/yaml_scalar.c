@@ -103,7 +103,13 @@ static bool read_float(Str text, YamlScalar *out)
     Arena scratch;
     Value number;
     arena_init(&scratch, SIZE_MAX);
-    bool is_read = number_read(&scratch, buf_peek(&json), &number, NULL) == OK && double_read(number, &out->real);
+    Status status = number_read(&scratch, buf_peek(&json), &number, NULL);
+    /* What has an exponent beyond ours is no double, or so small that the nearest one is 0: a scalar has few digits. */
+    if (status == ERR_LIMIT && str_find(text, '-', 1) < text.len) {
+        number = number_make(&scratch, text.ptr[0] == '-' ? STR("-0") : STR("0"));
+        status = OK;
+    }
+    bool is_read = status == OK && double_read(number, &out->real);
     arena_deinit(&scratch);
     buf_deinit(&json);
     out->kind = YAML_FLOAT;

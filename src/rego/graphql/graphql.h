@@ -10,7 +10,7 @@
  *
  * Owns:   nothing; everything lives in the arena given. Trees borrow the texts they were read from.
  * Fails:  ERR_INVALID with OPA's words, such as "Expected Name, found { in GraphQL string at location 1:10"; ERR_LIMIT when
- *         the budget is spent.
+ *         the budget is spent, and where a text or value nests too deep.
  * Bounds: GRAPHQL_DEPTH_MAX levels of nesting, the caller's budget of steps for checking.     Thread: one at a time.
  */
 #ifndef REGO_GRAPHQL_GRAPHQL_H

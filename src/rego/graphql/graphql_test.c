@@ -144,7 +144,7 @@ TEST(nesting_beyond_its_bound_is_refused, "")
         Fixture fixture;
         fixture_open(&fixture);
         GqlQuery *query;
-        EXPECT_INT(graphql_query_parse(&fixture.arena, buf_peek(&buf), &query, &fixture.err), ERR_INVALID);
+        EXPECT_INT(graphql_query_parse(&fixture.arena, buf_peek(&buf), &query, &fixture.err), ERR_LIMIT);
         EXPECT(strstr(fixture.err.text, "GRAPHQL_DEPTH_MAX") != NULL);
         arena_deinit(&fixture.arena);
     }

@@ -357,7 +357,7 @@ static Status node_read(Reader *reader, const NodeKind *kind, Value value, void 
     if (value.kind != VALUE_OBJECT)
         return error_set(reader->err, ERR_INVALID, "json: cannot unmarshal %s into an object", value_kind_name(value));
     if (reader->depth == JSON_DEPTH_MAX)
-        return error_set(reader->err, ERR_INVALID, "nested deeper than JSON_DEPTH_MAX (%u)", JSON_DEPTH_MAX);
+        return error_set(reader->err, ERR_LIMIT, "nested deeper than JSON_DEPTH_MAX (%u)", JSON_DEPTH_MAX);
     reader->depth++;
     for (size_t i = 0; i < kind->member_count; i++) {
         const Value *member = value_get_text(value, kind->members[i].name);

@@ -158,13 +158,9 @@ static void read_many(GqlParser *parser, GqlTokenKind open, GqlTokenKind close, 
 
 bool gql_enter(GqlParser *parser)
 {
-    if (parser->depth == GRAPHQL_DEPTH_MAX) {
-        char text[64];
-        Buf buf = buf_on(text, sizeof text - 1);
-        buf_format(&buf, "Nested deeper than GRAPHQL_DEPTH_MAX (%u)", GRAPHQL_DEPTH_MAX);
-        text[buf.len] = '\0';
-        fail(parser, gql_place(parser), text);
-    }
+    if (parser->depth == GRAPHQL_DEPTH_MAX && !parser->status)
+        parser->status = error_set(parser->err, ERR_LIMIT, "a GraphQL text nests deeper than GRAPHQL_DEPTH_MAX (%u)",
+                                   GRAPHQL_DEPTH_MAX);
     parser->depth++;
     return !parser->status;
 }

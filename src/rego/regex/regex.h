@@ -13,7 +13,7 @@
  *
  * Owns:   a Regex and a RegexMachine live in the arenas they were made in.
  * Fails:  regex_compile() with ERR_INVALID and a text such as "error parsing regexp: missing closing ]: `[a`", or with
- *         ERR_LIMIT where the arena is full. Matching answers REGEX_HALT when the steps are spent or the arena is full.
+ *         ERR_LIMIT where the arena is full or a limit of ours is crossed. Matching answers REGEX_HALT when the steps are spent or the arena is full.
  * Bounds: REGEX_* of limits.h. Steps are charged by the length of text read and the size of the program, never by what
  *         happens to be cached, so a budget ends the same evaluation at the same place every time.
  * Thread: a Regex may be shared; a RegexMachine belongs to one thread at a time.

@@ -9,6 +9,8 @@
 
 typedef struct Compiler {
     Arena *arena;
+    Str text;
+    Error *err;
     Inst *program;
     size_t count, capacity;
     Status status;          /* sticky */
@@ -18,25 +20,25 @@ static uint32_t compile_node(Compiler *compiler, const Node *node, uint32_t next
 static Status   classes_make(Arena *arena, const Pattern *pattern, Regex *regex);
 static Status   first_bytes_find(Arena *arena, Regex *regex);
 
-static Status compile_refuse(Status status, Str pattern, Error *err)
+static Status refuse_memory(Str pattern, Error *err)
 {
-    if (status == ERR_INVALID)
-        return error_set(err, status, "error parsing regexp: expression too large: `%.*s`", STR_ARG(pattern));
-    return error_set(err, status, "no memory is left for a regular expression of %zu bytes", pattern.len);
+    return error_set(err, ERR_LIMIT, "no memory is left for a regular expression of %zu bytes", pattern.len);
 }
 
 static uint32_t emit(Compiler *compiler, InstKind kind, uint32_t out, uint32_t arg)
 {
     if (compiler->status) return 0;
     if (compiler->count == REGEX_PROGRAM_COUNT_MAX) {
-        compiler->status = ERR_INVALID;
+        compiler->status = error_set(compiler->err, ERR_LIMIT,
+                                     "a regular expression has more than REGEX_PROGRAM_COUNT_MAX (%u) instructions",
+                                     REGEX_PROGRAM_COUNT_MAX);
         return 0;
     }
     if (compiler->count == compiler->capacity) {
         size_t capacity = compiler->capacity ? 2 * compiler->capacity : 64;
         Inst *program = arena_try(compiler->arena, capacity * sizeof *program);
         if (!program) {
-            compiler->status = ERR_LIMIT;
+            compiler->status = refuse_memory(compiler->text, compiler->err);
             return 0;
         }
         if (compiler->count) memcpy(program, compiler->program, compiler->count * sizeof *program);
@@ -53,22 +55,23 @@ Status regex_compile(Arena *arena, Str text, const Regex **out_regex, Error *err
     Status status = regex_parse(arena, text, &pattern, err);
     if (status) return status;
 
-    Compiler compiler = { .arena = arena };
+    Compiler compiler = { .arena = arena, .text = text, .err = err };
     uint32_t accept = emit(&compiler, INST_MATCH, 0, 0);
     uint32_t start = compile_node(&compiler, pattern.root, accept);
-    if (compiler.status) return compile_refuse(compiler.status, text, err);
+    if (compiler.status) return compiler.status;
     if (compiler.count * (2 * pattern.group_count + 2) > REGEX_SLOT_COUNT_MAX)
-        return compile_refuse(ERR_INVALID, text, err);
+        return error_set(err, ERR_LIMIT, "instructions times group ends of a regular expression exceed "
+                                         "REGEX_SLOT_COUNT_MAX (%u)", REGEX_SLOT_COUNT_MAX);
 
     Regex *regex = arena_try(arena, sizeof *regex);
-    if (!regex) return compile_refuse(ERR_LIMIT, text, err);
+    if (!regex) return refuse_memory(text, err);
     *regex = (Regex){
         .program = compiler.program, .count = (uint32_t)compiler.count, .start = start,
         .group_names = pattern.group_names, .group_count = (uint32_t)pattern.group_count,
         .cost = 1 + compiler.count / 32,
     };
     if (classes_make(arena, &pattern, regex) || first_bytes_find(arena, regex))
-        return compile_refuse(ERR_LIMIT, text, err);
+        return refuse_memory(text, err);
     *out_regex = regex;
     return OK;
 }

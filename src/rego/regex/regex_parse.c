@@ -11,8 +11,10 @@ static bool parse_pattern(Parser *parser);
 Status regex_parse(Arena *arena, Str text, Pattern *out_pattern, Error *err)
 {
     Parser parser = { .arena = arena, .text = text, .err = err };
-    if (text.len > REGEX_PATTERN_SIZE_MAX) parser_fail(&parser, "expression too large", text);
-    else if (utf8_valid_size(text) < text.len) parser_fail(&parser, "invalid UTF-8", text);
+    if (text.len > REGEX_PATTERN_SIZE_MAX)
+        return error_set(err, ERR_LIMIT, "a regular expression exceeds REGEX_PATTERN_SIZE_MAX (%u bytes)",
+                         REGEX_PATTERN_SIZE_MAX);
+    if (utf8_valid_size(text) < text.len) parser_fail(&parser, "invalid UTF-8", text);
     else if (parse_pattern(&parser)) *out_pattern = parser.pattern;
     return parser.status;
 }
@@ -161,7 +163,13 @@ static Frame *frame_top(Parser *parser) { return &parser->frames[parser->frame_c
 static bool group_open(Parser *parser, Str name)
 {
     Pattern *pattern = &parser->pattern;
-    if (pattern->group_count == REGEX_GROUP_COUNT_MAX) return parser_fail(parser, "expression too large", parser->text);
+    if (pattern->group_count == REGEX_GROUP_COUNT_MAX) {
+        if (!parser->status)
+            parser->status = error_set(parser->err, ERR_LIMIT,
+                                       "a regular expression has more than REGEX_GROUP_COUNT_MAX (%u) groups",
+                                       REGEX_GROUP_COUNT_MAX);
+        return false;
+    }
     if (!array_reserve(parser, &pattern->group_names, sizeof *pattern->group_names, pattern->group_count,
                        &parser->group_capacity))
         return false;

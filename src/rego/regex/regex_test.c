@@ -200,13 +200,17 @@ TEST(patterns_beyond_their_bounds_are_refused, "")
     memset(deep + 1001, ')', 1000);
     expect_refused((Str){ deep, 2001 }, ERR_INVALID, "expression nests too deeply");
     memset(wide, 'a', sizeof wide);
-    expect_refused((Str){ wide, sizeof wide }, ERR_INVALID, "expression too large");
+    expect_refused((Str){ wide, sizeof wide }, ERR_LIMIT, "REGEX_PATTERN_SIZE_MAX");
     Buf buf = buf_on(many, sizeof many);
     for (int i = 0; i < 300; i++) buf_text(&buf, "[a-z]{1000}");
-    expect_refused(buf_peek(&buf), ERR_INVALID, "expression too large");
+    expect_refused(buf_peek(&buf), ERR_LIMIT, "REGEX_PROGRAM_COUNT_MAX");
     buf_clear(&buf);
     for (int i = 0; i < 1001; i++) buf_text(&buf, "()");
-    expect_refused(buf_peek(&buf), ERR_INVALID, "expression too large");
+    expect_refused(buf_peek(&buf), ERR_LIMIT, "REGEX_GROUP_COUNT_MAX");
+    buf_clear(&buf);
+    for (int i = 0; i < 600; i++) buf_text(&buf, "()");
+    buf_text(&buf, "[a-z]{1000}[a-z]{1000}[a-z]{1000}[a-z]{1000}");
+    expect_refused(buf_peek(&buf), ERR_LIMIT, "REGEX_SLOT_COUNT_MAX");
 }
 
 TEST(a_full_arena_refuses_instead_of_stopping_the_process, "")

@@ -34,6 +34,7 @@ type testCase struct {
 	Strict  bool              `json:"strict"`
 	NowNs   int64             `json:"now_ns"`
 	Plain   bool              `json:"plain"` // evaluate every rule: no index, no end at the first answer
+	Every   bool              `json:"every"` // no index, but an end at the first answer
 	Read    bool              `json:"read"`  // hold the data as values of the evaluator, not as JSON that is read when needed
 }
 
@@ -177,7 +178,7 @@ func evaluate(ctx context.Context, prepared *rego.PreparedEvalQuery, input ast.V
 	defer cancel()
 	options := []rego.EvalOption{
 		rego.EvalTime(time.Unix(0, c.NowNs)),
-		rego.EvalRuleIndexing(!c.Plain),
+		rego.EvalRuleIndexing(!c.Plain && !c.Every),
 		rego.EvalEarlyExit(!c.Plain),
 	}
 	if input != nil {
