@@ -208,7 +208,8 @@ MAESTRO_API MAESTRO_MUST_USE MaestroStatus maestro_submit(Maestro *maestro, cons
                                                           MaestroError *err);
 
 /* Waits until the run is settled: it has ended, or has failed and waits for a decision. *out_state (may be NULL) says how.
- * timeout_ms 0 looks once, MAESTRO_FOREVER has no end; MAESTRO_TIMEOUT where it is over. */
+ * timeout_ms 0 looks once, MAESTRO_FOREVER has no end; MAESTRO_TIMEOUT where it is over. MAESTRO_UNAVAILABLE where the store
+ * cannot be written (a full disk; the text says why): nothing ends until it can, which the engine goes on trying. Wait again. */
 MAESTRO_API MAESTRO_MUST_USE MaestroStatus maestro_wait(Maestro *maestro, const char *run_id, int64_t timeout_ms,
                                                         MaestroRunState *out_state, MaestroError *err);
 

@@ -115,7 +115,7 @@
 #define DIFF_CELL_COUNT_MAX     (1u << 24)       /* pairs of lines compared to show what a formatter changes: 64 MB */
 #define BENCH_COUNT_MAX         (1u << 26)       /* evaluations whose times one benchmark keeps: 512 MB */
 #define BENCH_THREAD_COUNT_MAX  256u
-#define TRACE_EVENT_COUNT_MAX   (1u << 20)       /* events of one evaluation that are kept to explain it */
+#define TRACE_SIZE_MAX          (256u << 20)     /* what explaining one evaluation may take: events, and their text or JSON */
 
 /* --- definitions ------------------------------------------------------------------------------------------------- */
 #define DEFINITION_SIZE_MAX     (64u << 20)      /* one file: a 100,000-step workflow is about 15 MB of YAML */
@@ -140,7 +140,13 @@
 #define ADVANCE_EVENT_COUNT_MIN 16u              /* events of one step that are not torn apart */
 #define SKIP_RANGE_COUNT_MAX    64u              /* steps that one event skips: each writes a row */
 #define READY_LOOK_COUNT_MAX    16u              /* steps tried behind one whose executor has no room */
+#define POLL_COUNT_MAX          50000u           /* polls of one step run */
+#define POLL_RESULT_COUNT_MAX   16u              /* results of earlier polls that a poll is given ... */
+#define POLL_RESULTS_SIZE_MAX   (16u << 10)      /* ... and their size as text */
 #define RUN_SIGNAL_COUNT_MAX    4096u            /* signals that one run keeps */
+#define LOG_POSITION_MAX        (UINT64_C(1) << 53)      /* records of one log, and runs: what any program can count exactly */
+#define LOST_COUNT_MAX          3u               /* executions of a step run that may end with their owner before that counts as a
+                                                  * failure of its attempt: two bits of it */
 #define ROLLBACK_COUNT_MAX      30000u           /* of one run; their numbers are half of an attempt's */
 #define FAILURE_TEXT_SIZE_MAX   512u             /* what a run remembers of why it failed */
 #define ACCEPT_MS_DEFAULT       15000            /* how long a remote executor may take to accept an attempt */
@@ -182,6 +188,9 @@
 #define RECORD_PAYLOAD_COUNT_MAX (1u << 14)      /* of one record */
 #define RECORD_PAYLOAD_SIZE_MAX (1u << 30)       /* what lies beside one record, salt included */
 #define VERIFY_RUN_COUNT_MAX    (1u << 24)       /* runs of one ledger that is verified: some 200 bytes each */
+#define AUDIT_ROW_COUNT         (1u << 16)       /* rows of one run that are made again at a time: some 1,000 bytes each */
+#define AUDIT_TRY_COUNT_MAX     8u               /* how often a run that goes on meanwhile is compared anew */
+#define AUDIT_FINDING_COUNT_MAX 100u             /* that are told of one run; the rest is counted */
 #define REPLAY_DIFF_SIZE_MAX    (64u << 20)      /* lines that tell two states of a run apart; the rest is cut */
 #define ARCHIVE_RUN_COUNT_MAX   (1u << 20)       /* runs that are moved into one file: some 100 bytes each while it is written */
 #define ARCHIVE_MARK_COUNT      256u             /* runs that one record of the log says to be archived */
@@ -224,6 +233,7 @@
 #define QUEUE_QUANTUM           256              /* events a tenant may decide before it is another one's turn */
 #define TIMER_SWEEP_MS          60000            /* how often, and how far ahead, times of parked runs are looked at */
 #define TIMER_SWEEP_AGAIN_MS    100
+#define LOAD_READ_COUNT         4u               /* questions that reading one run asks at a time, at most */
 #define LOAD_RECORD_COUNT       1024u            /* records of a run that are read at a time */
 #define LOG_NOTE_COUNT_MAX      8u               /* notes of the log about itself in one commit */
 #define REQUEST_KEEP_MS         86400000         /* a day: how long the answer to a request with an id is kept at least */
@@ -236,14 +246,28 @@
 #define PARK_MS_MIN             5000             /* a run whose time comes sooner stays in memory */
 #define SNAPSHOT_EVENT_COUNT    1024u            /* events after which a run gets a snapshot; or as many as it has steps */
 #define PRIORITY_AGE_MS         30000            /* after so long a run that waits for room counts as one level higher */
-#define STORE_RETRY_MS          1000             /* after which a store that refused is tried again */
+#define STORE_RETRY_MS          1000             /* after which a store that refused is tried again ... */
+#define STORE_RETRY_SHIFT_MAX   4u               /* ... twice as long each time, so often: 16 s */
+#define TENANT_IDLE_COUNT_MAX   1024u            /* tenants that nothing is known of but their names, before they are forgotten */
 #define LOG_DELAY_MS            100              /* how long lines of logs wait for a commit to go along with ... */
 #define LOG_BATCH_COUNT         4096u            /* ... unless there are so many */
 #define CONTROL_CLIENT_COUNT_MAX 48u             /* processes that send commands to the owner of a store, at a time */
 #define CONTROL_LINE_SIZE_MAX   (64u << 20)      /* one command: a start brings its plan */
+#define HOST_RELEASE_MS_MAX     10000            /* how long an owner that ends tries to record what it gives back */
 #define HOST_WATCH_COUNT_MAX    64u              /* descriptors that callers of one loop wait for */
 #define CONDITION_STEP_COUNT_MAX (1u << 22)      /* instructions of one evaluation of a condition */
 #define CONDITION_EVAL_SIZE_MAX (64u << 20)      /* and its memory */
+
+/* --- secrets ----------------------------------------------------------------------------------------------------- */
+#define SECRET_SIZE_MAX         (64u * 1024)     /* a value: a private key with its certificates fits well */
+#define SECRET_NAME_SIZE_MAX    256u             /* "definition/" and the id of a workflow fits */
+#define SECRET_LIST_COUNT_MAX   100000u          /* secrets of one tenant that are listed */
+#define SECRET_REDACT_SIZE_MIN  4u               /* a shorter value is not searched for: it would be found everywhere */
+#define VAULT_TENANT_COUNT_MAX  64u              /* keys of tenants that are kept open; the oldest is closed for the next */
+#define TRIGGER_WINDOW_MS       (5 * 60 * 1000)  /* G-20: how old a signed request may be, unless its trigger says otherwise */
+#define TRIGGER_REPLAY_COUNT_MAX 4096u           /* signatures remembered at a time; beyond it signed requests are refused */
+#define TRIGGER_BODY_SIZE_MAX   (16u << 20)      /* a request's body */
+#define TRIGGER_HEADER_COUNT_MAX 128u            /* and its headers */
 
 /* --- the embedded library ---------------------------------------------------------------------------------------- */
 #define EMBED_REQUEST_COUNT_MAX 1024u            /* calls of a program's threads that wait for the engine */
@@ -255,6 +279,12 @@
 #define RUN_LIST_COUNT_MAX      1000000u         /* runs listed at a time */
 #define FOLLOW_POLL_MS_MIN      20               /* how soon a store is looked at again by whoever follows a run ... */
 #define FOLLOW_POLL_MS_MAX      200              /* ... while nothing happens */
+#define SHOW_RECORD_COUNT_MAX   512u             /* newest records in which 'maestro show' looks for what waits */
+#define SHOW_POLL_COUNT_MAX     20               /* polls of a step that are shown, the newest */
+#define SWEEP_COUNT_MAX         4096u            /* things due that one timed sweep acts on; the next one goes on */
+#define SWEEP_TURN_MS           50
+#define SWEEP_QUIET_MS          1000             /* how long nothing happens before a sweep leaves what nobody can begin */
+#define BULK_RUN_COUNT_MAX      100000u          /* runs that one 'maestro resolve --where' decides on */
 #define FOLLOW_PAGE_COUNT       4096u            /* records read at a time */
 #define OWNER_RETRY_MS          100              /* between two tries to reach or become the owner of a store */
 #define CONTROL_ANSWER_MS_MAX   60000            /* an owner that has not answered by then is stuck */

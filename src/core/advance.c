@@ -2,8 +2,10 @@
 #include "base/limits.h"
 #include "core/begin.h"
 #include "core/compensation.h"
+#include "core/pause.h"
 #include "core/resolve.h"
 #include "core/run_lists.h"
+#include "core/terminate.h"
 
 typedef struct Advancing {
     Settle settle;
@@ -44,21 +46,33 @@ static bool is_called_off(const Run *run)
     return run->is_cancelling || run->is_rolling_back;
 }
 
+/* What is to be retried is not, and has not failed by that. */
+static bool skips_rest(const Run *run)
+{
+    return is_called_off(run) || run->is_terminating;
+}
+
+static SkipReason why_swept(const Run *run)
+{
+    if (is_called_off(run)) return SKIP_RUN_CANCELLED;
+    return run->is_terminating ? SKIP_EARLY_TERMINATION : SKIP_PREDECESSOR_FAILED;
+}
+
 static bool must_end(const Advancing *advancing)
 {
     const Run *run = advancing->settle.run;
     bool is_late = run->deadline_ms && run->deadline_ms <= advancing->settle.now_ms;
-    return is_called_off(run) || advancing->settle.plan->terms->ends_running || run->cause == CAUSE_DEADLINE || is_late;
+    return is_called_off(run) || run->is_terminating || advancing->settle.plan->terms->ends_running || run->cause == CAUSE_DEADLINE || is_late;
 }
 
 static void give_up_retry(const Advancing *advancing, uint32_t step)
 {
     const Settle *settle = &advancing->settle;
     const StepRun *state = &settle->run->steps[step];
-    if (is_called_off(settle->run)) {
+    if (skips_rest(settle->run)) {
         Event *event = decision_event(settle->decision, EVENT_STEP_SKIPPED, step);
         event->last = step;
-        event->reason = SKIP_RUN_CANCELLED;
+        event->reason = why_swept(settle->run);
         return;
     }
     Cause cause = state->cause ? (Cause)state->cause : CAUSE_NOT_ACCEPTED;
@@ -91,14 +105,18 @@ static void sweep(const Advancing *advancing)
     uint32_t step = run->sweep_next;
     while (step_state_is_final((StepState)run->steps[step].state)) step++;      /* open_count says there is one */
     if (run->steps[step].state == STEP_RUNNING) {
-        bool is_failed = run->steps[step].flags & STEP_DOOMED && !is_called_off(run);
+        bool is_failed = run->steps[step].flags & STEP_DOOMED && !skips_rest(run);
         Failure failure = { (Cause)run->cause, STR("a step in it failed"), value_null() };
         if (is_failed) settle_fail(settle, step, &failure);
         else decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
         return;
     }
+    if (run->steps[step].state == STEP_POLLING) {               /* its next poll was due, and had not begun */
+        decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
+        return;
+    }
     bool is_begun = run->steps[step].number != 0;               /* or took the place of another: it has a number, too */
-    if (is_begun && run->steps[step].retry && !is_called_off(run)) {
+    if (is_begun && run->steps[step].retry && !skips_rest(run)) {
         give_up_retry(advancing, step);
         return;
     }
@@ -109,7 +127,7 @@ static void sweep(const Advancing *advancing)
     Event *event = decision_event(settle->decision, EVENT_STEP_SKIPPED, step);
     event->last = last;
     event->number = is_begun ? 0 : run->begun_count + 1;
-    event->reason = is_called_off(run) ? SKIP_RUN_CANCELLED : SKIP_PREDECESSOR_FAILED;
+    event->reason = why_swept(run);
 }
 
 static Advance wind_down(const Advancing *advancing)
@@ -119,6 +137,7 @@ static Advance wind_down(const Advancing *advancing)
     if (run->active_count) return ADVANCE_DONE;                     /* they will report */
     if (run->open_count) sweep(advancing);
     else if (is_called_off(run)) resolve_wound_down(&advancing->settle);
+    else if (run->is_terminating) terminate_run(&advancing->settle);
     else resolve_failure(&advancing->settle);
     return ADVANCE_EVENTS;
 }
@@ -126,6 +145,7 @@ static Advance wind_down(const Advancing *advancing)
 static void begin_failing(const Advancing *advancing)
 {
     const Run *run = advancing->settle.run;
+    pause_cancel(&advancing->settle);
     Event *event = decision_event(advancing->settle.decision, EVENT_RUN_FAILING, run->failed_step);
     event->cause = run->cause;
     event->class_ = cause_class((Cause)run->cause);
@@ -173,6 +193,8 @@ static Advance take_reached(const Advancing *advancing)
     const Run *run = advancing->settle.run;
     uint32_t step = run->reached.first, last = step;
     StepState state = (StepState)run->steps[step].state;
+    if (run_asks_end(run, advancing->settle.plan, step))
+        return terminate_ask(&advancing->settle, step) == BEGIN_MISSING ? ADVANCE_MISSING : ADVANCE_EVENTS;
     if (step_state_is_final(state))
         return begin_round(&advancing->settle, step) == BEGIN_MISSING ? ADVANCE_MISSING : ADVANCE_EVENTS;
     if (state == STEP_RUNNING) {
@@ -241,6 +263,24 @@ static Advance begin_ready(const Advancing *advancing)
     return answer;
 }
 
+/* --- pauses ------------------------------------------------------------------------------------------------------------------ */
+
+/* A pause is to be awaited, unless the run ends behind its step. */
+static bool must_pause(const Run *run, const Plan *plan)
+{
+    bool may_pause = run->state != RUN_PAUSED || run->paused_for == PAUSED_FOR_TRIGGER;
+    return run->pause_count && run->awaited.step == STEP_NONE && may_pause && !run_asks_end(run, plan, run->pauses[0]);
+}
+
+static void pause_for_poll(const Advancing *advancing)
+{
+    Decision *decision = advancing->settle.decision;
+    if (advancing->settle.run->state == RUN_WAITING_SIGNAL) decision_event(decision, EVENT_RUN_RUNNING, 0);
+    Event *event = decision_event(decision, EVENT_RUN_PAUSED, 0);
+    event->flags = PAUSED_FOR_POLL;
+    event->text = STR("a poll timed out");
+}
+
 /* --- the run itself -------------------------------------------------------------------------------------------------------------- */
 
 static uint32_t ready_count(const Run *run)
@@ -268,9 +308,14 @@ Advance advance(const DecideEnv *env, const Plan *plan, const Run *run, int64_t 
     bool is_under_way = state == RUN_RUNNING || state == RUN_PAUSED || state == RUN_WAITING_SIGNAL;
     if (run->is_cancelling && (is_under_way || state == RUN_QUEUED || state == RUN_DISPATCHED)) return wind_down(&advancing);
     if (!is_under_way) return ADVANCE_DONE;
-    if (run->is_failing || run->is_rolling_back) return wind_down(&advancing);
+    if (run_is_winding(run)) return wind_down(&advancing);
     if (run->failed_step != STEP_NONE && plan->terms->is_fail_fast) {
         begin_failing(&advancing);
+        return ADVANCE_EVENTS;
+    }
+    if (must_pause(run, plan)) return pause_begin(&advancing.settle) == BEGIN_MISSING ? ADVANCE_MISSING : ADVANCE_EVENTS;
+    if (run->held_count && state != RUN_PAUSED) {
+        pause_for_poll(&advancing);
         return ADVANCE_EVENTS;
     }
     if (run->satisfied_count) {
@@ -279,7 +324,12 @@ Advance advance(const DecideEnv *env, const Plan *plan, const Run *run, int64_t 
     }
     if (run->reached.count) return take_reached(&advancing);
 
-    bool is_waiting = run->waiting_count && !ready_count(run) && !run->running_count;                        /* C-08 */
+    bool is_idle = !ready_count(run) && !run->running_count && !run->polling_count;
+    bool is_waiting = run->waiting_count && is_idle;                                                          /* C-08 */
+    if (state == RUN_PAUSED && run->paused_for == PAUSED_FOR_TRIGGER && run->awaited.step == STEP_NONE) {
+        decision_event(decision, EVENT_RUN_RUNNING, 0);         /* after the last of its pauses */
+        return ADVANCE_EVENTS;
+    }
     if (state == RUN_PAUSED) return ADVANCE_DONE;
     if (state == RUN_WAITING_SIGNAL && !is_waiting) {
         decision_event(decision, EVENT_RUN_RUNNING, 0);

@@ -3,7 +3,8 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
-#include "core/input.h"
+#include "core/poll.h"
+#include "core/reaction.h"
 #include "core/retry.h"
 
 /* --- conditions --------------------------------------------------------------------------------------------------------- */
@@ -60,19 +61,9 @@ static Begin check_conditions(const Settle *settle, uint32_t step)
 
 /* --- steps that the engine itself carries out ----------------------------------------------------------------------------- */
 
-/* Dispatched and running in one: nobody has to accept, and nobody holds a lease. */
-static void enter(const Settle *settle, uint32_t step)
-{
-    Event *event = decision_event(settle->decision, EVENT_STEP_DISPATCHED, step);
-    event->number = settle_number(settle, step);
-    event->attempt = step_works(&settle->plan->steps[step]) ? settle->run->steps[step].attempt : 1;
-    event->count = settle->run->steps[step].generation;
-    decision_event(settle->decision, EVENT_STEP_RUNNING, step);
-}
-
 static Begin begin_sequence(const Settle *settle, uint32_t step)
 {
-    enter(settle, step);
+    settle_enter(settle, step);
     if (run_open_children(settle->run, settle->plan, step) == 0) decision_event(settle->decision, EVENT_STEP_SUCCEEDED, step);
     return BEGIN_DONE;
 }
@@ -117,7 +108,7 @@ static void choose_all(Choice *choice, Value selected)
 static void take(const Settle *settle, uint32_t step, Str keys, Value selected, Str text)
 {
     uint32_t payload = decision_payload(settle->decision, selected);
-    enter(settle, step);
+    settle_enter(settle, step);
     Event *event = decision_event(settle->decision, EVENT_BRANCH_TAKEN, step);
     event->name = keys;
     event->payload = payload;
@@ -178,7 +169,7 @@ static Begin check_gate(const Settle *settle, uint32_t step)
 {
     const GateTerms *gate = &settle->plan->terms->steps[step].gate;
     if (gate->signal.len == 0 || !gate->is_before) return BEGIN_GO;
-    enter(settle, step);
+    settle_enter(settle, step);
     Event *event = decision_event(settle->decision, EVENT_STEP_WAITING, step);
     event->name = gate->signal;
     event->due_ms = gate->timeout_ms ? settle->now_ms + gate->timeout_ms : 0;
@@ -189,12 +180,8 @@ static Begin check_gate(const Settle *settle, uint32_t step)
 
 static Begin fill(const Settle *settle, uint32_t step, Value written, bool has_paths, Value *out)
 {
-    *out = written;
-    if (!has_paths) return BEGIN_GO;
-    InputScope scope = { .env = settle->env, .plan = settle->plan, .run = settle->run, .step = step,
-                         .decision = settle->decision, .arena = settle->decision->arena };
-    InputResult result = { 0 };
-    switch (input_fill(&scope, written, &result)) {
+    InputResult result;
+    switch (settle_fill(settle, step, written, has_paths, &result)) {
     case INPUT_OK: *out = result.value; return BEGIN_GO;
     case INPUT_MISSING: return missing(settle, result.missing);
     case INPUT_WRONG: break;
@@ -239,7 +226,7 @@ static Begin check_key(const Settle *settle, uint32_t step, Str *out_key)
         return BEGIN_MISSING;
     }
     if (dedupe.kind == DEDUPE_DONE) {
-        enter(settle, step);
+        settle_enter(settle, step);
         uint32_t payload = decision_payload(decision, dedupe.output);
         Event *event = decision_event(decision, EVENT_STEP_SUCCEEDED, step);
         event->payload = payload;
@@ -306,6 +293,22 @@ static void dispatch(const Settle *settle, uint32_t step, const Place *place, Va
     event->holder = place->holder;
 }
 
+/* F-035, G-21: it has not begun, and would take what was started and not undone beyond its budget. */
+static bool blast_is_spent(const Settle *settle, uint32_t step)
+{
+    const PlanTerms *terms = settle->plan->terms;
+    const Run *run = settle->run;
+    if (!terms->has_blast_max || !terms->steps[step].weight) return false;
+    return run->blast_used + terms->steps[step].weight > terms->blast_max + run->blast_approved;
+}
+
+static Str blast_text(const Settle *settle, uint32_t step)
+{
+    const PlanTerms *terms = settle->plan->terms;
+    return arena_format(settle->decision->arena, "its weight of %" PRIu32 " would exceed the blast-radius budget of %" PRIu32 ", of which %" PRIu64
+                        " are used; who retries it approves it", terms->steps[step].weight, terms->blast_max, settle->run->blast_used);
+}
+
 static Begin begin_work(const Settle *settle, uint32_t step)
 {
     if (cost_is_spent(settle->plan, settle->run))
@@ -325,12 +328,22 @@ static Begin begin_work(const Settle *settle, uint32_t step)
 Begin begin_step(const Settle *settle, uint32_t step)
 {
     Begin begin = BEGIN_GO;
+    const ReactionTerms *cut = reaction_cut(settle->plan, settle->run, step);
+    if (cut) {                                                  /* F-054 */
+        reaction_end(settle, step, cut);
+        return BEGIN_DONE;
+    }
+    if (poll_is_over(settle, step)) {
+        Error err;
+        return poll_time_out(settle, step, &err) ? BEGIN_MISSING : BEGIN_DONE;
+    }
     /* What has a number has been asked already: it is tried again, or has passed its gate. */
     if (settle->run->steps[step].number == 0 || settle->run->steps[step].flags & STEP_RENEWED) {
         begin = check_conditions(settle, step);
         if (begin != BEGIN_GO) return begin;
         if (settle->plan->steps[step].kind == STEP_BRANCH) return begin_branch(settle, step);
         if (settle->plan->steps[step].kind == STEP_SEQUENCE) return begin_sequence(settle, step);
+        if (blast_is_spent(settle, step)) return fail(settle, step, CAUSE_BLAST_RADIUS, blast_text(settle, step));
         begin = check_gate(settle, step);
     }
     return begin == BEGIN_GO ? begin_work(settle, step) : begin;
@@ -372,7 +385,7 @@ static Begin ask_loop(const Settle *settle, uint32_t index)
     const PlanLoop *loop = &settle->plan->loops[index];
     const StepRun *tail = &settle->run->steps[loop->tail];
     Arena *arena = settle->decision->arena;
-    bool is_done = tail->state == STEP_SUCCEEDED || (tail->state == STEP_SKIPPED && tail->cause == SKIP_CONDITION_FALSE);
+    bool is_done = step_is_done(tail) || (tail->state == STEP_SKIPPED && tail->cause == SKIP_CONDITION_FALSE);
     ConditionResult result = { 0 };
     ConditionAnswer answer = CONDITION_TRUE;
     if (!is_done) answer = CONDITION_FALSE;                     /* what failed or was not reached is not repeated */
@@ -394,7 +407,8 @@ static Begin ask_loop(const Settle *settle, uint32_t index)
         text = result.text;
     }
     if (answer == CONDITION_TRUE) {
-        text = arena_format(arena, "its condition still holds after %" PRIu32 " rounds", round);
+        text = arena_format(arena, "the condition for going back from '%.*s' to '%.*s' still holds after %" PRIu32 " rounds",
+                            STR_ARG(settle->plan->steps[loop->tail].id), STR_ARG(settle->plan->steps[loop->head].id), round);
         if (terms->loop_fails[index]) cause = CAUSE_PERMANENT;
     }
     leave_loop(settle, index, cause, text);

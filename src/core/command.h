@@ -22,14 +22,16 @@ typedef enum CommandKind {
     COMMAND_EFFECT,         /* an attempt is about to act, or has acted: `step`, `attempt`, `holder`, `value`, `is_committed` */
     COMMAND_COST,           /* `step`, `attempt`, `holder`, `number` in millionths */
     COMMAND_SIGNAL,         /* `name`, `sort`, `value`, `is_denial` */
+    COMMAND_TRIGGER,        /* the resume trigger `name`, with `value`, from `origin`; `is_denial` */
     COMMAND_TIMER,          /* the time of something has come; what, is found in the run */
     COMMAND_ORPHANED,       /* the holder of `step`, `attempt` is gone: its lease ran out or its process died */
     COMMAND_RECOVER,        /* a new owner: everything held by `holder` older than this one is orphaned */
+    COMMAND_RELEASE,        /* an owner that ends in order: what holders of the epoch of `holder` have in its process is given back */
     COMMAND_PAUSE,
     COMMAND_RESUME,
     COMMAND_CANCEL,         /* `undo` */
     COMMAND_RESOLVE,        /* about a failed run: `decision`; of RETRY_FROM_STEP and COMPENSATE as the two below */
-    COMMAND_RETRY_FROM,     /* from step `name`, in `mode`; `includes` compensates that step, too */
+    COMMAND_RETRY_FROM,     /* from step `name`, in `mode`; `includes` compensates that step, too; `value`: parameters to change */
     COMMAND_COMPENSATE,     /* in `scope`: of FROM_STEP `name`, of PARTIAL `value`, a list of steps; `unknown` */
     COMMAND_RETRY_COMPENSATION,     /* the one that failed */
     COMMAND_SKIP_COMPENSATION,      /* the same, or `name`; `includes` all that are left */
@@ -55,6 +57,7 @@ typedef struct Command {
     CommandKind kind;
     Str id;                         /* unique; empty for what the engine itself sends */
     Str actor, rationale;           /* "user:ana", "executor:local", "timer" / why; may be empty */
+    Str origin;                     /* the address that a trigger came from; may be empty */
     Str trace;                      /* a W3C traceparent; may be empty: then the run's own */
     uint32_t step, attempt;
     uint64_t holder;

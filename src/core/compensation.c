@@ -25,7 +25,7 @@ static bool is_unknown(const StepRun *step)
 static bool is_done(const StepRun *step, uint32_t flags)
 {
     if (step->attempt == 0 || step->flags & STEP_UNDONE) return false;      /* another run's result; undone already */
-    if (step->state == STEP_SUCCEEDED) return true;
+    if (step_is_done(step)) return true;
     if (!has_ended_badly(step)) return false;
     return step->flags & (STEP_EFFECT_COMMITTED | STEP_WORK_DONE) || (is_unknown(step) && flags & ROLLBACK_UNKNOWN_IS_DONE);
 }
@@ -148,11 +148,22 @@ static Event *item_event(const Settle *settle, EventKind kind)
     return event;
 }
 
+static Str overdue_text(const Settle *settle, uint32_t step)
+{
+    return arena_format(settle->decision->arena, "it did not end within %" PRId64 " ms",
+                        settle->plan->terms->steps[step].undo.timeout_ms);
+}
+
 /* tried again while attempts remain, unless the failure says that no attempt can help. */
 static void attempt_failed(const Settle *settle, uint32_t attempt, const Failure *failure)
 {
     const Compensation *item = run_compensation(settle->run);
     const RetryTerms *retry = &settle->plan->terms->steps[item->step].undo.retry;
+    Failure overdue;
+    if (settle->run->rollback.active.is_overdue) {                  /* F-016: whatever it says now, it is late */
+        overdue = (Failure){ CAUSE_TIMEOUT, overdue_text(settle, item->step), value_null() };
+        failure = &overdue;
+    }
     bool is_tried_again = attempt < item->attempt_max && retry->on >> failure->cause & 1;
     uint32_t payload = decision_payload(settle->decision, failure->details);
     Event *event = item_event(settle, EVENT_COMPENSATION_ATTEMPT_FAILED);
@@ -321,7 +332,7 @@ Status compensation_report(const Asked *asked, Error *err)
     Status status = compensation_check_holder(asked, err);
     if (status) return status;
     if (report->cause >= CAUSE_COUNT) return error_set(err, ERR_INVALID, "the report has no known cause");
-    if (report->cause == CAUSE_NONE) {
+    if (report->cause == CAUSE_NONE && !settle->run->rollback.active.is_overdue) {
         uint32_t payload = decision_payload(settle->decision, report->output);
         item_event(settle, EVENT_COMPENSATION_SUCCEEDED)->payload = payload;
         return OK;
@@ -340,20 +351,20 @@ void compensation_timer(const Settle *settle)
     if (!item || run_due_ms(run) > settle->now_ms) return;
     if (item->state == COMPENSATION_FAILED) item_event(settle, EVENT_COMPENSATION_DUE);
     if (item->state != COMPENSATION_RUNNING) return;
-    Arena *arena = settle->decision->arena;
     if (!active->holder) {
         Failure failure = { CAUSE_NOT_ACCEPTED, STR("no executor accepted it in time"), value_null() };
         attempt_failed(settle, item->attempt, &failure);
-    } else if (active->due_ms && active->due_ms <= settle->now_ms) {
-        Str text = arena_format(arena, "it did not end within %" PRId64 " ms", settle->plan->terms->steps[item->step].undo.timeout_ms);
-        attempt_failed(settle, item->attempt, &(Failure){ CAUSE_TIMEOUT, text, value_null() });
+    } else if (active->due_ms && active->due_ms <= settle->now_ms && !active->is_overdue) {
+        Event *event = item_event(settle, EVENT_COMPENSATION_OVERDUE);                                               /* I16 */
+        event->attempt = item->attempt;
+        event->text = overdue_text(settle, item->step);
     } else {
-        compensation_orphan(settle, STR("its lease ran out"));
+        compensation_orphan(settle, LOSS_OF_LEASE, STR("its lease ran out"));
     }
 }
 
-/* In this process: once more, under the same number and the same key. Remote: an attempt that failed. */
-void compensation_orphan(const Settle *settle, Str why)
+/* In this process: once more, under the same number and the same key, though not for ever. Remote: an attempt that failed. */
+void compensation_orphan(const Settle *settle, Loss loss, Str why)
 {
     const ActiveStep *active = &settle->run->rollback.active;
     const Compensation *item = run_compensation(settle->run);
@@ -361,8 +372,16 @@ void compensation_orphan(const Settle *settle, Str why)
         attempt_failed(settle, item->attempt, &(Failure){ CAUSE_LEASE_EXPIRED, why, value_null() });
         return;
     }
+    uint32_t lost = settle_lost(item->lost, /* is_remote= */ false, loss);
     Event *event = item_event(settle, EVENT_COMPENSATION_ORPHANED);
     event->attempt = item->attempt;
     event->holder = active->holder;
     event->text = why;
+    event->count = lost;
+    if (active->is_overdue) {
+        attempt_failed(settle, item->attempt, &(Failure){ CAUSE_TIMEOUT, why, value_null() });
+    } else if (lost >= LOST_COUNT_MAX && loss != LOSS_BY_RELEASE) {
+        Str text = STR("maestro ended three times and more while this was carried out: it may be what ends it");
+        attempt_failed(settle, item->attempt, &(Failure){ CAUSE_LOST, text, value_null() });
+    }
 }

@@ -54,6 +54,6 @@ Status compensation_accept(const Asked *asked, Error *err);
 Status compensation_report(const Asked *asked, Error *err);
 MUST_USE Status compensation_check_holder(const Asked *asked, Error *err);
 void   compensation_timer(const Settle *settle);
-void   compensation_orphan(const Settle *settle, Str why);
+void   compensation_orphan(const Settle *settle, Loss loss, Str why);
 
 #endif

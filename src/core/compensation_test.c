@@ -100,6 +100,10 @@ TEST(a_compensation_has_attempts_of_its_own_and_stops_the_rest_when_they_are_use
     Stage t;                                                        /* its own deadline */
     if (!fail_at_d(&t, CHAIN(TREE_HEAD AUTO))) return;
     stage_wait(&t, 9000);
+    EXPECT_INT(stage_count_last(&t, EVENT_COMPENSATION_OVERDUE), 1);
+    EXPECT_INT(item(&t, 0)->state, COMPENSATION_RUNNING);           /* I16: until it has ended */
+    EXPECT_INT(run_due_ms(&t.run), INT64_MAX);
+    EXPECT_OK(stage_undo(&t, "c", CAUSE_NONE), &t.err);             /* too late, whatever it says */
     EXPECT_INT(stage_last(&t, EVENT_COMPENSATION_ATTEMPT_FAILED)->cause, CAUSE_TIMEOUT);
     EXPECT_INT(item(&t, 0)->state, COMPENSATION_FAILED);
     stage_close(&t);
@@ -338,6 +342,43 @@ TEST(a_crash_hands_the_same_compensation_over_again, "proves: F-068 F-002 F-090"
     stage_close(&s);
 }
 
+TEST(a_compensation_that_ends_its_owner_again_and_again_has_failed, "proves: F-068 A-090")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD AUTO))) return;
+    for (uint32_t lost = 1; lost <= LOST_COUNT_MAX; lost++) {
+        EXPECT_INT(item(&s, 0)->attempt, 1);
+        s.epoch++;
+        EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(s.epoch, 0), .value = value_null() }), &s.err);
+        EXPECT_INT(stage_last(&s, EVENT_COMPENSATION_ORPHANED)->count, lost);
+    }
+    EXPECT_INT(stage_last(&s, EVENT_COMPENSATION_ATTEMPT_FAILED)->cause, CAUSE_LOST);
+    stage_wait(&s, 1000);
+    EXPECT_INT(item(&s, 0)->attempt, 2);                            /* its second and last attempt */
+    s.epoch++;
+    EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(s.epoch, 0), .value = value_null() }), &s.err);
+    EXPECT_INT(s.run.state, RUN_COMPENSATION_FAILED);
+    stage_close(&s);
+}
+
+TEST(a_compensation_that_is_given_back_does_not_count_as_lost, "proves: F-068")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD AUTO))) return;
+    for (uint32_t i = 0; i < 2 * LOST_COUNT_MAX; i++) {
+        s.room = 0;
+        EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RELEASE, .holder = holder_make(s.epoch, 0), .value = value_null() }), &s.err);
+        EXPECT_INT(stage_last(&s, EVENT_COMPENSATION_ORPHANED)->count, 0);
+        EXPECT_INT(s.answer, ADVANCE_LATER);
+        s.epoch++;
+        s.room = UINT32_MAX;
+        stage_more(&s);
+        EXPECT_INT(item(&s, 0)->state, COMPENSATION_RUNNING);
+        EXPECT_INT(item(&s, 0)->attempt, 1);
+    }
+    stage_close(&s);
+}
+
 TEST(a_remote_executor_accepts_and_loses_a_compensation, "proves: A-090 F-087")
 {
     Stage s;
@@ -349,7 +390,9 @@ TEST(a_remote_executor_accepts_and_loses_a_compensation, "proves: A-090 F-087")
     accept.holder = 77;
     EXPECT_OK(stage_do(&s, &accept), &s.err);
     EXPECT_INT(stage_do(&s, &accept), ERR_CONFLICT);
-    stage_wait(&s, s.plan.terms->lease_ms < 9000 ? s.plan.terms->lease_ms : 9000);
+    stage_wait(&s, 9000);
+    EXPECT(s.run.rollback.active.is_overdue);                       /* told to end, and silent: its lease runs out */
+    stage_wait(&s, s.plan.terms->lease_ms - 9000);
     EXPECT_INT(item(&s, 0)->state, COMPENSATION_FAILED);
     stage_wait(&s, 1000);
     EXPECT_INT(item(&s, 0)->attempt, 2);

@@ -2,19 +2,22 @@
 #include "core/decide.h"
 
 #include "base/limits.h"
-#include "core/decide_kinds.h"
+#include "core/pause.h"
+#include "core/reaction.h"
 #include "core/resolve.h"
 
 /* --- refusals ---------------------------------------------------------------------------------------------------------- */
 
 Status decide_refuse(const Asked *asked, Error *err, const char *why, const char *instead)
 {
-    return error_set(err, ERR_CONFLICT, "the run is %s%s: %s%s%s", run_state_name((RunState)asked->settle.run->state),
-                     asked->settle.run->is_cancelling    ? " and being cancelled"
-                     : asked->settle.run->is_rolling_back ? " and about to be compensated"
-                     : asked->settle.run->is_failing && asked->settle.run->state < RUN_SUCCEEDED ? " and failing"
-                                                       : "",
-                     why, instead[0] ? "; " : "", instead);
+    const Run *run = asked->settle.run;
+    const char *what = run->state >= RUN_SUCCEEDED ? ""                 /* it has ended: what it was about to do is done */
+                     : run->is_cancelling          ? " and being cancelled"
+                     : run->is_rolling_back        ? " and about to be compensated"
+                     : run->is_failing             ? " and failing"
+                                                   : "";
+    return error_set(err, ERR_CONFLICT, "the run is %s%s: %s%s%s", run_state_name((RunState)run->state), what, why,
+                     instead[0] ? "; " : "", instead);
 }
 
 static bool is_over(const Run *run)
@@ -83,6 +86,21 @@ Status decide_pause(const Asked *asked, Error *err)
     return OK;
 }
 
+/* C-84: what timed out polls anew, with new limits. */
+static void renew_polls(const Settle *settle)
+{
+    const Run *run = settle->run;
+    uint32_t count = 0;
+    for (uint32_t i = 0; run->held_count > count && i < run->step_count; i++) {
+        if (!run_holds_poll(run, settle->plan, i)) continue;
+        if (settle->decision->event_count + ADVANCE_EVENT_COUNT_MIN > DECISION_EVENT_COUNT_MAX) return;
+        Event *event = decision_event(settle->decision, EVENT_STEP_SUPERSEDED, i);
+        event->number = run->begun_count + ++count;
+        event->count = run->steps[i].number;
+        event->sort = RETRY_SOURCE_FAILED_RETRY;
+    }
+}
+
 Status decide_resume(const Asked *asked, Error *err)
 {
     const Run *run = asked->settle.run;
@@ -91,7 +109,9 @@ Status decide_resume(const Asked *asked, Error *err)
     if (run_is_winding(run)) return decide_refuse(asked, err, "nothing new starts", "");
     Status status = decide_ask_policy(asked, HOOK_RUN_RESUME, value_null(), err);
     if (status) return status;
+    if (run->awaited.step != STEP_NONE) return pause_resume(asked, err);
     decision_event(asked->settle.decision, EVENT_RUN_RUNNING, 0);
+    renew_polls(&asked->settle);
     return OK;
 }
 
@@ -109,6 +129,7 @@ Status decide_cancel(const Asked *asked, Error *err)
     }
     bool is_defined = asked->settle.plan->terms->resolution.cancel_compensates;
     CancelUndo undo = asked->command->undo;
+    pause_cancel(&asked->settle);
     Event *event = decision_event(asked->settle.decision, EVENT_RUN_CANCELLING, 0);
     event->text = asked->command->rationale;
     event->flags = undo == CANCEL_COMPENSATES || (undo == CANCEL_AS_DEFINED && is_defined);                   /* C-10 */
@@ -132,7 +153,9 @@ Status decide_signal(const Asked *asked, Error *err)
     if (command->name.len == 0 || command->name.len > NAME_SIZE_MAX)
         return error_set(err, ERR_INVALID, "a signal has a name of 1 to NAME_SIZE_MAX (%u) bytes", NAME_SIZE_MAX);
     if (is_known_signal(run, command)) return OK;
-    if (is_over(run)) return decide_refuse(asked, err, "signals are no longer taken", "");
+    if (is_over(run))
+        return decide_refuse(asked, err, "signals are no longer taken", run->state == RUN_FAILED ? "decide on it first"
+                             : run->state == RUN_COMPENSATION_FAILED ? "use retry-compensation or skip-compensation first" : "");
     if (run->signal_count >= RUN_SIGNAL_COUNT_MAX)
         return error_set(err, ERR_LIMIT, "the run keeps RUN_SIGNAL_COUNT_MAX (%u) signals already", RUN_SIGNAL_COUNT_MAX);
     Status status = decide_ask_policy(asked, HOOK_SIGNAL, command->value, err);
@@ -148,7 +171,9 @@ Status decide_signal(const Asked *asked, Error *err)
     event->flags = command->is_denial;
     event->holder = command->notice ? command->holder : 0;
     event->notice = command->notice;
-    return OK;
+    uint32_t before = decision->event_count;
+    status = pause_signal(asked, run->signal_count + 1, err);
+    return status ? status : reaction_fire(asked, /* has_moved= */ decision->event_count > before, err);
 }
 
 /* --- the table ------------------------------------------------------------------------------------------------------------ */
@@ -161,7 +186,9 @@ static Status refuse_start(const Asked *asked, Error *err)
 static const DecideKind decide_kinds[COMMAND_KIND_COUNT] = {
     [COMMAND_START] = refuse_start,       [COMMAND_ACCEPT] = decide_accept,     [COMMAND_REPORT] = decide_report,
     [COMMAND_EFFECT] = decide_effect,     [COMMAND_COST] = decide_cost,         [COMMAND_SIGNAL] = decide_signal,
+    [COMMAND_TRIGGER] = decide_trigger,
     [COMMAND_TIMER] = decide_timer,       [COMMAND_ORPHANED] = decide_orphaned, [COMMAND_RECOVER] = decide_recover,
+    [COMMAND_RELEASE] = decide_release,
     [COMMAND_PAUSE] = decide_pause,       [COMMAND_RESUME] = decide_resume,     [COMMAND_CANCEL] = decide_cancel,
     [COMMAND_RESOLVE] = decide_resolve,   [COMMAND_RETRY_FROM] = decide_retry_from, [COMMAND_COMPENSATE] = decide_compensate,
     [COMMAND_RETRY_COMPENSATION] = decide_retry_compensation, [COMMAND_SKIP_COMPENSATION] = decide_skip_compensation,

@@ -106,9 +106,9 @@ typedef struct Dedupe {
 
 typedef struct DecideEnv {
     void *context;
-    /* {"params": ..., "payload": ...} of the run; an output. False: not at hand. */
+    /* {"params": ..., "payload": ...} of the run; a value, by its number as of run_value_at(). False: not at hand. */
     bool (*params)(void *context, const Run *run, Value *out);
-    bool (*output)(void *context, const Run *run, uint32_t step, Value *out);
+    bool (*output)(void *context, const Run *run, uint32_t which, Value *out);
     ConditionAnswer (*condition)(void *context, const ConditionAsk *ask, Arena *arena, ConditionResult *out);
     Verdict (*verdict)(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input);
     Place (*place)(void *context, const Plan *plan, const Run *run, uint32_t step);
@@ -132,7 +132,7 @@ typedef struct Decision {
     Event *events;
     Value *payloads;
     uint32_t event_count, event_capacity, payload_count, payload_capacity;
-    uint32_t missing;               /* with ERR_UNAVAILABLE or ADVANCE_MISSING: STEP_NONE, a step, or MISSING_PARAMS */
+    uint32_t missing;               /* with ERR_UNAVAILABLE or ADVANCE_MISSING: STEP_NONE, a value, or MISSING_PARAMS */
     bool missing_is_key;            /* what is missing is the answer about the declared key of that step */
     Digest policy;                  /* whose verdicts allowed all this */
 } Decision;
@@ -143,8 +143,9 @@ Event   *decision_event(Decision *decision, EventKind kind, uint32_t step);
 uint32_t decision_payload(Decision *decision, Value value);         /* EVENT_NO_PAYLOAD for null */
 /* Adds the event of a denial. `step` is STEP_NONE for the hooks of a run. */
 void     decision_verdict(Decision *decision, Hook hook, uint32_t step, const Verdict *verdict);
-/* What this decision itself has brought forth and no record holds yet: an output, {"params", "payload"}; NULL: nothing. */
-const Value *decision_output(const Decision *decision, uint32_t step);
+/* What this decision itself has brought forth and no record holds yet: a value as of run_value_at(), {"params", "payload"};
+ * NULL: nothing. */
+const Value *decision_value(const Decision *decision, const Plan *plan, uint32_t which);
 const Value *decision_params(const Decision *decision);
 
 /* --- the rules ----------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,10 @@ Status decide_pause(const Asked *asked, Error *err);
 Status decide_resume(const Asked *asked, Error *err);
 Status decide_cancel(const Asked *asked, Error *err);
 Status decide_signal(const Asked *asked, Error *err);
+/* pause.c */
+Status decide_trigger(const Asked *asked, Error *err);
+/* decide_start.c: parameters after all, with defaults and the payload of the start; ERR_INVALID with all that is wrong */
+MUST_USE Status decide_params(const Plan *plan, Value params, Value payload, Arena *arena, Value *out, Error *err);
 /* decide_report.c: what holders of attempts say */
 Status decide_accept(const Asked *asked, Error *err);
 Status decide_report(const Asked *asked, Error *err);
@@ -28,6 +32,7 @@ Status decide_cost(const Asked *asked, Error *err);
 Status decide_timer(const Asked *asked, Error *err);
 Status decide_orphaned(const Asked *asked, Error *err);
 Status decide_recover(const Asked *asked, Error *err);
+Status decide_release(const Asked *asked, Error *err);
 
 /* decide_resolve.c: what is decided about a run that has failed, and about its compensation */
 Status decide_resolve(const Asked *asked, Error *err);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "core/compensation.h"
+#include "core/poll.h"
 
 /* Only who holds the attempt that is under way may speak of it. */
 static Status check_holder(const Asked *asked, Error *err)
@@ -31,7 +32,8 @@ Status decide_accept(const Asked *asked, Error *err)
         return error_set(err, ERR_NOT_FOUND, "the run has no step %" PRIu32, command->step);
     if (attempt_rollback(command->attempt)) return compensation_accept(asked, err);
     const StepRun *step = &settle->run->steps[command->step];
-    if (step->state != STEP_DISPATCHED || step->attempt != command->attempt || command->holder == 0)
+    bool is_offered = step->state == STEP_DISPATCHED || poll_is_offered(settle->plan, settle->run, command->step);
+    if (!is_offered || step->attempt != command->attempt || command->holder == 0)
         return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is not offered: the step is %s, attempt %u",
                          command->attempt, STR_ARG(settle->plan->steps[command->step].id),
                          step_state_name((StepState)step->state), step->attempt);
@@ -51,6 +53,8 @@ Status decide_report(const Asked *asked, Error *err)
     if (status) return status;
     if (attempt_rollback(command->attempt)) return compensation_report(asked, err);
     if (report->cause >= CAUSE_COUNT) return error_set(err, ERR_INVALID, "the report has no known cause");
+    if (report->cause == CAUSE_NONE && step_polls(&asked->settle.plan->terms->steps[command->step]))
+        return poll_report(&asked->settle, command->step, report->output, err);
     if (report->cause == CAUSE_NONE) return settle_success(&asked->settle, command->step, report->output, err);
     Failure failure = { report->cause, report->message, report->output };
     if (failure.text.len == 0) failure.text = str_of(cause_name(report->cause));        /* there is always one */

@@ -4,8 +4,11 @@
 #include "base/limits.h"
 #include "core/compensation.h"
 #include "core/name.h"
+#include "core/pause.h"
+#include "core/rerun.h"
 #include "core/resolve.h"
 #include "core/retry.h"
+#include "value/json.h"
 
 /* --- who may be asked what -------------------------------------------------------------------------------------------------- */
 
@@ -117,6 +120,7 @@ static Status roll_back(const Asked *asked, const RollbackPlan *wanted, Error *e
     if (run->is_failing) return decide_refuse(asked, err, "it ends already", "decide on it when it has failed");
     Str names = compensation_names(asked->settle.plan, wanted->named, decision->arena);
     resolve_decided(&asked->settle, DECISION_COMPENSATE, asked->command->actor, asked->command->rationale)->name = names;
+    pause_cancel(&asked->settle);
     Event *event = decision_event(decision, EVENT_RUN_ROLLING_BACK, wanted->scope == SCOPE_FROM_STEP ? wanted->from : STEP_NONE);
     event->sort = wanted->scope;
     event->name = names;
@@ -170,6 +174,91 @@ static Status retry_failed(const Asked *asked, Error *err)
     return OK;
 }
 
+/* What differs, for people: "amount: 5 -> 7; note: none -> \"x\"". */
+static Str difference(Arena *arena, Value before, Value edits)
+{
+    Buf buf;
+    Error err;
+    buf_init(&buf, TEXT_SIZE_MAX);
+    for (uint32_t i = 0; i < edits.count; i++) {
+        const Value *old = value_get(before, value_text(edits.members[i].key));
+        buf_format(&buf, "%s%.*s: ", i ? "; " : "", STR_ARG(value_text(edits.members[i].key)));
+        if (!old) buf_text(&buf, "none");
+        else if (json_print(&buf, *old, JSON_COMPACT, &err)) buf_text(&buf, "?");
+        buf_text(&buf, " -> ");
+        if (json_print(&buf, edits.members[i].value, JSON_COMPACT, &err)) buf_text(&buf, "?");
+    }
+    Str text = arena_copy(arena, buf_peek(&buf));
+    buf_deinit(&buf);
+    return text;
+}
+
+static bool text_has(Str text, Str part)
+{
+    for (size_t at = 0; at + part.len <= text.len; at++)
+        if (str_is(str_slice(text, at, at + part.len), part)) return true;
+    return false;
+}
+
+/* The declared key of the step is made of one of these parameters. */
+static bool key_changes(const Asked *asked, uint32_t step, Value edits)
+{
+    Str key = asked->settle.plan->terms->steps[step].key;
+    if (!key.len) return false;
+    bool changes = edits.count && text_has(key, STR("${params["));
+    for (uint32_t i = 0; i < edits.count && !changes; i++)
+        changes = text_has(key, arena_format(asked->settle.decision->arena, "${params.%.*s", STR_ARG(value_text(edits.members[i].key))));
+    return changes;
+}
+
+/* I4: what was done is undone under the key that it was done under, which can no longer be made once its parameters have changed.
+ * What is only run anew is not undone any more. */
+static Status check_keys(const Asked *asked, uint32_t from, Value edits, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    bool is_undone_first = asked->command->mode == COMPENSATE_THEN_RETRY;
+    const uint8_t *anew = rerun_set(settle->plan, settle->run, from, settle->decision->arena);
+    for (uint32_t i = 0; i < settle->run->step_count; i++) {
+        const StepRun *step = &settle->run->steps[i];
+        bool has_acted = step->attempt && !(step->flags & STEP_UNDONE)
+                      && (step_is_done(step) || step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_WORK_DONE));
+        bool is_kept = is_undone_first || !anew[i];
+        if (!has_acted || !is_kept || !settle->plan->terms->steps[i].undo.runner.len || !key_changes(asked, i, edits)) continue;
+        return error_set(err, ERR_CONFLICT, "the key of step '%.*s', which was carried out, is made of a parameter that is to be changed: it could "
+                         "not be undone any more; retry from it or before it, without compensating, or compensate the run",
+                         STR_ARG(settle->plan->steps[i].id));
+    }
+    return OK;
+}
+
+/* Parameters that hold from the retry on: edits of those that the run has. */
+static Status change_params(const Asked *asked, uint32_t from, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    Value edits = asked->command->value, start, whole;
+    Arena *arena = settle->decision->arena;
+    if (edits.kind == VALUE_NULL) return OK;
+    if (edits.kind != VALUE_OBJECT) return error_set(err, ERR_INVALID, "parameters are changed by an object of names and values");
+    Status status = check_keys(asked, from, edits, err);
+    if (status) return status;
+    if (!settle->env->params(settle->env->context, settle->run, &start)) {
+        settle->decision->missing = MISSING_PARAMS;
+        return error_set(err, ERR_UNAVAILABLE, "the parameters of the run are not at hand");
+    }
+    const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
+    Value before = params && params->kind == VALUE_OBJECT ? *params : value_object(arena, NULL, 0);
+    MemberList merged = { .arena = arena };
+    for (uint32_t i = 0; i < before.count; i++) member_list_add(&merged, value_text(before.members[i].key), before.members[i].value);
+    for (uint32_t i = 0; i < edits.count; i++) member_list_add(&merged, value_text(edits.members[i].key), edits.members[i].value);
+    status = decide_params(settle->plan, member_list_object(&merged), payload ? *payload : value_null(), arena, &whole, err);
+    if (status) return status;
+    uint32_t index = decision_payload(settle->decision, whole);
+    Event *event = decision_event(settle->decision, EVENT_PARAMS_CHANGED, 0);
+    event->payload = index;
+    event->text = difference(arena, before, edits);
+    return OK;
+}
+
 static Status compensate_then_retry(const Asked *asked, uint32_t step, Error *err)
 {
     const Settle *settle = &asked->settle;
@@ -182,6 +271,8 @@ static Status compensate_then_retry(const Asked *asked, uint32_t step, Error *er
         return error_set(err, ERR_LIMIT, "the run has been rolled back ROLLBACK_COUNT_MAX (%u) times", ROLLBACK_COUNT_MAX);
     CompensationList list = compensation_list(settle->plan, settle->run, &wanted, settle->decision->arena);
     if (list.unknown != STEP_NONE) return check_list(asked, &list, err);
+    Status status = change_params(asked, step, err);
+    if (status) return status;
     resolve_decided(settle, DECISION_RETRY_FROM_STEP, command->actor, command->rationale)->step = step;
     if (list.count) compensation_start(settle, &wanted, &list, command->rationale);
     else settle_requeue(settle, RETRY_SOURCE_RETRY_FROM_STEP, step);
@@ -200,6 +291,8 @@ Status decide_retry_from(const Asked *asked, Error *err)
         return error_set(err, ERR_CONFLICT, "step '%.*s' was not completed: it is %s; retry from a step that was carried out",
                          STR_ARG(settle->plan->steps[step].id), step_state_name(state));
     if (asked->command->mode == COMPENSATE_THEN_RETRY) return compensate_then_retry(asked, step, err);
+    status = change_params(asked, step, err);
+    if (status) return status;
     resolve_decided(settle, DECISION_RETRY_FROM_STEP, asked->command->actor, asked->command->rationale)->step = step;
     settle_requeue(settle, RETRY_SOURCE_RETRY_FROM_STEP, step);
     return OK;

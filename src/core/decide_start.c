@@ -1,7 +1,7 @@
 /* decide_start.c - the beginning of a run: its parameters, its key, its first events. */
 #include <inttypes.h>
 
-#include "core/decide.h"
+#include "core/decide_kinds.h"
 #include "core/input.h"
 #include "core/type.h"
 
@@ -56,11 +56,10 @@ static void check_unknown(ParamCheck *check, Value given)
 }
 
 /* {"params": ..., "payload": ...}, checked and with defaults; refused with all that is wrong. */
-static Status make_params(const Plan *plan, const StartRequest *request, Arena *arena, Value *out, Error *err)
+Status decide_params(const Plan *plan, Value given, Value payload, Arena *arena, Value *out, Error *err)
 {
     char storage[ERROR_TEXT_SIZE];
     ParamCheck check = { .plan = plan, .arena = arena, .wrong = buf_on(storage, sizeof storage), .members = { .arena = arena } };
-    Value given = request->params;
     if (given.kind != VALUE_NULL && given.kind != VALUE_OBJECT)
         return error_set(err, ERR_INVALID, "parameters are an object, this is of type %s", value_kind_name(given));
     if (given.kind == VALUE_OBJECT) check_unknown(&check, given);
@@ -70,7 +69,7 @@ static Status make_params(const Plan *plan, const StartRequest *request, Arena *
                          buf_overflowed(&check.wrong) ? " ..." : "");
     MemberList whole = { .arena = arena };
     member_list_add(&whole, STR("params"), member_list_object(&check.members));
-    member_list_add(&whole, STR("payload"), request->payload);
+    member_list_add(&whole, STR("payload"), payload);
     *out = member_list_object(&whole);
     return OK;
 }
@@ -95,7 +94,7 @@ static Status make_key(const Plan *plan, const StartRequest *request, Value para
 Status decide_start_key(const Plan *plan, const StartRequest *request, Arena *arena, Str *out_key, Error *err)
 {
     Value params;
-    Status status = make_params(plan, request, arena, &params, err);
+    Status status = decide_params(plan, request->params, request->payload, arena, &params, err);
     return status ? status : make_key(plan, request, params, arena, out_key, err);
 }
 
@@ -111,7 +110,7 @@ Status decide_start(const DecideEnv *env, const Plan *plan, const Run *run, cons
                          STR_ARG(plan->terms->unsupported));
     Value params;
     Str key;
-    Status status = make_params(plan, request, decision->arena, &params, err);
+    Status status = decide_params(plan, request->params, request->payload, decision->arena, &params, err);
     if (!status) status = make_key(plan, request, params, decision->arena, &key, err);
     if (status) return status;
     Verdict verdict = env->verdict(env->context, HOOK_RUN_START, plan, run, STEP_NONE, params);

@@ -146,10 +146,6 @@ TEST(a_start_has_the_key_that_its_definition_makes, "")
 TEST(what_runs_cannot_carry_out_is_refused_at_the_start, "")
 {
     static const struct { const char *plan, *says; } rows[] = {
-        { TREE_HEAD "\"steps\":[" TASK("a", ",\"poll\":{}") "]}", "poll (of 'a')" },
-        { TREE_HEAD "\"steps\":[" TASK("a", ",\"pause_after\":{}") "]}", "pause_after" },
-        { TREE_HEAD "\"steps\":[" TASK("a", ",\"terminate_when\":{}") "]}", "terminate_when" },
-        { TREE_HEAD "\"on_signal\":{},\"steps\":[" TASK("a", "") "]}", "on_signal" },
         { BOOK_HEAD "\"steps\":[{\"id\":\"a\",\"kind\":\"artifact\",\"execute\":{}}]}", "execute" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -76,12 +76,32 @@ static const Value *find(const Decision *decision, EventKind kind, uint32_t step
     return NULL;
 }
 
-const Value *decision_output(const Decision *decision, uint32_t step)
+/* The payload that ended a pause: of its trigger or of a signal, or the one that stood in for it. */
+static const Value *find_answer(const Decision *decision, uint32_t step)
 {
-    return find(decision, EVENT_STEP_SUCCEEDED, step);
+    const Value *payload = find(decision, EVENT_TRIGGER_ENDED, step);
+    for (uint32_t i = decision->event_count; !payload && i-- > 0;) {
+        const Event *ended = &decision->events[i];
+        if (ended->kind != EVENT_TRIGGER_ENDED || ended->step != step) continue;
+        for (uint32_t s = i; s-- > 0;) {
+            const Event *event = &decision->events[s];
+            bool is_signal = event->kind == EVENT_TRIGGER_RECEIVED || event->kind == EVENT_SIGNAL_RECEIVED;
+            if (is_signal && event->count == ended->count && event->payload != EVENT_NO_PAYLOAD)
+                return &decision->payloads[event->payload];
+        }
+    }
+    return payload;
+}
+
+const Value *decision_value(const Decision *decision, const Plan *plan, uint32_t which)
+{
+    if (which >= plan->step_count) return find_answer(decision, plan->terms->pauses[which - plan->step_count]);
+    const Value *output = find(decision, EVENT_STEP_SUCCEEDED, which);
+    return output ? output : find(decision, EVENT_POLL_TIMED_OUT, which);
 }
 
 const Value *decision_params(const Decision *decision)
 {
-    return find(decision, EVENT_RUN_CREATED, 0);
+    const Value *changed = find(decision, EVENT_PARAMS_CHANGED, 0);
+    return changed ? changed : find(decision, EVENT_RUN_CREATED, 0);
 }

@@ -34,7 +34,7 @@ typedef struct Event {
     uint32_t step, last, number, attempt, job, state, cause, class_, reason, resolution, flags, priority, sort, revision;
     uint32_t payload;                   /* index among the payloads of its record, or EVENT_NO_PAYLOAD */
     uint64_t count, seed, holder, notice;
-    int64_t due_ms, lease_ms;
+    int64_t due_ms, lease_ms, span_ms;
     Str name, text, key, source, tenant, parent;
     const Digest *digest;               /* NULL where the kind has none */
 } Event;

@@ -292,9 +292,11 @@ TEST(every_command_has_an_answer_in_every_state, "proves: F-084 C-09 F-083")
         { COMMAND_EFFECT, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_COST, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_SIGNAL, { 'o', 'o', 'o', 'o', 'o', 'o', 'c', 'c', 'c', 'c', 'o', 'c', 'c' } },
+        { COMMAND_TRIGGER, { 'f', 'f', 'f', 'f', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_TIMER, { 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n' } },
         { COMMAND_ORPHANED, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_RECOVER, { 'n', 'o', 'o', 'n', 'o', 'o', 'n', 'n', 'n', 'n', 'o', 'n', 'n' } },
+        { COMMAND_RELEASE, { 'n', 'o', 'o', 'n', 'o', 'o', 'n', 'n', 'n', 'n', 'o', 'n', 'n' } },
         { COMMAND_PAUSE, { 'c', 'o', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_RESUME, { 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_CANCEL, { 'o', 'o', 'o', 'o', 'o', 'n', 'c', 'o', 'c', 'n', 'o', 'o', 'c' } },
@@ -318,7 +320,7 @@ TEST(every_command_has_an_answer_in_every_state, "proves: F-084 C-09 F-083")
             if (rows[i].kind == COMMAND_RECOVER) command.holder = holder_make(2, 0), s.epoch = 2;
             size_t before = s.log_count;
             Status status = stage_do(&s, &command);
-            char got = status == ERR_CONFLICT ? 'c' : status ? '?' : s.log_count == before ? 'n' : 'o';
+            char got = status == ERR_CONFLICT ? 'c' : status == ERR_NOT_FOUND ? 'f' : status ? '?' : s.log_count == before ? 'n' : 'o';
             test_expect(got == rows[i].want[phase], __FILE__, __LINE__, "%s in phase %d: got %c, want %c (%s)",
                         command_kind_name(rows[i].kind), phase, got, rows[i].want[phase], s.err.text);
             if (status) EXPECT(s.err.text[0] && s.log_count == before);     /* F-084: says why, and changes nothing */
@@ -326,4 +328,31 @@ TEST(every_command_has_an_answer_in_every_state, "proves: F-084 C-09 F-083")
                 EXPECT(strstr(s.err.text, run_state_name((RunState)s.run.state)) != NULL);
             stage_close(&s);
         }
+}
+
+TEST(what_would_exceed_the_blast_radius_needs_an_approval, "proves: F-035 G-21 C-44")
+{
+    STAGE(s, TREE_HEAD "\"blast_radius\":{\"budget\":2},\"steps\":[" TASK("a", ",\"strategy\":\"replay-safe\"") ","
+          TASK("b", ",\"compensation\":{\"run\":\"undo\"}") "," TASK("c", ",\"blast_radius\":2") "],\"edges\":[[0,1,\"order\"],[1,2,\"order\"]]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    REQUIRE_OK(stage_succeed(&s, "a", NULL), &s.err);
+    EXPECT_INT(s.run.blast_used, 1);                            /* what is replay-safe weighs nothing */
+    REQUIRE_OK(stage_succeed(&s, "b", NULL), &s.err);
+    EXPECT_INT(stage_state(&s, "c"), STEP_FAILED);
+    EXPECT_INT(s.run.cause, CAUSE_BLAST_RADIUS);
+    EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
+    EXPECT_INT(stage_step(&s, "c")->attempt, 0);                /* blocked before it was dispatched */
+    Command retry = { .kind = COMMAND_RESOLVE, .decision = DECISION_RETRY, .actor = STR("user:ana"), .value = value_null() };
+    REQUIRE_OK(stage_do(&s, &retry), &s.err);
+    EXPECT_INT(stage_state(&s, "c"), STEP_RUNNING);
+    EXPECT_INT(s.run.blast_used, 3);
+    Command release = { .kind = COMMAND_RELEASE, .holder = holder_make(1, 0), .actor = STR("engine"), .value = value_null() };
+    REQUIRE_OK(stage_do(&s, &release), &s.err);
+    EXPECT_INT(s.run.blast_used, 3);                            /* given back and begun again: still one */
+    EXPECT_INT(stage_state(&s, "c"), STEP_RUNNING);
+    REQUIRE_OK(stage_fail(&s, "c", CAUSE_PERMANENT), &s.err);
+    REQUIRE_OK(stage_kind(&s, COMMAND_COMPENSATE), &s.err);
+    REQUIRE_OK(stage_undo(&s, "b", CAUSE_NONE), &s.err);
+    EXPECT_INT(s.run.blast_used, 2);                            /* what was undone no longer counts */
+    stage_close(&s);
 }

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "core/name.h"
 #include "core/path.h"
+#include "core/poll.h"
 #include "value/json.h"
 
 typedef struct Filler {
@@ -126,19 +127,37 @@ static bool is_optional(const Plan *plan, uint32_t consumer, uint32_t producer)
         || (step->job != PLAN_NONE && lists_name(plan->jobs[step->job].settings, from, job));
 }
 
+/* The payload that ended a pause. */
+static Found find_answer(Filler *filler, Str text, const Path *path, uint32_t which)
+{
+    const InputScope *scope = filler->scope;
+    uint32_t step = scope->plan->terms->pauses[which - scope->run->step_count];
+    Found found = { .kind = LOOKUP_FOUND, .value = value_null() };
+    if (!step_is_done(&scope->run->steps[step])) {
+        if (is_optional(scope->plan, scope->step, step)) return (Found){ .kind = LOOKUP_ABSENT };
+        return fail_path(filler, text, path);
+    }
+    if (!run_value_at(scope->run, which)) return found;
+    const Value *here = scope->decision ? decision_value(scope->decision, scope->plan, which) : NULL;
+    if (here) found.value = *here;
+    else if (!scope->env->output(scope->env->context, scope->run, which, &found.value)) return missing(filler, which);
+    return found;
+}
+
 static Found find_output(Filler *filler, Str text, const Path *path, uint32_t *used)
 {
     const InputScope *scope = filler->scope;
     uint32_t producer, parts;
     if (!name_find(scope->plan, path->parts + 1, path->part_count - 1, &producer, &parts)) return fail_path(filler, text, path);
     *used = 1 + parts;
+    if (producer >= scope->run->step_count) return find_answer(filler, text, path, producer);
     const StepRun *step = &scope->run->steps[producer];
     if (!(step->flags & STEP_HAS_OUTPUT)) {
-        if (step->state == STEP_SUCCEEDED) return (Found){ .kind = LOOKUP_FOUND, .value = value_null() };
+        if (step_is_done(step)) return (Found){ .kind = LOOKUP_FOUND, .value = value_null() };
         if (is_optional(scope->plan, scope->step, producer)) return (Found){ .kind = LOOKUP_ABSENT };
         return fail_path(filler, text, path);
     }
-    const Value *here = scope->decision ? decision_output(scope->decision, producer) : NULL;
+    const Value *here = scope->decision ? decision_value(scope->decision, scope->plan, producer) : NULL;
     Found found = { .kind = LOOKUP_FOUND };
     if (here) found.value = *here;
     else if (!scope->env->output(scope->env->context, scope->run, producer, &found.value)) return missing(filler, producer);
@@ -150,8 +169,13 @@ static Found find_secret(Filler *filler, Str text, const Path *path)
     const InputScope *scope = filler->scope;
     if (!scope || !scope->secret) return (Found){ .kind = LOOKUP_SECRET };
     Str value;
-    if (path->part_count != 2 || !scope->secret(scope->secret_context, path->parts[1], &value))
-        return fail_path(filler, text, path);
+    Error err;
+    if (path->part_count != 2) return fail_path(filler, text, path);
+    Status status = scope->secret(scope->secret_context, path->parts[1], &value, &err);
+    if (status) {
+        filler->out->is_transient = status == ERR_UNAVAILABLE;
+        return fail(filler, arena_format(filler->arena, "%.*s: %s", STR_ARG(str_slice(text, path->begin, path->end)), err.text));
+    }
     return (Found){ .kind = LOOKUP_FOUND, .value = value_string(arena_copy(filler->arena, value)) };
 }
 
@@ -169,6 +193,13 @@ static Found find_run(Filler *filler, Str text, const Path *path, uint32_t *used
     return fail_path(filler, text, path);
 }
 
+/* Of steps that are not polled it is null: definitions do not speak of it there. */
+static Found find_poll(Filler *filler)
+{
+    const InputScope *scope = filler->scope;
+    return (Found){ .kind = LOOKUP_FOUND, .value = poll_value(scope->plan, scope->run, scope->step, filler->arena) };
+}
+
 /* The value a path begins with; *used is how many of its parts that took. */
 static Found find_root(Filler *filler, Str text, const Path *path, uint32_t *used)
 {
@@ -179,6 +210,7 @@ static Found find_root(Filler *filler, Str text, const Path *path, uint32_t *use
         return find_secret(filler, text, path);
     }
     if (filler->scope && str_is(root, STR("outputs"))) return find_output(filler, text, path, used);
+    if (filler->scope && str_is(root, STR("poll"))) return find_poll(filler);
     if (filler->scope && str_is(root, STR("run"))) return find_run(filler, text, path, used);
     if (!get_params(filler)) return missing(filler, MISSING_PARAMS);
     bool is_params = str_is(root, STR("params"));

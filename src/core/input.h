@@ -24,13 +24,14 @@ typedef struct InputScope {
     uint32_t step;
     const Decision *decision;       /* being made: may hold outputs that no record has yet; NULL: none */
     Arena *arena;
-    bool (*secret)(void *context, Str name, Str *out);      /* NULL: secrets stay as written */
+    Status (*secret)(void *context, Str name, Str *out, Error *err);    /* NULL: secrets stay as written */
     void *secret_context;
 } InputScope;
 
 typedef struct InputResult {
     Value value;
     Str text;                       /* what is wrong */
+    bool is_transient;              /* it may be right another time */
     uint32_t missing;               /* a step, or MISSING_PARAMS */
 } InputResult;
 

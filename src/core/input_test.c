@@ -16,11 +16,12 @@ static const char two_jobs[] = PLAN_HEAD
     "{\"id\":\"k.x\",\"name\":\"x\",\"kind\":\"task\",\"run\":\"noop\",\"job\":1,\"input\":%s}],"
     "\"edges\":[[0,1,\"order\"],[1,2,\"order\"]]}";
 
-static bool secret(void *context, Str name, Str *out)
+static Status secret(void *context, Str name, Str *out, Error *err)
 {
     (void)context;
     *out = STR("hush ${params.n}");
-    return str_is(name, STR("KEY"));
+    if (str_is(name, STR("BUSY"))) return error_set(err, ERR_UNAVAILABLE, "nobody answers");
+    return str_is(name, STR("KEY")) ? OK : error_set(err, ERR_NOT_FOUND, "there is none");
 }
 
 /* Runs the two first tasks; the third, with that input, is ready and waits for room. */
@@ -141,6 +142,10 @@ TEST(secrets_are_filled_in_only_where_an_attempt_is_handed_over, "")
     EXPECT_STR(value_text(*value_get_text(result.value, "b")), STR("n=7 hush ${params.n}"));
     Value unknown = value_string(STR("${secrets.OTHER}"));
     EXPECT_INT(input_fill(&scope, unknown, &result), INPUT_WRONG);
+    EXPECT_STR(result.text, STR("${secrets.OTHER}: there is none"));
+    EXPECT(!result.is_transient);
+    EXPECT_INT(input_fill(&scope, value_string(STR("${secrets.BUSY}")), &result), INPUT_WRONG);
+    EXPECT(result.is_transient);
     stage_close(&s);
 }
 

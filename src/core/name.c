@@ -1,6 +1,7 @@
 #include "core/name.h"
 
 #include "base/limits.h"
+#include "core/terms.h"
 
 const PlanNames *names_read(Arena *arena, const Plan *plan)
 {
@@ -33,18 +34,31 @@ static bool find_of_job(const Plan *plan, Str job, Str task, uint32_t *out_step)
     return !buf_overflowed(&id) && map_find(&plan->names->ids, buf_peek(&id), out_step);
 }
 
-bool name_find(const Plan *plan, const Str *parts, uint32_t part_count, uint32_t *out_step, uint32_t *out_used)
+/* Names of steps come first: a trigger that has one of them is not found by its own. */
+static bool find_trigger(const Plan *plan, Str name, uint32_t *out_value)
+{
+    const PlanTerms *terms = plan->terms;
+    for (uint32_t i = 0; i < terms->pause_count; i++) {
+        if (!str_is(terms->steps[terms->pauses[i]].pause.trigger, name)) continue;
+        *out_value = plan->step_count + i;
+        return true;
+    }
+    return false;
+}
+
+bool name_find(const Plan *plan, const Str *parts, uint32_t part_count, uint32_t *out_value, uint32_t *out_used)
 {
     if (part_count == 0) return false;
     *out_used = 1;
-    if (plan->kind != PLAN_WORKFLOW) return map_find(&plan->names->ids, parts[0], out_step);
-    if (part_count > 1 && find_of_job(plan, parts[0], parts[1], out_step)) {
+    if (plan->kind != PLAN_WORKFLOW)
+        return map_find(&plan->names->ids, parts[0], out_value) || find_trigger(plan, parts[0], out_value);
+    if (part_count > 1 && find_of_job(plan, parts[0], parts[1], out_value)) {
         *out_used = 2;
         return true;
     }
     uint32_t step;
-    if (!map_find(&plan->names->names, parts[0], &step) || step == PLAN_NONE) return false;
-    *out_step = step;
+    if (!map_find(&plan->names->names, parts[0], &step) || step == PLAN_NONE) return find_trigger(plan, parts[0], out_value);
+    *out_value = step;
     return true;
 }
 

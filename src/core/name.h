@@ -18,8 +18,9 @@ typedef struct PlanNames {
 
 const PlanNames *names_read(Arena *arena, const Plan *plan);
 
-/* The step that `parts` (what stands behind `outputs`) begin with, and how many of them name it; false where none does. */
-bool name_find(const Plan *plan, const Str *parts, uint32_t part_count, uint32_t *out_step, uint32_t *out_used);
+/* The value that `parts` (what stands behind `outputs`) begin with, and how many of them name it; false where none does: the
+ * output of a step, or behind these the payload that ended a pause, which has the name of its trigger (see run_value_at()). */
+bool name_find(const Plan *plan, const Str *parts, uint32_t part_count, uint32_t *out_value, uint32_t *out_used);
 
 /* The step that a person means by this text: its id, or its bare name where only one has it. */
 bool name_find_step(const Plan *plan, Str text, uint32_t *out_step);

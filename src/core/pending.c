@@ -10,14 +10,17 @@ void pending(const Plan *plan, const Run *run, EffectVisit visit, void *context)
         Effect effect = { EFFECT_EXECUTE, active->step, step->attempt, active->holder };
         visit(context, &effect);
         effect.kind = EFFECT_END;
-        if (step->flags & STEP_ENDING) visit(context, &effect);
+        if (step->flags & STEP_ENDING || active->is_overdue) visit(context, &effect);
     }
     const Compensation *item = run_compensation(run);
     if (!item || item->state != COMPENSATION_RUNNING || !run->rollback.active.holder) return;
     Effect effect = { EFFECT_EXECUTE, item->step, rollback_attempt(run, item->attempt), run->rollback.active.holder };
     visit(context, &effect);
+    effect.kind = EFFECT_END;
+    if (run->rollback.active.is_overdue) visit(context, &effect);
 }
 
+/* I4: nothing of the attempt goes into it. */
 Str step_key(const Plan *plan, const Run *run, uint32_t step, Str declared, Arena *arena)
 {
     uint32_t generation = run->steps[step].generation;

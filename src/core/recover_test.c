@@ -1,6 +1,7 @@
 /* Crashes, lost executors, remote executors, declared keys, places. */
 #include <string.h>
 
+#include "base/limits.h"
 #include "core/stage_test.h"
 #include "harness/test.h"
 
@@ -60,6 +61,111 @@ TEST(a_crash_without_room_puts_the_attempt_back_under_its_number, "proves: C-22"
     stage_more(&s);
     EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
     EXPECT_INT(stage_step(&s, "a")->attempt, 1);
+    stage_close(&s);
+}
+
+TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-087 E-015")
+{
+    static const struct { const char *name, *more; bool has_room; uint32_t executions; } rows[] = {
+        { "one attempt is executed three times", "", true, 3 },
+        { "and so where it waits for room in between", "", false, 3 },
+        { "a spawn budget of one permits no second", ",\"spawn_budget\":1", true, 1 },
+        { "a spawn budget of two permits one more", ",\"spawn_budget\":2", true, 2 },
+        { "each further attempt is executed once", ",\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 6 },
+        { "only while the spawn budget lasts", ",\"spawn_budget\":4,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 4 },
+        { "unless that is not among the causes", ",\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}", true, 3 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        static char plan[512];
+        Buf buf = buf_on(plan, sizeof plan - 1);
+        buf_format(&buf, TREE_HEAD "\"steps\":[{\"id\":\"a\",\"name\":\"a\",\"kind\":\"task\",\"run\":\"noop\"%s}]}", rows[i].more);
+        plan[buf.len] = '\0';
+        STAGE(s, plan);
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        uint32_t executions = 0;
+        while (s.run.state == RUN_RUNNING && executions <= rows[i].executions) {
+            if (stage_state(&s, "a") == STEP_QUEUED) {              /* it waits for its retry, or for room */
+                s.room = UINT32_MAX;
+                if (run_due_ms(&s.run) != INT64_MAX) stage_wait(&s, run_due_ms(&s.run) - s.now);
+                else stage_more(&s);
+            }
+            executions++;
+            if (!rows[i].has_room) s.room = 0;
+            EXPECT_OK(recover(&s), &s.err);
+        }
+        EXPECT_INT(executions, rows[i].executions);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_LOST);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->class_, CLASS_TRANSIENT);
+        EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
+        EXPECT_STR(str_slice(s.run.failure, 0, 13), STR("maestro ended"));
+        stage_close(&s);
+    }
+}
+
+TEST(what_an_owner_gives_back_does_not_count_as_lost, "proves: C-22 F-087")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", ",\"spawn_budget\":2") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    for (uint32_t i = 0; i < 2 * LOST_COUNT_MAX; i++) {
+        s.room = 0;
+        Command release = { .kind = COMMAND_RELEASE, .holder = holder_make(s.epoch, 0) };
+        EXPECT_OK(stage_do(&s, &release), &s.err);
+        EXPECT_INT(stage_last(&s, EVENT_LEASE_EXPIRED)->count, 0);
+        EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+        size_t before = s.log_count;
+        EXPECT_OK(stage_do(&s, &release), &s.err);                  /* there is nothing more to give back ... */
+        EXPECT_OK(recover(&s), &s.err);                             /* ... and nothing for the next owner to recover */
+        EXPECT_INT(s.log_count, before);
+        s.room = UINT32_MAX;
+        stage_more(&s);
+        EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+        EXPECT_INT(stage_step(&s, "a")->attempt, 1);
+    }
+    EXPECT_OK(recover(&s), &s.err);                                 /* one that dies, however, counts */
+    EXPECT_INT(stage_last(&s, EVENT_LEASE_EXPIRED)->count, 1);
+    Command foreign = { .kind = COMMAND_RELEASE, .holder = holder_make(s.epoch - 1, 0) };
+    size_t before = s.log_count;
+    EXPECT_OK(stage_do(&s, &foreign), &s.err);                      /* an owner gives back its own alone */
+    EXPECT_INT(s.log_count, before);
+    EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+}
+
+TEST(what_is_given_back_ends_as_its_strategy_says, "proves: F-058")
+{
+    static const struct { const char *name; bool intends, commits, is_ending; StepState state; } rows[] = {
+        { "an effect that was committed is done", true, true, false, STEP_SUCCEEDED },
+        { "of one that was announced nobody knows", true, false, false, STEP_FAILED },
+        { "what was to be ended has ended", false, false, true, STEP_CANCELLED },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        STAGE(s, plans[2]);
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        if (rows[i].intends) EXPECT_OK(effect(&s, false, "intent"), &s.err);
+        if (rows[i].commits) EXPECT_OK(effect(&s, true, "done"), &s.err);
+        if (rows[i].is_ending) EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_CANCEL }), &s.err);
+        EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RELEASE, .holder = holder_make(s.epoch, 0) }), &s.err);
+        EXPECT_INT(stage_state(&s, "a"), rows[i].state);
+        stage_close(&s);
+    }
+}
+
+TEST(who_decides_to_retry_lets_it_be_lost_anew, "proves: C-34")
+{
+    STAGE(s, plans[0]);
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    for (uint32_t i = 0; i < LOST_COUNT_MAX; i++) EXPECT_OK(recover(&s), &s.err);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RESOLVE, .decision = DECISION_RETRY, .value = value_null() }), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    EXPECT_INT(step_lost(stage_step(&s, "a")), 0);
+    EXPECT_OK(recover(&s), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
     stage_close(&s);
 }
 
@@ -308,5 +414,35 @@ TEST(urgent_steps_go_first_and_equals_in_their_order, "proves: F-019 F-021 G-16 
         EXPECT_OK(stage_succeed(&s, order[i], NULL), &s.err);
     }
     EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+}
+
+TEST(a_committed_effect_whose_declared_output_is_lost_awaits_a_decision, "proves: F-015 F-075")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", ",\"strategy\":\"effect-recorded\",\"outputs\":{\"ok\":\"boolean\"}") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    Command effect = { .kind = COMMAND_EFFECT, .step = 0, .attempt = 1, .holder = holder_make(1, 1), .value = value_null() };
+    REQUIRE_OK(stage_do(&s, &effect), &s.err);
+    effect.is_committed = true;
+    REQUIRE_OK(stage_do(&s, &effect), &s.err);
+    s.epoch = 2;
+    Command recover = { .kind = COMMAND_RECOVER, .holder = holder_make(2, 0), .value = value_null() };
+    REQUIRE_OK(stage_do(&s, &recover), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+    EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
+    stage_close(&s);
+}
+
+TEST(what_a_paused_run_had_under_way_waits_for_its_resumption, "proves: F-073")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    REQUIRE_OK(stage_kind(&s, COMMAND_PAUSE), &s.err);
+    s.epoch = 2;
+    Command recover = { .kind = COMMAND_RECOVER, .holder = holder_make(2, 0), .value = value_null() };
+    REQUIRE_OK(stage_do(&s, &recover), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+    REQUIRE_OK(stage_kind(&s, COMMAND_RESUME), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
     stage_close(&s);
 }

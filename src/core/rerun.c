@@ -30,7 +30,7 @@ uint8_t *rerun_after(const Plan *plan, const Run *run, uint32_t from, Arena *are
 static bool is_cut(const StepRun *step)
 {
     if (step->state == STEP_SKIPPED) return step->cause == SKIP_PREDECESSOR_FAILED || step->cause == SKIP_RUN_CANCELLED;
-    return step->state != STEP_SUCCEEDED;
+    return !step_is_done(step);
 }
 
 static void add_sequences(const Plan *plan, uint8_t *set)

@@ -75,10 +75,26 @@ static void fail_and_compensate(const Settle *settle, Str source)
     compensation_start(settle, &wanted, &list, text);
 }
 
+/* C-22: some step failed after it had announced an effect or had it. Nobody risks that twice without a person's word. */
+static bool has_acted(const Settle *settle)
+{
+    const Run *run = settle->run;
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        const StepRun *step = &run->steps[i];
+        bool is_cut = step->state == STEP_FAILED || step->state == STEP_CANCELLED || step->state == STEP_TIMED_OUT;
+        if (is_cut && step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED)) return true;
+    }
+    return false;
+}
+
 static void fail_and_retry(const Settle *settle)
 {
     const ResolutionTerms *terms = &settle->plan->terms->resolution;
     uint32_t attempt = settle->run->auto_retry_count + 1;
+    if (has_acted(settle)) {
+        fail_run(settle, RESOLUTION_AWAITING_DECISION, failure_text(settle));
+        return;
+    }
     bool may_retry = attempt <= terms->retry_count_max && !cost_is_spent(settle->plan, settle->run);
     fail_run(settle, may_retry ? RESOLUTION_AUTO_RETRY_SCHEDULED : RESOLUTION_AWAITING_DECISION, failure_text(settle));
     Event *event = decision_event(settle->decision, may_retry ? EVENT_AUTO_RETRY_SCHEDULED : EVENT_AUTO_RETRY_EXHAUSTED, 0);

@@ -4,6 +4,7 @@
 #include "core/rerun.h"
 #include "core/stage_test.h"
 #include "harness/test.h"
+#include "value/json.h"
 
 #define UNDO ",\"compensation\":{\"run\":\"undo\"}"
 #define RETRY(more) "\"failure_resolution\":{\"strategy\":\"AUTO_RETRY\",\"max_retries\":2,\"retry_delay_ms\":60000" more "},"
@@ -294,4 +295,155 @@ TEST(a_snapshot_of_the_first_format_is_read, "")
     buf_deinit(&first);
     buf_deinit(&again);
     stage_close(&s);
+}
+
+TEST(a_retry_may_change_parameters_and_records_what_differs, "proves: A-048 A-049")
+{
+    STAGE(s, TREE_HEAD "\"params\":[{\"name\":\"amount\",\"type\":\"integer\"},{\"name\":\"note\",\"type\":\"string\",\"default\":\"\"}],\"steps\":["
+          TASK("a", "") "," TASK("b", ",\"input\":{\"n\":\"${params.amount}\"}") "],\"edges\":[[0,1,\"order\"]]}");
+    REQUIRE_OK(stage_start(&s, "{\"amount\":5}"), &s.err);
+    REQUIRE_OK(stage_succeed(&s, "a", NULL), &s.err);
+    REQUIRE_OK(stage_fail(&s, "b", CAUSE_PERMANENT), &s.err);
+    Command retry = { .kind = COMMAND_RETRY_FROM, .name = STR("b"), .value = value_null() };
+    REQUIRE_OK(json_parse(&s.log_arena, STR("{\"amount\":\"many\"}"), &retry.value, &s.err), &s.err);
+    EXPECT_INT(stage_do(&s, &retry), ERR_INVALID);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    REQUIRE_OK(json_parse(&s.log_arena, STR("{\"amount\":7}"), &retry.value, &s.err), &s.err);
+    s.hidden = MISSING_PARAMS;
+    EXPECT_INT(stage_do(&s, &retry), ERR_UNAVAILABLE);
+    s.hidden = STEP_NONE;
+    REQUIRE_OK(stage_do(&s, &retry), &s.err);
+    EXPECT_STR(stage_last(&s, EVENT_PARAMS_CHANGED)->text, STR("amount: 5 -> 7"));
+    EXPECT_INT(stage_state(&s, "b"), STEP_RUNNING);
+    EXPECT_INT(value_get_int(s.last_payload, "n", 0), 7);
+    EXPECT_INT(s.run.params_at, s.position);
+    stage_close(&s);
+}
+
+TEST(a_parameter_that_a_key_was_made_of_is_not_changed_behind_what_may_be_undone, "proves: F-090 A-048")
+{
+    static const struct { const char *name, *from, *edits; RetryMode mode; Status status; } rows[] = {
+        { "what stays done could not be undone under its key", "b", "{\"n\":7}", RETRY_ONLY, ERR_CONFLICT },
+        { "nor what is compensated before the retry", "a", "{\"n\":7}", COMPENSATE_THEN_RETRY, ERR_CONFLICT },
+        { "what is run anew gets another key", "a", "{\"n\":7}", RETRY_ONLY, OK },
+        { "another parameter is none of the key's", "b", "{\"m\":7}", RETRY_ONLY, OK },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        STAGE(s, TREE_HEAD "\"params\":[{\"name\":\"n\",\"type\":\"integer\"},{\"name\":\"m\",\"type\":\"integer\",\"default\":1}],\"steps\":["
+              TASK("a", ",\"strategy\":\"dedupe-key\",\"key\":\"k-${params.n}\",\"compensation\":{\"run\":\"undo\"}") "," TASK("b", "")
+              "],\"edges\":[[0,1,\"order\"]]}");
+        REQUIRE_OK(stage_start(&s, "{\"n\":5}"), &s.err);
+        REQUIRE_OK(stage_succeed(&s, "a", NULL), &s.err);
+        REQUIRE_OK(stage_fail(&s, "b", CAUSE_PERMANENT), &s.err);
+        Command retry = { .kind = COMMAND_RETRY_FROM, .name = str_of(rows[i].from), .mode = rows[i].mode, .includes = true, .value = value_null() };
+        REQUIRE_OK(json_parse(&s.log_arena, str_of(rows[i].edits), &retry.value, &s.err), &s.err);
+        size_t before = s.log_count;
+        EXPECT_INT(stage_do(&s, &retry), rows[i].status);
+        if (rows[i].status) EXPECT_INT(s.log_count, before);
+        stage_close(&s);
+    }
+}
+
+/* The same steps with the same reports: what becomes of the run is written in its definition and nowhere else. */
+TEST(what_follows_a_failure_is_the_definitions_word_alone, "proves: A-007")
+{
+    static const struct { const char *name, *plan; RunState state; Resolution resolution; } rows[] = {
+        { "nothing said", CHAIN(TREE_HEAD), RUN_FAILED, RESOLUTION_AWAITING_DECISION },
+        { "AWAIT_DECISION", CHAIN(TREE_HEAD "\"failure_resolution\":{\"strategy\":\"AWAIT_DECISION\"},"), RUN_FAILED,
+          RESOLUTION_AWAITING_DECISION },
+        { "AUTO_RETRY", CHAIN(TREE_HEAD RETRY("")), RUN_FAILED, RESOLUTION_AUTO_RETRY_SCHEDULED },
+        { "AUTO_COMPENSATE", CHAIN(TREE_HEAD "\"failure_resolution\":{\"strategy\":\"AUTO_COMPENSATE\"},"), RUN_COMPENSATING,
+          RESOLUTION_NONE },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        Stage s;
+        if (!fail_at_d(&s, rows[i].plan)) return;
+        EXPECT_INT(s.run.state, rows[i].state);
+        EXPECT_INT(s.run.resolution, rows[i].resolution);
+        stage_close(&s);
+    }
+}
+
+TEST(every_decision_every_retry_and_every_compensation_is_recorded, "proves: A-010")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
+    EXPECT_OK(stage_fail(&s, "d", CAUSE_PERMANENT), &s.err);
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
+    EXPECT_OK(stage_fail(&s, "d", CAUSE_PERMANENT), &s.err);
+    EXPECT_OK(resolve(&s, DECISION_COMPENSATE), &s.err);
+    EXPECT_OK(stage_undo(&s, "c", CAUSE_TRANSIENT), &s.err);        /* tried again */
+    stage_wait(&s, run_due_ms(&s.run) - s.now);
+    EXPECT_OK(stage_undo(&s, "c", CAUSE_NONE), &s.err);
+    EXPECT_OK(stage_undo(&s, "b", CAUSE_NONE), &s.err);
+    EXPECT_OK(stage_undo(&s, "a", CAUSE_NONE), &s.err);
+    EXPECT_INT(s.run.state, RUN_COMPENSATED);
+    static const struct { EventKind kind; size_t count; } wanted[] = {
+        { EVENT_DECISION_MADE, 3 },             { EVENT_RUN_REQUEUED, 2 },              { EVENT_STEP_SUPERSEDED, 4 },
+        { EVENT_STEP_FAILED, 3 },               { EVENT_COMPENSATION_STARTED, 1 },      { EVENT_COMPENSATION_PLANNED, 3 },
+        { EVENT_COMPENSATION_RUNNING, 4 },      { EVENT_COMPENSATION_ATTEMPT_FAILED, 1 }, { EVENT_COMPENSATION_SUCCEEDED, 3 },
+        { EVENT_RUN_COMPENSATED, 1 },
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        test_expect(stage_count(&s, wanted[i].kind) == wanted[i].count, __FILE__, __LINE__, "%zu events of kind %d, not %zu",
+                    stage_count(&s, wanted[i].kind), (int)wanted[i].kind, wanted[i].count);
+    }
+    for (size_t i = 0; i < s.log_count; i++)
+        if (s.log[i].kind == EVENT_DECISION_MADE) EXPECT_STR(s.log[i].source, STR("user:ana"));
+    stage_close(&s);
+}
+
+/* The context of a run is its parameters and the outputs so far: what was known before a step ended stays what it was. */
+TEST(an_output_makes_a_new_context_and_leaves_the_old_one_as_it_was, "proves: R-051")
+{
+    STAGE(s, CHAIN(TREE_HEAD));
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_OK(stage_succeed(&s, "a", "{\"n\":1}"), &s.err);
+    uint64_t first_at = stage_step(&s, "a")->output_at;
+    Buf before, again;
+    buf_init(&before, 1 << 20);
+    buf_init(&again, 1 << 20);
+    run_encode(&s.run, &before);
+    EXPECT_OK(stage_succeed(&s, "b", "{\"n\":2}"), &s.err);
+    EXPECT_INT(stage_step(&s, "a")->output_at, first_at);           /* nothing of it was written over */
+    Run old;
+    run_init(&old, &s.plan, &s.run.id, s.run.run_no);
+    REQUIRE_OK(run_decode(&old, &s.plan, buf_peek(&before), &s.err), &s.err);
+    EXPECT(old.steps[0].flags & STEP_HAS_OUTPUT && !(old.steps[1].flags & STEP_HAS_OUTPUT));
+    run_encode(&old, &again);
+    EXPECT_STR(buf_peek(&again), buf_peek(&before));
+    EXPECT(s.run.steps[1].flags & STEP_HAS_OUTPUT && s.run.steps[1].output_at != first_at);
+    run_deinit(&old);
+    buf_deinit(&before);
+    buf_deinit(&again);
+    stage_close(&s);
+}
+
+/* Announces an effect in step "a", then fails. */
+static bool act_and_fail(Stage *s, bool is_committed, Cause cause)
+{
+    if (!EXPECT_OK(stage_start(s, "{}"), &s->err)) return false;
+    Command effect = { .kind = COMMAND_EFFECT, .step = 0, .attempt = 1, .holder = holder_make(1, 1), .value = value_int(1) };
+    if (!EXPECT_OK(stage_do(s, &effect), &s->err)) return false;
+    effect.is_committed = true;
+    if (is_committed && !EXPECT_OK(stage_do(s, &effect), &s->err)) return false;
+    return EXPECT_OK(stage_fail(s, "a", cause), &s->err);
+}
+
+TEST(no_strategy_repeats_an_effect_by_itself, "proves: C-22 A-015")
+{
+    static const char plan[] = TREE_HEAD RETRY("") "\"steps\":[" TASK("a", ",\"strategy\":\"effect-recorded\"") "]}";
+    for (int i = 0; i < 2; i++) {
+        STAGE(s, plan);
+        if (!act_and_fail(&s, i == 1, CAUSE_ERROR)) return;
+        EXPECT_INT(s.run.state, RUN_FAILED);
+        EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
+        if (i == 0) EXPECT_INT(s.run.cause, CAUSE_EFFECT_UNKNOWN);              /* told, whatever the program died of */
+        EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);                         /* a person may */
+        EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+        stage_close(&s);
+    }
 }

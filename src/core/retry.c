@@ -1,5 +1,8 @@
 #include "core/retry.h"
 
+#include "base/limits.h"
+#include "core/reaction.h"
+
 /* A finalizer of SplitMix64: every bit of the input reaches every bit of the output. */
 static uint64_t mix(uint64_t x)
 {
@@ -30,19 +33,28 @@ bool cost_is_spent(const Plan *plan, const Run *run)
     return plan->terms->has_cost_max && run->cost_micro && run->cost_micro >= (uint64_t)plan->terms->cost_max_micro;
 }
 
+uint32_t retry_first(const Plan *plan, const Run *run, uint32_t step)
+{
+    const StepTerms *terms = &plan->terms->steps[step];
+    return step_polls(terms) ? run->polls[terms->poll.slot].attempt_first : 0;
+}
+
 bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause, int64_t now_ms,
                   int64_t *out_due_ms)
 {
-    const PlanTerms *terms = plan->terms;
-    const RetryTerms *retry = &terms->steps[step].retry;
+    RetryTerms amplified = reaction_retry(plan, run, step);
+    const RetryTerms *retry = &amplified;                                                                   /* F-055 */
     const StepRun *state = &run->steps[step];
     uint32_t failure_count = state->retry + 1u;
-    if (run_is_winding(run) || attempt >= retry->spawn_count_max) return false;
+    uint32_t first = retry_first(plan, run, step);
+    uint32_t lost = step_lost(state);
+    uint32_t repeated = lost < LOST_COUNT_MAX ? lost : LOST_COUNT_MAX - 1;      /* after an owner's end: dispatches, too */
+    if (run_is_winding(run) || attempt - first + repeated >= retry->spawn_count_max) return false;                  /* I7 */
     /* What nobody accepted was not tried: it is admitted again as long as dispatches are left. */
     bool is_tried = cause != CAUSE_NOT_ACCEPTED;
     if (is_tried && (!(retry->on >> cause & 1) || failure_count >= retry->attempt_count_max)) return false;
     if (cost_is_spent(plan, run)) return false;                                                             /* F-065 */
-    int64_t due = now_ms + retry_delay_ms(retry, is_tried ? failure_count : attempt, retry_seed(run->seed, step, attempt));
+    int64_t due = now_ms + retry_delay_ms(retry, is_tried ? failure_count : attempt - first, retry_seed(run->seed, step, attempt));
     if (run->deadline_ms && due >= run->deadline_ms) return false;
     *out_due_ms = due;
     return true;

@@ -24,4 +24,7 @@ bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t atte
 /* The run has cost as much as its limit permits: nothing more is dispatched. */
 bool cost_is_spent(const Plan *plan, const Run *run);
 
+/* Attempts before those that count: each poll of a step has its own tries (C-88). */
+uint32_t retry_first(const Plan *plan, const Run *run, uint32_t step);
+
 #endif

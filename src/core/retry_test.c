@@ -149,7 +149,7 @@ TEST(a_blocked_step_is_tried_again_only_when_the_policy_allows_it, "proves: F-06
     stage_close(&d);
 }
 
-TEST(an_attempt_that_takes_too_long_is_given_up, "proves: F-062 F-063 C-43")
+TEST(an_attempt_that_takes_too_long_is_ended_and_only_then_tried_again, "proves: F-016 F-062 F-063 C-43")
 {
     STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", RETRIES("") ",\"timeout_ms\":5000") "]}");
     REQUIRE_OK(stage_start(&s, "{}"), &s.err);
@@ -158,15 +158,90 @@ TEST(an_attempt_that_takes_too_long_is_given_up, "proves: F-062 F-063 C-43")
     stage_wait(&s, 4999);
     EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
     stage_wait(&s, 1);
+    EXPECT_INT(stage_count_last(&s, EVENT_STEP_OVERDUE), 1);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);             /* I16: it may be at work still */
+    EXPECT_INT(run_due_ms(&s.run), INT64_MAX);
+    stage_wait(&s, 100000);
+    EXPECT_INT(stage_count(&s, EVENT_STEP_OVERDUE), 1);
+    EXPECT_INT(stage_count(&s, EVENT_STEP_DISPATCHED), 1);
+    /* Whatever it reports in the end, it was too late: what it gives is not taken. */
+    Command late = { .kind = COMMAND_REPORT, .step = 0, .attempt = 1, .holder = holder };
+    EXPECT_OK(stage_do(&s, &late), &s.err);
     EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
     EXPECT_INT(stage_last(&s, EVENT_ATTEMPT_FAILED)->cause, CAUSE_TIMEOUT);
-    /* Its late report is refused, before and after the next attempt has begun. */
-    Command late = { .kind = COMMAND_REPORT, .step = 0, .attempt = 1, .holder = holder };
-    EXPECT_INT(stage_do(&s, &late), ERR_CONFLICT);
+    EXPECT_STR(stage_last(&s, EVENT_ATTEMPT_FAILED)->text, STR("it did not end within 5000 ms"));
+    EXPECT_INT(stage_do(&s, &late), ERR_CONFLICT);              /* said again, it is not heard */
     stage_wait(&s, 1000);
     EXPECT_INT(stage_step(&s, "a")->attempt, 2);
     EXPECT_INT(stage_do(&s, &late), ERR_CONFLICT);
     EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
     EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    stage_close(&s);
+}
+
+/* An attempt whose time is over, told to end and not yet ended. */
+static bool overdue(Stage *s, const char *more)
+{
+    static char plan[1024];
+    Buf buf = buf_on(plan, sizeof plan - 1);
+    buf_format(&buf, TREE_HEAD "\"steps\":[{\"id\":\"a\",\"name\":\"a\",\"kind\":\"task\",\"run\":\"noop\",\"timeout_ms\":5000%s}]}", more);
+    plan[buf.len] = '\0';
+    if (!EXPECT(stage_open(s, plan)) || !EXPECT_OK(stage_start(s, "{}"), &s->err)) return false;
+    stage_wait(s, 5000);
+    return EXPECT(run_active(&s->run, 0)->is_overdue);
+}
+
+TEST(the_last_attempt_too_ends_before_its_step_fails, "proves: F-016")
+{
+    Stage s;
+    if (!overdue(&s, "")) return;
+    EXPECT_INT(s.run.state, RUN_RUNNING);                       /* nobody may retry the run while its process lives */
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_CANCELLED), &s.err);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_TIMEOUT);
+    EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
+    stage_close(&s);
+}
+
+TEST(what_is_overdue_when_its_owner_ends_is_over_at_once, "proves: F-016 F-087")
+{
+    Stage s;
+    if (!overdue(&s, RETRIES(""))) return;
+    s.epoch = 2;
+    EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(2, 0) }), &s.err);
+    EXPECT_INT(stage_last(&s, EVENT_ATTEMPT_FAILED)->cause, CAUSE_TIMEOUT);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);
+    stage_wait(&s, 1000);
+    EXPECT_INT(stage_step(&s, "a")->attempt, 2);
+    EXPECT(!run_active(&s.run, 0)->is_overdue);
+    stage_close(&s);
+}
+
+TEST(what_is_overdue_and_then_cancelled_is_cancelled, "proves: F-016 F-083")
+{
+    Stage s;
+    if (!overdue(&s, RETRIES(""))) return;
+    EXPECT_OK(stage_kind(&s, COMMAND_CANCEL), &s.err);
+    EXPECT_INT(s.run.state, RUN_RUNNING);
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_CANCELLED), &s.err);
+    EXPECT_INT(s.run.state, RUN_CANCELLED);
+    stage_close(&s);
+}
+
+TEST(a_remote_attempt_that_is_overdue_ends_with_its_lease_at_the_latest, "proves: F-016 F-086 F-087 F-116")
+{
+    STAGE(s, TREE_HEAD "\"lease\":{\"duration_ms\":20000,\"heartbeat_ms\":5000},\"steps\":[" TASK("a", RETRIES("") ",\"timeout_ms\":5000") "]}");
+    s.place = PLACE_THERE;
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    Command accept = { .kind = COMMAND_ACCEPT, .attempt = 1, .holder = 99 };
+    REQUIRE_OK(stage_do(&s, &accept), &s.err);
+    stage_wait(&s, 5000);
+    EXPECT(run_active(&s.run, 0)->is_overdue);
+    EXPECT(!run_renew(&s.run, 0, 1, 99, s.now + 60000));        /* its heartbeats keep it no longer */
+    stage_wait(&s, 14999);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    stage_wait(&s, 1);
+    EXPECT_INT(stage_state(&s, "a"), STEP_QUEUED);              /* rerouted: the next one to accept gets it */
+    EXPECT_INT(stage_count(&s, EVENT_LEASE_EXPIRED), 1);
+    EXPECT_INT(stage_last(&s, EVENT_ATTEMPT_FAILED)->cause, CAUSE_TIMEOUT);
     stage_close(&s);
 }

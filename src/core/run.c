@@ -17,7 +17,7 @@ static const StepList empty_list = { STEP_NONE, STEP_NONE, 0 };
 void run_init(Run *run, const Plan *plan, const Id *id, uint64_t run_no)
 {
     *run = (Run){ .id = *id, .run_no = run_no, .state = RUN_QUEUED, .failed_step = STEP_NONE, .retry_from = STEP_NONE,
-                   .rollback.from = STEP_NONE };
+                   .rollback.from = STEP_NONE, .awaited.step = STEP_NONE };
     run->step_count = run->open_count = plan->step_count;
     run->job_count = plan->job_count;
     run->loop_count = plan->loop_count;
@@ -27,6 +27,16 @@ void run_init(Run *run, const Plan *plan, const Id *id, uint64_t run_no)
     run->jobs = make(plan->job_count, sizeof *run->jobs);
     run->loops = make(plan->loop_count, sizeof *run->loops);
     run->loop_ends = make(plan->loop_count, sizeof *run->loop_ends);
+    run->poll_slot_count = plan->terms->poll_count;
+    run->pause_slot_count = plan->terms->pause_count;
+    run->reaction_count = plan->terms->reaction_count;
+    if (run->reaction_count) run->fired = make(run->reaction_count / 8 + 1, 1);
+    run->end_slot_count = plan->terms->end_count;
+    if (run->end_slot_count) run->ends = make(run->end_slot_count, sizeof *run->ends);
+    run->has_waits = plan->terms->has_blast_max || run->end_slot_count || run->poll_slot_count || run->pause_slot_count || run->reaction_count;
+    if (run->poll_slot_count) run->polls = make(run->poll_slot_count, sizeof *run->polls);
+    if (run->pause_slot_count) run->answers = make(run->pause_slot_count, sizeof *run->answers);
+    if (run->pause_slot_count) run->pauses = make(run->pause_slot_count, sizeof *run->pauses);
     for (uint32_t i = 0; i < plan->step_count; i++) {
         run->steps[i].need_left = plan->steps[i].need_count;
         run->steps[i].flags = plan->steps[i].need_count ? 0 : STEP_LIVE;
@@ -45,6 +55,11 @@ void run_deinit(Run *run)
     free(run->loops);
     free(run->loop_ends);
     free(run->rollback.items);
+    free(run->polls);
+    free(run->answers);
+    free(run->ends);
+    free(run->pauses);
+    free(run->fired);
     free(run->signals);
     free(run->uses);
     *run = (Run){ 0 };
@@ -55,6 +70,8 @@ size_t run_size(const Run *run)
     size_t size = sizeof *run + run->step_count * sizeof *run->steps + run->job_count * sizeof *run->jobs
                 + run->loop_count * (sizeof *run->loops + sizeof *run->loop_ends)
                 + run->rollback.capacity * sizeof *run->rollback.items + run->active_capacity * sizeof *run->active
+                + (run->reaction_count ? run->reaction_count / 8 + 1 : 0) + run->poll_slot_count * sizeof *run->polls + run->end_slot_count * sizeof *run->ends
+                + run->pause_slot_count * (sizeof *run->answers + sizeof *run->pauses)
                 + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
                 + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len
                 + run->failure.len;
@@ -72,7 +89,7 @@ static int64_t lease_end(const ActiveStep *active)
 int64_t active_due_ms(const Run *run, const ActiveStep *active)
 {
     int64_t due = INT64_MAX;
-    bool is_ending = run->steps[active->step].flags & STEP_ENDING;
+    bool is_ending = run->steps[active->step].flags & STEP_ENDING || active->is_overdue;
     if (active->due_ms && !is_ending) due = active->due_ms;     /* who was told to end will report, or lose its lease */
     if (active->lease_ms && lease_end(active) < due) due = lease_end(active);
     return due;
@@ -83,7 +100,7 @@ static int64_t compensation_due_ms(const Run *run)
 {
     const ActiveStep *active = &run->rollback.active;
     if (!run_compensation(run)) return INT64_MAX;
-    int64_t due = active->due_ms ? active->due_ms : INT64_MAX;
+    int64_t due = active->due_ms && !active->is_overdue ? active->due_ms : INT64_MAX;
     return active->lease_ms && lease_end(active) < due ? lease_end(active) : due;
 }
 
@@ -94,6 +111,8 @@ int64_t run_due_ms(const Run *run)
     if (run->state == RUN_COMPENSATING) return compensation_due_ms(run);
     int64_t due = INT64_MAX;
     if (run->deadline_ms && !run_is_winding(run)) due = run->deadline_ms;
+    bool is_awaiting = run->awaited.step != STEP_NONE && !run_is_winding(run);
+    if (is_awaiting && run->awaited.due_ms && run->awaited.due_ms < due) due = run->awaited.due_ms;
     for (uint32_t i = 0; i < run->active_count; i++) {
         int64_t one = active_due_ms(run, &run->active[i]);
         if (one < due) due = one;
@@ -105,7 +124,7 @@ bool run_renew(Run *run, uint32_t step, uint32_t attempt, uint64_t holder, int64
 {
     if (!run_holds(run, step, attempt, holder)) return false;
     ActiveStep *active = attempt_rollback(attempt) ? &run->rollback.active : &run->active[run->steps[step].next];
-    if (active->lease_ms == 0) return false;
+    if (active->lease_ms == 0 || active->is_overdue) return false;     /* who does not end when told loses its lease */
     if (lease_ms > active->renewed_ms) active->renewed_ms = lease_ms;
     return true;
 }
@@ -129,6 +148,24 @@ const Compensation *run_compensation(const Run *run)
     const Rollback *rollback = &run->rollback;
     bool is_under_way = run->state == RUN_COMPENSATING || run->state == RUN_COMPENSATION_FAILED;
     return is_under_way && rollback->at < rollback->count ? &rollback->items[rollback->at] : NULL;
+}
+
+bool run_holds_poll(const Run *run, const Plan *plan, uint32_t step)
+{
+    const StepTerms *terms = &plan->terms->steps[step];
+    return step_polls(terms) && run->polls[terms->poll.slot].is_held;
+}
+
+bool run_asks_end(const Run *run, const Plan *plan, uint32_t step)
+{
+    const StepTerms *terms = &plan->terms->steps[step];
+    return step_terminates(terms) && run->ends[terms->end_slot];
+}
+
+uint64_t run_value_at(const Run *run, uint32_t which)
+{
+    if (which >= run->step_count) return run->answers[which - run->step_count];
+    return run->steps[which].output_at;
 }
 
 const ActiveStep *run_active(const Run *run, uint32_t step)

@@ -9,6 +9,9 @@
  *   moved       jobs whose steps have taken them to another state than the last event said
  *   sweep       steps not begun that are to be skipped because the run fails or is cancelled, a bounded number a decision
  *
+ * Beside the lists it has its polls (how often, since when), and the pauses that are to be awaited, in the order in which their
+ * steps ended; the first of these is the one that is awaited, and the whole run is paused for it.
+ *
  * While it is compensated, what has to be done is in its rollback: the compensations, in order, one at a time.
  *
  * The lists are made of the steps themselves, so that a million-step run needs no more memory when all its steps are ready
@@ -46,7 +49,9 @@ typedef enum StepFlag {
     STEP_WORK_DONE = 2048,          /* its work was done, whatever became of the step: it waited behind it */
     STEP_UNDONE = 4096,             /* its compensation succeeded */
     STEP_IN_SCOPE = 8192,           /* named by the rollback, which undoes a part */
+    STEP_LOST = 16384 | 32768,      /* two bits: how many executions have ended with their owner, up to LOST_COUNT_MAX */
 } StepFlag;
+#define STEP_LOST_SHIFT 14
 
 /* The current step run of a step: 32 bytes. */
 typedef struct StepRun {
@@ -79,6 +84,7 @@ typedef struct ActiveStep {
                                      * commit of which nobody knew whether it was kept is known by it */
     uint64_t intended_at;           /* position of the record with the effect that was announced last; 0: none */
     uint32_t signal;                /* of a waiting step: number of the signal that it has been waiting for; 0: none yet */
+    bool is_overdue;                /* its time is over and its executor was told to end it: it has failed once it has ended */
 } ActiveStep;
 
 typedef enum JobFlag { JOB_BEGAN = 1, JOB_RAN = 2, JOB_FAILED = 4, JOB_CUT = 8 /* not all of it was done */, JOB_IN_MOVED = 16
@@ -96,7 +102,7 @@ typedef struct JobRun {
 typedef struct RunSignal {
     uint32_t number;                /* from 1 */
     uint8_t sort;                   /* a SignalKind */
-    bool is_denial;
+    bool is_denial, is_trigger;
     Str name;                       /* owned by the run */
     uint64_t at;                    /* position of the record with its payload */
     uint64_t holder, notice;        /* of the attempt that sent it, and its number among what is said in that epoch; 0: none did */
@@ -107,6 +113,7 @@ typedef struct Compensation {
     uint32_t step;
     uint16_t attempt, attempt_max;  /* tries begun; how many there may be, raised by who asks for more */
     uint8_t state;                  /* a CompensationState */
+    uint8_t lost;                   /* executions of it that ended with their owner */
 } Compensation;
 
 typedef enum RollbackFlag {
@@ -132,6 +139,33 @@ typedef struct Rollback {
     uint32_t at;                    /* the first that has neither succeeded nor been skipped */
     ActiveStep active;              /* of that one: who has it, until when; not before when, where it is tried again */
 } Rollback;
+
+/* How far the polls of a step run are. */
+typedef struct PollRun {
+    uint32_t count;                 /* polls that gave a result */
+    bool is_held;                   /* its polls have timed out, and the run is paused for that */
+    uint16_t attempt_first;         /* attempts before the poll under way: each poll has its own tries */
+    int64_t started_ms;             /* when the first one began; 0: none has */
+    int64_t due_ms;                 /* when the next one may begin */
+} PollRun;
+
+/* What a run is paused for. */
+typedef enum PausedFor { PAUSED_BY_PERSON, PAUSED_FOR_TRIGGER, PAUSED_FOR_POLL, PAUSED_FOR_COUNT } PausedFor;
+
+/* Of a trigger that was received. */
+typedef enum TriggerFlag {
+    TRIGGER_IS_DENIAL = 1,
+    TRIGGER_IS_KEPT = 2,            /* for a pause that is still ahead */
+    TRIGGER_IS_UNMET = 4,           /* the condition of its pause does not hold */
+} TriggerFlag;
+
+/* The trigger that is awaited. */
+typedef struct Awaited {
+    uint32_t step;                  /* behind which the run paused; STEP_NONE: none is awaited */
+    int64_t since_ms;
+    int64_t due_ms;                 /* its timeout, or when the run goes on by itself; 0: never */
+    uint32_t reminder_count;
+} Awaited;
 
 typedef struct SignalUse { uint32_t number, step; } SignalUse;      /* a signal that a step has consumed */
 
@@ -180,6 +214,22 @@ typedef struct Run {
     uint32_t *loops;                /* loop_count: rounds after the first */
     uint8_t *loop_ends;             /* loop_count: a LoopEnd */
     Rollback rollback;
+    bool is_terminating, ends_well; /* it ends early; and succeeds by that */
+    uint8_t paused_for;             /* of a run that is paused: a PausedFor */
+    uint32_t polling_count;         /* steps between two polls */
+    uint32_t held_count;            /* steps whose polls have timed out, for which the run is paused */
+    uint32_t poll_slot_count, pause_slot_count, end_slot_count;
+    uint32_t reaction_count;
+    uint64_t blast_used;            /* weight of what was started and not undone, where there is a budget ... */
+    uint64_t blast_approved;        /* ... and what people have permitted beyond that */
+    uint8_t *fired;                 /* a bit for each reaction of the plan: its signal has come */
+    bool has_waits;                 /* its plan has polls, pauses or early ends: the snapshot has a part about them */
+    PollRun *polls;                 /* poll_slot_count: by PollTerms.slot */
+    bool *ends;                     /* end_slot_count: by StepTerms.end_slot: whether the run ends there is still to be asked */
+    uint64_t *answers;              /* pause_slot_count: position of the record with the payload that ended it; 0: none */
+    uint32_t *pauses;               /* steps whose pause is to be awaited, in their order */
+    uint32_t pause_count;
+    Awaited awaited;
     RunSignal *signals;
     SignalUse *uses;
     uint32_t signal_count, use_count, signal_capacity, use_capacity;
@@ -230,18 +280,38 @@ static inline uint32_t rollback_attempt(const Run *run, uint32_t attempt)
     return run->rollback.number << ROLLBACK_SHIFT | attempt;
 }
 
+/* Values of a run are outputs of steps, by step, and behind these the payloads that ended its pauses, by PauseTerms.slot: where
+ * the record of that one is, 0 where there is none. */
+uint64_t run_value_at(const Run *run, uint32_t which);
+static inline uint32_t run_value_count(const Run *run) { return run->step_count + run->pause_slot_count; }
+
 /* The entry of an active step, or NULL. */
 const ActiveStep *run_active(const Run *run, uint32_t step);
 /* The oldest signal of that name that the step has not consumed; NULL: none. */
 const RunSignal *run_signal_for(const Run *run, uint32_t step, Str name);
-/* The run is failing, being cancelled or about to be compensated: nothing new starts, and what has not begun will be skipped. */
-static inline bool run_is_winding(const Run *run) { return run->is_failing || run->is_cancelling || run->is_rolling_back; }
+/* The run is failing, ending early, being cancelled or about to be compensated: nothing new starts, and what has not begun will be skipped. */
+static inline bool run_is_winding(const Run *run)
+{
+    return run->is_failing || run->is_cancelling || run->is_rolling_back || run->is_terminating;
+}
 /* Steps in a sequence that have not ended; all of them where it begins for the first time. */
 uint32_t run_open_children(const Run *run, const Plan *plan, uint32_t sequence);
 /* What state a job's steps have taken it to. */
 RunState job_target(const JobRun *job);
 /* The next of the states on the way there, by the table. */
 RunState job_hop(RunState from, RunState target);
+
+/* Its polls have timed out, and the run is paused for that: it has not ended yet, as far as others are concerned. */
+bool run_holds_poll(const Run *run, const Plan *plan, uint32_t step);
+/* Whether the run ends behind it is still to be asked. */
+bool run_asks_end(const Run *run, const Plan *plan, uint32_t step);
+/* It was done, or its polls timed out and the run goes on with a default (C-84). */
+static inline bool step_is_done(const StepRun *step)
+{
+    return step->state == STEP_SUCCEEDED || (step->state == STEP_TIMED_OUT && step->cause == CAUSE_NONE);
+}
+/* Executions of the step run that ended with their owner: the first of them were repeated under the same number. */
+static inline uint32_t step_lost(const StepRun *step) { return step->flags >> STEP_LOST_SHIFT; }
 
 static inline const StepRun *run_step(const Run *run, uint32_t step) { return &run->steps[step]; }
 static inline bool run_is_terminal(const Run *run)

@@ -26,7 +26,7 @@ static void job_update(Run *run, uint32_t index)
     else if (!is_moved && job->flags & JOB_IN_MOVED) moved_leave(run, index);
 }
 
-static void job_note(Run *run, uint32_t index, const StepRun *step, StepState from)
+static void job_note(Run *run, uint32_t index, const StepRun *step, StepState from, bool is_held)
 {
     JobRun *job = &run->jobs[index];
     StepState to = (StepState)step->state;
@@ -34,15 +34,27 @@ static void job_note(Run *run, uint32_t index, const StepRun *step, StepState fr
     job->waiting += (uint32_t)(to == STEP_WAITING_SIGNAL) - (uint32_t)(from == STEP_WAITING_SIGNAL);
     if (to == STEP_DISPATCHED) job->flags |= JOB_BEGAN;
     if (to == STEP_RUNNING) job->flags |= JOB_RAN;
-    if (to == STEP_FAILED) job->flags |= JOB_FAILED;
+    bool is_failed = to == STEP_FAILED || (to == STEP_TIMED_OUT && step->cause != CAUSE_NONE && !is_held);
+    if (is_failed) job->flags |= JOB_FAILED;
     bool is_cut = to == STEP_CANCELLED
                || (to == STEP_SKIPPED && (step->cause == SKIP_RUN_CANCELLED || step->cause == SKIP_PREDECESSOR_FAILED));
     if (is_cut) job->flags |= JOB_CUT;
-    if (step_state_is_final(to)) job->open--;
+    if (step_state_is_final(to) && !is_held) job->open--;
     job_update(run, index);
 }
 
-static void step_move(const Apply *apply, uint32_t index, StepState to)
+/* The sequence around it may have come to its end with it. */
+static void count_ended(const Apply *apply, uint32_t index)
+{
+    Run *run = apply->run;
+    run->open_count--;
+    uint32_t around = apply->plan->steps[index].sequence;
+    StepRun *sequence = around != PLAN_NONE ? &run->steps[around] : NULL;
+    if (sequence && sequence->state == STEP_RUNNING && --sequence->need_left == 0 && !run_is_winding(run))
+        reached_add(run, around);
+}
+
+void apply_step_move(const Apply *apply, uint32_t index, StepState to)
 {
     Run *run = apply->run;
     const PlanStep *plan_step = &apply->plan->steps[index];
@@ -52,14 +64,21 @@ static void step_move(const Apply *apply, uint32_t index, StepState to)
     step->state = (uint8_t)to;
     if (step_works(plan_step)) run->running_count += (uint32_t)is_under_way(to) - (uint32_t)is_under_way(from);
     run->waiting_count += (uint32_t)(to == STEP_WAITING_SIGNAL) - (uint32_t)(from == STEP_WAITING_SIGNAL);
-    if (step_state_is_final(to)) {
-        run->open_count--;
-        uint32_t around = plan_step->sequence;
-        StepRun *sequence = around != PLAN_NONE ? &run->steps[around] : NULL;
-        if (sequence && sequence->state == STEP_RUNNING && --sequence->need_left == 0 && !run_is_winding(run))
-            reached_add(run, around);
-    }
-    if (plan_step->job != PLAN_NONE) job_note(run, plan_step->job, step, from);
+    run->polling_count += (uint32_t)(to == STEP_POLLING) - (uint32_t)(from == STEP_POLLING);
+    bool is_held = run_holds_poll(run, apply->plan, index);
+    if (step_state_is_final(to) && !is_held) count_ended(apply, index);
+    if (plan_step->job != PLAN_NONE) job_note(run, plan_step->job, step, from, is_held);
+}
+
+void apply_step_closed(const Apply *apply, uint32_t index)
+{
+    Run *run = apply->run;
+    uint32_t job = apply->plan->steps[index].job;
+    count_ended(apply, index);
+    if (job == PLAN_NONE) return;
+    run->jobs[job].open--;
+    run->jobs[job].flags |= JOB_FAILED;
+    job_update(run, job);
 }
 
 /* How old the run is. Seconds are enough for who waits, and last longer than any run. */
@@ -98,14 +117,14 @@ static void edges_decide(const Apply *apply, uint32_t index, EdgeFate fate)
 /* How a step that has ended leaves the edges behind it. */
 static EdgeFate fate_of(const StepRun *step)
 {
-    if (step->state == STEP_SUCCEEDED) return EDGE_LIVE;
+    if (step_is_done(step)) return EDGE_LIVE;
     if (step->state != STEP_SKIPPED) return EDGE_DOOMED;
     if (step->cause == SKIP_CONDITION_FALSE) return EDGE_LIVE;
     return step->cause == SKIP_PREDECESSOR_FAILED ? EDGE_DOOMED : EDGE_DEAD;
 }
 
 /* The end of a loop's tail leads to a question. */
-static void tail_ended(const Apply *apply, uint32_t index)
+void apply_tail_ended(const Apply *apply, uint32_t index)
 {
     if (apply->plan->steps[index].is_tail && !run_is_winding(apply->run)) reached_add(apply->run, index);
 }
@@ -141,7 +160,7 @@ static EdgeFate fate_before(const Apply *apply, const PlanEdge *edge)
     const StepRun *from = &run->steps[edge->from];
     if (edge->loop != PLAN_NONE && run->loop_ends[edge->loop] == LOOP_HAS_FAILED) return EDGE_DOOMED;
     if (edge->kind != EDGE_BRANCH) return fate_of(from);
-    if (from->state != STEP_SUCCEEDED) return from->cause == SKIP_PREDECESSOR_FAILED ? EDGE_DOOMED : EDGE_DEAD;
+    if (!step_is_done(from)) return from->cause == SKIP_PREDECESSOR_FAILED ? EDGE_DOOMED : EDGE_DEAD;
     return run->steps[edge->to].flags & STEP_LIVE ? EDGE_LIVE : EDGE_DEAD;
 }
 
@@ -193,17 +212,19 @@ static void link_jobs(const Apply *apply)
         if (job->open == 0) continue;
         uint8_t flags = job->flags & JOB_IN_MOVED;
         for (uint32_t s = 0; s < plan_job->step_count; s++)
-            if (run->steps[plan_job->step_first + s].state == STEP_SUCCEEDED) flags |= JOB_BEGAN | JOB_RAN;
+            if (step_is_done(&run->steps[plan_job->step_first + s])) flags |= JOB_BEGAN | JOB_RAN;
         job->flags = flags;
         job->state = RUN_QUEUED;
         job_update(run, j);
     }
 }
 
-/* Loops whose question was lost when the run began to fail are asked again. */
-static void link_loops(const Apply *apply)
+/* Loops and ends whose question was lost when the run began to fail are asked again. */
+static void link_questions(const Apply *apply)
 {
     Run *run = apply->run;
+    for (uint32_t i = 0; run->end_slot_count && i < run->step_count; i++)
+        if (run_asks_end(run, apply->plan, i)) reached_add(run, i);
     for (uint32_t l = 0; l < run->loop_count; l++) {
         uint32_t tail = apply->plan->loops[l].tail;
         bool is_open = run->loop_ends[l] == LOOP_GOES_ON && step_state_is_final((StepState)run->steps[tail].state);
@@ -219,7 +240,7 @@ static void begin_steps(const Apply *apply)
         if (run->steps[i].state == STEP_QUEUED && run->steps[i].need_left == 0) reached_add(run, i);
     if (!run->is_rerunning) return;
     link_jobs(apply);
-    link_loops(apply);
+    link_questions(apply);
     run->is_rerunning = false;
     run->sweep_next = 0;
 }
@@ -286,6 +307,7 @@ static void run_running(const Apply *apply)
 static void run_paused(const Apply *apply)
 {
     apply_run_move(apply->run, RUN_PAUSED);
+    apply->run->paused_for = (uint8_t)(apply->event->flags < PAUSED_FOR_COUNT ? apply->event->flags : PAUSED_BY_PERSON);
 }
 
 static void run_waiting(const Apply *apply)
@@ -318,6 +340,13 @@ static void run_cancelled(const Apply *apply)
     run_end(apply, RUN_CANCELLED);
 }
 
+void apply_wind_down(const Apply *apply)
+{
+    apply->run->awaited = (Awaited){ .step = STEP_NONE };
+    apply_drop_held(apply);
+    lists_drop(apply->run);
+}
+
 static void run_cancelling(const Apply *apply)
 {
     Run *run = apply->run;
@@ -332,14 +361,14 @@ static void run_cancelling(const Apply *apply)
         run->rollback.from = STEP_NONE;
         run->is_rolling_back = true;
     }
-    lists_drop(run);
+    apply_wind_down(apply);
 }
 
 static void run_failing(const Apply *apply)
 {
     apply->run->is_failing = true;
     set_failure(apply);
-    lists_drop(apply->run);
+    apply_wind_down(apply);
 }
 
 static void job_moved(const Apply *apply)
@@ -385,7 +414,7 @@ static void keep_effect(const Apply *apply, uint32_t index)
 static void step_ready(const Apply *apply)
 {
     for (uint32_t i = apply->event->step; i <= apply->event->last; i++) {
-        CHECK(apply->run->steps[i].state == STEP_QUEUED);
+        CHECK(apply->run->steps[i].state == STEP_QUEUED || apply->run->steps[i].state == STEP_POLLING);
         lists_leave(apply->run, apply->plan, i);
         ready_add(apply->run, apply->plan, i, run_age_s(apply));
     }
@@ -396,8 +425,18 @@ static void step_dispatched(const Apply *apply)
     Run *run = apply->run;
     const Event *event = apply->event;
     StepRun *step = &run->steps[event->step];
+    CHECK(run->awaited.step == STEP_NONE && !run_is_winding(run));                                        /* I18, I21 */
     lists_leave(run, apply->plan, event->step);
-    step_move(apply, event->step, STEP_DISPATCHED);
+    const StepTerms *terms = &apply->plan->terms->steps[event->step];
+    bool is_new = step->number == 0 || step->flags & STEP_RENEWED;              /* given back and begun again, it counts once */
+    if (apply->plan->terms->has_blast_max && is_new) run->blast_used += terms->weight;
+    if (step_polls(terms)) {
+        PollRun *poll = &run->polls[terms->poll.slot];
+        poll->due_ms = 0;
+        if (!poll->started_ms) poll->started_ms = apply->place->now_ms;
+    }
+    /* The next poll is offered: the step is polling until somebody takes it. */
+    if (step->state != STEP_POLLING) apply_step_move(apply, event->step, STEP_DISPATCHED);
     apply_number(run, step, event->number);
     step->attempt = (uint16_t)event->attempt;
     step->generation = (uint32_t)event->count;
@@ -412,11 +451,12 @@ static void step_running(const Apply *apply)
     const Event *event = apply->event;
     StepRun *step = &run->steps[event->step];
     const PlanStep *plan_step = &apply->plan->steps[event->step];
-    if (step->state != STEP_RUNNING) step_move(apply, event->step, STEP_RUNNING);
+    if (step->state != STEP_RUNNING) apply_step_move(apply, event->step, STEP_RUNNING);
     if (step_works(plan_step)) {
         ActiveStep *active = active_of(run, event->step);
-        CHECK(active->holder == 0);                             /* L1: a live lease is never overwritten */
+        CHECK(active->holder == 0);                             /* I16, L1: a live lease is never overwritten */
         active->holder = event->holder;
+        active->is_overdue = false;
         active->notice = 0;                                     /* another owner counts anew */
         active->due_ms = event->due_ms;
         active->lease_ms = event->lease_ms;
@@ -432,17 +472,35 @@ static void step_succeeded(const Apply *apply)
     Run *run = apply->run;
     const Event *event = apply->event;
     StepRun *step = &run->steps[event->step];
-    uint8_t kind = apply->plan->steps[event->step].kind;
     uint64_t kept_at = step->flags & STEP_IN_ACTIVE ? active_of(run, event->step)->kept_at : 0;
     step->output_at = event->payload != EVENT_NO_PAYLOAD ? apply->place->position : event->flags & 1 ? kept_at : 0;
     step->flags &= (uint16_t)~STEP_HAS_OUTPUT;
     if (step->output_at) step->flags |= STEP_HAS_OUTPUT;
     lists_leave(run, apply->plan, event->step);
-    step_move(apply, event->step, STEP_SUCCEEDED);
-    set_done(apply, event->step);
+    apply_step_ended(apply, event->step, STEP_SUCCEEDED);
+}
+
+void apply_step_ended(const Apply *apply, uint32_t index, StepState to)
+{
+    Run *run = apply->run;
+    StepRun *step = &run->steps[index];
+    const StepTerms *terms = &apply->plan->terms->steps[index];
+    uint8_t kind = apply->plan->steps[index].kind;
+    apply_step_move(apply, index, to);
+    set_done(apply, index);
+    if (run_holds_poll(run, apply->plan, index)) return;        /* what is behind it waits for a decision */
+    bool is_done = step_is_done(step);
+    if (!is_done && run->failed_step == STEP_NONE && !terms->is_optional && !run_is_winding(run)) set_failure(apply);
+    if (is_done && !run_is_winding(run)) {
+        if (step_pauses(terms)) apply_pause_reached(apply, index);
+        if (step_terminates(terms)) {                           /* asked before anything behind it */
+            run->ends[terms->end_slot] = true;
+            reached_add(run, index);
+        }
+    }
     /* A branch has decided its edges by what it took, a sequence when it began. */
-    if (kind != STEP_BRANCH && kind != STEP_SEQUENCE) edges_decide(apply, event->step, EDGE_LIVE);
-    tail_ended(apply, event->step);
+    if (kind != STEP_BRANCH && kind != STEP_SEQUENCE) edges_decide(apply, index, fate_of(step));
+    if (!run_asks_end(run, apply->plan, index)) apply_tail_ended(apply, index);
 }
 
 static void step_failed(const Apply *apply)
@@ -454,18 +512,19 @@ static void step_failed(const Apply *apply)
     bool is_open_sequence = plan_step->kind == STEP_SEQUENCE && step->state == STEP_RUNNING;
     if (step->state == STEP_RUNNING && event->cause == CAUSE_SIGNAL_DENIED) step->flags |= STEP_WORK_DONE;
     keep_effect(apply, event->step);
+    CHECK(!(step->flags & STEP_HAS_OUTPUT));                                                                       /* I5 */
     lists_leave(run, apply->plan, event->step);
     apply_number(run, step, event->number);
     step->cause = (uint8_t)event->cause;
     for (uint32_t s = plan_step->sequence; s != PLAN_NONE; s = apply->plan->steps[s].sequence)
         run->steps[s].flags |= STEP_DOOMED;
-    step_move(apply, event->step, STEP_FAILED);
+    apply_step_move(apply, event->step, STEP_FAILED);
     set_done(apply, event->step);
     if (run->failed_step == STEP_NONE && !(event->flags & 1) && !is_open_sequence && !run_is_winding(run))
         set_failure(apply);
     if (is_open_sequence && run_is_winding(run)) run->sweep_next = event->step + 1;
     if (!is_open_sequence) edges_decide(apply, event->step, EDGE_DOOMED);
-    tail_ended(apply, event->step);
+    apply_tail_ended(apply, event->step);
 }
 
 static void attempt_failed(const Apply *apply)
@@ -482,7 +541,7 @@ static void step_requeued(const Apply *apply)
     const Event *event = apply->event;
     StepRun *step = &run->steps[event->step];
     lists_leave(run, apply->plan, event->step);
-    if (step->state != STEP_QUEUED) step_move(apply, event->step, STEP_QUEUED);
+    if (step->state != STEP_QUEUED) apply_step_move(apply, event->step, STEP_QUEUED);
     step->attempt = (uint16_t)event->attempt;
     step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING);
     if (event->due_ms > apply->place->now_ms || run_is_winding(run)) active_add(run, event->step)->due_ms = event->due_ms;
@@ -500,7 +559,7 @@ static void skip_one(const Apply *apply, uint32_t index)
     apply_number(run, step, event->number ? event->number + (index - event->step) : 0);
     step->cause = (uint8_t)event->reason;
     forget_output(step);
-    step_move(apply, index, STEP_SKIPPED);
+    apply_step_move(apply, index, STEP_SKIPPED);
     if (is_swept) run->sweep_next = index + 1;
     if (run_is_winding(run)) return;
     if (plan_step->kind == STEP_BRANCH && event->reason == SKIP_CONDITION_FALSE) {
@@ -510,7 +569,7 @@ static void skip_one(const Apply *apply, uint32_t index)
     } else {
         edges_decide(apply, index, fate_of(step));
     }
-    tail_ended(apply, index);
+    apply_tail_ended(apply, index);
 }
 
 static void step_skipped(const Apply *apply)
@@ -526,7 +585,7 @@ static void step_cancelled(const Apply *apply)
     lists_leave(run, apply->plan, index);
     apply_number(run, &run->steps[index], apply->event->number);
     run->steps[index].cause = CAUSE_CANCELLED;
-    step_move(apply, index, STEP_CANCELLED);
+    apply_step_move(apply, index, STEP_CANCELLED);
     set_done(apply, index);
     if (!step_works(&apply->plan->steps[index])) run->sweep_next = index + 1;
 }
@@ -534,7 +593,7 @@ static void step_cancelled(const Apply *apply)
 static void step_waiting(const Apply *apply)
 {
     const Event *event = apply->event;
-    step_move(apply, event->step, STEP_WAITING_SIGNAL);
+    apply_step_move(apply, event->step, STEP_WAITING_SIGNAL);
     ActiveStep *active = active_of(apply->run, event->step);
     *active = (ActiveStep){ .step = event->step, .due_ms = event->due_ms, .intended_at = active->intended_at };
     if (!apply->plan->terms->steps[event->step].gate.is_before) apply->run->steps[event->step].flags |= STEP_WORK_DONE;
@@ -544,7 +603,7 @@ static void step_waiting(const Apply *apply)
 static void step_resumed(const Apply *apply)
 {
     Run *run = apply->run;
-    step_move(apply, apply->event->step, STEP_RUNNING);
+    apply_step_move(apply, apply->event->step, STEP_RUNNING);
     ActiveStep *active = active_of(run, apply->event->step);
     active->due_ms = apply->event->due_ms;
     if (active->signal) run->satisfied_count--;
@@ -588,6 +647,7 @@ static void loop_repeated(const Apply *apply)
         const LoopStep *member = &loop->body[i];
         StepRun *step = &run->steps[member->step];
         CHECK(step_state_is_final((StepState)step->state));
+        apply_polls_renewed(apply, member->step);           /* a pause behind it is awaited all the same */
         *step = (StepRun){ .need_left = member->need_count, .generation = step->generation + 1, .output_at = step->output_at,
                            .flags = (uint16_t)((step->flags & STEP_HAS_OUTPUT) | (member->is_live ? STEP_LIVE : 0)) };
         run->open_count++;
@@ -650,6 +710,14 @@ static void lease_expired(const Apply *apply)
     ActiveStep *active = active_of(apply->run, apply->event->step);
     active->holder = 0;
     active->lease_ms = active->renewed_ms = 0;
+    StepRun *step = &apply->run->steps[apply->event->step];
+    CHECK(apply->event->count <= LOST_COUNT_MAX);                                                              /* I17 */
+    step->flags = (uint16_t)((step->flags & ~(unsigned)STEP_LOST) | (unsigned)apply->event->count << STEP_LOST_SHIFT);
+}
+
+static void step_overdue(const Apply *apply)
+{
+    active_of(apply->run, apply->event->step)->is_overdue = true;
 }
 
 static void cost_reported(const Apply *apply)
@@ -668,7 +736,7 @@ static void signal_received(const Apply *apply)
     run->signals[run->signal_count++] = (RunSignal){ .number = (uint32_t)event->count, .sort = (uint8_t)event->sort,
                                                      .is_denial = event->flags & 1, .name = run_copy(event->name),
                                                      .at = apply->place->position, .holder = event->holder,
-                                                     .notice = event->notice };
+                                                     .notice = event->notice, .is_trigger = event->kind == EVENT_TRIGGER_RECEIVED };
     if (run->waiting_count == 0) return;
     for (uint32_t i = 0; i < run->active_count; i++) {
         ActiveStep *active = &run->active[i];
@@ -676,6 +744,20 @@ static void signal_received(const Apply *apply)
         if (!str_is(apply->plan->terms->steps[active->step].gate.signal, event->name)) continue;
         active->signal = (uint32_t)event->count;
         run->satisfied_count++;
+    }
+}
+
+/* C-29: a resume trigger is a signal of kind approval. One that comes before its pause is kept for it (C-99). */
+static void trigger_received(const Apply *apply)
+{
+    Event signal = *apply->event;
+    signal.sort = SIGNAL_APPROVAL;
+    signal_received(&(Apply){ apply->run, apply->plan, &signal, apply->place });
+    const PlanTerms *terms = apply->plan->terms;
+    for (uint32_t i = 0; signal.flags & TRIGGER_IS_KEPT && i < terms->pause_count; i++) {
+        const PauseTerms *pause = &terms->steps[terms->pauses[i]].pause;
+        if (str_is(pause->trigger, signal.name))
+            apply->run->answers[i] = signal.payload != EVENT_NO_PAYLOAD ? apply->place->position : 0;
     }
 }
 
@@ -717,7 +799,9 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_PAYLOAD_ERASED] = nothing,        [EVENT_RUN_ROLLING_BACK] = apply_rolling_back,
     [EVENT_AUTO_RETRY_SCHEDULED] = apply_retry_scheduled, [EVENT_AUTO_RETRY_EXHAUSTED] = nothing,
     [EVENT_DECISION_MADE] = nothing,         [EVENT_RUN_REQUEUED] = apply_requeued,
-    [EVENT_STEP_SUPERSEDED] = apply_superseded, [EVENT_COMPENSATION_STARTED] = apply_compensation_started,
+    [EVENT_STEP_SUPERSEDED] = apply_superseded, [EVENT_STEP_OVERDUE] = step_overdue,
+    [EVENT_COMPENSATION_OVERDUE] = apply_compensation_overdue,
+    [EVENT_COMPENSATION_STARTED] = apply_compensation_started,
     [EVENT_COMPENSATION_PLANNED] = apply_compensation_planned,
     [EVENT_COMPENSATION_DUE] = apply_compensation_due,
     [EVENT_COMPENSATION_RUNNING] = apply_compensation_running,
@@ -727,6 +811,13 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_RUN_COMPENSATION_FAILED] = apply_compensation_failed,
     [EVENT_COMPENSATION_RESUMED] = apply_compensation_resumed,
     [EVENT_COMPENSATION_ORPHANED] = apply_compensation_orphaned,
+    [EVENT_RUN_TERMINATING] = apply_terminating, [EVENT_TERMINATION_DECLINED] = apply_termination_declined,
+    [EVENT_POLL_ATTEMPTED] = apply_poll_attempted, [EVENT_STEP_POLLING] = apply_step_polling,
+    [EVENT_POLL_TIMED_OUT] = apply_poll_timed_out, [EVENT_POLL_COMPLETED] = nothing, [EVENT_POLL_ABORTED] = nothing,
+    [EVENT_TRIGGER_AWAITED] = apply_trigger_awaited, [EVENT_TRIGGER_RECEIVED] = trigger_received,
+    [EVENT_TRIGGER_REFUSED] = nothing,       [EVENT_TRIGGER_TIMED_OUT] = nothing,
+    [EVENT_REACTION_FIRED] = apply_reaction_fired, [EVENT_PARAMS_CHANGED] = apply_params_changed,
+    [EVENT_TRIGGER_REMINDED] = apply_trigger_reminded, [EVENT_TRIGGER_ENDED] = apply_trigger_ended,
 };
 
 void run_apply(Run *run, const Plan *plan, const Event *event, const EventPlace *place)
@@ -736,8 +827,11 @@ void run_apply(Run *run, const Plan *plan, const Event *event, const EventPlace 
     bool is_of_step = event->kind >= EVENT_STEP_READY && event->kind < EVENT_SIGNAL_RECEIVED;
     bool is_of_compensation = event->kind >= EVENT_COMPENSATION_PLANNED && event->kind <= EVENT_COMPENSATION_ORPHANED
                            && event->kind != EVENT_RUN_COMPENSATED && event->kind != EVENT_RUN_COMPENSATION_FAILED;
-    is_of_compensation = is_of_compensation || event->kind == EVENT_COMPENSATION_DUE;
+    is_of_compensation = is_of_compensation || event->kind == EVENT_COMPENSATION_DUE
+                       || event->kind == EVENT_COMPENSATION_OVERDUE;
     CHECK(!is_of_compensation || event->step < run->step_count);
+    bool is_of_pause = event->kind == EVENT_TRIGGER_AWAITED || event->kind == EVENT_TRIGGER_ENDED;
+    CHECK(!is_of_pause || (event->step < run->step_count && step_pauses(&plan->terms->steps[event->step])));
     CHECK(!is_of_step || (event->step < run->step_count && event->last < run->step_count));
     CHECK(event->kind != EVENT_JOB_MOVED || (event->job < run->job_count && event->state < RUN_STATE_COUNT));
     apply_kinds[event->kind](&apply);

@@ -1,4 +1,4 @@
-/* run_apply.h - what the files of the fold share. run.h is the manual; nothing but run_apply.c and run_rollback.c includes this.
+/* run_apply.h - what the files of the fold share. run.h is the manual; nothing but run_apply.c, run_rollback.c and run_waits.c includes this.
  *
  * Owns: nothing.     Fails: never; what cannot be is CHECKed.     Thread: one at a time.
  */
@@ -20,6 +20,29 @@ void apply_run_move(Run *run, RunState to);
 void apply_text(Str *text, Str value);                          /* a text that the run owns */
 void apply_number(Run *run, StepRun *step, uint32_t number);    /* of a step run; 0: as it is */
 
+void apply_step_move(const Apply *apply, uint32_t index, StepState to);
+/* The work of a step has ended in that state: its edges are decided, and what is behind it is asked. */
+void apply_step_ended(const Apply *apply, uint32_t index, StepState to);
+void apply_step_closed(const Apply *apply, uint32_t index);     /* counted as ended from now on */
+void apply_tail_ended(const Apply *apply, uint32_t index);      /* the end of a loop's tail leads to a question */
+void apply_wind_down(const Apply *apply);                       /* nothing new starts from now on */
+
+/* run_waits.c: polls, pauses, early ends */
+void apply_poll_attempted(const Apply *apply);
+void apply_step_polling(const Apply *apply);
+void apply_poll_timed_out(const Apply *apply);
+void apply_drop_held(const Apply *apply);
+void apply_pause_reached(const Apply *apply, uint32_t step);
+void apply_polls_renewed(const Apply *apply, uint32_t step);
+void apply_pause_renewed(const Apply *apply, uint32_t step);
+void apply_trigger_awaited(const Apply *apply);
+void apply_trigger_reminded(const Apply *apply);
+void apply_trigger_ended(const Apply *apply);
+void apply_params_changed(const Apply *apply);
+void apply_reaction_fired(const Apply *apply);
+void apply_terminating(const Apply *apply);
+void apply_termination_declined(const Apply *apply);
+
 /* run_rollback.c: runs that are retried, and runs that are undone */
 void apply_rolling_back(const Apply *apply);
 void apply_retry_scheduled(const Apply *apply);
@@ -34,6 +57,7 @@ void apply_compensation_succeeded(const Apply *apply);
 void apply_compensation_skipped(const Apply *apply);
 void apply_compensation_resumed(const Apply *apply);
 void apply_compensation_orphaned(const Apply *apply);
+void apply_compensation_overdue(const Apply *apply);
 void apply_compensated(const Apply *apply);
 void apply_compensation_failed(const Apply *apply);
 

@@ -13,7 +13,8 @@
 #include "core/run_lists.h"
 #include "core/terms.h"
 
-#define SNAPSHOT_FORMAT 2u
+#define SNAPSHOT_FORMAT 3u
+#define SNAPSHOT_FORMAT_SECOND 2u       /* counts no lost executions, and knows no attempt whose time is over */
 #define SNAPSHOT_FORMAT_FIRST 1u        /* knows nothing of retries of runs and of compensations, nor in which order work ended */
 
 /* --- writing ------------------------------------------------------------------------------------------------------------- */
@@ -49,7 +50,8 @@ static void put_steps(Buf *buf, const Run *run, const StepList *list)
 
 #define FLAGS_KEPT_FIRST (STEP_LIVE | STEP_DOOMED | STEP_HAS_OUTPUT | STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING \
                           | STEP_DEFER_NOTED)
-#define FLAGS_KEPT (FLAGS_KEPT_FIRST | STEP_RENEWED | STEP_WORK_DONE | STEP_UNDONE | STEP_IN_SCOPE)   /* the others follow from the lists */
+#define FLAGS_KEPT (FLAGS_KEPT_FIRST | STEP_RENEWED | STEP_WORK_DONE | STEP_UNDONE | STEP_IN_SCOPE \
+                    | STEP_LOST)                            /* the others follow from the lists */
 
 enum { HAS_STATE = 1, HAS_FLAGS = 2, HAS_TRIES = 4, HAS_NEEDS = 8, HAS_NUMBER = 16, HAS_GENERATION = 32, HAS_OUTPUT = 64 };
 
@@ -114,9 +116,10 @@ static void put_active(Buf *buf, const ActiveStep *active, uint32_t format)
     put(buf, active->kept_at);
     if (format > SNAPSHOT_FORMAT_FIRST) put(buf, active->intended_at), put(buf, active->notice);
     put(buf, active->signal);
+    if (format > SNAPSHOT_FORMAT_SECOND) put(buf, active->is_overdue);
 }
 
-static void put_rollback(Buf *buf, const Run *run)
+static void put_rollback(Buf *buf, const Run *run, uint32_t format)
 {
     const Rollback *rollback = &run->rollback;
     put(buf, (uint64_t)(run->is_rolling_back | run->is_rerunning << 1 | rollback->is_planned << 2 | rollback->is_stuck << 3));
@@ -138,9 +141,34 @@ static void put_rollback(Buf *buf, const Run *run)
         put(buf, item->attempt);
         put(buf, item->attempt_max);
         put(buf, item->state);
+        if (format > SNAPSHOT_FORMAT_SECOND) put(buf, item->lost);
     }
     put(buf, rollback->at);
-    put_active(buf, &rollback->active, SNAPSHOT_FORMAT);
+    put_active(buf, &rollback->active, format);
+}
+
+/* What no definition could ask for in older formats is at the end, where there is any. */
+static void put_waits(Buf *buf, const Run *run)
+{
+    put(buf, (uint64_t)(run->is_terminating | run->ends_well << 1));
+    put(buf, run->paused_for);
+    for (uint32_t i = 0; i < run->poll_slot_count; i++) {
+        put(buf, run->polls[i].count << 1 | run->polls[i].is_held);
+        put(buf, run->polls[i].attempt_first);
+        put_signed(buf, run->polls[i].started_ms);
+        put_signed(buf, run->polls[i].due_ms);
+    }
+    for (uint32_t i = 0; i < run->end_slot_count; i++) put(buf, run->ends[i]);
+    for (uint32_t i = 0; i < run->pause_slot_count; i++) put(buf, run->answers[i]);
+    put(buf, run->pause_count);
+    for (uint32_t i = 0; i < run->pause_count; i++) put(buf, run->pauses[i]);
+    put_index(buf, run->awaited.step);
+    put_signed(buf, run->awaited.since_ms);
+    put_signed(buf, run->awaited.due_ms);
+    put(buf, run->awaited.reminder_count);
+    put(buf, run->blast_used);
+    put(buf, run->blast_approved);
+    if (run->reaction_count) buf_bytes(buf, run->fired, run->reaction_count / 8 + 1);
 }
 
 /* As the first format had it: what it did not know is left out. */
@@ -176,14 +204,15 @@ static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
     put(buf, run->signal_count);
     for (uint32_t i = 0; i < run->signal_count; i++) {
         const RunSignal *signal = &run->signals[i];
-        put(buf, (uint64_t)(signal->sort << 1 | signal->is_denial));
+        put(buf, (uint64_t)(signal->is_trigger << 7 | signal->sort << 1 | signal->is_denial));
         put(buf, signal->at);
         put_text(buf, signal->name);
         if (format > SNAPSHOT_FORMAT_FIRST) put(buf, signal->holder), put(buf, signal->notice);
     }
     put(buf, run->use_count);
     for (uint32_t i = 0; i < run->use_count; i++) put(buf, run->uses[i].number), put(buf, run->uses[i].step);
-    if (format > SNAPSHOT_FORMAT_FIRST) put_rollback(buf, run);
+    if (format > SNAPSHOT_FORMAT_FIRST) put_rollback(buf, run, format);
+    if (run->has_waits) put_waits(buf, run);
 }
 
 void run_encode(const Run *run, Buf *buf)
@@ -193,8 +222,9 @@ void run_encode(const Run *run, Buf *buf)
 
 void run_encode_like(const Run *run, const Plan *plan, Str snapshot, Buf *buf)
 {
-    bool is_first = snapshot.len && snapshot.ptr[0] == (char)SNAPSHOT_FORMAT_FIRST;
-    put_all(buf, run, plan, is_first ? SNAPSHOT_FORMAT_FIRST : SNAPSHOT_FORMAT);
+    uint32_t format = snapshot.len ? (uint8_t)snapshot.ptr[0] : SNAPSHOT_FORMAT;
+    bool is_known = format >= SNAPSHOT_FORMAT_FIRST && format < SNAPSHOT_FORMAT;
+    put_all(buf, run, plan, is_known ? format : SNAPSHOT_FORMAT);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------------- */
@@ -325,10 +355,13 @@ static void count_again(Run *run, const Plan *plan)
     for (uint32_t i = 0; i < run->job_count; i++) run->jobs[i].open = 0;
     for (uint32_t i = 0; i < run->step_count; i++) {
         StepState state = (StepState)run->steps[i].state;
-        bool is_open = !step_state_is_final(state), is_waiting = state == STEP_WAITING_SIGNAL;
+        bool is_held = run_holds_poll(run, plan, i);
+        bool is_open = !step_state_is_final(state) || is_held, is_waiting = state == STEP_WAITING_SIGNAL;
         bool is_under_way = state == STEP_DISPATCHED || state == STEP_RUNNING;
         run->open_count += is_open;
         run->waiting_count += is_waiting;
+        run->polling_count += state == STEP_POLLING;
+        run->held_count += is_held;
         run->running_count += is_under_way && step_works(&plan->steps[i]);
         if (plan->steps[i].job == PLAN_NONE) continue;
         JobRun *job = &run->jobs[plan->steps[i].job];
@@ -352,6 +385,7 @@ static void get_active(RunReader *reader, ActiveStep *active)
     if (reader->format > SNAPSHOT_FORMAT_FIRST) active->intended_at = get(reader, UINT64_MAX);
     if (reader->format > SNAPSHOT_FORMAT_FIRST) active->notice = get(reader, UINT64_MAX);
     active->signal = (uint32_t)get(reader, RUN_SIGNAL_COUNT_MAX);
+    if (reader->format > SNAPSHOT_FORMAT_SECOND) active->is_overdue = get(reader, 1);
 }
 
 static void get_lists(RunReader *reader)
@@ -395,7 +429,7 @@ static void get_signals(RunReader *reader)
         run->signals = run_grow(run->signals, sizeof *run->signals, run->signal_count, &run->signal_capacity);
         RunSignal *signal = &run->signals[run->signal_count++];
         uint64_t bits = get(reader, UINT8_MAX);
-        *signal = (RunSignal){ .number = i + 1, .sort = (uint8_t)(bits >> 1), .is_denial = bits & 1 };
+        *signal = (RunSignal){ .number = i + 1, .sort = bits >> 1 & 0x3f, .is_denial = bits & 1, .is_trigger = bits >> 7 };
         signal->at = get(reader, UINT64_MAX);
         signal->name = get_text(reader);
         if (reader->format == SNAPSHOT_FORMAT_FIRST) continue;
@@ -423,6 +457,7 @@ static void get_items(RunReader *reader)
         item->attempt = (uint16_t)get(reader, UINT16_MAX);
         item->attempt_max = (uint16_t)get(reader, UINT16_MAX);
         item->state = (uint8_t)get(reader, COMPENSATION_STATE_COUNT - 1);
+        if (reader->format > SNAPSHOT_FORMAT_SECOND) item->lost = (uint8_t)get(reader, LOST_COUNT_MAX);
     }
     rollback->at = (uint32_t)get(reader, rollback->count);
 }
@@ -452,11 +487,44 @@ static void get_rollback(RunReader *reader)
     get_active(reader, &rollback->active);
 }
 
+static void get_waits(RunReader *reader)
+{
+    Run *run = reader->run;
+    uint64_t bits = get(reader, 3);
+    run->is_terminating = bits & 1;
+    run->ends_well = bits >> 1;
+    run->paused_for = (uint8_t)get(reader, PAUSED_FOR_COUNT - 1);
+    for (uint32_t i = 0; i < run->poll_slot_count; i++) {
+        uint64_t count = get(reader, UINT32_MAX);
+        run->polls[i].count = (uint32_t)(count >> 1);
+        run->polls[i].is_held = count & 1;
+        run->polls[i].attempt_first = (uint16_t)get(reader, UINT16_MAX);
+        run->polls[i].started_ms = get_signed(reader);
+        run->polls[i].due_ms = get_signed(reader);
+    }
+    for (uint32_t i = 0; i < run->end_slot_count; i++) run->ends[i] = get(reader, 1);
+    for (uint32_t i = 0; i < run->pause_slot_count; i++) run->answers[i] = get(reader, UINT64_MAX);
+    run->pause_count = (uint32_t)get(reader, run->pause_slot_count);
+    for (uint32_t i = 0; i < run->pause_count && !reader->is_wrong; i++) {
+        run->pauses[i] = get_below(reader, run->step_count);
+        if (!step_pauses(&reader->plan->terms->steps[run->pauses[i]])) reader->is_wrong = true;
+    }
+    run->awaited.step = (uint32_t)get(reader, run->step_count) - 1u;
+    run->awaited.since_ms = get_signed(reader);
+    run->awaited.due_ms = get_signed(reader);
+    run->awaited.reminder_count = get32(reader);
+    run->blast_used = get(reader, UINT64_MAX);
+    run->blast_approved = get(reader, UINT64_MAX);
+    const char *fired = run->reaction_count ? get_bytes(reader, run->reaction_count / 8 + 1) : NULL;
+    if (fired) memcpy(run->fired, fired, run->reaction_count / 8 + 1);
+    if (run->awaited.step != STEP_NONE && (!run->pause_count || run->pauses[0] != run->awaited.step)) reader->is_wrong = true;
+}
+
 static void get_all(RunReader *reader)
 {
     Run *run = reader->run;
     reader->format = get32(reader);
-    if (reader->format != SNAPSHOT_FORMAT && reader->format != SNAPSHOT_FORMAT_FIRST) reader->is_wrong = true;
+    if (reader->format < SNAPSHOT_FORMAT_FIRST || reader->format > SNAPSHOT_FORMAT) reader->is_wrong = true;
     get_head(reader);
     if (get(reader, UINT32_MAX) != run->step_count || get(reader, UINT32_MAX) != run->job_count
         || get(reader, UINT32_MAX) != run->loop_count)
@@ -470,6 +538,7 @@ static void get_all(RunReader *reader)
     get_lists(reader);
     get_signals(reader);
     if (reader->format > SNAPSHOT_FORMAT_FIRST) get_rollback(reader);
+    if (run->has_waits) get_waits(reader);
     if (reader->at != reader->bytes.len) reader->is_wrong = true;
     if (!reader->is_wrong) count_again(run, reader->plan);
 }

@@ -19,6 +19,9 @@ void apply_requeued(const Apply *apply)
     apply_run_move(run, RUN_QUEUED);
     run->resolution = RESOLUTION_NONE;
     run->is_failing = run->is_cancelling = run->is_rolling_back = run->cancel_requested = false;
+    /* F-035: who decides to go on all the same has approved that step. */
+    bool is_approval = run->cause == CAUSE_BLAST_RADIUS && event->sort != RETRY_SOURCE_AUTO_RETRY && run->failed_step != STEP_NONE;
+    if (is_approval) run->blast_approved += apply->plan->terms->steps[run->failed_step].weight;
     run->failed_step = STEP_NONE;
     run->cause = CAUSE_NONE;
     apply_text(&run->failure, (Str){ 0 });
@@ -37,9 +40,18 @@ void apply_superseded(const Apply *apply)
     const Event *event = apply->event;
     StepRun *step = &run->steps[event->step];
     CHECK(step_can((StepState)step->state, STEP_SUPERSEDED) && step_state_is_final((StepState)step->state));          /* I9 */
-    bool was_done = step->state == STEP_SUCCEEDED || step->flags & STEP_UNDONE;
-    *step = (StepRun){ .generation = step->generation + was_done, .flags = (uint16_t)(STEP_RENEWED | (step->flags & STEP_LIVE)) };
+    bool was_done = step_is_done(step) || step->flags & STEP_UNDONE || step_polls(&apply->plan->terms->steps[event->step]);
+    bool was_held = run_holds_poll(run, apply->plan, event->step);
+    CHECK(run->is_rerunning || was_held);                                                                     /* I22 */
+    apply_polls_renewed(apply, event->step);
+    apply_pause_renewed(apply, event->step);
+    *step = (StepRun){ .generation = step->generation + was_done, .flags = (uint16_t)((was_held ? 0 : STEP_RENEWED) | (step->flags & STEP_LIVE)) };
     apply_number(run, step, event->number);
+    if (was_held) {                                             /* C-84: it polls anew, as a step that has not ended */
+        run->held_count--;
+        if (!run_is_winding(run)) reached_add(run, event->step);
+        return;
+    }
     run->open_count++;
     uint32_t job = apply->plan->steps[event->step].job;
     if (job != PLAN_NONE && run->jobs[job].open++ == 0) {       /* it begins again; how far it is, is found when the run runs */
@@ -88,7 +100,7 @@ void apply_rolling_back(const Apply *apply)
 {
     set_scope(apply);
     apply->run->is_rolling_back = true;
-    lists_drop(apply->run);
+    apply_wind_down(apply);
 }
 
 void apply_compensation_started(const Apply *apply)
@@ -119,6 +131,9 @@ void apply_compensation_planned(const Apply *apply)
 {
     Rollback *rollback = &apply->run->rollback;
     const Event *event = apply->event;
+    const StepRun *step = &apply->run->steps[event->step];
+    bool is_known = step_is_done(step) || step->flags & (STEP_EFFECT_COMMITTED | STEP_WORK_DONE);
+    CHECK(event->flags & 1 || is_known || rollback->flags & ROLLBACK_UNKNOWN_IS_DONE);                             /* I3 */
     rollback->items = run_grow(rollback->items, sizeof *rollback->items, rollback->count, &rollback->capacity);
     rollback->items[rollback->count++] = (Compensation){
         .step = event->step, .attempt_max = (uint16_t)event->count,
@@ -154,7 +169,7 @@ void apply_compensation_running(const Apply *apply)
     const Event *event = apply->event;
     Compensation *item = item_of(apply);
     ActiveStep *active = &apply->run->rollback.active;
-    CHECK(active->holder == 0);                                 /* L1: a live lease is never overwritten */
+    CHECK(active->holder == 0);                                 /* I16, L1: a live lease is never overwritten */
     if (item->state != COMPENSATION_RUNNING) item_move(item, COMPENSATION_RUNNING);
     item->attempt = (uint16_t)event->attempt;
     *active = (ActiveStep){ .step = event->step, .holder = event->holder, .due_ms = event->due_ms, .lease_ms = event->lease_ms };
@@ -174,7 +189,10 @@ void apply_compensation_attempt_failed(const Apply *apply)
 void apply_compensation_succeeded(const Apply *apply)
 {
     item_move(item_of(apply), COMPENSATION_SUCCEEDED);
+    CHECK(!(apply->run->steps[apply->event->step].flags & STEP_UNDONE));                                       /* I23 */
     apply->run->steps[apply->event->step].flags |= STEP_UNDONE;
+    uint32_t weight = apply->plan->terms->has_blast_max ? apply->plan->terms->steps[apply->event->step].weight : 0;
+    apply->run->blast_used -= weight < apply->run->blast_used ? weight : apply->run->blast_used;
     apply->run->rollback.active = (ActiveStep){ 0 };
     pass_over(&apply->run->rollback);
 }
@@ -199,7 +217,14 @@ void apply_compensation_resumed(const Apply *apply)
 void apply_compensation_orphaned(const Apply *apply)
 {
     CHECK(item_of(apply)->state == COMPENSATION_RUNNING);
+    item_of(apply)->lost = (uint8_t)apply->event->count;
     apply->run->rollback.active = (ActiveStep){ .step = apply->event->step };
+}
+
+void apply_compensation_overdue(const Apply *apply)
+{
+    CHECK(item_of(apply)->state == COMPENSATION_RUNNING);
+    apply->run->rollback.active.is_overdue = true;
 }
 
 void apply_compensated(const Apply *apply)

@@ -1,6 +1,9 @@
 #include "core/settle.h"
 
+#include <inttypes.h>
+
 #include "base/limits.h"
+#include "core/reaction.h"
 #include "core/retry.h"
 #include "core/type.h"
 
@@ -9,6 +12,24 @@ int64_t settle_deadline(const Settle *settle, uint32_t step)
     int64_t timeout = settle->plan->terms->steps[step].timeout_ms;
     int64_t due = timeout ? settle->now_ms + timeout : 0, deadline = settle->run->deadline_ms;
     return deadline && (!due || deadline < due) ? deadline : due;       /* C-43: never after the run's own */
+}
+
+void settle_enter(const Settle *settle, uint32_t step)
+{
+    Event *event = decision_event(settle->decision, EVENT_STEP_DISPATCHED, step);
+    event->number = settle_number(settle, step);
+    event->attempt = step_works(&settle->plan->steps[step]) ? settle->run->steps[step].attempt : 1;
+    event->count = settle->run->steps[step].generation;
+    decision_event(settle->decision, EVENT_STEP_RUNNING, step);
+}
+
+InputAnswer settle_fill(const Settle *settle, uint32_t step, Value written, bool has_paths, InputResult *out)
+{
+    *out = (InputResult){ .value = written };
+    if (!has_paths) return INPUT_OK;
+    InputScope scope = { .env = settle->env, .plan = settle->plan, .run = settle->run, .step = step,
+                         .decision = settle->decision, .arena = settle->decision->arena };
+    return input_fill(&scope, written, out);
 }
 
 void settle_requeue(const Settle *settle, RetrySource source, uint32_t from)
@@ -34,6 +55,13 @@ void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
     event->flags = settle->plan->terms->steps[step].is_optional;
 }
 
+void settle_told(const Settle *settle, uint32_t step)
+{
+    const ReactionTerms *cut = run_is_winding(settle->run) ? NULL : reaction_cut(settle->plan, settle->run, step);
+    if (cut) reaction_end(settle, step, cut);
+    else decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
+}
+
 static const Failure effect_unknown = { CAUSE_EFFECT_UNKNOWN,
                                         STR_INIT("it announced an effect, and whether that took place is not known"), { 0 } };
 
@@ -44,17 +72,46 @@ static bool effect_forbids_retry(uint16_t flags, Cause cause)
     return flags & STEP_EFFECT_COMMITTED || (flags & STEP_EFFECT_INTENDED && cause != CAUSE_TRANSIENT);
 }
 
+static bool is_overdue(const Settle *settle, uint32_t step)
+{
+    const ActiveStep *active = run_active(settle->run, step);
+    return active && active->is_overdue;
+}
+
+static Failure overdue_failure(const Settle *settle, uint32_t step)
+{
+    Str text = arena_format(settle->decision->arena, "it did not end within %" PRId64 " ms",
+                            settle->plan->terms->steps[step].timeout_ms);
+    return (Failure){ CAUSE_TIMEOUT, text, value_null() };
+}
+
+/* I16: nothing is tried again, and no run ends, while whoever has the attempt may still be at work. Its executor is told to end
+ * it and reports when it has; of a remote one that stays silent the lease runs out. */
+void settle_overdue(const Settle *settle, uint32_t step)
+{
+    Event *event = decision_event(settle->decision, EVENT_STEP_OVERDUE, step);
+    event->attempt = settle->run->steps[step].attempt;
+    event->text = overdue_failure(settle, step).text;
+}
+
 void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const Failure *failure)
 {
     int64_t due;
     uint16_t flags = settle->run->steps[step].flags;
+    Failure overdue;
     if (flags & STEP_ENDING) {
-        decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
+        settle_told(settle, step);
         return;
     }
+    if (is_overdue(settle, step)) {                             /* F-016: whatever it says now, it is late */
+        overdue = overdue_failure(settle, step);
+        failure = &overdue;
+    }
     if (effect_forbids_retry(flags, failure->cause)) {
-        bool is_open = !(flags & STEP_EFFECT_COMMITTED) && failure->cause == CAUSE_TIMEOUT;
-        settle_fail(settle, step, is_open ? &effect_unknown : failure);
+        Failure unknown = effect_unknown;
+        unknown.text = arena_format(settle->decision->arena, "%.*s; %.*s", STR_ARG(failure->text), STR_ARG(effect_unknown.text));
+        unknown.details = failure->details;
+        settle_fail(settle, step, flags & STEP_EFFECT_COMMITTED ? failure : &unknown);
         return;
     }
     if (!retry_is_due(settle->plan, settle->run, step, attempt, failure->cause, settle->now_ms, &due)) {
@@ -127,6 +184,10 @@ Status settle_success(const Settle *settle, uint32_t step, Value output, Error *
     const StepRun *state = &settle->run->steps[step];
     const GateTerms *gate = &settle->plan->terms->steps[step].gate;
     Str text;
+    if (is_overdue(settle, step)) {                             /* it came too late: what it gave is not taken */
+        settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_CANCELLED, STR("it was told to end"), value_null() });
+        return OK;
+    }
     if (!output_is_valid(settle, step, output, &text)) {
         settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_OUTPUT_INVALID, text, value_null() });
         return OK;
@@ -181,9 +242,30 @@ void settle_signal(const Settle *settle, uint32_t step, const RunSignal *signal)
 
 /* --- lost holders ------------------------------------------------------------------------------------------------------- */
 
-/* The same attempt once more: to this process if it can take it, else from the queue, under the same number. */
+/* From the queue, under the same number. */
+static void put_back(const Settle *settle, uint32_t step)
+{
+    decision_event(settle->decision, EVENT_STEP_REQUEUED, step)->attempt = settle->run->steps[step].attempt - 1u;
+}
+
+static const Failure output_lost = { CAUSE_OUTPUT_INVALID,
+                                     STR_INIT("its effect took place, and the outputs that it declares were lost with its process"), { 0 } };
+
+/* F-015: what was committed counts as done, unless somebody relies on an output that it did not bring along. */
+static bool lacks_output(const Settle *settle, uint32_t step)
+{
+    const StepTerms *terms = &settle->plan->terms->steps[step];
+    bool is_declared = terms->outputs.kind != VALUE_NULL || terms->output_schema.kind != VALUE_NULL;
+    return is_declared && !run_active(settle->run, step)->kept_at;
+}
+
+/* The same attempt once more: to this process if it can take it, else from the queue. Of a paused run nothing is begun. */
 static void execute_again(const Settle *settle, uint32_t step)
 {
+    if (settle->run->state == RUN_PAUSED) {
+        put_back(settle, step);
+        return;
+    }
     Place place = settle->env->place(settle->env->context, settle->plan, settle->run, step);
     if (place.kind == PLACE_HERE) {
         Event *event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);
@@ -192,28 +274,50 @@ static void execute_again(const Settle *settle, uint32_t step)
         event->holder = place.holder;
         return;
     }
-    Event *event = decision_event(settle->decision, EVENT_STEP_REQUEUED, step);
-    event->attempt = settle->run->steps[step].attempt - 1u;
+    put_back(settle, step);
 }
 
-void settle_orphan(const Settle *settle, uint32_t step, Str why)
+/* Whether the attempt may be carried out once more after `lost` executions that ended with their owner. */
+static bool may_execute_again(const Settle *settle, uint32_t step, uint32_t lost)
+{
+    uint32_t tries = settle->run->steps[step].attempt - retry_first(settle->plan, settle->run, step);
+    return lost < LOST_COUNT_MAX && tries + lost <= settle->plan->terms->steps[step].retry.spawn_count_max;        /* I7 */
+}
+
+static Failure lost_failure(const Settle *settle, uint32_t lost)
+{
+    Str text = arena_format(settle->decision->arena,
+                            "maestro ended %s while this was carried out: it may be what ends it",
+                            lost == 1 ? "once" : lost == 2 ? "twice" : "three times and more");
+    return (Failure){ CAUSE_LOST, text, value_null() };
+}
+
+void settle_orphan(const Settle *settle, uint32_t step, Loss loss, Str why)
 {
     const StepRun *state = &settle->run->steps[step];
     const ActiveStep *active = run_active(settle->run, step);
     bool is_remote = active->lease_ms != 0;
+    uint32_t lost = settle_lost(step_lost(state), is_remote, loss);
     Event *event = decision_event(settle->decision, EVENT_LEASE_EXPIRED, step);
     event->attempt = state->attempt;
     event->holder = active->holder;
     event->text = why;
-    if (state->flags & STEP_ENDING) {
-        decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
+    event->count = lost;
+    if (state->flags & STEP_ENDING || active->is_overdue) {
+        settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_CANCELLED, why, value_null() });
+    } else if (state->flags & STEP_EFFECT_COMMITTED && lacks_output(settle, step)) {
+        settle_fail(settle, step, &output_lost);
     } else if (state->flags & STEP_EFFECT_COMMITTED) {
         decision_event(settle->decision, EVENT_STEP_SUCCEEDED, step)->flags = 1;
     } else if (state->flags & STEP_EFFECT_INTENDED) {
         settle_fail(settle, step, &effect_unknown);
     } else if (is_remote) {
         settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_LEASE_EXPIRED, why, value_null() });
+    } else if (loss == LOSS_BY_RELEASE) {
+        put_back(settle, step);
     } else {
-        execute_again(settle, step);
+        Failure failure = lost_failure(settle, lost);
+        if (may_execute_again(settle, step, lost)) execute_again(settle, step);
+        else settle_attempt(settle, step, state->attempt, &failure);
     }
 }

@@ -79,6 +79,11 @@ static ConditionAnswer world_condition(void *context, const ConditionAsk *ask, A
         const Value *value = params ? value_get(*params, rest) : NULL;
         return !value ? CONDITION_UNDEFINED : value_is_true(*value) ? CONDITION_TRUE : CONDITION_FALSE;
     }
+    if (str_is(word, STR("payload")) || str_is(word, STR("output"))) {
+        const Value *from = str_is(word, STR("payload")) ? ask->payload : ask->output;
+        const Value *value = from ? value_get(*from, rest) : NULL;
+        return !value ? CONDITION_UNDEFINED : value_is_true(*value) ? CONDITION_TRUE : CONDITION_FALSE;
+    }
     if (str_is(word, STR("param"))) {
         const Value *value = params ? value_get(*params, rest) : NULL;
         if (!value) return CONDITION_UNDEFINED;
@@ -156,7 +161,7 @@ bool stage_open_str(Stage *stage, Str plan_json)
     static const Id id = { "abcdefghijklmnopqrstu" };
     run_init(&stage->run, &stage->plan, &id, 7);
     run_init(&stage->fold, &stage->plan, &id, 7);
-    stage->outputs = ARENA_ARRAY(&stage->log_arena, Value, stage->plan.step_count + 1);
+    stage->outputs = ARENA_ARRAY(&stage->log_arena, Value, run_value_count(&stage->run) + 1);
     stage->kept = ARENA_ARRAY(&stage->log_arena, Value, stage->plan.step_count + 1);
     return true;
 }
@@ -198,11 +203,26 @@ static void check_same(const Run *a, const Run *b)
     }
     for (uint32_t i = 0; i < a->signal_count && i < b->signal_count; i++) {
         const RunSignal *x = &a->signals[i], *y = &b->signals[i];
-        EXPECT(x->number == y->number && x->sort == y->sort && x->is_denial == y->is_denial && x->at == y->at && str_is(x->name, y->name));
+        EXPECT(x->number == y->number && x->sort == y->sort && x->is_denial == y->is_denial && x->is_trigger == y->is_trigger && x->at == y->at && str_is(x->name, y->name));
     }
     for (uint32_t i = 0; i < a->use_count && i < b->use_count; i++)
         EXPECT(a->uses[i].number == b->uses[i].number && a->uses[i].step == b->uses[i].step);
     for (uint32_t i = 0; i < a->loop_count; i++) EXPECT_INT(a->loops[i], b->loops[i]);
+    for (uint32_t i = 0; i < a->poll_slot_count; i++) {
+        const PollRun *x = &a->polls[i], *y = &b->polls[i];
+        EXPECT(x->count == y->count && x->attempt_first == y->attempt_first && x->started_ms == y->started_ms && x->due_ms == y->due_ms
+               && x->is_held == y->is_held);
+    }
+    for (uint32_t i = 0; i < a->end_slot_count; i++) EXPECT_INT(a->ends[i], b->ends[i]);
+    for (uint32_t i = 0; i < a->pause_slot_count; i++) EXPECT_INT(a->answers[i], b->answers[i]);
+    EXPECT_INT(a->pause_count, b->pause_count);
+    for (uint32_t i = 0; i < a->pause_count && i < b->pause_count; i++) EXPECT_INT(a->pauses[i], b->pauses[i]);
+    EXPECT(a->awaited.step == b->awaited.step && a->awaited.since_ms == b->awaited.since_ms && a->awaited.due_ms == b->awaited.due_ms
+           && a->awaited.reminder_count == b->awaited.reminder_count);
+    EXPECT(a->is_terminating == b->is_terminating && a->ends_well == b->ends_well && a->paused_for == b->paused_for);
+    EXPECT(a->blast_used == b->blast_used && a->blast_approved == b->blast_approved);
+    EXPECT(!a->reaction_count || memcmp(a->fired, b->fired, a->reaction_count / 8 + 1) == 0);
+    EXPECT(a->polling_count == b->polling_count && a->held_count == b->held_count);
     const Rollback *p = &a->rollback, *q = &b->rollback;
     for (uint32_t i = 0; i < p->count && i < q->count; i++) {
         const Compensation *x = &p->items[i], *y = &q->items[i];
@@ -266,7 +286,8 @@ static void check_lists(Stage *stage)
         reached += !!(flags & STEP_IN_REACHED);
         ready += !!(flags & STEP_IN_READY);
         active += !!(flags & STEP_IN_ACTIVE);
-        if (flags & STEP_IN_READY) EXPECT(state == STEP_QUEUED);
+        if (flags & STEP_IN_READY) EXPECT(state == STEP_QUEUED || state == STEP_POLLING);
+        if (state == STEP_POLLING && !run_is_winding(run)) EXPECT(flags & (STEP_IN_READY | STEP_IN_ACTIVE));
         bool is_out = step_works(&stage->plan.steps[i])
                    && (state == STEP_DISPATCHED || state == STEP_RUNNING || state == STEP_WAITING_SIGNAL);
         if (is_out) EXPECT(flags & STEP_IN_ACTIVE);
@@ -277,12 +298,14 @@ static void check_lists(Stage *stage)
     EXPECT_INT(ready, 0);
     EXPECT(run->running_count <= stage->plan.terms->running_count_max);                                /* C-45 */
     if (stage->answer == ADVANCE_EVENTS) return;
+    bool is_paused_for = run->state == RUN_PAUSED && run->paused_for == PAUSED_FOR_TRIGGER && !run_is_winding(run);
+    if (stage->answer != ADVANCE_MISSING) EXPECT_INT(run->awaited.step != STEP_NONE, is_paused_for);             /* */
     EXPECT_INT(run->moved.count, 0);
     for (uint32_t j = 0; j < run->job_count; j++) EXPECT_INT(run->jobs[j].state, job_target(&run->jobs[j]));
     uint32_t ready_count = 0;
     for (int p = 0; p < PRIORITY_COUNT; p++) ready_count += run->ready[p].count;
     if (run_is_winding(run) || (run->state != RUN_RUNNING && run->state != RUN_WAITING_SIGNAL)) return;
-    bool waits = run->waiting_count && !ready_count && !run->running_count;                                    /* C-08 */
+    bool waits = run->waiting_count && !ready_count && !run->running_count && !run->polling_count;                                    /* C-08 */
     EXPECT_INT(run->state == RUN_WAITING_SIGNAL, waits);
 }
 
@@ -332,11 +355,13 @@ static void check_effects(Stage *stage, const Pendings *before)
     if (after.count >= 256 || before->count >= 256) return;
     for (uint32_t i = 0; i < after.count; i++) {
         if (has_effect(before, &after.items[i])) continue;
-        EventKind wanted = attempt_rollback(after.items[i].attempt)       ? EVENT_COMPENSATION_RUNNING
-                         : after.items[i].kind == EFFECT_EXECUTE ? EVENT_STEP_RUNNING : EVENT_STEP_CANCELLING;
+        bool is_undo = attempt_rollback(after.items[i].attempt), is_end = after.items[i].kind == EFFECT_END;
+        EventKind wanted = is_undo ? (is_end ? EVENT_COMPENSATION_OVERDUE : EVENT_COMPENSATION_RUNNING)
+                         : is_end ? EVENT_STEP_CANCELLING : EVENT_STEP_RUNNING;
+        EventKind other = is_end && !is_undo ? EVENT_STEP_OVERDUE : wanted;
         bool is_decided = false;
         for (size_t e = stage->first; e < stage->log_count; e++)
-            is_decided = is_decided || (stage->log[e].kind == wanted && stage->log[e].step == after.items[i].step);
+            is_decided = is_decided || ((stage->log[e].kind == wanted || stage->log[e].kind == other) && stage->log[e].step == after.items[i].step);
         EXPECT(is_decided);
     }
     for (size_t e = stage->first; e < stage->log_count; e++) {
@@ -360,14 +385,26 @@ static void keep(Stage *stage, const Decision *decision, const Event *event)
     Value payload = event->payload != EVENT_NO_PAYLOAD ? value_copy(&stage->log_arena, decision->payloads[event->payload])
                                                        : value_null();
     if (event->payload != EVENT_NO_PAYLOAD) stage->last_payload = payload;
-    if (event->kind == EVENT_RUN_CREATED) stage->params = payload;
+    if (event->kind == EVENT_RUN_CREATED || event->kind == EVENT_PARAMS_CHANGED) stage->params = payload;
     if (event->kind == EVENT_STEP_WAITING || event->kind == EVENT_EFFECT_COMMITTED) stage->kept[event->step] = payload;
+    if (event->kind == EVENT_POLL_ATTEMPTED || event->kind == EVENT_POLL_TIMED_OUT) stage->outputs[event->step] = payload;
+    bool is_signal = event->kind == EVENT_TRIGGER_RECEIVED || event->kind == EVENT_SIGNAL_RECEIVED;
+    if (is_signal && event->count < STAGE_SIGNALS) stage->signals[event->count] = payload;
+    for (uint32_t i = 0; i < stage->plan.terms->pause_count; i++) {
+        uint32_t step = stage->plan.terms->pauses[i];
+        Value *answer = &stage->outputs[stage->plan.step_count + i];
+        bool is_kept = event->kind == EVENT_TRIGGER_RECEIVED && event->flags & TRIGGER_IS_KEPT
+                    && str_is(event->name, stage->plan.terms->steps[step].pause.trigger);
+        if (is_kept) *answer = payload;
+        if (event->kind == EVENT_TRIGGER_ENDED && event->step == step && event->sort <= TRIGGER_AUTO_APPROVED)
+            *answer = event->count && event->count < STAGE_SIGNALS ? stage->signals[event->count] : payload;
+    }
     if (event->kind == EVENT_STEP_SUCCEEDED)
         stage->outputs[event->step] = event->payload != EVENT_NO_PAYLOAD ? payload : stage->kept[event->step];
     bool is_given = event->kind == EVENT_STEP_RUNNING || event->kind == EVENT_COMPENSATION_RUNNING;
     if (is_given && event->holder && stage->room != UINT32_MAX) stage->room--;
     uint32_t count = event->kind == EVENT_STEP_SKIPPED ? event->last - event->step + 1 : 1;
-    bool is_of_undo = event->kind >= EVENT_COMPENSATION_DUE && event->kind <= EVENT_COMPENSATION_ORPHANED;
+    bool is_of_undo = event->kind >= EVENT_COMPENSATION_OVERDUE && event->kind <= EVENT_COMPENSATION_ORPHANED;
     bool has_number = !is_of_undo && kind_fields[event->kind] >> FIELD_number & 1;
     for (uint32_t i = 0; has_number && event->number && i < count; i++) note_number(stage, event->number + i);
 }
@@ -507,6 +544,15 @@ Status stage_undo(Stage *stage, const char *step, Cause cause)
     Command command = stage_undo_report(stage);
     EXPECT_INT(command.step, stage_index(stage, step));
     command.report = (Report){ .cause = cause, .message = cause ? STR("it cannot be undone") : STR(""), .output = value_null() };
+    return stage_do(stage, &command);
+}
+
+Status stage_trigger(Stage *stage, const char *name, const char *payload_json, bool is_denial)
+{
+    Value payload = value_null();
+    if (payload_json) CHECK(json_parse(&stage->log_arena, str_of(payload_json), &payload, &stage->err) == OK);
+    Command command = { .kind = COMMAND_TRIGGER, .name = str_of(name), .value = payload, .is_denial = is_denial,
+                        .actor = STR("user:ana"), .origin = STR("127.0.0.1") };
     return stage_do(stage, &command);
 }
 

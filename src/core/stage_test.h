@@ -9,12 +9,16 @@
  *   pick KEY[,KEY]                   what a branch selects; a single one is a text, several a list
  *   param NAME                       the parameter as it is
  *   rounds N                         true until the loop around has gone round N times
+ *   payload NAME                     the boolean member of the payload asked about
+ *   output NAME                      the boolean member of the step's own output
  */
 #ifndef CORE_STAGE_TEST_H
 #define CORE_STAGE_TEST_H
 
 #include "core/decide.h"
 #include "core/input.h"
+
+enum { STAGE_SIGNALS = 64 };
 
 typedef struct Stage {
     Arena plan_arena, arena, log_arena;
@@ -23,6 +27,7 @@ typedef struct Stage {
     Event *log;                         /* of all decisions, with the declared fields alone */
     size_t log_count, log_capacity;
     Value *outputs, *kept;              /* by step */
+    Value signals[STAGE_SIGNALS];       /* their payloads, by number */
     Value params;
     uint8_t *is_number_given;
     uint32_t number_capacity;
@@ -58,6 +63,7 @@ Status stage_fail(Stage *stage, const char *step, Cause cause);
 Status stage_undo(Stage *stage, const char *step, Cause cause);
 Command stage_undo_report(Stage *stage);
 Status stage_signal(Stage *stage, const char *name, bool is_denial);
+Status stage_trigger(Stage *stage, const char *name, const char *payload_json, bool is_denial);
 void   stage_wait(Stage *stage, int64_t ms);                    /* time passes, and the timer is sent when something is due */
 
 DecideEnv      stage_world(Stage *stage);

@@ -90,6 +90,13 @@ static const char *const decision_names[DECISION_KIND_COUNT] = {
     [DECISION_MARK_RESOLVED] = "MARK_RESOLVED",
 };
 
+static const char *const trigger_outcome_names[TRIGGER_OUTCOME_COUNT] = {
+    [TRIGGER_ANSWERED] = "answered",           [TRIGGER_RESUMED] = "resumed",
+    [TRIGGER_SCHEDULED] = "scheduled",         [TRIGGER_AUTO_APPROVED] = "auto-approved",
+    [TRIGGER_DENIED] = "denied",               [TRIGGER_TIMEOUT] = "timed-out",
+    [TRIGGER_CANCELLED] = "cancelled",
+};
+
 static const char *const retry_source_names[RETRY_SOURCE_COUNT] = {
     [RETRY_SOURCE_NONE] = "",
     [RETRY_SOURCE_FAILED_RETRY] = "FAILED_RETRY",
@@ -156,6 +163,8 @@ static const struct {
     [CAUSE_DEADLINE] = { "deadline", CLASS_PERMANENT },
     [CAUSE_EFFECT_UNKNOWN] = { "effect-unknown", CLASS_PERMANENT },
     [CAUSE_TERMINATED] = { "terminated", CLASS_PERMANENT },
+    [CAUSE_BLAST_RADIUS] = { "blast-radius", CLASS_POLICY_BLOCKED },
+    [CAUSE_LOST] = { "lost", CLASS_TRANSIENT },                                                                /* as a lease */
 };
 
 /* --- questions ------------------------------------------------------------------------------------------------------ */
@@ -248,6 +257,11 @@ const char *resolution_name(Resolution resolution)
 const char *decision_kind_name(DecisionKind kind)
 {
     return decision_names[kind];
+}
+
+const char *trigger_outcome_name(TriggerOutcome outcome)
+{
+    return trigger_outcome_names[outcome];
 }
 
 const char *retry_source_name(RetrySource source)

@@ -54,6 +54,15 @@ typedef enum SkipReason {
     SKIP_RUN_CANCELLED, SKIP_REASON_COUNT
 } SkipReason;
 
+/* How a pause came to its end. */
+typedef enum TriggerOutcome {
+    TRIGGER_ANSWERED,               /* by its trigger, or by a signal that its condition takes */
+    TRIGGER_RESUMED,                /* by a person, without its trigger */
+    TRIGGER_SCHEDULED,              /* by the time after which it goes on by itself */
+    TRIGGER_AUTO_APPROVED,          /* by the time that it was given */
+    TRIGGER_DENIED, TRIGGER_TIMEOUT, TRIGGER_CANCELLED, TRIGGER_OUTCOME_COUNT
+} TriggerOutcome;
+
 typedef enum FailureClass { CLASS_NONE, CLASS_TRANSIENT, CLASS_POLICY_BLOCKED, CLASS_PERMANENT, CLASS_COUNT } FailureClass;
 
 /* Each cause belongs to one class; the table is in state.c. */
@@ -66,6 +75,8 @@ typedef enum Cause {
     CAUSE_PERMANENT,                /* the runner said so */
     CAUSE_INPUT_INVALID, CAUSE_OUTPUT_INVALID, CAUSE_CONDITION_UNDEFINED, CAUSE_CONDITION_ERROR, CAUSE_DROPPED,
     CAUSE_CANCELLED, CAUSE_SIGNAL_DENIED, CAUSE_DEADLINE, CAUSE_EFFECT_UNKNOWN, CAUSE_TERMINATED,
+    CAUSE_LOST,                     /* its owner ended while it was carried out, again and again: it may be what ends it */
+    CAUSE_BLAST_RADIUS,             /* more than the budget would have been started and not undone: somebody has to approve */
     CAUSE_COUNT
 } Cause;
 
@@ -89,6 +100,7 @@ const char *step_state_stored(StepState state);
 const char *step_status(StepState state, bool began, bool has_output);
 const char *resolution_name(Resolution resolution);             /* "AWAITING_DECISION" */
 const char *decision_kind_name(DecisionKind kind);              /* "RETRY_FROM_STEP" */
+const char *trigger_outcome_name(TriggerOutcome outcome);       /* "answered" */
 const char *retry_source_name(RetrySource source);              /* "FAILED_RETRY"; "" for none */
 const char *retry_mode_name(RetryMode mode);                    /* "COMPENSATE_THEN_RETRY" */
 const char *compensation_state_name(CompensationState state);   /* "PENDING" */

@@ -138,6 +138,7 @@ TEST(each_cause_belongs_to_one_class, "proves: F-063 C-34 C-19")
         { "permanent", "permanent" },      { "input-invalid", "permanent" },  { "output-invalid", "permanent" },
         { "condition-undefined", "permanent" }, { "condition-error", "permanent" }, { "signal-denied", "permanent" },
         { "deadline", "permanent" },       { "effect-unknown", "permanent" }, { "terminated", "permanent" },
+        { "lost", "transient" },           { "blast-radius", "policy-blocked" },
     };
     EXPECT_INT(sizeof rows / sizeof *rows, CAUSE_COUNT - 1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -60,6 +60,12 @@ static Value read_template(Value settings, const char *key, bool *out_has_paths,
     return member ? *member : value_null();
 }
 
+static Value member_or_null(Value settings, const char *key)
+{
+    const Value *member = value_get_text(settings, key);
+    return member ? *member : value_null();
+}
+
 /* --- conditions, retries, gates ------------------------------------------------------------------------------------- */
 
 static Status read_condition(TermsReader *reader, Value settings, const char *key, uint32_t step, uint32_t *out_index)
@@ -149,20 +155,87 @@ static Status read_undo(TermsReader *reader, Value settings, uint32_t step, Undo
     return status;
 }
 
+/* --- polls, pauses, ends ----------------------------------------------------------------------------------------------- */
+
+static Status read_action(TermsReader *reader, Value settings, const char *key, const char *const *names, uint32_t count,
+                          uint32_t step, uint32_t *out)
+{
+    Str name = value_get_string(settings, key, str_of(names[0]));
+    for (*out = 0; *out < count; ++*out)
+        if (str_is_text(name, names[*out])) return OK;
+    return corrupt(reader, "an unknown action", step);
+}
+
+static Status read_poll(TermsReader *reader, Value settings, uint32_t step, PollTerms *out)
+{
+    static const char *const actions[POLL_ACTION_COUNT] = { "FailWorkflow", "PauseWorkflow", "ContinueWithDefault" };
+    const Value *poll = value_get_text(settings, "poll");
+    *out = (PollTerms){ .otherwise = value_null() };
+    if (!poll) return OK;
+    uint32_t on_timeout, on_abort;
+    Status status = read_duration(reader, *poll, "interval_ms", step, &out->interval_ms);
+    if (!status) status = read_duration(reader, *poll, "max_duration_ms", step, &out->duration_ms);
+    if (!status) status = read_duration(reader, *poll, "max_interval_ms", step, &out->interval_ms_max);
+    if (!status) status = read_action(reader, *poll, "on_timeout", actions, POLL_ACTION_COUNT, step, &on_timeout);
+    if (!status) status = read_action(reader, *poll, "on_abort", actions, POLL_ACTION_COUNT, step, &on_abort);
+    if (status) return status;
+    int64_t count = value_get_int(*poll, "max_attempts", POLL_COUNT_MAX);
+    if (out->interval_ms == 0 || out->duration_ms == 0 || count < 1) return corrupt(reader, "a poll without bound", step);
+    bool ignored = false;
+    out->count_max = count > POLL_COUNT_MAX ? POLL_COUNT_MAX : (uint32_t)count;
+    out->is_exponential = str_is(value_get_string(*poll, "backoff", STR("fixed")), STR("exponential"));
+    if (!out->interval_ms_max) out->interval_ms_max = out->duration_ms;
+    out->on_timeout = (PollAction)on_timeout;
+    out->on_abort = (PollAction)on_abort;
+    out->otherwise = read_template(*poll, "default_output", &out->otherwise_has_paths, &ignored);
+    out->slot = reader->terms->poll_count++;
+    return OK;
+}
+
+static Status read_pause(TermsReader *reader, Value settings, uint32_t step, PauseTerms *out)
+{
+    static const char *const actions[PAUSE_ACTION_COUNT] = { "FailWorkflow", "Reminder", "AutoApprove" };
+    const Value *pause = value_get_text(settings, "pause_after");
+    *out = (PauseTerms){ .payload_schema = value_null(), .otherwise = value_null(), .auth = value_null(),
+                         .resume_when = CONDITION_NONE };
+    if (!pause) return OK;
+    uint32_t on_timeout;
+    out->trigger = value_get_string(*pause, "trigger", STR(""));
+    if (out->trigger.len == 0) return corrupt(reader, "a pause without trigger", step);
+    Status status = read_duration(reader, *pause, "timeout_ms", step, &out->timeout_ms);
+    if (!status) status = read_duration(reader, *pause, "auto_resume_after_ms", step, &out->resume_ms);
+    if (!status) status = read_action(reader, *pause, "on_timeout", actions, PAUSE_ACTION_COUNT, step, &on_timeout);
+    if (!status) status = read_condition(reader, *pause, "resume_when", step, &out->resume_when);
+    if (status) return status;
+    bool ignored = false;
+    int64_t reminders = value_get_int(*pause, "reminders", UINT32_MAX);
+    out->reminder_count_max = reminders < 0 || reminders > UINT32_MAX ? UINT32_MAX : (uint32_t)reminders;
+    out->on_timeout = (PauseAction)on_timeout;
+    out->payload_schema = member_or_null(*pause, "payload_schema");
+    out->auth = member_or_null(*pause, "auth");
+    out->otherwise = read_template(*pause, "default_payload", &out->otherwise_has_paths, &ignored);
+    out->slot = reader->terms->pause_count++;
+    return OK;
+}
+
+static Status read_terminate(TermsReader *reader, Value settings, uint32_t step, TerminateTerms *out)
+{
+    const Value *terminate = value_get_text(settings, "terminate_when");
+    *out = (TerminateTerms){ .condition = CONDITION_NONE };
+    if (!terminate) return OK;
+    out->is_declared = true;
+    out->is_success = str_is(value_get_string(*terminate, "state", STR("FAILED")), STR("SUCCEEDED"));
+    out->reason = value_get_string(*terminate, "reason", STR(""));
+    return read_condition(reader, *terminate, "condition", step, &out->condition);
+}
+
 /* --- steps and jobs ------------------------------------------------------------------------------------------------- */
 
 static void check_supported(TermsReader *reader, Value settings, Str id)
 {
-    static const char *const keys[] = { "poll", "pause_after", "terminate_when", "execute", "canary", "on_signal", "budget",
-                                        NULL };
+    static const char *const keys[] = { "execute", "canary", "budget", NULL };
     for (const char *const *key = keys; *key; key++)
         if (value_get_text(settings, *key)) unsupported(reader, *key, id);
-}
-
-static Value member_or_null(Value settings, const char *key)
-{
-    const Value *member = value_get_text(settings, key);
-    return member ? *member : value_null();
 }
 
 static void read_branch(Value settings, StepTerms *terms)
@@ -192,10 +265,16 @@ static Status read_step(TermsReader *reader, uint32_t index)
     if (!status) status = read_duration(reader, settings, "timeout_ms", index, &terms->timeout_ms);
     if (!status) status = read_gate(reader, settings, index, &terms->gate);
     if (!status) status = read_undo(reader, settings, index, &terms->undo);
+    if (!status) status = read_poll(reader, settings, index, &terms->poll);
+    if (!status) status = read_pause(reader, settings, index, &terms->pause);
+    if (!status) status = read_terminate(reader, settings, index, &terms->terminate[0]);
     if (status) return status;
     check_supported(reader, settings, step->id);
     terms->key = value_get_string(settings, "key", STR(""));
     terms->domain = value_get_string(settings, "key_domain", reader->plan->id);
+    int64_t weight = value_get_int(settings, "blast_radius", step->strategy != STRATEGY_REPLAY_SAFE);
+    if (weight < 0 || weight > UINT32_MAX) return corrupt(reader, "a weight without bound", index);
+    terms->weight = (uint32_t)weight;
     terms->is_optional = value_get_bool(settings, "optional", false);
     terms->outputs = member_or_null(settings, "outputs");
     terms->output_schema = member_or_null(settings, "output_schema");
@@ -213,11 +292,12 @@ static Status read_job(TermsReader *reader, uint32_t index)
     if (job->step_count == 0) return OK;
     check_supported(reader, job->settings, job->id);
     Status status = read_condition(reader, job->settings, "when", job->step_first, &reader->steps[job->step_first].job_when);
-    GateTerms gate;
-    if (!status) status = read_gate(reader, job->settings, index, &gate);
-    if (status || gate.signal.len == 0) return status;
     uint32_t first = job->step_first, last = job->step_first + job->step_count - 1;
     if (!step_works(&reader->plan->steps[last]) && last > first) last--;
+    GateTerms gate;
+    if (!status) status = read_gate(reader, job->settings, index, &gate);
+    if (!status) status = read_terminate(reader, job->settings, last, &reader->steps[last].terminate[1]);
+    if (status || gate.signal.len == 0) return status;
     uint32_t at = gate.is_before ? first : last;
     if (!step_works(&reader->plan->steps[at])) unsupported(reader, "wait_for_signal without a task", job->id);
     else if (reader->steps[at].gate.signal.len) unsupported(reader, "wait_for_signal beside that of its task", job->id);
@@ -270,6 +350,100 @@ static Status read_resolution(TermsReader *reader, Value resolution, ResolutionT
     return OK;
 }
 
+/* --- reactions to signals -------------------------------------------------------------------------------------------- */
+
+typedef struct Reactions { ReactionTerms *items; size_t count, capacity; } Reactions;
+
+/* A job by its id, or a task; what the names of a definition mean was checked when it was compiled. */
+static bool add_target(TermsReader *reader, Str name, uint32_t *steps, uint32_t *count)
+{
+    const Plan *plan = reader->plan;
+    uint32_t step;
+    for (uint32_t j = 0; j < plan->job_count; j++) {
+        if (!str_is(plan->jobs[j].id, name)) continue;
+        for (uint32_t s = 0; s < plan->jobs[j].step_count; s++) steps[(*count)++] = plan->jobs[j].step_first + s;
+        return true;
+    }
+    if (!name_find_step(plan, name, &step)) return false;
+    steps[(*count)++] = step;
+    return true;
+}
+
+static Status read_cut(TermsReader *reader, Value settings, Str job, ReactionTerms *out)
+{
+    static const char *const outcomes[CUT_OUTCOME_COUNT] = { "succeeded", "failed", "skipped" };
+    uint32_t outcome;
+    Str target = value_get_string(settings, "target", job);
+    uint32_t *steps = ARENA_ARRAY(reader->arena, uint32_t, reader->plan->step_count + 1);
+    out->kind = REACTION_CUT;
+    out->reason = value_get_string(settings, "reason", STR(""));
+    Status status = read_action(reader, settings, "outcome", outcomes, CUT_OUTCOME_COUNT, 0, &outcome);
+    if (!status && target.len && !add_target(reader, target, steps, &out->step_count))
+        status = corrupt(reader, "a short circuit of what is not there", 0);
+    if (status) return status;
+    out->outcome = (CutOutcome)outcome;
+    out->steps = steps;
+    return OK;
+}
+
+static Status read_amplify(TermsReader *reader, Value settings, ReactionTerms *out)
+{
+    const Value *tasks = value_get_text(settings, "tasks");
+    uint32_t named = tasks && tasks->kind == VALUE_ARRAY ? tasks->count : 0;
+    uint32_t *steps = ARENA_ARRAY(reader->arena, uint32_t, (size_t)named * (reader->plan->step_count + 1) + 1);
+    int64_t attempts = value_get_int(settings, "attempts", 0);
+    out->kind = REACTION_AMPLIFY;
+    out->delay_ms = value_get_int(settings, "delay_ms", -1);
+    for (uint32_t i = 0; i < named; i++)
+        if (tasks->items[i].kind != VALUE_STRING || !add_target(reader, value_text(tasks->items[i]), steps, &out->step_count))
+            return corrupt(reader, "retries of a task that is not there", i);
+    if (attempts < 0 || attempts > ATTEMPT_COUNT_MAX || !out->step_count) return corrupt(reader, "an amplification without bound", 0);
+    out->attempt_count_max = (uint32_t)attempts;
+    out->steps = steps;
+    return OK;
+}
+
+static Status read_reaction(TermsReader *reader, Value action, Str job, ReactionTerms *out)
+{
+    static const char *const words[] = { "pause_all", "policy_recheck", "resume", "cancel", "compensate_all" };
+    out->delay_ms = -1;
+    for (uint32_t i = 0; action.kind == VALUE_STRING && i < REACTION_CUT; i++) {
+        if (!str_is_text(value_text(action), words[i])) continue;
+        out->kind = (ReactionKind)i;
+        return OK;
+    }
+    const Value *short_circuit = value_get_text(action, "short_circuit"), *amplify = value_get_text(action, "amplify_retries");
+    if (short_circuit) return read_cut(reader, *short_circuit, job, out);
+    return amplify ? read_amplify(reader, *amplify, out) : corrupt(reader, "an unknown reaction", 0);
+}
+
+static Status read_on_signal(TermsReader *reader, Value settings, Str job, Reactions *reactions)
+{
+    const Value *on_signal = value_get_text(settings, "on_signal");
+    for (uint32_t i = 0; on_signal && on_signal->kind == VALUE_OBJECT && i < on_signal->count; i++) {
+        Value actions = on_signal->members[i].value;
+        for (uint32_t a = 0; actions.kind == VALUE_ARRAY && a < actions.count; a++) {
+            reactions->items = arena_grow(reader->arena, reactions->items, sizeof *reactions->items, reactions->count, &reactions->capacity);
+            ReactionTerms *reaction = &reactions->items[reactions->count++];
+            *reaction = (ReactionTerms){ .signal = value_text(on_signal->members[i].key) };
+            Status status = read_reaction(reader, actions.items[a], job, reaction);
+            if (status) return status;
+        }
+    }
+    return OK;
+}
+
+static Status read_reactions(TermsReader *reader)
+{
+    Reactions reactions = { 0 };
+    Status status = read_on_signal(reader, reader->plan->document, STR(""), &reactions);
+    for (uint32_t j = 0; j < reader->plan->job_count && !status; j++)
+        status = read_on_signal(reader, reader->plan->jobs[j].settings, reader->plan->jobs[j].id, &reactions);
+    reader->terms->reactions = reactions.items;
+    reader->terms->reaction_count = (uint32_t)reactions.count;
+    return status;
+}
+
 /* The tasks that `on_failure` names, by their names as conditions have them. */
 static Status read_named(TermsReader *reader)
 {
@@ -301,8 +475,11 @@ static Status read_whole(TermsReader *reader)
 
     status = read_resolution(reader, resolution, &terms->resolution);
     if (status) return status;
-    if (value_get_text(document, "on_signal")) unsupported(reader, "on_signal", STR(""));
-    if (value_get_text(document, "blast_radius")) unsupported(reader, "blast_radius", STR(""));
+    const Value *blast = value_get_text(document, "blast_radius");
+    int64_t budget = blast ? value_get_int(*blast, "budget", 0) : 0;
+    if (budget < 0 || budget > UINT32_MAX) return corrupt(reader, "a blast radius without bound", 0);
+    terms->has_blast_max = blast != NULL;
+    terms->blast_max = (uint32_t)budget;
     return OK;
 }
 
@@ -316,7 +493,14 @@ Status terms_read(Arena *arena, const Plan *plan, PlanTerms *out_terms, Error *e
     for (uint32_t i = 0; i < plan->job_count && !status; i++) status = read_job(&reader, i);
     if (!status) status = read_loops(&reader);
     if (!status) status = read_named(&reader);
+    if (!status) status = read_reactions(&reader);
     if (status) return status;
+    uint32_t *pauses = ARENA_ARRAY(arena, uint32_t, terms.pause_count + 1);
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        if (step_pauses(&reader.steps[i])) pauses[reader.steps[i].pause.slot] = i;
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        if (step_terminates(&reader.steps[i])) reader.steps[i].end_slot = terms.end_count++;
+    terms.pauses = pauses;
     terms.steps = reader.steps;
     terms.conditions = reader.conditions;
     terms.condition_count = (uint32_t)reader.condition_count;

@@ -26,6 +26,45 @@ typedef struct RetryTerms {
 
 typedef struct GateTerms { Str signal; int64_t timeout_ms; bool is_before; } GateTerms;     /* empty signal: no gate */
 
+/* What becomes of a run whose poll gave up or was given up. */
+typedef enum PollAction { POLL_FAILS, POLL_PAUSES, POLL_CONTINUES, POLL_ACTION_COUNT } PollAction;
+
+/* A step that is executed again and again until its runner says that it is complete; an interval of 0: it is not. */
+typedef struct PollTerms {
+    int64_t interval_ms, interval_ms_max, duration_ms;
+    uint32_t count_max;             /* polls in all */
+    bool is_exponential;
+    PollAction on_timeout, on_abort;
+    Value otherwise;                /* the output of POLL_CONTINUES */
+    bool otherwise_has_paths;
+    uint32_t slot;                  /* its index in Run.polls */
+} PollTerms;
+
+/* What happens when nobody resumes a paused run in time. */
+typedef enum PauseAction { PAUSE_FAILS, PAUSE_REMINDS, PAUSE_APPROVES, PAUSE_ACTION_COUNT } PauseAction;
+
+/* The run pauses behind a step until a trigger resumes it; an empty trigger: it does not. */
+typedef struct PauseTerms {
+    Str trigger;
+    int64_t timeout_ms;             /* 0: none */
+    int64_t resume_ms;              /* after which it goes on by itself; 0: it does not */
+    PauseAction on_timeout;
+    uint32_t reminder_count_max;    /* of PAUSE_REMINDS; then the trigger fails the run */
+    uint32_t resume_when;           /* index of a condition, or CONDITION_NONE */
+    Value payload_schema;           /* null: none */
+    Value otherwise;                /* the payload of PAUSE_APPROVES; null: none */
+    bool otherwise_has_paths;
+    Value auth;                     /* how its trigger is authenticated */
+    uint32_t slot;                  /* its index in PlanTerms.pauses */
+} PauseTerms;
+
+/* Behind a step the run may end at once. */
+typedef struct TerminateTerms {
+    bool is_declared, is_success;
+    uint32_t condition;             /* CONDITION_NONE: always */
+    Str reason;
+} TerminateTerms;
+
 /* What undoes a step; an empty runner: nothing does. */
 typedef struct UndoTerms {
     Str runner;
@@ -57,7 +96,37 @@ typedef struct StepTerms {
     bool is_inclusive;
     bool is_undone_on_failure;      /* named by `on_failure: { compensate: [...] }` */
     UndoTerms undo;
+    PollTerms poll;
+    PauseTerms pause;
+    TerminateTerms terminate[2];    /* its own, then that of the job that it is the last task of */
+    uint32_t weight;                /* against the blast-radius budget (G-21) */
+    uint32_t end_slot;              /* of one that has any: its index in Run.ends */
 } StepTerms;
+
+static inline bool step_polls(const StepTerms *terms) { return terms->poll.interval_ms != 0; }
+static inline bool step_terminates(const StepTerms *terms)
+{
+    return terms->terminate[0].is_declared || terms->terminate[1].is_declared;
+}
+static inline bool step_pauses(const StepTerms *terms) { return terms->pause.trigger.len != 0; }
+
+typedef enum ReactionKind {
+    REACTION_PAUSE, REACTION_RECHECK, REACTION_RESUME, REACTION_CANCEL, REACTION_COMPENSATE, REACTION_CUT, REACTION_AMPLIFY,
+    REACTION_KIND_COUNT
+} ReactionKind;
+typedef enum CutOutcome { OUTCOME_SUCCEEDED, OUTCOME_FAILED, OUTCOME_SKIPPED, CUT_OUTCOME_COUNT } CutOutcome;
+
+/* One thing that a signal does. */
+typedef struct ReactionTerms {
+    Str signal;
+    ReactionKind kind;
+    const uint32_t *steps;          /* of a short circuit or an amplification: the steps that it covers ... */
+    uint32_t step_count;            /* ... none: the whole run */
+    CutOutcome outcome;
+    Str reason;
+    uint32_t attempt_count_max;     /* of an amplification; 0: as before */
+    int64_t delay_ms;               /* -1: as before */
+} ReactionTerms;
 
 typedef struct ConditionTerms { Str text; uint32_t step; } ConditionTerms;
 
@@ -81,6 +150,12 @@ typedef struct PlanTerms {
     const uint32_t *loop_conditions;        /* loop_count */
     const bool *loop_fails;         /* loop_count: on_max is `fail` */
     uint32_t condition_count;
+    uint32_t poll_count;            /* steps that are polled */
+    const uint32_t *pauses;         /* steps behind which the run pauses, in the order of steps */
+    uint32_t pause_count;
+    const ReactionTerms *reactions; /* in the order written, the workflow's first */
+    uint32_t reaction_count;
+    uint32_t end_count;             /* steps that may end the run early */
     bool is_fail_fast;              /* else continue-independent */
     bool ends_running;              /* fail-fast cancels what runs, instead of letting it finish */
     ResolutionTerms resolution;
@@ -88,6 +163,8 @@ typedef struct PlanTerms {
     int64_t timeout_ms, lease_ms;
     int64_t cost_max_micro;
     bool has_cost_max;              /* a cost_limit of 0 permits nothing that costs */
+    bool has_blast_max;             /* a budget of 0 permits nothing that has a weight */
+    uint32_t blast_max;
     Str unsupported;                /* names the first feature of the definition that runs cannot carry out; empty: none */
 } PlanTerms;
 

@@ -7,6 +7,7 @@
 #include "core/stage_test.h"
 #include "harness/random.h"
 #include "harness/test.h"
+#include "value/json.h"
 
 enum { MODEL_STEPS = 64, MODEL_EDGES = 512, ARM_DEPTH = 6, EXITS = 64 };
 
@@ -30,6 +31,7 @@ typedef struct Model {
     uint32_t edge_count;
     uint32_t loops[4][2];
     uint32_t loop_count;
+    uint32_t trigger_count;
     uint8_t follows[MODEL_STEPS][MODEL_STEPS];
     bool is_wild;                       /* with gates, retries, timeouts, loops */
 } Model;
@@ -205,6 +207,24 @@ static void print_wild(Model *model, Buf *buf)
     if (below(model, 6) == 0)
         buf_format(buf, ",\"wait_for_signal\":{\"signal\":\"go\",\"when\":\"%s\"%s}", below(model, 2) ? "after" : "before",
                    below(model, 2) ? ",\"timeout_ms\":100" : "");
+    static const char *const poll_actions[] = { "FailWorkflow", "PauseWorkflow", "ContinueWithDefault" };
+    if (below(model, 6) == 0)
+        buf_format(buf, ",\"poll\":{\"interval_ms\":%u,\"max_duration_ms\":%u,\"max_attempts\":%u,\"backoff\":\"%s\",\"on_timeout\":\"%s\",\"on_abort\":\"%s\","
+                   "\"default_output\":{\"no\":1}}", 1 + below(model, 60), 100 + below(model, 300), 1 + below(model, 5),
+                   below(model, 2) ? "fixed" : "exponential", poll_actions[below(model, 3)], poll_actions[below(model, 3)]);
+    static const char *const pause_actions[] = { "FailWorkflow", "Reminder", "AutoApprove" };
+    if (below(model, 6) == 0) {
+        buf_format(buf, ",\"pause_after\":{\"trigger\":\"t%u\"", model->trigger_count++);
+        uint32_t sort = below(model, 4);
+        if (sort == 1) buf_format(buf, ",\"auto_resume_after_ms\":%u", 1 + below(model, 100));
+        if (sort == 2) buf_text(buf, ",\"resume_when\":\"payload ok\"");
+        if (sort >= 2) buf_format(buf, ",\"timeout_ms\":%u,\"on_timeout\":\"%s\",\"reminders\":2,\"default_payload\":{\"ok\":true}",
+                                  1 + below(model, 100), pause_actions[below(model, 3)]);
+        buf_text(buf, "}");
+    }
+    if (below(model, 12) == 0)
+        buf_format(buf, ",\"terminate_when\":{\"condition\":\"%s\",\"state\":\"%s\",\"reason\":\"enough\"}",
+                   below(model, 3) ? "no" : "yes", below(model, 2) ? "SUCCEEDED" : "FAILED");
     static const char *const strategies[] = { "replay-safe", "dedupe-key", "effect-recorded" };
     buf_format(buf, ",\"strategy\":\"%s\"", strategies[below(model, 3)]);
     if (below(model, 5) == 0) buf_text(buf, ",\"key\":\"k-${run.iteration}\"");
@@ -225,6 +245,12 @@ static void print_model(Model *model, Buf *buf, bool has_jobs)
         buf_format(buf, "\"failure_resolution\":{\"strategy\":\"%s\",\"max_retries\":2,\"retry_delay_ms\":%u,\"on_cancel\":\"%s\"},",
                    strategies[below(model, 3)], below(model, 60), below(model, 2) ? "COMPENSATE" : "NO_COMPENSATE");
     }
+    static const char *const reactions[] = { "\"pause_all\"", "\"policy_recheck\"", "\"resume\"", "\"cancel\"", "\"compensate_all\"",
+        "{\"short_circuit\":{\"outcome\":\"failed\"}}", "{\"short_circuit\":{\"outcome\":\"succeeded\"}}",
+        "{\"short_circuit\":{\"target\":\"s0\",\"outcome\":\"skipped\"}}", "{\"short_circuit\":{\"target\":\"s1\",\"outcome\":\"succeeded\"}}",
+        "{\"short_circuit\":{\"target\":\"s1\",\"outcome\":\"failed\"}}" };
+    if (model->is_wild && model->step_count > 1 && below(model, 3) == 0)
+        buf_format(buf, "\"on_signal\":{\"react\":[%s,%s]},", reactions[below(model, 10)], reactions[below(model, 10)]);
     buf_text(buf, "\"steps\":[");
     for (uint32_t i = 0; i < model->step_count; i++) {
         const ModelStep *step = &model->steps[i];
@@ -345,6 +371,7 @@ static void random_decision(Model *model, Stage *s, Command *command)
 static Command random_command(Model *model, Stage *s)
 {
     Command command = { .kind = COMMAND_REPORT, .name = STR("go"), .value = value_null() };
+    static char trigger[8];
     static const Cause causes[] = { CAUSE_NONE, CAUSE_NONE, CAUSE_NONE, CAUSE_NONE, CAUSE_TRANSIENT, CAUSE_ERROR, CAUSE_PERMANENT, CAUSE_POLICY };
     if (s->run.active_count) {
         const ActiveStep *active = &s->run.active[below(model, s->run.active_count)];
@@ -365,14 +392,35 @@ static Command random_command(Model *model, Stage *s)
         return command;
     }
     command.report = (Report){ .cause = causes[below(model, 8)], .message = STR("no"), .output = below(model, 2) ? value_int(7) : value_null() };
-    switch (below(model, 24)) {
+    bool is_polled = s->run.active_count && step_polls(&s->plan.terms->steps[command.step]) && command.kind == COMMAND_REPORT;
+    static const char *const polled[] = { "{\"complete\":true,\"output\":3}", "{\"complete\":false}", "{\"continue\":true,\"nextInterval\":0.05}",
+                                          "{\"complete\":false,\"continue\":false}", "{\"complete\":false,\"output\":{\"at\":1}}", "{\"complete\":1}" };
+    Error err;
+    if (is_polled && below(model, 12)) (void)!json_parse(&s->log_arena, str_of(polled[below(model, 6)]), &command.report.output, &err);
+    Buf text = buf_on(trigger, sizeof trigger);
+    buf_format(&text, "t%u", below(model, model->trigger_count + 1));
+    switch (below(model, 28)) {
+    case 11: case 12: case 13:
+        command.kind = COMMAND_TRIGGER;
+        command.name = buf_peek(&text);
+        command.is_denial = below(model, 10) == 0;
+        (void)!json_parse(&s->log_arena, below(model, 3) ? STR("{\"ok\":true}") : STR("{\"ok\":false}"), &command.value, &err);
+        break;
     case 0: command.kind = COMMAND_PAUSE; break;
     case 1: case 2: command.kind = COMMAND_RESUME; break;
     case 3: if (below(model, 6) == 0) command.kind = COMMAND_CANCEL; break;
-    case 4: case 5: case 6: command.kind = COMMAND_SIGNAL; command.is_denial = below(model, 8) == 0; break;
+    case 4: case 5: case 6:
+        command.kind = COMMAND_SIGNAL;
+        command.is_denial = below(model, 8) == 0;
+        if (below(model, 3) == 0) command.name = STR("react");
+        break;
     case 7: command.kind = COMMAND_EFFECT; command.is_committed = below(model, 2); command.value = value_int(5); break;
     case 8: command.kind = COMMAND_ORPHANED; break;
-    case 9: command.kind = COMMAND_RECOVER; command.holder = holder_make(++s->epoch, 0); break;
+    case 9:
+        command.kind = below(model, 3) ? COMMAND_RECOVER : COMMAND_RELEASE;
+        if (command.kind == COMMAND_RECOVER) s->epoch++;
+        command.holder = holder_make(s->epoch, 0);
+        break;
     case 10: command.kind = COMMAND_COST; command.number = below(model, 100); break;
     default: break;
     }
@@ -386,10 +434,17 @@ static bool bring_to_an_end(Stage *s)
     s->room = UINT32_MAX;
     memset(s->verdicts, 0, sizeof s->verdicts);
     s->dedupe.kind = DEDUPE_NONE;
-    for (uint32_t guard = 0; guard < 2000; guard++) {
+    for (uint32_t guard = 0; guard < 10000; guard++) {
         if (run_state_is_settled((RunState)s->run.state, (Resolution)s->run.resolution)) return true;
         stage_more(s);
-        if (s->run.state == RUN_PAUSED && !run_is_winding(&s->run)) (void)!stage_kind(s, COMMAND_RESUME);
+        bool is_paused = s->run.state == RUN_PAUSED && !run_is_winding(&s->run);
+        if (is_paused && stage_kind(s, COMMAND_RESUME)) {
+            Str name = s->plan.terms->steps[s->run.awaited.step].pause.trigger;
+            Command trigger = { .kind = COMMAND_TRIGGER, .name = name, .value = value_null() };
+            Error err;
+            (void)!json_parse(&s->log_arena, STR("{\"ok\":true}"), &trigger.value, &err);
+            EXPECT_OK(stage_do(s, &trigger), &s->err);
+        }
         Command command = { .kind = COMMAND_TIMER, .name = STR("go"), .value = value_null() };
         if (s->run.state == RUN_COMPENSATING || s->run.state == RUN_FAILED) stage_wait(s, 1000);
         if (run_compensation(&s->run)) {
@@ -402,6 +457,10 @@ static bool bring_to_an_end(Stage *s)
             command.attempt = s->run.steps[active->step].attempt;
             command.holder = active->holder;
             if (state == STEP_RUNNING) command.kind = COMMAND_REPORT;
+            Error err;
+            if (state == STEP_RUNNING && step_polls(&s->plan.terms->steps[active->step]))
+                (void)!json_parse(&s->log_arena, STR("{\"complete\":true}"), &command.report.output, &err);
+            if (state == STEP_POLLING) stage_wait(s, 1000);
             if (state == STEP_WAITING_SIGNAL) command.kind = COMMAND_SIGNAL;
             if (state == STEP_DISPATCHED) command.kind = COMMAND_ACCEPT, command.holder = 77;
             if (state == STEP_QUEUED) stage_wait(s, 1000);
@@ -429,7 +488,7 @@ static void check_undone(const Stage *s)
     for (uint32_t i = 0; is_there && i < rollback->count; i++) {
         const StepRun *step = &s->run.steps[rollback->items[i].step];
         EXPECT(step->attempt > 0);
-        EXPECT(step->state == STEP_SUCCEEDED || step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_WORK_DONE));
+        EXPECT(step_is_done(step) || step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_WORK_DONE));
         if (i) EXPECT(step->need_left < s->run.steps[rollback->items[i - 1].step].need_left);
         EXPECT(rollback->items[i].attempt <= rollback->items[i].attempt_max);
     }

@@ -30,6 +30,7 @@
 #include "os/thread.h"
 #include "os/wake.h"
 #include "policy/guard.h"
+#include "secret/vault.h"
 
 typedef struct Waiter {
     struct Waiter *next;
@@ -70,11 +71,14 @@ struct Maestro {
     bool is_closing, is_stopped;
     int64_t drain_ms;
     Error end;                          /* why, once it is stopped */
+    Error stall;                        /* why the store cannot be written; OK: it can */
     Waiter *waiters;
     /* Of the engine's thread. */
     Host *host;
     Guard *guard;
+    Vault *vault;
     Ask *asked;
+    bool is_stalled;                    /* as `stall` says */
 };
 
 /* --- runner.c: the functions of the program ---------------------------------------------------------------------------- */

@@ -1,10 +1,12 @@
 #include <maestro.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "harness/test.h"
@@ -617,6 +619,46 @@ static void *late_wait(void *context)
     atomic_fetch_add(&late->begun_count, 1);
     late->got = maestro_wait(late->world->maestro, late->id, MAESTRO_FOREVER, NULL, NULL);
     return NULL;
+}
+
+/* As good as a full disk: no file of this process may grow. */
+static void limit_files(rlim_t size)
+{
+    struct rlimit limit;
+    EXPECT_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size;
+    EXPECT_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+TEST(while_the_store_cannot_be_written_who_waits_is_told_why, "")
+{
+    Place place;
+    World world = { 0 };
+    MaestroError err;
+    MaestroSubmitted run, other;
+    MaestroRunState state = MAESTRO_RUN_QUEUED;
+    REQUIRE(place_make(&place));
+    REQUIRE(EXPECT_INT(world_open(&world, place.store, 0, &err), MAESTRO_OK));
+    EXPECT_INT(run_text(&world, ONE_TASK("held"), NULL, &run, &err), MAESTRO_OK);
+    wait_for(&world.held_count, 1);
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    limit_files(1024);
+    atomic_store(&world.is_released, true);
+    MaestroStatus waited = maestro_wait(world.maestro, run.id, MAESTRO_FOREVER, &state, &err);
+    char text[sizeof err.text];
+    snprintf(text, sizeof text, "%s", err.text);
+    MaestroStatus asked = run_text(&world, ONE_TASK("quick"), NULL, &other, &err);
+    limit_files(RLIM_INFINITY);
+    EXPECT_INT(waited, MAESTRO_UNAVAILABLE);
+    EXPECT(strstr(text, "the store cannot be written") != NULL);
+    EXPECT_INT(asked, MAESTRO_UNAVAILABLE);
+    while ((waited = maestro_wait(world.maestro, run.id, MAESTRO_FOREVER, &state, &err)) == MAESTRO_UNAVAILABLE) usleep(1000);
+    EXPECT_INT(waited, MAESTRO_OK);                 /* what was reported meanwhile was kept */
+    EXPECT_INT(state, MAESTRO_RUN_SUCCEEDED);
+    EXPECT_INT(atomic_load(&world.held_count), 1);
+    maestro_close(world.maestro, 1000, NULL);
+    signal(SIGXFSZ, before);
+    place_remove(&place);
 }
 
 TEST(closing_sends_home_who_waits, "")

@@ -10,6 +10,7 @@
 #include "os/clock.h"
 #include "os/entropy.h"
 #include "os/zone.h"
+#include "secret/key_file.h"
 
 /* --- the engine's thread --------------------------------------------------------------------------------------------------- */
 
@@ -34,13 +35,32 @@ static void drain(Maestro *maestro, int64_t drain_ms)
         host_turn(maestro->host, left);
 }
 
+/* Whoever waits for a run is told when the store refuses for the second time in a row: the first may have been a hiccup. */
+static void note_stall(Maestro *maestro)
+{
+    const Engine *engine = host_engine(maestro->host);
+    uint32_t count = engine_stats(engine).stall_count;
+    if (count < 2 && !maestro->is_stalled) return;
+    if (count >= 2 && maestro->is_stalled) return;
+    if (count && !engine_trouble(engine)) return;               /* it is being tried just now */
+    maestro->is_stalled = count >= 2;
+    pthread_mutex_lock(&maestro->lock);
+    maestro->stall = maestro->is_stalled ? *engine_trouble(engine) : (Error){ 0 };
+    if (maestro->is_stalled) maestro->stall.status = ERR_UNAVAILABLE;
+    pthread_mutex_unlock(&maestro->lock);
+    if (maestro->is_stalled) waiters_wake(maestro);
+}
+
 /* Replies come until the host is closed and never after that, so what is left then is answered here. */
 static void run_engine(void *context)
 {
     Maestro *maestro = context;
     int64_t drain_ms;
     Error why;
-    while (!is_closing(maestro, &drain_ms) && !is_fenced(maestro)) host_turn(maestro->host, -1);
+    while (!is_closing(maestro, &drain_ms) && !is_fenced(maestro)) {
+        host_turn(maestro->host, -1);
+        note_stall(maestro);
+    }
     if (!is_fenced(maestro)) drain(maestro, drain_ms);
     if (is_fenced(maestro)) {
         why = *engine_trouble(host_engine(maestro->host));
@@ -119,6 +139,14 @@ static Status open_threads(Maestro *maestro, Error *err)
     return status;
 }
 
+/* $MAESTRO_KEY_FILE, or beside the store: as the commands have it, which set the secrets. */
+static Vault *open_vault(Maestro *maestro, Str url)
+{
+    Str path = str_starts(url, STR("sqlite:")) ? str_slice(url, 7, url.len) : url;
+    bool is_file = !str_starts(url, STR("memory:"));
+    return vault_new(maestro->store, key_file_path(&maestro->arena, is_file ? arena_copy(&maestro->arena, path).ptr : NULL));
+}
+
 /* The store is the first that another process may refuse; who is refused has started nothing. */
 static Status open_engine(Maestro *maestro, const MaestroOptions *options, Error *err)
 {
@@ -132,10 +160,12 @@ static Status open_engine(Maestro *maestro, const MaestroOptions *options, Error
     maestro->has_crew = true;
     status = runners_open(maestro, options, err);
     if (status) return status;
+    maestro->vault = open_vault(maestro, url);
     HostOptions host = {
         .engine = { .store = maestro->store, .log = 1, .owner = maestro->actor, .executors = maestro->crew.executors,
                     .executor_count = maestro->crew.count, .runner = adapters.crew_runner, .random = random_bytes,
-                    .context = &maestro->crew, .verdict = guard_verdict, .policies = guard_policies,
+                    .context = &maestro->crew, .secret = vault_secret, .secret_context = maestro->vault,
+                    .verdict = guard_verdict, .policies = guard_policies,
                     .verdict_context = maestro->guard },
         .notices = maestro->crew.notices,
     };
@@ -148,6 +178,7 @@ static Status open_engine(Maestro *maestro, const MaestroOptions *options, Error
 static void close_parts(Maestro *maestro)
 {
     if (maestro->has_crew) adapters.crew_close(&maestro->crew);
+    vault_free(maestro->vault);
     if (maestro->store) store_close(maestro->store);
     guard_close(maestro->guard);
     if (maestro->has_wake) wake_close(&maestro->wake);

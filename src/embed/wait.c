@@ -68,13 +68,13 @@ static Sleep waiter_sleep(Maestro *maestro, Waiter *waiter, const struct timespe
 {
     pthread_mutex_lock(&maestro->lock);
     int over = 0;
-    while (!waiter->is_woken && !maestro->is_closing && !maestro->is_stopped && !over)
+    while (!waiter->is_woken && !maestro->is_closing && !maestro->is_stopped && !maestro->stall.status && !over)
         over = until ? pthread_cond_timedwait(&waiter->news, &maestro->lock, until)
                      : pthread_cond_wait(&waiter->news, &maestro->lock);
     Sleep sleep = waiter->is_woken ? SLEEP_WOKEN : over ? SLEEP_OVER : SLEEP_ENDED;
     if (maestro->is_closing) error_set(out_end, ERR_UNAVAILABLE, "the handle is being closed");
-    else *out_end = maestro->end;
-    if (maestro->is_closing || maestro->is_stopped) sleep = SLEEP_ENDED;
+    else *out_end = maestro->is_stopped ? maestro->end : maestro->stall;
+    if (maestro->is_closing || maestro->is_stopped || maestro->stall.status) sleep = SLEEP_ENDED;
     waiter->is_woken = false;
     pthread_mutex_unlock(&maestro->lock);
     return sleep;

@@ -140,6 +140,19 @@ static void add_effect(EngineBatch *batch, uint64_t run_no, Effect effect)
     batch->effects[batch->effect_count++] = (EffectEntry){ effect, run_no };
 }
 
+/* The payload of a trigger is an output from then on. That of a signal which ended a pause is fetched where it is needed. */
+static void keep_answer(Resident *resident, const Event *event, Str text)
+{
+    const PlanTerms *terms = resident->plan->plan.terms;
+    for (uint32_t i = 0; i < terms->pause_count; i++) {
+        if (!str_is(terms->steps[terms->pauses[i]].pause.trigger, event->name)) continue;
+        uint32_t which = resident->run.step_count + i;
+        if (event->kind == EVENT_TRIGGER_RECEIVED && event->flags & TRIGGER_IS_UNMET) continue;
+        if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, which, text);
+        else if (event->kind == EVENT_TRIGGER_RECEIVED || !event->count) resident_forget(resident, which);
+    }
+}
+
 /* The effects that follow from these events, in their order; payloads that are needed again soon are kept at hand. */
 static void collect(Engine *engine, EngineBatch *batch, Resident *resident, const Decision *decision, const Str *texts)
 {
@@ -148,6 +161,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
         Str text = event->payload != EVENT_NO_PAYLOAD && texts ? texts[event->payload] : (Str){ 0 };
         const StepRun *step = &resident->run.steps[event->step < resident->run.step_count ? event->step : 0];
         switch (event->kind) {
+        case EVENT_PARAMS_CHANGED:
         case EVENT_RUN_CREATED: resident_keep(resident, MISSING_PARAMS, text); break;
         case EVENT_STEP_DISPATCHED: dedupe_begun(engine, resident, event, batch->seq); break;
         case EVENT_STEP_RUNNING:
@@ -161,6 +175,17 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
             if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);
             dedupe_ended(engine, resident, event->step, /* is_done= */ true, text, batch->seq);
             break;
+        case EVENT_POLL_ATTEMPTED:
+            resident_keep(resident, event->step, text);
+            if (event->flags & 2) dedupe_ended(engine, resident, event->step, /* is_done= */ false, (Str){ 0 }, batch->seq);
+            break;
+        case EVENT_POLL_TIMED_OUT:
+            if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);
+            else resident_forget(resident, event->step);
+            dedupe_ended(engine, resident, event->step, /* is_done= */ false, (Str){ 0 }, batch->seq);
+            break;
+        case EVENT_TRIGGER_RECEIVED:
+        case EVENT_TRIGGER_ENDED: keep_answer(resident, event, text); break;
         case EVENT_STEP_SKIPPED:        /* one that was to be tried again has its key no longer */
             for (uint32_t s = event->step; s <= event->last; s++)
                 dedupe_ended(engine, resident, s, /* is_done= */ false, (Str){ 0 }, batch->seq);
@@ -174,6 +199,8 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
             break;
         case EVENT_STEP_SUPERSEDED: resident_forget(resident, event->step); break;
         case EVENT_STEP_CANCELLING:
+        case EVENT_STEP_OVERDUE:
+        case EVENT_COMPENSATION_OVERDUE:
         case EVENT_STEP_CANCELLED:
         case EVENT_ATTEMPT_FAILED:
         case EVENT_COMPENSATION_ATTEMPT_FAILED:
@@ -247,6 +274,7 @@ static Digest policies_of(const Engine *engine, PlanEntry *entry)
     return entry->policies;
 }
 
+/* I1: who, why, under which policies and in which trace, together with what happened. */
 void batch_record(Engine *engine, Resident *resident, const Command *command, const Decision *decision)
 {
     EngineBatch *batch = batch_open(engine);
@@ -415,6 +443,7 @@ static void release(Engine *engine, EngineBatch *batch)
     effect_acknowledge(engine, batch);
     dedupe_purge(engine);
     if (engine->revising) revisions_durable(engine);
+    secrets_durable(engine);
     for (uint32_t i = 0; i < batch->touched_count; i++) {
         Resident *resident = resident_find(engine, batch->touched[i]);
         if (resident) resident_leave(engine, resident);
@@ -433,7 +462,7 @@ static void discard(Engine *engine, EngineBatch *batch)
         answer(entry);
     }
     for (uint32_t i = 0; i < batch->plan_count; i++) batch->plans[i]->is_stored = false;
-    for (Mail *mail; (mail = mail_list_take(&batch->notices));) queue_mail(engine, tenant_of(engine, (Str){ 0 }), mail);
+    for (Mail *mail; (mail = mail_list_take(&batch->notices));) queue_mail(engine, tenant_of_run(engine, mail->run_no), mail);
     for (uint32_t i = 0; i < batch->effect_count; i++)
         if (batch->effects[i].effect.kind == EFFECT_EXECUTE) effect_not_given(engine, &batch->effects[i]);
     for (uint32_t i = 0; i < batch->touched_count; i++) {
@@ -450,6 +479,7 @@ static void discard_all(Engine *engine)
     dedupe_discard(engine);
     engine->durable_seq = engine->next_seq;             /* nothing waits for these batches any more */
     revisions_discard(engine);
+    secrets_durable(engine);
     while (engine->failed) {
         EngineBatch *batch = engine->failed;
         engine->failed = batch->next;
@@ -466,11 +496,29 @@ static void discard_all(Engine *engine)
     engine->chain = engine->durable_chain;
 }
 
+/* Tried again ever more rarely: what a full disk lacks, a person has to give. */
+static void stall(Engine *engine, const Error *why)
+{
+    engine->trouble = *why;
+    error_prefix(&engine->trouble, "the store cannot be written: ");
+    engine->state = ENGINE_STALLED;
+    engine->retry_at = engine->now_ms + ((int64_t)STORE_RETRY_MS << (engine->stall_count < STORE_RETRY_SHIFT_MAX ? engine->stall_count
+                                                                                                  : STORE_RETRY_SHIFT_MAX));
+    engine->stall_count++;
+}
+
+/* I14: another owner is never forgotten: whatever else comes back, this engine does nothing more. */
+static void fence(Engine *engine, const Error *why)
+{
+    engine->trouble = *why;
+    engine->state = ENGINE_FENCED;
+}
+
 static void fail(Engine *engine, EngineBatch *batch, const Completion *completion)
 {
-    if (engine->state != ENGINE_STALLED) engine->trouble = completion->error;      /* the first reason is the reason */
-    engine->state = completion->outcome == STORE_FENCED ? ENGINE_FENCED : ENGINE_STALLED;
-    engine->retry_at = engine->now_ms + STORE_RETRY_MS;
+    if (completion->outcome == STORE_FENCED && engine->state != ENGINE_FENCED) fence(engine, &completion->error);
+    /* The first reason is the reason. */
+    if (engine->state != ENGINE_FENCED && engine->state != ENGINE_STALLED) stall(engine, &completion->error);
     engine->must_own = engine->must_own || completion->outcome == STORE_UNKNOWN;
     batch->next = NULL;
     *(engine->failed_last ? &engine->failed_last->next : &engine->failed) = batch;
@@ -487,9 +535,8 @@ void batch_retry(Engine *engine)
     if (engine->must_own) discard_all(engine);          /* what was decided since rests on a log that may have gone on */
     Status status = engine->must_own ? engine_take_log(engine, engine->now_ms, &err) : OK;
     if (status) {
-        engine->trouble = err;
-        engine->state = status == ERR_CONFLICT ? ENGINE_FENCED : ENGINE_STALLED;
-        engine->retry_at = engine->now_ms + STORE_RETRY_MS;
+        if (status == ERR_CONFLICT) fence(engine, &err);
+        else stall(engine, &err);
         return;
     }
     engine->must_own = false;
@@ -509,6 +556,7 @@ void batch_completed(Engine *engine, const Completion *completion)
         fail(engine, batch, completion);
         return;
     }
+    if (!engine->failed) engine->stall_count = 0;
     engine->durable_position = batch->batch.first_position + batch->batch.record_count - 1;
     engine->durable_head = batch->batch.head_after;
     engine->durable_chain = batch->chain_after;

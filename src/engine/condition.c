@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "core/input.h"
 #include "core/name.h"
+#include "core/poll.h"
 #include "rego/parser.h"
 #include "rego/rego.h"
 
@@ -20,7 +21,7 @@ static const Str names[NAME_COUNT] = { STR_INIT("params"), STR_INIT("outputs"), 
 typedef struct ConditionRead {
     Str parts[READ_PARTS_MAX];
     uint32_t part_count;
-    uint32_t step;                      /* whose output it reads, or STEP_NONE: all of them, or another name */
+    uint32_t step;                      /* the value it reads, as of run_value_at(), or STEP_NONE: all of them, or another name */
     uint32_t name_count;                /* parts that name the step: one, or job and task */
 } ConditionRead;
 
@@ -153,13 +154,24 @@ static Value put_in(Arena *arena, Value object, const Str *path, uint32_t count,
 static Value put_step(Asking *asking, Value outputs, uint32_t step, Value value)
 {
     const Plan *plan = asking->ask->plan;
-    const PlanStep *info = &plan->steps[step];
     uint32_t found, used;
+    if (step >= plan->step_count) {                         /* of a pause */
+        const Str *trigger = &plan->terms->steps[plan->terms->pauses[step - plan->step_count]].pause.trigger;
+        bool is_found = name_find(plan, trigger, 1, &found, &used) && found == step;
+        return is_found ? put_in(asking->arena, outputs, trigger, 1, value) : outputs;
+    }
+    const PlanStep *info = &plan->steps[step];
     if (info->job != PLAN_NONE)
         outputs = put_in(asking->arena, outputs, (Str[]){ plan->jobs[info->job].id, info->name }, 2, value);
     if (name_find(plan, &info->name, 1, &found, &used) && found == step)
         outputs = put_in(asking->arena, outputs, &info->name, 1, value);
     return outputs;
+}
+
+/* Whether a condition finds a value there. */
+static bool has_value(const Run *run, uint32_t which)
+{
+    return which >= run->step_count ? run_value_at(run, which) != 0 : (run->steps[which].flags & STEP_HAS_OUTPUT) != 0;
 }
 
 static bool take_output(Asking *asking, uint32_t step, Value *out)
@@ -175,8 +187,8 @@ static bool gather_outputs(Asking *asking, const Condition *condition, Value *ou
     *out = value_object(asking->arena, NULL, 0);
     Value value;
     if (condition->reads_all) {
-        for (uint32_t i = 0; i < run->step_count; i++) {
-            if (!(run->steps[i].flags & STEP_HAS_OUTPUT)) continue;
+        for (uint32_t i = 0; i < run_value_count(run); i++) {
+            if (!has_value(run, i)) continue;
             if (!take_output(asking, i, &value)) return false;
             *out = put_step(asking, *out, i, value);
         }
@@ -184,7 +196,7 @@ static bool gather_outputs(Asking *asking, const Condition *condition, Value *ou
     }
     for (uint32_t i = 0; i < condition->read_count; i++) {
         const ConditionRead *read = &condition->reads[i];
-        if (read->step == STEP_NONE || !(run->steps[read->step].flags & STEP_HAS_OUTPUT)) continue;
+        if (read->step == STEP_NONE || !has_value(run, read->step)) continue;
         if (!take_output(asking, read->step, &value)) return false;
         *out = put_in(asking->arena, *out, read->parts + 1, read->name_count, value);
     }
@@ -244,6 +256,8 @@ ConditionAnswer condition_ask(const ConditionSet *set, const ConditionAsk *ask, 
     if (ask->payload) values[NAME_PAYLOAD] = *ask->payload;
     else if (payload && payload->kind != VALUE_NULL) values[NAME_PAYLOAD] = *payload;
     if (ask->output) values[NAME_OUTPUT] = *ask->output;
+    if (ask->step < ask->run->step_count && step_polls(&ask->plan->terms->steps[ask->step]))
+        values[NAME_POLL] = poll_value(ask->plan, ask->run, ask->step, arena);
     values[NAME_RUN] = run_value(ask->plan, ask->run, ask->step, arena);
     if (!gather_outputs(&asking, condition, &values[NAME_OUTPUTS])) return CONDITION_MISSING;
 

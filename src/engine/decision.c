@@ -30,19 +30,20 @@ static bool env_params(void *context, const Run *run, Value *out)
     return fresh || read_text(around, MISSING_PARAMS, out);
 }
 
-static bool env_output(void *context, const Run *run, uint32_t step, Value *out)
+static bool env_output(void *context, const Run *run, uint32_t which, Value *out)
 {
     Surroundings *around = context;
-    const Value *fresh = around->decision ? decision_output(around->decision, step) : NULL;
+    const Plan *plan = &around->resident->plan->plan;
+    const Value *fresh = around->decision ? decision_value(around->decision, plan, which) : NULL;
     if (fresh) {
         *out = *fresh;
         return true;
     }
-    if (!(run->steps[step].flags & STEP_HAS_OUTPUT)) {
+    if (!run_value_at(run, which)) {
         *out = value_null();
         return true;
     }
-    return read_text(context, step, out);
+    return read_text(context, which, out);
 }
 
 static ConditionAnswer env_condition(void *context, const ConditionAsk *ask, Arena *arena, ConditionResult *out)
@@ -166,7 +167,7 @@ static void refuse(Engine *engine, Resident *resident, Mail *mail, Status status
     batch_reply(engine, resident, mail, status, err, /* is_noop= */ false);
 }
 
-/* These two are bounded: sent again until they find nothing. Then the run's next time is noted. */
+/* These are bounded: sent again until they find nothing. Then the run's next time is noted. */
 static void follow_time(Engine *engine, Resident *resident, const Mail *mail, bool found_nothing)
 {
     if (!found_nothing) {
@@ -208,14 +209,16 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
         return;
     }
     if (status) {
-        if (status == ERR_DENIED && decision.event_count) record_denial(engine, resident, &command, &decision);
+        bool is_recorded = status == ERR_DENIED || status == ERR_INVALID;
+        if (is_recorded && decision.event_count) record_denial(engine, resident, &command, &decision);
         refuse(engine, resident, mail, status, &err);
         return;
     }
     bool is_noop = !decision.event_count;
     apply_from(engine, resident, &decision, 0);
     finish(engine, resident, &command, &decision);
-    if (command.kind == COMMAND_TIMER || command.kind == COMMAND_RECOVER) follow_time(engine, resident, mail, is_noop);
+    bool is_bounded = command.kind == COMMAND_TIMER || command.kind == COMMAND_RECOVER || command.kind == COMMAND_RELEASE;
+    if (is_bounded) follow_time(engine, resident, mail, is_noop);
     batch_reply(engine, resident, mail, OK, NULL, is_noop && !decision.event_count);
 }
 

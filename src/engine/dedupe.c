@@ -330,6 +330,9 @@ void dedupe_answered(Engine *engine, Resident *resident, uint32_t part, const Re
         question->holder_step = answer->cells[DEDUPE_step_index].integer;
         ask_part(engine, resident, PART_RUN,
                  &(QueryAsk){ .query = QUERY_RUN, .param_count = 1, .params = { answer->cells[DEDUPE_run_no] } });
+    } else if (part == PART_RUN && is_known && answer->cells[RUNS_archived_to].kind == CELL_TEXT
+               && id_read(answer->cells[RUNS_id].text, &question->source)) {
+        settle_question(engine, resident, DEDUPE_DONE);         /* keys of archived runs stay taken; the output is elsewhere: null */
     } else if (part == PART_RUN && is_known && id_read(answer->cells[RUNS_id].text, &question->source)) {
         ask_part(engine, resident, PART_STEP_RUN,
                  &(QueryAsk){ .query = QUERY_STEP_RUN, .param_count = 2,

@@ -6,8 +6,10 @@
 #include "base/limits.h"
 #include "core/compensation.h"
 #include "core/input.h"
+#include "core/poll.h"
 #include "dispatch/admission.h"
 #include "engine/internal.h"
+#include "engine/redact.h"
 #include "ledger/record.h"
 #include "value/json.h"
 
@@ -115,6 +117,13 @@ static void handed_end(Engine *engine, Executor *executor, AttemptId id)
     }
 }
 
+Tenant *effect_tenant(Engine *engine, uint64_t run_no)
+{
+    const OutEntry *entry = run_index_find(&engine->outs, run_no);
+    while (entry && entry->is_reported) entry = entry->next;        /* that one no longer keeps its tenant in memory */
+    return entry ? entry->tenant : NULL;
+}
+
 bool effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out)
 {
     for (const OutEntry *entry = run_index_find(&engine->outs, run_no); entry; entry = entry->next)
@@ -132,6 +141,7 @@ static void out_remove(Engine *engine, uint64_t run_no, OutEntry *entry)
     *place = entry->next;
     if (first) run_index_put(&engine->outs, run_no, first);
     else run_index_remove(&engine->outs, run_no);
+    redaction_free(entry->secrets);
     free(entry);
 }
 
@@ -202,6 +212,7 @@ void outs_deinit(Engine *engine)
     for (uint32_t i = 0; i < engine->outs.capacity; i++)
         for (OutEntry *entry = engine->outs.slots[i].number ? engine->outs.slots[i].item : NULL, *next; entry; entry = next) {
             next = entry->next;
+            redaction_free(entry->secrets);
             free(entry);
         }
     run_index_deinit(&engine->outs);
@@ -217,10 +228,19 @@ void effect_placed(Engine *engine)
 
 /* --- waiting for room --------------------------------------------------------------------------------------------------- */
 
+/* F-021: that of its most urgent step that may begin; of what undoes steps the run's own. */
+static uint8_t wait_level(const Run *run)
+{
+    for (int level = PRIORITY_COUNT - 1; level >= 0; level--)
+        if (run->ready[level].count) return (uint8_t)level;
+    return run->priority < PRIORITY_COUNT ? run->priority : PRIORITY_NORMAL;
+}
+
 void effect_wait(Engine *engine, Resident *resident)
 {
-    if (resident->is_waiting) return;
-    uint8_t level = resident->run.priority < PRIORITY_COUNT ? resident->run.priority : PRIORITY_NORMAL;
+    uint8_t level = wait_level(&resident->run);
+    if (resident->is_waiting && level <= resident->wait_level) return;
+    effect_forget_waiting(engine, resident);                    /* something more urgent has come up */
     ResidentList *list = &resident->tenant->waiting[engine->place_slot][level];
     resident->is_waiting = true;
     resident->wait_slot = engine->place_slot;
@@ -314,21 +334,24 @@ static bool is_still_held(const Run *run, const Effect *effect)
     return run_holds(run, effect->step, effect->attempt, effect->holder);
 }
 
-typedef struct SecretScope { Engine *engine; Str tenant; } SecretScope;
+typedef struct SecretScope { Engine *engine; Str tenant; Redaction **filled; } SecretScope;
 
-static bool find_secret(void *context, Str name, Str *out)
+static Status find_secret(void *context, Str name, Str *out, Error *err)
 {
     SecretScope *scope = context;
     const EngineOptions *options = &scope->engine->options;
-    return options->secret && options->secret(options->context, scope->tenant, name, out);
+    if (!options->secret) return error_set(err, ERR_NOT_FOUND, "this process has no secrets");
+    Status status = options->secret(options->secret_context, scope->tenant, name, out, err);
+    if (!status) redaction_add(scope->filled, *out);
+    return status;
 }
 
 /* One of input, args and key with its paths filled in. Secrets are filled in here and nowhere else: no record holds them. */
-static InputAnswer fill(Engine *engine, Resident *resident, uint32_t step, Value written, InputResult *out)
+static InputAnswer fill(Engine *engine, Resident *resident, uint32_t step, Value written, Redaction **filled, InputResult *out)
 {
     Surroundings around = { engine, resident, NULL, NULL };
     DecideEnv env = surroundings_env(&around);
-    SecretScope secrets = { engine, resident->run.tenant };
+    SecretScope secrets = { engine, resident->run.tenant, filled };
     InputScope scope = { .env = &env, .plan = &resident->plan->plan, .run = &resident->run, .step = step,
                          .arena = &engine->arena, .secret = find_secret, .secret_context = &secrets };
     *out = (InputResult){ .value = value_null() };
@@ -402,9 +425,29 @@ static InputAnswer fill_undo(Engine *engine, Resident *resident, const Effect *e
     return INPUT_OK;
 }
 
+/* {"poll": {attempt, max_attempts, started_at, results}}: what the polls before this one gave, the newest at the end. */
+static InputAnswer fill_poll(Engine *engine, Resident *resident, uint32_t step, Work *work, InputResult *result)
+{
+    Str text = { 0 };
+    Error err;
+    Value results = value_null();
+    if (run_value_at(&resident->run, step) && !resident_text(resident, step, &text)) {
+        result->missing = step;
+        return INPUT_MISSING;
+    }
+    CHECK(!text.len || json_parse(&engine->arena, text, &results, &err) == OK);
+    Value poll = poll_value(&resident->plan->plan, &resident->run, step, &engine->arena);
+    MemberList members = { .arena = &engine->arena }, context = { .arena = &engine->arena };
+    for (uint32_t i = 0; i < poll.count; i++) member_list_add(&members, value_text(poll.members[i].key), poll.members[i].value);
+    member_list_add(&members, STR("results"), results.kind == VALUE_ARRAY ? results : value_array(NULL, 0));
+    member_list_add(&context, STR("poll"), member_list_object(&members));
+    work->context = member_list_object(&context);
+    return INPUT_OK;
+}
+
 /* The attempt as its executor gets it. INPUT_MISSING: a value has to be fetched first. */
 static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect *effect, char trace[TRACE_TEXT_SIZE],
-                                Attempt *out, InputResult *result)
+                                Redaction **filled_secrets, Attempt *out, InputResult *result)
 {
     const Plan *plan = &resident->plan->plan;
     const PlanStep *step = &plan->steps[effect->step];
@@ -413,12 +456,14 @@ static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect
     Value *filled[] = { &work.input, &work.args, &work.key };
     InputAnswer answer = INPUT_OK;
     for (size_t i = 0; i < 3 && answer == INPUT_OK; i++) {
-        answer = fill(engine, resident, effect->step, *filled[i], result);
+        answer = fill(engine, resident, effect->step, *filled[i], filled_secrets, result);
         *filled[i] = result->value;
     }
     if (answer == INPUT_OK) answer = read_params(engine, resident, &params, result);
     /* What was given is passed on as it is: it is not scanned for paths. */
     if (answer == INPUT_OK && work.is_undo) answer = fill_undo(engine, resident, effect, &work, result);
+    bool is_poll = !work.is_undo && step_polls(&plan->terms->steps[effect->step]);
+    if (answer == INPUT_OK && is_poll) answer = fill_poll(engine, resident, effect->step, &work, result);
     if (answer != INPUT_OK) return answer;
     Trace span = batch_span(resident, effect->step, effect->attempt);
     const Value *resources = step->job == PLAN_NONE ? NULL : value_get_text(plan->jobs[step->job].settings, "resources");
@@ -484,8 +529,12 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
     Attempt attempt;
     InputResult result = { .missing = STEP_NONE };
     char trace[TRACE_TEXT_SIZE];
-    switch (make_attempt(engine, resident, &entry->effect, trace, &attempt, &result)) {
-    case INPUT_WRONG: report_failure(engine, &id, CAUSE_PERMANENT, result.text); break;
+    redaction_free(out->secrets);                           /* of a time that its executor did not take it */
+    out->secrets = NULL;
+    switch (make_attempt(engine, resident, &entry->effect, trace, &out->secrets, &attempt, &result)) {
+    case INPUT_WRONG:
+        report_failure(engine, &id, result.is_transient ? CAUSE_TRANSIENT : CAUSE_PERMANENT, result.text);
+        break;
     case INPUT_MISSING:
         load_fetch(engine, resident, result.missing);
         effect_retry_later(engine, entry);
@@ -550,7 +599,7 @@ void effect_resume(Engine *engine, Resident *resident)
 
 /* --- what comes back ---------------------------------------------------------------------------------------------------- */
 
-void engine_notice(Engine *engine, const Notice *notice)
+static void take_notice(Engine *engine, const Notice *notice)
 {
     Resident *resident = resident_find(engine, notice->id.run_no);
     Executor *executor = holder_executor(engine, notice->id.holder);
@@ -563,7 +612,7 @@ void engine_notice(Engine *engine, const Notice *notice)
     switch (notice->kind) {
     case NOTICE_REPORT:
         if (!take_back(engine, &notice->id, /* is_reported= */ true)) break;
-        queue_mail(engine, resident && resident->tenant ? resident->tenant : tenant_of(engine, (Str){ 0 }), mail_of_notice(notice));
+        queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail_of_notice(notice));
         break;
     case NOTICE_EFFECT:
     case NOTICE_COST:
@@ -571,7 +620,7 @@ void engine_notice(Engine *engine, const Notice *notice)
         if (!out_find(engine, &notice->id, /* is_reported= */ false)) break;       /* it has ended, by its own word */
         Mail *mail = mail_of_notice(notice);
         mail->command.notice = ++engine->notice_number;     /* kept when it is decided again */
-        queue_mail(engine, resident && resident->tenant ? resident->tenant : tenant_of(engine, (Str){ 0 }), mail);
+        queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail);
         break;
     }
     case NOTICE_LOG: log_line_add(engine, notice); break;
@@ -587,6 +636,22 @@ void engine_notice(Engine *engine, const Notice *notice)
         if (executor) effect_room(engine, executor->slot, UINT32_MAX);
         break;
     }
+}
+
+/* An executor may speak while it is being given an attempt, whose values lie in the engine's arena: this has its own. */
+void engine_notice(Engine *engine, const Notice *notice)
+{
+    const OutEntry *entry = run_index_find(&engine->outs, notice->id.run_no);
+    while (entry && !(entry->secrets && out_is(entry, &notice->id))) entry = entry->next;
+    if (!entry) {
+        take_notice(engine, notice);
+        return;
+    }
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Notice clean = redact_notice(entry->secrets, &arena, notice);
+    take_notice(engine, &clean);
+    arena_deinit(&arena);
 }
 
 /* Effects that became durable are acknowledged to the attempts that wait for it. */

@@ -8,10 +8,31 @@
 
 /* --- make ---------------------------------------------------------------------------------------------------------------- */
 
+static bool take_one(void *context, const Cell *cells, uint32_t count)
+{
+    (void)cells, (void)count;
+    *(bool *)context = true;
+    return false;
+}
+
+/* What a file says is not trusted: a head that its own log contradicts would lead to records that nobody could read. */
+static Status check_head(Engine *engine, const LogHead *head, int64_t now_ms, Error *err)
+{
+    bool is_behind = false;
+    QueryAsk ask = { .query = QUERY_RECORD_HASHES, .params = { cell_int((int64_t)head->position + 1) }, .param_count = 1 };
+    Status status = head->position < INT64_MAX ? store_select(engine->store, &ask, take_one, &is_behind, err) : OK;
+    bool is_possible = head->position < LOG_POSITION_MAX && head->next_run_no < LOG_POSITION_MAX && head->next_step_run_no < LOG_POSITION_MAX
+                    && head->now_ms >= 0 && head->now_ms <= now_ms + DURATION_MS_MAX;
+    if (!status && (is_behind || !is_possible))
+        status = error_set(err, ERR_CORRUPT, "the head of the log does not fit its records: the store is damaged; `maestro store verify` tells more");
+    return status;
+}
+
 Status engine_take_log(Engine *engine, int64_t now_ms, Error *err)
 {
     LogHead head;
     Status status = store_own(engine->store, engine->options.log, &head, err);
+    if (!status) status = check_head(engine, &head, now_ms, err);
     if (!status) status = log_chain_read(engine, err);
     if (status) return status;
     engine->epoch = head.epoch;
@@ -89,6 +110,7 @@ void engine_close(Engine *engine)
     dedupe_deinit(engine);
     requests_deinit(engine);
     revisions_deinit(engine);
+    secrets_deinit(engine);
     run_index_deinit(&engine->start_keys);
     timers_deinit(engine);
     buf_deinit(&engine->record_buf);
@@ -141,15 +163,25 @@ bool engine_turn(Engine *engine, const EngineClock *clock)
     }
     log_notes_record(engine);
     if (engine->state != ENGINE_STALLED) queue_serve(engine);
+    else queue_refuse(engine);
     log_lines_store(engine);
     batch_submit(engine);
     return engine->state != ENGINE_STALLED && queue_has_more(engine);
 }
 
+static bool asks_wait(const Engine *engine)
+{
+    const Tenant *tenant = engine->tenant;
+    for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)
+        for (const Mail *mail = tenant->queue.first; mail; mail = mail->next)
+            if (mail->reply && !mail->revising) return true;
+    return false;
+}
+
 /* What came since the last turn, unless it has to wait for the store anyway. */
 static bool has_mail(const Engine *engine)
 {
-    if (engine->state == ENGINE_STALLED) return false;
+    if (engine->state == ENGINE_STALLED) return engine->mail_count && asks_wait(engine);
     return engine->note_count || (engine->mail_count && engine->read_count < ENGINE_READ_COUNT_MAX && queue_has_more(engine));
 }
 
@@ -220,7 +252,7 @@ bool engine_start(Engine *engine, const EngineStart *start)
     Tenant *tenant = tenant_of(engine, start->tenant);
     uint64_t queue_max = (uint64_t)engine->options.queue_count_max * ENGINE_FILL_MAX / 1000;
     uint64_t run_max = (uint64_t)engine->options.run_count_max * ENGINE_FILL_MAX / 1000;
-    if (tenant->queue.count >= queue_max || engine->run_count >= run_max || engine->state >= ENGINE_STALLED) {
+    if (tenant->queue.count >= queue_max || engine->run_count >= run_max || engine->state >= ENGINE_DRAINING) {
         engine->stats.refused_count++;
         return false;
     }
@@ -251,6 +283,17 @@ bool engine_revise(Engine *engine, const EngineRevision *revision)
     return true;
 }
 
+bool engine_secret(Engine *engine, const EngineSecret *secret)
+{
+    Tenant *tenant = tenant_of(engine, secret->tenant);
+    if (tenant->queue.count >= engine->options.queue_count_max || engine->state == ENGINE_FENCED) {
+        engine->stats.refused_count++;
+        return false;
+    }
+    queue_mail(engine, tenant, mail_of_secret(secret));
+    return true;
+}
+
 /* --- look ---------------------------------------------------------------------------------------------------------------- */
 
 void engine_observe(Engine *engine, Observe observe, void *context)
@@ -264,5 +307,6 @@ EngineStats engine_stats(const Engine *engine)
     EngineStats stats = engine->stats;
     stats.run_count = engine->run_count;
     stats.batch_under_way = engine->under_way_count;
+    stats.stall_count = engine->stall_count;
     return stats;
 }

@@ -19,11 +19,12 @@
  *
  * Owns:   requests are copied. Replies borrow for the time of the call.
  * Fails:  engine_open() with the store's reason; engine_request() answers false where the queue of that tenant is full. A
- *         store that refuses commits makes requests fail with its reason until it accepts again; one that fences (another
- *         owner) ends the engine: engine_state().
+ *         store that refuses commits (a full disk) makes requests fail with its reason until it accepts again, and is tried
+ *         ever more rarely, STORE_RETRY_MS at first; what runs have under way goes on, and what it says is kept. One that
+ *         fences (another owner) ends the engine: engine_state().
  * Bounds: ENGINE_QUEUE_COUNT_MAX a tenant, ENGINE_RUN_COUNT_MAX in memory, BATCH_EVENT_COUNT_MAX a batch.
  * Thread: one. Other threads reach it through rings (engine/notice_ring.h, a request ring of its host).
- * Invariants I1, I2, I9..I14, cited at their CHECKs.
+ * Invariants I1, I2, I9..I14, I17, cited at their CHECKs.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -54,8 +55,10 @@ typedef struct EngineOptions {
     uint32_t executor_count;
     /* The executor that offers a runner, of those above; false where none does. */
     bool (*runner)(void *context, Str tenant, Str runner, RunnerOffer *out);
-    /* The value of a secret at dispatch; false where there is none. May be NULL. */
-    bool (*secret)(void *context, Str tenant, Str name, Str *out);
+    /* The value of a secret at dispatch, valid until the next call. NULL: there are no secrets. A failure is the attempt's, and
+     * its text the reason: ERR_UNAVAILABLE is worth another try. */
+    Status (*secret)(void *context, Str tenant, Str name, Str *out, Error *err);
+    void *secret_context;
     void (*random)(void *context, uint8_t *bytes, size_t size);
     /* The verdict of the policies in force; NULL: the built-in policy allows. */
     Verdict (*verdict)(void *context, const VerdictAsk *ask);
@@ -101,6 +104,10 @@ bool engine_waits_for_store(const Engine *engine);      /* commits or reads are 
 bool engine_is_idle(const Engine *engine);
 /* Starts nothing more; attempts under way may end. True once none is left. */
 bool engine_drain(Engine *engine);
+/* Whoever ends in order gives back what is still under way, so that it does not count as lost (I17): the next owner carries it out
+ * again. Starts nothing more; called between turns until it is true: all of it is recorded. What these attempts say afterwards is
+ * not heard: they are ended, or end with the process. */
+bool engine_release(Engine *engine);
 
 typedef struct EngineReply {
     Status status;
@@ -143,6 +150,19 @@ typedef struct EngineRevision {
     void *context;
 } EngineRevision;
 
+/* Stores a secret that its sender has sealed under the tenant's key, or removes one. ERR_CONFLICT where the tenant has another key
+ * than the sender knew: seal it anew; ERR_NOT_FOUND where there is none to remove. */
+typedef struct EngineSecret {
+    Str tenant;
+    Str name;                           /* empty: the key of the tenant alone, where it has none */
+    Str sealed;
+    Str tenant_key;                     /* itself sealed; stored where the tenant has none */
+    bool is_removal;
+    Command command;                    /* id, actor, rationale */
+    ReplyTo reply;
+    void *context;
+} EngineSecret;
+
 /* Reads a plan's document (canonical JSON) and keeps it; it is stored with the first run that is pinned to it, and is a revision of
  * its workflow from then on: the one it is already, or the next. That becomes the active one. A start may name the revision that it
  * means (StartRequest.revision): then it has to be that, and active. */
@@ -154,6 +174,7 @@ void engine_plan_text(Engine *engine, const Digest *plan, Str text);
 bool engine_start(Engine *engine, const EngineStart *start);
 bool engine_request(Engine *engine, const EngineRequest *request);
 bool engine_revise(Engine *engine, const EngineRevision *revision);
+bool engine_secret(Engine *engine, const EngineSecret *secret);
 /* What an executor says: never refused; the caller's ring bounds it. */
 void engine_notice(Engine *engine, const Notice *notice);
 
@@ -182,6 +203,7 @@ typedef struct EngineStats {
     uint32_t run_count;                 /* in memory */
     uint32_t attempt_under_way;
     uint32_t batch_under_way;
+    uint32_t stall_count;               /* how often in a row the store has refused; 0: it takes commits */
 } EngineStats;
 EngineStats engine_stats(const Engine *engine);
 

@@ -74,7 +74,9 @@ typedef struct NoticeSink {
 typedef struct Executor Executor;
 typedef struct ExecutorOps {
     bool (*execute)(Executor *executor, const Attempt *attempt);
-    void (*end)(Executor *executor, const AttemptId *id);           /* stop it; its report follows: CAUSE_CANCELLED */
+    /* Stop it; its report follows once it has ended (CAUSE_CANCELLED): no other attempt of its step begins before. May be called
+     * again for the same attempt. */
+    void (*end)(Executor *executor, const AttemptId *id);
     void (*acknowledge)(Executor *executor, const AttemptId *id);   /* one more of its effect notices is durable, in order */
     void (*turn)(Executor *executor, int64_t now_ms);               /* may be NULL; called once an engine turn */
     int  (*wake_fd)(Executor *executor);                            /* may be NULL or answer -1 */

@@ -69,6 +69,14 @@ Status host_open(const HostOptions *options, Host **out_host, Error *err)
     return OK;
 }
 
+/* Whoever dies instead leaves attempts that count as lost. */
+static void give_back(Host *host)
+{
+    int64_t end_ms = read_clock().steady_ms + HOST_RELEASE_MS_MAX;
+    while (host->engine && !engine_trouble(host->engine) && !engine_release(host->engine) && read_clock().steady_ms < end_ms)
+        host_turn(host, 100);
+}
+
 /* Batches that the store has belong to the engine: they come back before it ends. */
 static void finish_commits(Host *host)
 {
@@ -78,6 +86,7 @@ static void finish_commits(Host *host)
 void host_close(Host *host)
 {
     if (!host) return;
+    give_back(host);
     finish_commits(host);
     engine_close(host->engine);
     poll_close(&host->poll);

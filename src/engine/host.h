@@ -21,7 +21,7 @@ typedef struct HostOptions {
 } HostOptions;
 
 MUST_USE Status host_open(const HostOptions *options, Host **out_host, Error *err);
-void    host_close(Host *host);         /* NULL is permitted; waits for commits under way */
+void    host_close(Host *host);         /* NULL is permitted; gives back what is under way, waits for commits */
 Engine *host_engine(Host *host);
 
 /* Called when the descriptor is readable. */

@@ -43,6 +43,7 @@ typedef struct Loader Loader;
 typedef struct KeyQuestion KeyQuestion;
 typedef struct KnownRequest KnownRequest;
 typedef struct Revising Revising;
+typedef struct Sealing Sealing;
 
 typedef struct Resident {
     Run run;
@@ -60,7 +61,7 @@ typedef struct Resident {
     MailList inbox;                     /* what came while it was being read, or while a value is being fetched */
     KeyQuestion *key_question;          /* about a declared key, to the store; NULL: none */
     uint32_t fetching;                  /* the value being fetched: a step or MISSING_PARAMS; else STEP_NONE */
-    HotText params, *outputs;           /* outputs: by step, made with the first one */
+    HotText params, *outputs;           /* outputs: by run_value_at(), made with the first one */
     size_t hot_size;
     uint32_t begun_count;               /* step runs that have rows: see view/projection.h */
     uint32_t *step_numbers;             /* of a plan with loops: see view/projection.h; else NULL */
@@ -82,7 +83,10 @@ typedef struct ResidentList { Resident *first, *last; uint32_t count; } Resident
 
 typedef struct Tenant {
     struct Tenant *next;                /* in the ring of all */
+    struct Tenant *same;                /* whose name has the same hash */
+    uint64_t hash;
     Str name;
+    uint32_t user_count;                /* runs of it in memory */
     MailList queue;
     ResidentList work;                  /* runs whose state has consequences that are not decided yet */
     ResidentList (*waiting)[PRIORITY_COUNT];    /* by executor: runs with ready steps that found no room */
@@ -104,6 +108,7 @@ typedef struct OutEntry {
     uint64_t seq;                       /* of the batch that gives it */
     bool is_handed;                     /* its executor has it */
     bool is_stray;                      /* given up, and its number is given out anew: whoever has it is being ended */
+    struct Redaction *secrets;          /* that it got: they are taken out of what it says; NULL: none */
     bool is_reported;                   /* it has ended; that is not durable yet, and the run, read anew, does not know it */
 } OutEntry;
 
@@ -145,7 +150,7 @@ typedef struct EngineBatch {
 /* --- reads --------------------------------------------------------------------------------------------------------- */
 
 typedef enum ReadKind { READ_LOAD, READ_VALUE, READ_PLAN, READ_KEY, READ_RUN_ID, READ_RECOVER, READ_TIMERS,
-                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION } ReadKind;
+                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET } ReadKind;
 
 typedef struct PendingRead {
     struct PendingRead *next;           /* of those that are free */
@@ -202,9 +207,11 @@ struct Engine {
     int64_t purge_at;
     uint64_t purge_seq;                 /* the batch that forgets some of them */
     Revising *revising;                 /* workflows whose revisions are being looked up or changed */
+    Sealing *sealing;                   /* the secret that is being changed; NULL: none */
     RunIndex start_keys;                /* by the hash of tenant, definition and key: starts that are not durable yet */
 
     Tenant *tenant;                     /* whose turn is next, in the ring of all */
+    RunIndex tenants;                   /* by the hash of the name */
     uint32_t tenant_count;
     uint32_t mail_count;                /* waiting in all queues */
     uint32_t *placing;                  /* by executor: given away in the decision being made */
@@ -226,6 +233,7 @@ struct Engine {
     const Tenant *last_tenant;
     uint64_t runs_seq, tenants_seq;     /* ... and the newest batch in which that changed */
     int64_t retry_at;                   /* while stalled: when the store is tried again */
+    uint32_t stall_count;               /* how often in a row it refused; 0: it takes commits */
 
     PendingRead *reads;
     PendingRead *free_reads;
@@ -283,7 +291,8 @@ void resident_leave(Engine *engine, Resident *resident);
 void resident_discard(Engine *engine, Resident *resident);
 
 /* load.c */
-void load_begin(Engine *engine, Resident *resident, const Cell *row);      /* `row` is its row of the runs */
+/* `row` is its row of the runs. False where the store takes no question: the resident is gone. */
+bool load_begin(Engine *engine, Resident *resident, const Cell *row);
 void load_answer(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer);
 void load_failed(Engine *engine, Resident *resident, const Error *why);
 void load_fetch(Engine *engine, Resident *resident, uint32_t which);       /* a payload that a decision misses */
@@ -330,6 +339,12 @@ void revisions_durable(Engine *engine);                                    /* a 
 void revisions_discard(Engine *engine);                                    /* what was not durable never happened */
 void revisions_deinit(Engine *engine);
 
+/* secret.c */
+void secret_mail(Engine *engine, Mail *mail);                              /* takes the mail: stores or removes a secret */
+void secret_answered(Engine *engine, Mail *mail, uint32_t part, const ReadAnswer *answer);
+void secrets_durable(Engine *engine);                                      /* a batch is, or never will be */
+void secrets_deinit(Engine *engine);
+
 /* batch.c */
 Trace batch_span(const Resident *resident, uint32_t step, uint32_t attempt);         /* of an attempt */
 EngineBatch *batch_open(Engine *engine);
@@ -357,6 +372,7 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
 void  effect_placed(Engine *engine);                                       /* the decision is made */
 void  effect_given(Engine *engine, Resident *resident, const Effect *effect);
 /* An effect that ends an attempt of the step, or of what undoes it: the `nth` that is out; false where there are no more. */
+Tenant *effect_tenant(Engine *engine, uint64_t run_no);                    /* of a run that has attempts out; or NULL */
 bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out);
 void  outs_deinit(Engine *engine);
 void  effect_not_given(Engine *engine, const EffectEntry *entry);
@@ -406,6 +422,8 @@ void  requests_deinit(Engine *engine);
 /* queue.c */
 void    queue_route(Engine *engine, Mail *mail);                           /* to its run, or the start of one */
 Tenant *tenant_of(Engine *engine, Str name);
+Tenant *tenant_of_run(Engine *engine, uint64_t run_no);                    /* as far as memory knows it */
+void    queue_refuse(Engine *engine);                                      /* the store takes nothing: who asks is told so */
 void    queue_mail(Engine *engine, Tenant *tenant, Mail *mail);
 void    queue_work(Engine *engine, Resident *resident);
 void    queue_forget_work(Resident *resident);

@@ -64,7 +64,7 @@ static void ask_records(Engine *engine, Resident *resident, uint64_t position)
                           .params = { cell_int((int64_t)position), cell_int((int64_t)resident->loader->snapshot_event) } });
 }
 
-void load_begin(Engine *engine, Resident *resident, const Cell *row)
+bool load_begin(Engine *engine, Resident *resident, const Cell *row)
 {
     Loader *loader = calloc(1, sizeof *loader);
     CHECK(loader);
@@ -88,7 +88,9 @@ void load_begin(Engine *engine, Resident *resident, const Cell *row)
     if (row[RUNS_params_at].kind == CELL_INT)
         ask_part(engine, resident, PART_START,
                  &(QueryAsk){ .query = QUERY_RECORD, .params = { row[RUNS_params_at] }, .param_count = 1 });
-    if (!loader->left) load_failed(engine, resident, &loader->error);
+    if (loader->left) return true;
+    load_failed(engine, resident, &loader->error);
+    return false;
 }
 
 /* --- building ------------------------------------------------------------------------------------------------------------ */
@@ -123,12 +125,16 @@ static Status fold(Resident *resident, Loader *loader, Error *err)
     return OK;
 }
 
-static bool is_wanted(const Event *event, uint32_t which)
+static bool is_wanted(const Event *event, const Plan *plan, uint32_t which)
 {
     if (event->payload == EVENT_NO_PAYLOAD) return false;
-    if (which == MISSING_PARAMS) return event->kind == EVENT_RUN_CREATED;
+    if (which == MISSING_PARAMS) return event->kind == EVENT_RUN_CREATED || event->kind == EVENT_PARAMS_CHANGED;
+    if (which >= plan->step_count)                      /* what ended a pause: its own record says, or that of a signal */
+        return event->kind == EVENT_TRIGGER_RECEIVED || event->kind == EVENT_SIGNAL_RECEIVED
+            || (event->kind == EVENT_TRIGGER_ENDED && event->step == plan->terms->pauses[which - plan->step_count]);
     return event->step == which && (event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_WAITING
-                                    || event->kind == EVENT_EFFECT_COMMITTED || event->kind == EVENT_EFFECT_INTENDED);
+                                    || event->kind == EVENT_EFFECT_COMMITTED || event->kind == EVENT_EFFECT_INTENDED
+                                    || event->kind == EVENT_POLL_ATTEMPTED || event->kind == EVENT_POLL_TIMED_OUT);
 }
 
 /* Its trace is the one of its creation, and its parameters are beside it; both are needed soon. An older ledger has no trace
@@ -141,8 +147,9 @@ static void take_start(Resident *resident, Loader *loader)
     resident->trace = trace_make(resident->run.seed);
     if (!loader->start.len || record_decode(&loader->arena, loader->start, &record, &err)) return;
     trace_read(record.head.trace, &resident->trace);
+    if (resident->run.params_at != record.head.position) return;        /* they were changed since */
     for (uint32_t i = 0; i < record.event_count; i++)
-        if (is_wanted(&record.events[i], MISSING_PARAMS)
+        if (is_wanted(&record.events[i], &loader->plan->plan, MISSING_PARAMS)
             && record_payload(&record, loader->start_payload, record.events[i].payload, &text, &err) == OK)
             resident_keep(resident, MISSING_PARAMS, text);
 }
@@ -185,7 +192,7 @@ void load_failed(Engine *engine, Resident *resident, const Error *why)
     bool is_for_now = err.status == ERR_UNAVAILABLE;
     error_prefix(&err, "run %s cannot be loaded: ", resident->id.text);
     for (Mail *mail; (mail = mail_list_take(&resident->inbox));) {
-        if (is_for_now && !mail->reply) queue_mail(engine, tenant_of(engine, (Str){ 0 }), mail);
+        if (is_for_now && !mail->reply) queue_mail(engine, tenant_of_run(engine, mail->run_no), mail);
         else batch_reply(engine, NULL, mail, err.status, &err, /* is_noop= */ false);
     }
     if (is_for_now) recover_later(engine);
@@ -253,20 +260,20 @@ void load_answer(Engine *engine, Resident *resident, uint32_t part, const ReadAn
 void load_fetch(Engine *engine, Resident *resident, uint32_t which)
 {
     if (resident->fetching != STEP_NONE) return;
-    uint64_t at = which == MISSING_PARAMS ? resident->run.params_at : resident->run.steps[which].output_at;
+    uint64_t at = which == MISSING_PARAMS ? resident->run.params_at : run_value_at(&resident->run, which);
     QueryAsk ask = { .query = QUERY_RECORD, .params = { cell_int((int64_t)at) }, .param_count = 1 };
     if (read_begin(engine, &ask, &(PendingRead){ .kind = READ_VALUE, .run_no = resident->run_no, .part = which }))
         resident->fetching = which;
     else queue_work(engine, resident);          /* asked again in a later turn */
 }
 
-static Status find_payload(Arena *arena, const Cell *row, uint32_t which, Str *out, Error *err)
+static Status find_payload(Arena *arena, const Plan *plan, const Cell *row, uint32_t which, Str *out, Error *err)
 {
     Record record;
     Status status = record_decode(arena, row[LEDGER_record].text, &record, err);
     if (status) return status;
     for (uint32_t i = record.event_count; i-- > 0;)
-        if (is_wanted(&record.events[i], which))
+        if (is_wanted(&record.events[i], plan, which))
             return record_payload(&record, row[LEDGER_payload].text, record.events[i].payload, out, err);
     return error_set(err, ERR_CORRUPT, "the record at %lld has no such payload", (long long)row[LEDGER_position].integer);
 }
@@ -280,7 +287,7 @@ void load_fetched(Engine *engine, Resident *resident, uint32_t which, const Read
     Status status = answer->status;
     Str text = { 0 };
     if (!status && !answer->row_count) status = error_set(&err, ERR_CORRUPT, "a record of the run is missing");
-    if (!status) status = find_payload(&arena, answer->cells, which, &text, &err);
+    if (!status) status = find_payload(&arena, &resident->plan->plan, answer->cells, which, &text, &err);
     /* An erased payload is null from now on; that it was erased is in the ledger. */
     if (!status || status == ERR_NOT_FOUND) resident_keep(resident, which, text);
     arena_deinit(&arena);

@@ -22,7 +22,7 @@ static Str pack(Packer *packer, Str text)
 
 static size_t command_size(const Command *command)
 {
-    return command->id.len + command->actor.len + command->rationale.len + command->trace.len + command->name.len
+    return command->id.len + command->actor.len + command->rationale.len + command->trace.len + command->name.len + command->origin.len
            + command->report.message.len;
 }
 
@@ -35,6 +35,7 @@ static void pack_command(Packer *packer, const Command *command)
     copy->rationale = pack(packer, command->rationale);
     copy->trace = pack(packer, command->trace);
     copy->name = pack(packer, command->name);
+    copy->origin = pack(packer, command->origin);
     copy->report.message = pack(packer, command->report.message);
     copy->value = copy->report.output = value_null();
 }
@@ -122,6 +123,25 @@ Mail *mail_of_revision(const EngineRevision *revision)
     mail->start.revision = revision->version;
     mail->reply = revision->reply;
     mail->context = revision->context;
+    return mail;
+}
+
+Mail *mail_of_secret(const EngineSecret *secret)
+{
+    const Command *command = &secret->command;
+    Mail *mail = mail_alloc(command_size(command) + secret->name.len + secret->tenant.len + secret->sealed.len
+                            + secret->tenant_key.len);
+    Packer packer = { .mail = mail };
+    Command named = *command;
+    named.name = secret->name;
+    pack_command(&packer, &named);
+    mail->is_secret = true;
+    mail->is_removal = secret->is_removal;
+    mail->tenant = pack(&packer, secret->tenant);
+    mail->params = pack(&packer, secret->sealed);
+    mail->payload = pack(&packer, secret->tenant_key);
+    mail->reply = secret->reply;
+    mail->context = secret->context;
     return mail;
 }
 

@@ -20,6 +20,8 @@ typedef struct Mail {
     bool is_refused;                /* of a notice: nothing was recorded */
     bool is_revision;               /* activates a revision, or the contrary: start.revision of command.name */
     bool is_activation;
+    bool is_secret;                 /* stores the secret command.name, sealed in `params`; `payload`: the tenant's key, sealed */
+    bool is_removal;                /* removes it */
     struct Revising *revising;      /* what was found of the workflow's revisions; the engine's */
     struct KnownRequest *known;     /* of a request with an id that is being decided; the engine's */
     uint64_t run_no;                /* 0: by run_id, or a start */
@@ -40,6 +42,7 @@ typedef struct MailList { Mail *first, *last; uint32_t count; } MailList;
 Mail *mail_of_start(const EngineStart *start);
 Mail *mail_of_request(const EngineRequest *request);
 Mail *mail_of_revision(const EngineRevision *revision);
+Mail *mail_of_secret(const EngineSecret *secret);
 Mail *mail_of_notice(const Notice *notice);         /* a report, effect, cost or signal */
 Mail *mail_of_engine(uint64_t run_no, CommandKind kind, Str actor);
 void  mail_free(Mail *mail);

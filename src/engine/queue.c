@@ -10,10 +10,18 @@
 #include "base/limits.h"
 #include "engine/internal.h"
 
+static uint64_t name_hash(Str name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < name.len; i++) hash = (hash ^ (uint8_t)name.ptr[i]) * UINT64_C(0x100000001b3);
+    return hash ? hash : 1;
+}
+
 Tenant *tenant_of(Engine *engine, Str name)
 {
-    Tenant *tenant = engine->tenant;
-    for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)
+    uint64_t hash = name_hash(name);
+    Tenant *first = run_index_find(&engine->tenants, hash);
+    for (Tenant *tenant = first; tenant; tenant = tenant->same)
         if (str_is(tenant->name, name)) return tenant;
     uint32_t slots = engine->options.executor_count ? engine->options.executor_count : 1;
     Tenant *fresh = calloc(1, sizeof *fresh);
@@ -26,8 +34,48 @@ Tenant *tenant_of(Engine *engine, Str name)
     fresh->next = engine->tenant ? engine->tenant->next : fresh;
     if (engine->tenant) engine->tenant->next = fresh;
     else engine->tenant = fresh;
+    fresh->hash = hash;
+    fresh->same = first;
+    run_index_put(&engine->tenants, hash, fresh);
     engine->tenant_count++;
     return fresh;
+}
+
+Tenant *tenant_of_run(Engine *engine, uint64_t run_no)
+{
+    const Resident *resident = resident_find(engine, run_no);
+    Tenant *tenant = resident && resident->tenant ? resident->tenant : effect_tenant(engine, run_no);
+    return tenant ? tenant : tenant_of(engine, (Str){ 0 });
+}
+
+static void tenant_free(Tenant *tenant)
+{
+    free((char *)tenant->name.ptr);
+    free(tenant->waiting);
+    free(tenant);
+}
+
+/* Of whom nothing waits, runs or is in memory: the next who comes by that name is as good. Called where nobody holds one. */
+static void forget_idle(Engine *engine)
+{
+    Tenant *before = engine->tenant;
+    for (uint32_t left = engine->tenant_count; left && engine->tenant_count > 1; left--) {
+        Tenant *tenant = before->next;
+        if (tenant->queue.count || tenant->user_count || tenant->running_count) {
+            before = tenant;
+            continue;
+        }
+        Tenant *first = run_index_find(&engine->tenants, tenant->hash), **place = &first;
+        while (*place != tenant) place = &(*place)->same;
+        *place = tenant->same;
+        if (first) run_index_put(&engine->tenants, tenant->hash, first);
+        else run_index_remove(&engine->tenants, tenant->hash);
+        before->next = tenant->next;
+        if (engine->last_tenant == tenant) engine->last_tenant = NULL;
+        engine->tenant_count--;
+        tenant_free(tenant);
+    }
+    engine->tenant = before;
 }
 
 void queue_mail(Engine *engine, Tenant *tenant, Mail *mail)
@@ -88,6 +136,10 @@ void queue_route(Engine *engine, Mail *mail)
         (mail->is_start ? start_mail : revision_mail)(engine, mail);
         return;
     }
+    if (mail->is_secret) {
+        secret_mail(engine, mail);
+        return;
+    }
     Resident *resident = mail->run_no ? resident_find(engine, mail->run_no) : resident_of_id(engine, &mail->run_id);
     if (resident) {
         decide_mail(engine, resident, mail);
@@ -135,9 +187,24 @@ bool queue_has_more(const Engine *engine)
     return false;
 }
 
+/* What executors and timers say waits until the store takes commits again; who asks for something is not left waiting. */
+void queue_refuse(Engine *engine)
+{
+    Tenant *tenant = engine->tenant;
+    for (uint32_t i = 0; engine->mail_count && i < engine->tenant_count; i++, tenant = tenant->next) {
+        for (uint32_t left = tenant->queue.count; left; left--) {
+            Mail *mail = mail_list_take(&tenant->queue);
+            engine->mail_count--;
+            if (mail->reply && !mail->revising) batch_reply(engine, NULL, mail, ERR_UNAVAILABLE, &engine->trouble, /* is_noop= */ false);
+            else queue_mail(engine, tenant, mail);
+        }
+    }
+}
+
 void queue_serve(Engine *engine)
 {
     if (!engine->tenant_count) return;
+    if (engine->tenant_count > TENANT_IDLE_COUNT_MAX) forget_idle(engine);
     for (uint32_t idle = 0; idle < engine->tenant_count && !batch_is_full(engine);) {
         bool did = serve_tenant(engine, engine->tenant);
         idle = did && engine->read_count < ENGINE_READ_COUNT_MAX ? 0 : idle + 1;
@@ -151,10 +218,9 @@ void queues_deinit(Engine *engine)
         Tenant *tenant = engine->tenant;
         engine->tenant = tenant->next;
         for (Mail *mail; (mail = mail_list_take(&tenant->queue));) mail_free(mail);
-        free((char *)tenant->name.ptr);
-        free(tenant->waiting);
-        free(tenant);
+        tenant_free(tenant);
     }
+    run_index_deinit(&engine->tenants);
     engine->tenant = NULL;
     engine->tenant_count = 0;
 }

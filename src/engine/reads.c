@@ -36,7 +36,7 @@ static void run_found(Engine *engine, Mail *mail, const ReadAnswer *answer)
 {
     Error err = { 0 };
     if (answer->status == ERR_UNAVAILABLE && !mail->reply) {
-        queue_mail(engine, tenant_of(engine, (Str){ 0 }), mail);        /* what executors and timers say is not lost */
+        queue_mail(engine, tenant_of_run(engine, mail->run_no), mail);  /* what executors and timers say is not lost */
         return;
     }
     if (answer->status || !answer->row_count) {
@@ -59,7 +59,11 @@ static void run_found(Engine *engine, Mail *mail, const ReadAnswer *answer)
         Id id;
         CHECK(id_read(answer->cells[RUNS_id].text, &id));
         resident = resident_add(engine, run_no, &id);
-        load_begin(engine, resident, answer->cells);
+        if (!load_begin(engine, resident, answer->cells)) {
+            mail->run_no = run_no;
+            queue_mail(engine, tenant_of(engine, answer->cells[RUNS_tenant].text), mail);
+            return;
+        }
     }
     decide_mail(engine, resident, mail);
 }
@@ -84,6 +88,7 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
     case READ_PLAN: start_plan_answered(engine, read.mail, answer); break;
     case READ_KEY: start_key_answered(engine, read.mail, answer); break;
     case READ_REVISION: revision_answered(engine, read.mail, read.part, answer); break;
+    case READ_SECRET: secret_answered(engine, read.mail, read.part, answer); break;
     case READ_REQUEST: request_answered(engine, read.mail, answer); break;
     case READ_EXPIRED: request_purged(engine, answer); break;
     case READ_RUN_ID: run_found(engine, read.mail, answer); break;

@@ -3,6 +3,8 @@
  * Runs are looked at page by page, in the order of their creation. What executors of the earlier owner had under way is
  * orphaned; each step's strategy decides what becomes of it. Requests are taken meanwhile: a run that somebody asks about
  * before its turn is loaded first, and recovered when its turn comes.
+ *
+ * An owner that ends in order leaves nothing to be recovered: it gives back what its executors have.
  */
 #include "base/check.h"
 #include "base/limits.h"
@@ -28,7 +30,11 @@ void recover_more(Engine *engine)
         recover_begin(engine, /* is_rescan= */ true);
     }
     if (!engine->is_recovering || engine->is_recover_asked || engine->run_count >= ENGINE_RECOVER_RUN_COUNT) return;
-    QueryAsk ask = { .query = QUERY_RUNS_OPEN, .params = { cell_int((int64_t)engine->recover_cursor) }, .param_count = 1 };
+    /* No more runs than there is room for their questions: one that finds none is looked for again only after a while. */
+    uint32_t free_count = ENGINE_READ_COUNT_MAX - engine->read_count;
+    if (free_count < ENGINE_READ_COUNT_MAX / 2) return;
+    QueryAsk ask = { .query = QUERY_RUNS_OPEN, .params = { cell_int((int64_t)engine->recover_cursor) }, .param_count = 1,
+                     .row_count_max = free_count / LOAD_READ_COUNT };
     engine->is_recover_asked = read_begin(engine, &ask, &(PendingRead){ .kind = READ_RECOVER });
 }
 
@@ -49,8 +55,7 @@ void recover_answered(Engine *engine, const ReadAnswer *answer)
             Id id;
             CHECK(id_read(row[RUNS_id].text, &id));
             resident = resident_add(engine, run_no, &id);
-            load_begin(engine, resident, row);
-            if (!resident_find(engine, run_no)) continue;       /* it could not be read and was set aside */
+            if (!load_begin(engine, resident, row)) continue;   /* it is looked for again after a while */
         }
         /* Its own runs go on by themselves once they are read; of an earlier owner's the recovery may not be durable yet. */
         if (run_no >= engine->first_own_run_no) continue;
@@ -63,4 +68,32 @@ void recover_answered(Engine *engine, const ReadAnswer *answer)
         if (!engine->rescan_at) effect_end_strays(engine);      /* else some run could not be read yet */
         if (engine->state == ENGINE_RECOVERING) engine->state = ENGINE_RUNNING;
     }
+}
+
+/* --- the end of an owner ------------------------------------------------------------------------------------------------ */
+
+/* Something of that run is out, and its run says so, too. */
+static bool is_held(const Resident *resident, const OutEntry *entry)
+{
+    while (entry && (entry->is_reported || !run_holds(&resident->run, entry->step, entry->attempt, entry->holder)))
+        entry = entry->next;
+    return entry != NULL;
+}
+
+bool engine_release(Engine *engine)
+{
+    engine_drain(engine);
+    if (engine->open || engine->under_way || engine->mail_count) return false;
+    bool is_left = false;
+    for (uint32_t i = 0; i < engine->outs.capacity; i++) {
+        uint64_t run_no = engine->outs.slots[i].number;
+        Resident *resident = run_no ? resident_find(engine, run_no) : NULL;
+        if (!resident || resident->loader || !is_held(resident, engine->outs.slots[i].item)) continue;
+        is_left = true;
+        if (resident->inbox.count) continue;                        /* it waits for a value */
+        Mail *mail = mail_of_engine(run_no, COMMAND_RELEASE, STR("engine"));
+        mail->command.holder = holder_make(engine->holder_epoch, 0);
+        queue_mail(engine, resident->tenant, mail);
+    }
+    return !is_left;
 }

@@ -138,6 +138,12 @@ static Digest digest_of_mail(const Mail *mail)
         put_number(&buf, mail->start.revision);
         put_number(&buf, mail->is_activation);
     }
+    if (mail->is_secret) {
+        put_text(&buf, command->name);
+        put_text(&buf, mail->params);
+        put_number(&buf, mail->is_removal);
+    }
+    if (command->kind == COMMAND_TRIGGER) put_text(&buf, command->name);
     if (command->kind == COMMAND_SIGNAL) {
         put_text(&buf, command->name);
         put_number(&buf, command->sort);

@@ -60,6 +60,7 @@ void resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tena
     resident->plan = plan;
     plan->user_count++;
     resident->tenant = tenant_of(engine, tenant);
+    resident->tenant->user_count++;
     run_init(&resident->run, &plan->plan, &resident->id, resident->run_no);
     if (!plan->plan.loop_count) return;
     resident->step_numbers = calloc(plan->plan.step_count, sizeof *resident->step_numbers);
@@ -78,7 +79,7 @@ static void hot_clear(Resident *resident)
     free(resident->params.ptr);
     resident->params = (HotText){ 0 };
     if (resident->outputs)
-        for (uint32_t i = 0; i < resident->plan->plan.step_count; i++) free(resident->outputs[i].ptr);
+        for (uint32_t i = 0; i < run_value_count(&resident->run); i++) free(resident->outputs[i].ptr);
     free(resident->outputs);
     resident->outputs = NULL;
     resident->hot_size = 0;
@@ -94,6 +95,7 @@ void resident_remove(Engine *engine, Resident *resident)
         hot_clear(resident);
         run_deinit(&resident->run);
         resident->plan->user_count--;
+        resident->tenant->user_count--;
     }
     loader_free(resident->loader);
     key_question_free(resident->key_question);
@@ -108,7 +110,7 @@ static HotText *hot_of(Resident *resident, uint32_t which)
 {
     if (which == MISSING_PARAMS) return &resident->params;
     if (!resident->outputs) {
-        resident->outputs = calloc(resident->plan->plan.step_count, sizeof *resident->outputs);
+        resident->outputs = calloc(run_value_count(&resident->run), sizeof *resident->outputs);
         CHECK(resident->outputs);
     }
     return &resident->outputs[which];
@@ -137,7 +139,7 @@ void resident_keep(Resident *resident, uint32_t which, Str text)
 
 void resident_forget(Resident *resident, uint32_t which)
 {
-    if (!resident->outputs || which >= resident->run.step_count) return;
+    if (!resident->outputs || which >= run_value_count(&resident->run)) return;
     HotText *hot = &resident->outputs[which];
     resident->hot_size -= hot->size;
     free(hot->ptr);

@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "engine/internal.h"
+#include "view/revision_row.h"
 
 typedef enum Question { ASK_DIGEST, ASK_VERSION, ASK_NEWEST, ASK_LABEL, ASK_ACTIVE, ASK_NOTHING } Question;
 
@@ -188,6 +189,13 @@ static bool look(Engine *engine, Mail *mail, Str tenant, Str workflow, PlanEntry
         return true;
     }
     Revising *other = revising_find(engine, tenant, workflow);
+    if (other && other->waiting.count >= engine->options.queue_count_max) {
+        Error err;
+        error_set(&err, ERR_LIMIT, "%" PRIu32 " requests about workflow '%.*s' wait already", other->waiting.count, STR_ARG(workflow));
+        engine->stats.refused_count++;
+        batch_reply(engine, NULL, mail, ERR_LIMIT, &err, /* is_noop= */ false);
+        return false;
+    }
     if (other) {
         mail_list_add(&other->waiting, mail);
         return false;
@@ -239,18 +247,6 @@ RevisionFate revision_look(Engine *engine, Mail *mail, PlanEntry *entry, uint32_
 
 /* --- changes -------------------------------------------------------------------------------------------------------------------- */
 
-static Str print_member(Arena *arena, Value document, const char *name)
-{
-    const Value *member = value_get_text(document, name);
-    Buf buf;
-    Error err;
-    buf_init(&buf, PLAN_SIZE_MAX);
-    CHECK(canonical_print(&buf, member ? *member : value_array(NULL, 0), &err) == OK);     /* it was read from canonical JSON */
-    Str text = arena_copy(arena, buf_peek(&buf));
-    buf_deinit(&buf);
-    return text;
-}
-
 static Cell text_or_null(Arena *arena, Str text)
 {
     return text.len ? cell_text(arena_copy(arena, text)) : cell_null();
@@ -270,16 +266,12 @@ static Cell *row_of(EngineBatch *batch, const Revising *revising, uint32_t versi
 static void store_revision(Engine *engine, EngineBatch *batch, const Revising *revising, uint32_t version)
 {
     const PlanEntry *entry = revising->entry;
-    const Value document = entry->plan.document;
     Arena *arena = &batch->batch.arena;
     Cell *cells = row_of(batch, revising, version);
     cells[REVISIONS_label] = revising->labelled ? cell_null() : text_or_null(arena, label_of(entry));
     cells[REVISIONS_digest] = cell_blob(arena_copy(arena, (Str){ (const char *)entry->digest.bytes, DIGEST_SIZE }));
     cells[REVISIONS_active] = cell_int(1);
-    cells[REVISIONS_name] = cell_text(arena_copy(arena, value_get_string(document, "name", entry->plan.id)));
-    cells[REVISIONS_description] = text_or_null(arena, value_get_string(document, "description", STR("")));
-    cells[REVISIONS_parameters] = cell_text(print_member(arena, document, "params"));
-    cells[REVISIONS_steps] = cell_text(print_member(arena, document, "steps"));
+    revision_row_describe(arena, entry->plan.document, entry->plan.id, cells);
     cells[REVISIONS_text] = cell_text(arena_copy(arena, entry->text.len ? entry->text : entry->document));
     cells[REVISIONS_created_ms] = cells[REVISIONS_updated_ms] = cell_int(engine->now_ms);
     projection_row(batch->projection, TABLE_REVISIONS, ROW_INSERT, table_mask(table_info(TABLE_REVISIONS)), cells);

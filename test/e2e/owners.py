@@ -2,6 +2,7 @@
 """Several processes on one store: one owns it, the others hand it their runs and requests; owners end, and are killed."""
 import json
 import re
+import resource
 import signal
 import time
 
@@ -25,7 +26,8 @@ def start(t, who):
 
 
 def runs(t):
-    return [json.loads(line) for line in t.maestro("runs", "--json", *store(t)).out.splitlines()]
+    listed = t.maestro("runs", "--json", *store(t))
+    return [json.loads(line) for line in listed.out.splitlines()] if listed.code == 0 else []
 
 
 def done(t, who):
@@ -252,6 +254,29 @@ def a_request_sent_again_with_its_id_counts_once(t):
     t.equal({record["trace"].split("-")[1] for record in shown if "run" in record}, {trace}, "one trace")
     t.true(all("policy" in record for record in shown), "every record names its policy")
     t.equal(t.maestro("ledger", "verify", *store(t)).code, 0, "the ledger")
+
+
+@case("proves: F-084")
+def while_the_disk_is_full_people_are_told_and_then_the_run_goes_on(t):
+    go = t.folder / "go"
+    file = t.write("full.yaml", "workflow: full\njobs:\n  a:\n    tasks:\n"
+                   f"      - {{ name: one, run: shell, args: [sh, -c, 'while ! [ -e {go} ]; do sleep 0.02; done'] }}\n"
+                   "      - { name: two, run: shell, args: ['true'] }\n")
+    process = t.start("run", file, *store(t))
+    t.until(lambda: runs(t) and runs(t)[0]["state"] == "running", "the run is under way")
+    run = runs(t)[0]["run"]
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))        # as good as a full disk
+    go.touch()
+    t.until(lambda: "cannot be written" in t.said(process), "the run tells of it")
+    t.contains(t.said(process), f"maestro resume {run}", "what to type")
+    result = t.maestro("pause", run, *store(t))
+    t.true(result.code != 0, "nothing was paused")
+    t.contains(result.err, "the store cannot be written")
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    result = t.end(process)
+    t.equal(result.code, 0, result.err)
+    t.contains(result.out + result.err, "can be written again")
+    is_sound(t)
 
 
 main()

@@ -124,7 +124,7 @@ static void start(Bench *bench, const char *text)
     EXPECT_OK(canonical_print(&document, compiled.plan.document, &err), &err);
     EXPECT_OK(engine_plan_add(bench->engine, buf_peek(&document), &digest, &err), &err);
     buf_deinit(&document);
-    EXPECT(engine_start(bench->engine, &(EngineStart){ .plan = digest, .tenant = STR("default"), .reply = take_reply,
+    EXPECT(engine_start(bench->engine, &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply,
                                                        .context = bench, .command.actor = STR("user:test") }));
     turns(bench);
 }
@@ -396,7 +396,7 @@ TEST(plans_that_are_new_at_once_get_numbers_of_their_own, "proves: R-037")
         EXPECT_OK(canonical_print(&document, compiled.plan.document, &err), &err);
         EXPECT_OK(engine_plan_add(bench.engine, buf_peek(&document), &digest, &err), &err);
         buf_deinit(&document);
-        EXPECT(engine_start(bench.engine, &(EngineStart){ .plan = digest, .tenant = STR("default"), .reply = take_reply,
+        EXPECT(engine_start(bench.engine, &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply,
                                                           .context = &bench, .command.actor = STR("user:test") }));
     }
     turns(&bench);
@@ -495,6 +495,81 @@ TEST(a_report_whose_commit_was_refused_is_decided_again, "proves: R-093")
     EXPECT_INT(bench.fake.taken_count, 2);
     report_all(&bench);
     expect_state(&bench, 1, "SUCCEEDED");
+    end(&bench);
+}
+
+static MemoryFault refuse_or_fence(void *context, bool is_read, uint64_t number)
+{
+    uint64_t fenced = *(uint64_t *)context;
+    if (is_read || number < fenced) return MEMORY_FAULT_NONE;
+    return number == fenced ? MEMORY_FAULT_FENCE : MEMORY_FAULT_REFUSE;
+}
+
+TEST(an_engine_whose_log_another_took_stays_so_whatever_else_fails, "")
+{
+    Bench bench;
+    begin(&bench);
+    engine_close(bench.engine);
+    store_close(bench.store);
+    uint64_t fenced = 3;                            /* the owner and the start are in the store; what follows is refused */
+    bench.store = memory_store_new(&(MemoryOptions){ .fault = refuse_or_fence, .context = &fenced });
+    open_engine(&bench);
+    start(&bench, CHAIN);
+    EXPECT_INT(bench.fake.taken_count, 1);
+    Notice notice = { .kind = NOTICE_REPORT, .id = bench.fake.taken[bench.fake.reported++] };
+    engine_notice(bench.engine, &notice);
+    engine_turn(bench.engine, &(EngineClock){ bench.now_ms, bench.now_ms });        /* one is on its way, and another behind it */
+    EXPECT(engine_request(bench.engine, &(EngineRequest){ .run_no = 1, .reply = take_reply, .context = &bench,
+                                                          .command = { .kind = COMMAND_PAUSE, .value = value_null(),
+                                                                       .report.output = value_null() } }));
+    for (int i = 0; i < 10; i++) {
+        turns(&bench);
+        bench.now_ms += 5000;
+    }
+    EXPECT_INT(engine_state(bench.engine), ENGINE_FENCED);
+    EXPECT_INT(bench.fake.taken_count, 1);
+    end(&bench);
+}
+
+TEST(while_the_store_cannot_be_written_who_asks_is_told_so_and_why, "proves: F-084")
+{
+    Bench bench;
+    begin(&bench);
+    engine_close(bench.engine);
+    store_close(bench.store);
+    Faults faults = { 3, 7 };
+    bench.store = memory_store_new(&(MemoryOptions){ .fault = refuse_some, .context = &faults });
+    open_engine(&bench);
+    start(&bench, CHAIN);
+    Notice notice = { .kind = NOTICE_REPORT, .id = bench.fake.taken[bench.fake.reported++] };
+    engine_notice(bench.engine, &notice);
+    turns(&bench);
+    EXPECT_INT(engine_state(bench.engine), ENGINE_STALLED);
+    EXPECT_INT(engine_stats(bench.engine).stall_count, 1);
+    uint32_t replies = bench.reply_count;
+    EngineRequest pause = { .run_no = 1, .reply = take_reply, .context = &bench,
+                            .command = { .kind = COMMAND_PAUSE, .value = value_null(), .report.output = value_null() } };
+    EXPECT(engine_request(bench.engine, &pause));
+    EXPECT(engine_due_ms(bench.engine) <= bench.now_ms);           /* its host need not wait until the store is tried again */
+    turns(&bench);
+    EXPECT_INT(bench.reply_count, replies + 1);
+    EXPECT_INT(bench.reply.status, ERR_UNAVAILABLE);
+    start(&bench, REVISION("", "other"));
+    EXPECT_INT(bench.reply_count, replies + 2);
+    EXPECT_INT(bench.reply.status, ERR_UNAVAILABLE);
+    Str trouble = str_of(engine_trouble(bench.engine)->text);
+    EXPECT_STR(str_slice(trouble, 0, 28), STR("the store cannot be written:"));
+    int64_t waited_ms = 0;                          /* ever more rarely, and then it goes on */
+    for (; engine_stats(bench.engine).stall_count && waited_ms < 100000; waited_ms += 500) {
+        bench.now_ms += 500;
+        turns(&bench);
+    }
+    EXPECT(waited_ms >= 1000 + 2000 + 4000);
+    EXPECT(!engine_trouble(bench.engine));
+    EXPECT_INT(bench.fake.taken_count, 2);          /* what was reported meanwhile was kept */
+    EXPECT(engine_request(bench.engine, &pause));
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, OK);
     end(&bench);
 }
 
@@ -714,4 +789,188 @@ TEST(the_log_tells_of_each_owner_and_of_each_jump_of_the_clock, "")
     EXPECT_INT(log.events[4].kind, EVENT_CLOCK_JUMPED);
     EXPECT_INT(log.events[4].flags, 1);
     end(&bench);
+}
+
+/* --- tenants ------------------------------------------------------------------------------------------------------------------------ */
+
+TEST(tenants_that_have_nothing_are_forgotten_and_come_back, "")
+{
+    Bench bench;
+    begin(&bench);
+    for (uint32_t i = 0; i < 3 * TENANT_IDLE_COUNT_MAX; i++) {
+        Str tenant = arena_format(&bench.arena, "tenant-%u", i);
+        bench.reply.status = OK;
+        EXPECT(engine_request(bench.engine, &(EngineRequest){ .run_no = 7, .tenant = tenant, .reply = take_reply, .context = &bench,
+                                                              .command = { .kind = COMMAND_PAUSE, .value = value_null(),
+                                                                           .report.output = value_null() } }));
+        engine_turn(bench.engine, &(EngineClock){ bench.now_ms, bench.now_ms });
+    }
+    turns(&bench);
+    EXPECT_INT(bench.reply_count, 3 * TENANT_IDLE_COUNT_MAX);
+    EXPECT_INT(bench.reply.status, ERR_NOT_FOUND);
+    start(&bench, CHAIN);
+    report_all(&bench);
+    expect_state(&bench, 1, "SUCCEEDED");
+    end(&bench);
+}
+
+/* --- timeouts ----------------------------------------------------------------------------------------------------------------------- */
+
+TEST(the_next_attempt_is_handed_over_when_the_last_one_has_ended, "proves: F-016 F-062")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, "workflow: slow\njobs:\n  a:\n    tasks:\n"
+                  "      - { name: one, run: noop, timeout: 5s, retries: { attempts: 2, delay: 1s, jitter_ms: 0 } }\n");
+    EXPECT_INT(bench.fake.taken_count, 1);
+    bench.now_ms += 5000;
+    turns(&bench);
+    EXPECT_INT(bench.fake.ended, 1);                /* told to end ... */
+    bench.now_ms += 600000;
+    turns(&bench);
+    EXPECT_INT(bench.fake.taken_count, 1);          /* ... and while it lives, nobody else begins (I16) */
+    EXPECT_INT(bench.fake.ended, 1);
+    Notice notice = { .kind = NOTICE_REPORT, .id = bench.fake.taken[0], .report = { .cause = CAUSE_CANCELLED, .message = STR("ended") } };
+    engine_notice(bench.engine, &notice);
+    turns(&bench);
+    bench.now_ms += 2000;
+    turns(&bench);
+    EXPECT_INT(bench.fake.taken_count, 2);
+    EXPECT_INT(bench.fake.taken[1].attempt, 2);
+    bench.fake.reported = 1;
+    report_all(&bench);
+    expect_state(&bench, 1, "SUCCEEDED");
+    end(&bench);
+}
+
+/* --- what is offered ------------------------------------------------------------------------------------------------------------------ */
+
+static void order(Bench *bench, uint64_t run_no, const Command *given)
+{
+    Command command = *given;
+    command.actor = STR("user:test");
+    command.value = command.report.output = value_null();
+    bench->reply = (EngineReply){ .status = ERR_CORRUPT };
+    EXPECT(engine_request(bench->engine, &(EngineRequest){ .run_no = run_no, .reply = take_reply, .context = bench, .command = command }));
+    turns(bench);
+}
+
+static void report_one(Bench *bench, Cause cause)
+{
+    Notice notice = { .kind = NOTICE_REPORT, .id = bench->fake.taken[bench->fake.reported++], .report = { .cause = cause } };
+    engine_notice(bench->engine, &notice);
+    turns(bench);
+}
+
+TEST(runs_are_started_paused_resumed_resolved_retried_and_cancelled, "proves: A-277")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, CHAIN);
+    EXPECT_INT(bench.reply.status, OK);
+    order(&bench, 1, &(Command){ .kind = COMMAND_PAUSE });
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT_INT(bench.reply.run_state, RUN_PAUSED);
+    order(&bench, 1, &(Command){ .kind = COMMAND_RESUME });
+    EXPECT_INT(bench.reply.status, OK);
+    report_one(&bench, CAUSE_NONE);
+    report_one(&bench, CAUSE_PERMANENT);
+    expect_state(&bench, 1, "FAILED");
+    order(&bench, 1, &(Command){ .kind = COMMAND_RESOLVE, .decision = DECISION_RETRY });
+    EXPECT_INT(bench.reply.status, OK);
+    report_one(&bench, CAUSE_PERMANENT);
+    order(&bench, 1, &(Command){ .kind = COMMAND_RETRY_FROM, .name = STR("a.one") });
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT_INT(bench.fake.taken[bench.fake.taken_count - 1].step, 0);
+    order(&bench, 1, &(Command){ .kind = COMMAND_CANCEL });
+    EXPECT_INT(bench.reply.status, OK);
+    report_one(&bench, CAUSE_CANCELLED);
+    expect_state(&bench, 1, "CANCELLED");
+    end(&bench);
+}
+
+static bool count_results(void *context, const Cell *cells, uint32_t count)
+{
+    (void)count;
+    if (cells[STEP_RUNS_result].kind == CELL_TEXT) ++*(uint32_t *)context;
+    return true;
+}
+
+static uint32_t results_of(Bench *bench, uint64_t run_no)
+{
+    uint32_t count = 0;
+    Error err;
+    QueryAsk ask = { .query = QUERY_STEP_RUNS, .params = { cell_int((int64_t)run_no), cell_int(-1) }, .param_count = 2 };
+    EXPECT_OK(store_select(bench->store, &ask, count_results, &count, &err), &err);
+    return count;
+}
+
+/* A sequence is carried out step by step; the result of each is in the store before the next one is given away. */
+TEST(each_step_of_a_sequence_is_persisted_before_the_next_begins, "proves: R-058")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, CHAIN);
+    for (uint32_t index = 0; index < 3; index++) {
+        EXPECT_INT(bench.fake.taken_count, index + 1);
+        EXPECT_INT(bench.fake.taken[index].step, index);            /* where it is now */
+        EXPECT_INT(results_of(&bench, 1), index);
+        report_one(&bench, CAUSE_NONE);
+    }
+    EXPECT_INT(results_of(&bench, 1), 3);
+    expect_state(&bench, 1, "SUCCEEDED");
+    end(&bench);
+}
+
+/* --- what one compartment does to another ------------------------------------------------------------------------------------------------- */
+
+typedef struct Told { uint64_t run_no; uint8_t kinds[64]; uint32_t count; } Told;
+
+static void take_events(void *context, const Observation *observation)
+{
+    Told *told = context;
+    if (observation->kind != OBSERVE_EVENTS || observation->run->run_no != told->run_no) return;
+    for (uint32_t i = 0; i < observation->event_count && told->count < 64; i++) told->kinds[told->count++] = observation->events[i].kind;
+}
+
+#define TENANT_CHAIN(name) "workflow: " name "\ntenant: " name \
+    "\njobs:\n  a:\n    tasks:\n      - { name: one, run: noop }\n      - { name: two, run: noop }\n"
+
+/* Everything that happened to the run of `quiet`, with or without the others around it. */
+static Told quiet_run(bool has_others)
+{
+    Bench bench;
+    begin(&bench);
+    uint32_t others = has_others ? 2 : 0;
+    for (uint32_t i = 0; i < others; i++) start(&bench, i ? TENANT_CHAIN("failing") : TENANT_CHAIN("paused"));
+    start(&bench, TENANT_CHAIN("quiet"));
+    Told told = { .run_no = bench.reply.run_no };
+    engine_observe(bench.engine, take_events, &told);
+    if (has_others) {
+        order(&bench, 1, &(Command){ .kind = COMMAND_PAUSE });
+        EXPECT_INT(bench.reply.status, OK);
+        Notice failure = { .kind = NOTICE_REPORT, .id = bench.fake.taken[1], .report = { .cause = CAUSE_PERMANENT } };
+        engine_notice(bench.engine, &failure);
+        turns(&bench);
+        expect_state(&bench, 2, "FAILED");
+        EngineRequest flood = { .run_no = 1, .tenant = STR("paused"), .command = { .kind = COMMAND_PAUSE, .value = value_null(),
+                                                                                    .report.output = value_null() } };
+        uint32_t taken = 0;
+        while (engine_request(bench.engine, &flood)) taken++;       /* until its own queue is full */
+        EXPECT_INT(taken, ENGINE_QUEUE_COUNT_MAX);
+    }
+    bench.fake.reported = others;
+    report_one(&bench, CAUSE_NONE);
+    EXPECT_INT(bench.fake.taken_count, others + 2);
+    report_one(&bench, CAUSE_NONE);
+    expect_state(&bench, told.run_no, "SUCCEEDED");
+    end(&bench);
+    return told;
+}
+
+TEST(failures_pauses_and_floods_of_one_tenant_change_nothing_of_anothers_run, "proves: F-007")
+{
+    Told alone = quiet_run(false), beside = quiet_run(true);
+    EXPECT_INT(beside.count, alone.count);
+    EXPECT(memcmp(beside.kinds, alone.kinds, sizeof alone.kinds) == 0);
 }

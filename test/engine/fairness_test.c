@@ -337,3 +337,52 @@ TEST(nothing_is_dispatched_before_its_record_is_durable_and_after_a_crash_once, 
         close_hall(&hall);
     }
 }
+
+/* --- priorities ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A run of one step, of that priority; its number is 1 for the first one. */
+static void start_level(Hall *hall, const char *level)
+{
+    Buf text;
+    Error err;
+    Digest digest = { 0 };
+    buf_init(&text, SIZE_MAX);
+    buf_format(&text, "{\"edges\":[],\"format\":1,\"id\":\"w-%s\",\"kind\":\"workflow\",\"priority\":\"%s\",\"steps\":[{\"id\":\"s\","
+               "\"kind\":\"task\",\"name\":\"s\",\"run\":\"noop\"}],\"tenant\":\"one\"}", level, level);
+    EXPECT_OK(engine_plan_add(hall->engine, buf_peek(&text), &digest, &err), &err);
+    buf_deinit(&text);
+    start(hall, &digest, "one", NULL, NULL);
+    turn_engine(hall, 5);
+}
+
+/* Which run has the only place; then it is free. */
+static uint64_t next_run(Hall *hall)
+{
+    turn_engine(hall, 5);
+    if (!EXPECT_INT(hall->hands.taken_count, 1)) return 0;
+    uint64_t run_no = hall->hands.taken[0].run_no;
+    report_taken(hall);
+    return run_no;
+}
+
+TEST(who_waits_for_room_goes_by_the_priority_of_its_steps_and_age_raises_one_level, "proves: F-021 G-16")
+{
+    Hall hall;
+    open_hall(&hall, &(EngineOptions){ 0 });
+    hall.hands.port.capacity = 1;
+    start_level(&hall, "normal");                                   /* 1: has the place */
+    static const char *const levels[] = { "low", "normal", "high", "critical", "normal", "critical" };
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) start_level(&hall, levels[i]);
+    static const uint64_t order[] = { 1, 5, 7, 4, 3, 6, 2 };        /* by level, and of one level first come, first served */
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) EXPECT_INT(next_run(&hall), order[i]);
+
+    start_level(&hall, "normal");                                   /* 8 */
+    start_level(&hall, "low");                                      /* 9 */
+    hall.now_ms += PRIORITY_AGE_MS;                                 /* by now it counts as normal, and came before them */
+    start_level(&hall, "normal");
+    start_level(&hall, "high");
+    start_level(&hall, "critical");
+    static const uint64_t aged[] = { 8, 12, 11, 9, 10 };
+    for (size_t i = 0; i < sizeof aged / sizeof *aged; i++) EXPECT_INT(next_run(&hall), aged[i]);
+    close_hall(&hall);
+}

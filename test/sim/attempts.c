@@ -40,6 +40,18 @@ static Cause pick_cause(World *world)
     return chance(world, world->weather.fail) ? causes[below(world, 4)] : CAUSE_NONE;
 }
 
+/* I16: of one step, or what undoes it, no two attempts live at once. What an owner that is gone had is ended with it: ghosts
+ * only speak. */
+static void check_alone(World *world, const AttemptId *id)
+{
+    for (uint32_t i = 0; i < world->attempt_count; i++) {
+        const SimAttempt *other = &world->attempts[i];
+        if (other->is_there && !other->is_ghost && other->id.run_no == id->run_no && other->id.step == id->step)
+            world_fail(world, "I16: attempt %u of step %u of run %" PRIu64 " begins while attempt %u lives", id->attempt, id->step,
+                       id->run_no, other->id.attempt);
+    }
+}
+
 static bool sim_execute(Executor *executor, const Attempt *given)
 {
     SimExecutor *self = (SimExecutor *)executor;
@@ -53,6 +65,7 @@ static bool sim_execute(Executor *executor, const Attempt *given)
         return false;
     }
     world->handed_count++;
+    check_alone(world, &given->id);
     watch_attempt(world->watch, given);
     SimAttempt *attempt = attempt_add(world);
     if (!attempt) return false;
@@ -78,7 +91,7 @@ static void sim_end(Executor *executor, const AttemptId *id)
     attempt->is_ended = true;
     attempt->phase = PHASE_ENDS;
     if (below(world, 4)) attempt->cause = CAUSE_CANCELLED;      /* else it was just about to report something else */
-    attempt->due_ms = world->now_ms + below(world, 40);
+    attempt->due_ms = world->now_ms + below(world, (uint32_t)world->weather.linger_ms);
 }
 
 /* I11: what is acknowledged is in the store. */
@@ -123,7 +136,10 @@ static void report(World *world, SimAttempt *attempt)
     Notice notice = { .kind = NOTICE_REPORT, .id = attempt->id };
     notice.report.cause = attempt->cause;
     if (attempt->cause) notice.report.message = STR("it did not work");
-    if (!attempt->cause || below(world, 4) == 0) notice.report.output = people_output(world, &world->scratch);
+    const WatchRun *owner = watch_run(world->watch, attempt->id.run_no);
+    bool is_poll = owner && !attempt_rollback(attempt->id.attempt) && step_polls(&owner->plan->plan.terms->steps[attempt->id.step]);
+    if (!attempt->cause && is_poll) notice.report.output = people_poll(world, &world->scratch);
+    else if (!attempt->cause || below(world, 4) == 0) notice.report.output = people_output(world, &world->scratch);
     world_note(world, "reports: run %" PRIu64 " step %u attempt %u: %s%s", attempt->id.run_no, attempt->id.step,
                attempt->id.attempt, attempt->cause ? cause_name(attempt->cause) : "success", attempt->is_ghost ? " (ghost)" : "");
     WatchRun *run = watch_run(world->watch, attempt->id.run_no);

@@ -5,7 +5,7 @@
 #include "value/json.h"
 
 const char *const people_tenants[TENANTS] = { "default", "acme", "umbrella" };
-static const char *const signals[] = { "go", "halt", "gate", "nobody" };
+static const char *const signals[] = { "go", "halt", "gate", "nobody", "react", "react" };
 
 static Value parse(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static Value parse(Arena *arena, const char *format, ...)
@@ -28,6 +28,30 @@ Value people_output(World *world, Arena *arena)
     if (!world->is_calm && chance(world, 100)) return below(world, 2) ? value_null() : value_int(7);
     return parse(arena, "{\"x\":%u,\"pick\":\"%s\",\"picks\":%s,\"again\":%s}", below(world, 10), picks[below(world, 5)],
                  lists[below(world, 4)], below(world, 2) ? "true" : "false");
+}
+
+/* What a poll answers: mostly by the contract, now and then nothing that anybody could understand. */
+Value people_poll(World *world, Arena *arena)
+{
+    static const char *const garbage[] = { "{}", "[]", "{\"complete\":\"yes\"}", "{\"continue\":1}", "{\"complete\":false,\"nextInterval\":-1}" };
+    uint32_t sort = below(world, world->is_calm ? 8 : 20);
+    if (sort < 6) {
+        MemberList members = { .arena = arena };
+        member_list_add(&members, STR("complete"), value_bool(true));
+        member_list_add(&members, STR("output"), people_output(world, arena));
+        return member_list_object(&members);
+    }
+    if (sort < 12) return parse(arena, "{\"complete\":false,\"output\":{\"at\":%u}}", below(world, 100));
+    if (sort < 15) return parse(arena, "{\"continue\":true,\"nextInterval\":%u.%u}", below(world, 3), 1 + below(world, 9));
+    if (sort < 18) return parse(arena, "{\"continue\":false,\"output\":\"given up %u\"}", below(world, 10));
+    return parse(arena, "%s", garbage[below(world, 5)]);
+}
+
+/* What triggers bring: what resume_when wants, or not. */
+static Value trigger_payload(World *world)
+{
+    static const char *const payloads[] = { "{\"ok\":true}", "{\"ok\":true}", "{\"ok\":true,\"by\":\"ana\"}", "{\"ok\":false}", "{}", "7", "null" };
+    return parse(&world->arena, "%s", payloads[below(world, 7)]);
 }
 
 /* --- answers ---------------------------------------------------------------------------------------------------------------------- */
@@ -163,7 +187,8 @@ static WatchRun *pick_run(World *world)
     const Watch *watch = world->watch;
     for (uint32_t tries = 0; tries < 8 && watch->run_end; tries++) {
         WatchRun *run = watch->runs[below(world, (uint32_t)watch->run_end)];
-        if (run && (!watch_is_settled(run) || below(world, 6) == 0)) return run;
+        bool is_undecided = run && run->run.state == RUN_FAILED && !run_is_terminal(&run->run);
+        if (run && (!watch_is_settled(run) || below(world, is_undecided ? 2 : 6) == 0)) return run;
     }
     return NULL;
 }
@@ -189,16 +214,33 @@ static void send(World *world, Ask *ask, const WatchRun *run, const Command *com
 /* What becomes of runs that failed, rightly or not. */
 static void decide_on(World *world, const WatchRun *run, Command *command)
 {
-    static const CommandKind kinds[] = { COMMAND_RESOLVE, COMMAND_RESOLVE, COMMAND_RETRY_FROM, COMMAND_COMPENSATE, COMMAND_RETRY_COMPENSATION,
-                                         COMMAND_SKIP_COMPENSATION };
+    static const CommandKind kinds[] = { COMMAND_RESOLVE, COMMAND_RESOLVE, COMMAND_RETRY_FROM, COMMAND_RETRY_FROM, COMMAND_COMPENSATE,
+                                         COMMAND_RETRY_COMPENSATION, COMMAND_SKIP_COMPENSATION };
     bool is_stuck = run->run.state == RUN_COMPENSATION_FAILED && below(world, 4);
-    command->kind = is_stuck ? kinds[4 + below(world, 2)] : kinds[below(world, 6)];
+    command->kind = is_stuck ? kinds[5 + below(world, 2)] : kinds[below(world, 7)];
     command->decision = below(world, 3) ? DECISION_RETRY : (DecisionKind)below(world, DECISION_KIND_COUNT);
     command->scope = below(world, 3) ? SCOPE_FULL : SCOPE_FROM_STEP;
     command->mode = (RetryMode)below(world, RETRY_MODE_COUNT);
     command->unknown = (UnknownEffect)below(world, 3);
     command->includes = below(world, 4) == 0;
-    command->name = command->kind == COMMAND_SKIP_COMPENSATION ? STR("") : run->plan->plan.steps[below(world, run->run.step_count)].id;
+    static const char *const edits[] = { "{\"n\":4}", "{\"n\":9,\"flag\":true}", "{\"flag\":false}", "{\"n\":\"x\"}", "{\"unknown\":1}", "7", "{}" };
+    bool is_retry = command->kind == COMMAND_RETRY_FROM || command->decision == DECISION_RETRY_FROM_STEP;
+    if (is_retry && below(world, 2)) command->value = parse(&world->arena, "%s", edits[below(world, 7)]);
+    uint32_t step = below(world, run->run.step_count);
+    for (uint32_t i = 0; i < 4 && run->run.steps[step].state == STEP_SKIPPED; i++) step = below(world, run->run.step_count);
+    command->name = command->kind == COMMAND_SKIP_COMPENSATION ? STR("") : run->plan->plan.steps[step].id;
+}
+
+/* Of the pause that is awaited, of one that is ahead or long over, or of none. */
+static void make_trigger(World *world, const WatchRun *run, Command *command)
+{
+    const PlanTerms *terms = run->plan->plan.terms;
+    bool is_awaited = run->run.awaited.step != STEP_NONE && below(world, 3);
+    uint32_t step = is_awaited ? run->run.awaited.step : terms->pauses[below(world, terms->pause_count)];
+    command->kind = COMMAND_TRIGGER;
+    command->name = below(world, 12) ? terms->steps[step].pause.trigger : STR("nobody");
+    command->is_denial = below(world, 8) == 0;
+    command->value = trigger_payload(world);
 }
 
 void people_meddle(World *world)
@@ -208,7 +250,7 @@ void people_meddle(World *world)
     uint32_t sort = below(world, 40);
     Ask *ask = ask_add(world, sort < 3 ? ASK_STRANGER : sort < 6 ? ASK_WRONG : ASK_COMMAND);
     if (!ask) return;
-    Command command = { .kind = COMMAND_SIGNAL, .name = str_of(signals[below(world, 4)]), .sort = (SignalKind)below(world, SIGNAL_KIND_COUNT),
+    Command command = { .kind = COMMAND_SIGNAL, .name = str_of(signals[below(world, 6)]), .sort = (SignalKind)below(world, SIGNAL_KIND_COUNT),
                         .is_denial = below(world, 8) == 0, .rationale = STR("because") };
     if (sort < 3) {
         command.kind = below(world, 2) ? COMMAND_CANCEL : COMMAND_PAUSE;
@@ -227,6 +269,8 @@ void people_meddle(World *world)
     } else if (sort < 27) {
         command.kind = COMMAND_CANCEL;
         command.undo = (CancelUndo)below(world, 3);
+    } else if (sort < (run->run.awaited.step == STEP_NONE ? 31u : 36u) && run->plan->plan.terms->pause_count && run->run.state != RUN_FAILED && run->run.state != RUN_COMPENSATION_FAILED) {
+        make_trigger(world, run, &command);
     } else if (sort < 30 || run->run.state == RUN_FAILED || run->run.state == RUN_COMPENSATION_FAILED) {
         decide_on(world, run, &command);
     }
@@ -277,6 +321,11 @@ void people_settle(World *world)
         if (!ask) return;
         Command command = { .kind = COMMAND_SIGNAL, .name = str_of(signals[below(world, 3)]), .rationale = STR("to end it") };
         if (run->run.state == RUN_PAUSED) command.kind = COMMAND_RESUME;
+        if (run->run.awaited.step != STEP_NONE && below(world, 4)) {
+            command.kind = COMMAND_TRIGGER;
+            command.name = run->plan->plan.terms->steps[run->run.awaited.step].pause.trigger;
+            command.value = parse(&world->arena, "%s", "{\"ok\":true}");
+        }
         send(world, ask, run, &command);
     }
 }

@@ -49,9 +49,52 @@ static void say_strategy(Draft *draft)
     if (which == 2) say_undo(draft);
 }
 
-static void say_terms(Draft *draft)
+static void say_poll(Draft *draft)
+{
+    static const char *const actions[] = { "fail_workflow", "pause_workflow", "continue_with_default" };
+    World *world = draft->world;
+    uint32_t interval = 1 + below(world, 300), duration = interval + below(world, 4000);
+    bool is_exponential = below(world, 3) == 0;
+    buf_format(&draft->text, ",\"poll\":{\"interval\":\"%ums\",\"max_duration\":\"%ums\",\"on_timeout\":\"%s\",\"on_abort\":\"%s\"", interval,
+               duration, actions[below(world, 3)], actions[below(world, 3)]);
+    if (is_exponential) buf_format(&draft->text, ",\"backoff\":\"exponential\",\"max_interval\":\"%ums\"", interval * (1 + below(world, 5)));
+    if (is_exponential || below(world, 2)) buf_format(&draft->text, ",\"max_attempts\":%u", 1 + below(world, 6));
+    say(draft, ",\"default_output\":{\"x\":1,\"pick\":\"a\",\"picks\":[\"a\"],\"again\":false}}");
+}
+
+/* Several pauses may have one trigger: the first that is awaited, or comes next, takes it. */
+static void say_pause(Draft *draft, uint32_t number)
+{
+    static const char *const actions[] = { "fail_workflow", "reminder", "auto_approve" };
+    World *world = draft->world;
+    buf_format(&draft->text, ",\"pause_after\":{\"trigger\":\"p%u\"", number);
+    if (below(world, 4) == 0) {
+        buf_format(&draft->text, ",\"auto_resume_after\":\"%ums\"", 1 + below(world, 4000));
+    } else if (below(world, 2)) {
+        buf_format(&draft->text, ",\"timeout\":\"%ums\",\"on_timeout\":\"%s\",\"reminders\":%u,\"default_payload\":{\"ok\":true}", 1 + below(world, 4000),
+                   actions[below(world, 3)], 1 + below(world, 3));
+    }
+    if (below(world, 4) == 0) say(draft, ",\"resume_when\":\"payload.ok == true\"");
+    if (below(world, 4) == 0) say(draft, ",\"payload_schema\":{\"type\":\"object\"}");
+    say(draft, "}");
+}
+
+static void say_end(Draft *draft, const char *condition)
+{
+    buf_format(&draft->text, "\"terminate_when\":{\"condition\":\"%s\",\"state\":\"%s\",\"reason\":\"enough\"}", condition,
+               below(draft->world, 3) ? "succeeded" : "failed");
+}
+
+static void say_terms(Draft *draft, uint32_t number)
 {
     World *world = draft->world;
+    bool polls = below(world, 6) == 0;
+    if (polls) say_poll(draft);
+    if (below(world, 7) == 0) say_pause(draft, number);
+    if (below(world, 9) == 0) {
+        say(draft, ",");
+        say_end(draft, below(world, 2) ? "output.x > 6" : "output.pick == params.n");
+    }
     if (below(world, 3) == 0)
         buf_format(&draft->text, ",\"retries\":{\"attempts\":%u,\"delay\":\"%ums\",\"strategy\":\"%s\",\"jitter_ms\":%u,\"on\":[\"transient\"%s]}",
                    1 + below(world, 4), below(world, 400), below(world, 2) ? "fixed" : "exponential", below(world, 30),
@@ -87,7 +130,7 @@ static uint32_t say_task(Draft *draft, bool is_sure)
         say_condition(draft);
         say(draft, "\"");
     }
-    if (!is_log) say_terms(draft);
+    if (!is_log) say_terms(draft, number);
     bool declares = !is_log && below(world, 4);
     if (declares) say(draft, ",\"outputs\":{\"x\":\"integer\",\"pick\":\"string\",\"picks\":\"array\",\"again\":\"boolean\"}");
     say(draft, "}");
@@ -138,6 +181,10 @@ static void plain_job(Draft *draft)
         say(draft, "\",");
     }
     if (below(draft->world, 14) == 0) say(draft, "\"wait_for_signal\":\"gate\",");
+    if (below(draft->world, 14) == 0) {
+        say_end(draft, below(draft->world, 2) ? "params.n > 6" : "params.flag");
+        say(draft, ",");
+    }
     say_tasks(draft, !is_held);
     say(draft, "}");
     draft->last = job;
@@ -224,7 +271,7 @@ static void loop(Draft *draft)
 }
 
 /* Three plans in a row have one name, so that of one tenant they are revisions of one workflow. */
-static void say_head(Draft *draft, uint32_t index)
+static void say_head(Draft *draft, uint32_t index, bool has_jobs)
 {
     World *world = draft->world;
     buf_format(&draft->text, "{\"workflow\":\"w%u\",\"tenant\":\"%s\",\"params\":[{\"name\":\"n\",\"type\":\"integer\",\"default\":3},"
@@ -236,6 +283,14 @@ static void say_head(Draft *draft, uint32_t index)
     if (below(world, 4) == 0) say(draft, ",\"failure_mode\":\"continue-independent\"");
     if (below(world, 3) == 0) say(draft, ",\"on_fail_fast\":\"cancel\"");
     if (below(world, 5) == 0) say(draft, ",\"idempotency_key\":\"by-${params.n}\"");
+    static const char *const actions[] = { "\"pause_all\"", "\"policy_recheck\"", "\"resume\"", "\"cancel\"", "\"compensate_all\"",
+        "{\"short_circuit\":{\"outcome\":\"failed\"}}", "{\"short_circuit\":{\"outcome\":\"succeeded\"}}",
+        "{\"short_circuit\":{\"target\":\"j0\",\"outcome\":\"succeeded\"}}", "{\"short_circuit\":{\"target\":\"j0\",\"outcome\":\"skipped\"}}",
+        "{\"short_circuit\":{\"target\":\"j0\",\"outcome\":\"failed\"}}" };
+    uint32_t action_count = has_jobs ? 10 : 7;
+    if (below(world, 4) == 0)
+        buf_format(&draft->text, ",\"on_signal\":{\"react\":[%s,%s],\"go\":%s}", actions[below(world, action_count)],
+                   actions[below(world, action_count)], below(world, 2) ? "\"resume\"" : "\"policy_recheck\"");
     say(draft, ",");
 }
 
@@ -257,7 +312,7 @@ static void say_resolution(Draft *draft)
 static void draft_jobs(Draft *draft, uint32_t index)
 {
     World *world = draft->world;
-    say_head(draft, index);
+    say_head(draft, index, /* has_jobs= */ true);
     say(draft, "\"jobs\":{");
     draft->is_first = true;
     draft->last = UINT32_MAX;
@@ -316,7 +371,7 @@ static void tree_steps(Draft *draft, uint32_t depth, bool is_sure)
 
 static void draft_tree(Draft *draft, uint32_t index)
 {
-    say_head(draft, index);
+    say_head(draft, index, /* has_jobs= */ false);
     say(draft, "\"steps\":[");
     tree_steps(draft, 0, true);
     say(draft, "]");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "core/terms.h"
 #include "ledger/record.h"
 
@@ -30,6 +31,7 @@ void watch_free(Watch *watch)
         run_deinit(&run->run);
         free(run->steps);
         free(run->failures);
+        free(run->rerun);
         free(run);
     }
     free(watch->runs);
@@ -77,7 +79,8 @@ static WatchRun *run_add(Watch *watch, uint64_t run_no, const Record *record)
     run->run_no = run_no;
     run->steps = calloc(plan->plan.step_count, sizeof *run->steps);
     run->failures = calloc(plan->plan.step_count, sizeof *run->failures);
-    CHECK(run->steps && run->failures);
+    run->rerun = calloc(plan->plan.step_count, 1);
+    CHECK(run->steps && run->failures && run->rerun);
     run_init(&run->run, &plan->plan, &id, run_no);
     watch->runs[run_no] = run;
     return run;
@@ -120,9 +123,13 @@ static void check_undo(Watch *watch, const WatchRun *run, const Event *event)
     const StepRun *step = &run->run.steps[event->step];
     const Rollback *rollback = &run->run.rollback;
     if (event->kind == EVENT_COMPENSATION_PLANNED && !(event->flags & 1)) {
-        bool is_done = step->state == STEP_SUCCEEDED || step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_WORK_DONE);
+        bool is_done = step_is_done(step) || step->flags & (STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_WORK_DONE);
         if (!is_done || !step->attempt || !step_state_is_final((StepState)step->state))
             world_fail(world, "run %" PRIu64 ": step %s is to be undone, which has done nothing", run->run_no, step_name(run, event->step));
+        bool is_unknown = !step_is_done(step) && !(step->flags & (STEP_EFFECT_COMMITTED | STEP_WORK_DONE));
+        if (is_unknown && !(rollback->flags & ROLLBACK_UNKNOWN_IS_DONE))
+            world_fail(world, "I3: run %" PRIu64 ": step %s is to be undone, and what it did is not known", run->run_no,
+                       step_name(run, event->step));
         if (step->flags & STEP_UNDONE)
             world_fail(world, "run %" PRIu64 ": step %s is to be undone twice", run->run_no, step_name(run, event->step));
         const Compensation *last = rollback->count ? &rollback->items[rollback->count - 1] : NULL;
@@ -135,7 +142,7 @@ static void check_undo(Watch *watch, const WatchRun *run, const Event *event)
             world_fail(world, "run %" PRIu64 ": the compensation of step %s begins out of turn", run->run_no, step_name(run, event->step));
     }
     if (event->kind == EVENT_COMPENSATION_SUCCEEDED && step->flags & STEP_UNDONE)
-        world_fail(world, "run %" PRIu64 ": step %s was undone twice", run->run_no, step_name(run, event->step));
+        world_fail(world, "I23: run %" PRIu64 ": step %s was undone twice", run->run_no, step_name(run, event->step));
     if (event->kind == EVENT_RUN_COMPENSATED && run_compensation(&run->run))
         world_fail(world, "run %" PRIu64 " is compensated, and a compensation is left", run->run_no);
 }
@@ -154,25 +161,61 @@ static void check_said(Watch *watch, const WatchRun *run, const Event *event)
     else watch->said[number] = true;
 }
 
+/* I17: an execution counts as lost where another owner says so; what an owner itself gives back does not count. */
+static void check_lost(Watch *watch, WatchRun *run, const Event *event)
+{
+    bool is_undo = event->kind == EVENT_COMPENSATION_ORPHANED;
+    const Compensation *item = run_compensation(&run->run);
+    uint64_t before = !is_undo ? step_lost(&run->run.steps[event->step]) : item ? item->lost : 0;
+    bool is_given_back = holder_epoch(event->holder) >= watch->world->holder_epoch;
+    uint64_t want = is_given_back || before == LOST_COUNT_MAX ? before : before + 1;
+    if (event->count != want)
+        world_fail(watch->world, "I17: run %" PRIu64 ": of step %s %" PRIu64 " executions were lost, and not %" PRIu64, run->run_no,
+                   step_name(run, event->step), want, event->count);
+    if (is_given_back && !is_undo) run->steps[event->step].execution_count--;
+}
+
+/* Each poll has its own tries. */
+static uint32_t first_of(const WatchRun *run, uint32_t step)
+{
+    const StepTerms *terms = &run->plan->plan.terms->steps[step];
+    return step_polls(terms) ? run->run.polls[terms->poll.slot].attempt_first : 0;
+}
+
+/* I7, I17: executions after an owner's end are dispatches, too, and there are few of them. */
+static void check_executions(Watch *watch, WatchRun *run, uint32_t step)
+{
+    uint32_t count = ++run->steps[step].execution_count, attempt = run->run.steps[step].attempt - first_of(run, step);
+    if (count > run->plan->plan.terms->steps[step].retry.spawn_count_max)
+        world_fail(watch->world, "I7: run %" PRIu64 ": step %s is executed for the %u. time", run->run_no, step_name(run, step), count);
+    if (count >= attempt + LOST_COUNT_MAX)
+        world_fail(watch->world, "I17: run %" PRIu64 ": attempt %u of step %s is executed for the %u. time", run->run_no, attempt,
+                   step_name(run, step), count);
+}
+
 static void before_event(Watch *watch, WatchRun *run, const Event *event)
 {
     World *world = watch->world;
     check_said(watch, run, event);
+    waits_before(watch, run, event);
     if (str_is_text(event->text, "an echo"))
         world_fail(world, "run %" PRIu64 ": step %s ends by the report of an earlier attempt", run->run_no, step_name(run, event->step));
     if (event->kind >= EVENT_COMPENSATION_STARTED && event->kind <= EVENT_COMPENSATION_ORPHANED && event->step < run->run.step_count)
         check_undo(watch, run, event);
+    run->has_other_params = run->has_other_params || event->kind == EVENT_PARAMS_CHANGED;
     if (event->kind == EVENT_STEP_SUPERSEDED) {                 /* somebody has decided that it may happen again */
         WatchStep *seen = &run->steps[event->step];
         seen->effect_generation = seen->acted_generation = 0;
         seen->superseded_count++;
+        if (run->has_other_params) seen->key_generation = 0;
+        seen->execution_count = 0;
         run->failures[event->step] = 0;
     }
     if (event->kind == EVENT_STEP_DISPATCHED) {
         const StepRun *step = &run->run.steps[event->step];
         const StepTerms *terms = &run->plan->plan.terms->steps[event->step];
         check_needs(watch, run, event->step);
-        if (step_works(&run->plan->plan.steps[event->step]) && event->attempt > terms->retry.spawn_count_max)
+        if (step_works(&run->plan->plan.steps[event->step]) && event->attempt - first_of(run, event->step) > terms->retry.spawn_count_max)
             world_fail(world, "I7: run %" PRIu64 ": step %s is dispatched for the %u. time", run->run_no,
                        step_name(run, event->step), event->attempt);
         if (run->steps[event->step].effect_generation == step->generation + 1)
@@ -183,8 +226,14 @@ static void before_event(Watch *watch, WatchRun *run, const Event *event)
         && run->steps[event->step].effect_generation == run->run.steps[event->step].generation + 1)
         world_fail(world, "run %" PRIu64 ": step %s runs again though its effect was committed", run->run_no,
                    step_name(run, event->step));
+    if (event->kind == EVENT_STEP_POLLING && run->run.steps[event->step].state == STEP_RUNNING)
+        run->failures[event->step] = run->steps[event->step].execution_count = 0;
     if (event->kind == EVENT_LOOP_REPEATED)
-        for (uint32_t i = 0; i < run->run.step_count; i++) run->failures[i] = 0;        /* checked per round */
+        for (uint32_t i = 0; i < run->run.step_count; i++) {        /* checked per round */
+            run->failures[i] = run->steps[i].execution_count = 0;
+        }
+    if (event->kind == EVENT_LEASE_EXPIRED || event->kind == EVENT_COMPENSATION_ORPHANED) check_lost(watch, run, event);
+    if (event->kind == EVENT_STEP_RUNNING && event->holder) check_executions(watch, run, event->step);
     if (event->kind == EVENT_ATTEMPT_FAILED
         && ++run->failures[event->step] >= run->plan->plan.terms->steps[event->step].retry.attempt_count_max)
         world_fail(world, "I7: run %" PRIu64 ": step %s is tried again after %u failures", run->run_no,
@@ -249,11 +298,13 @@ static void check_effects(Watch *watch, const WatchRun *run, const EffectSet *be
     for (uint32_t i = 0; i < after.count; i++) {
         const Effect *effect = &after.items[i];
         if (effect_has(before, effect)) continue;
-        EventKind kind = attempt_rollback(effect->attempt)    ? EVENT_COMPENSATION_RUNNING
-                       : effect->kind == EFFECT_EXECUTE ? EVENT_STEP_RUNNING : EVENT_STEP_CANCELLING;
+        bool is_undo = attempt_rollback(effect->attempt), is_end = effect->kind == EFFECT_END;
+        EventKind kind = is_undo ? (is_end ? EVENT_COMPENSATION_OVERDUE : EVENT_COMPENSATION_RUNNING)
+                       : is_end ? EVENT_STEP_CANCELLING : EVENT_STEP_RUNNING;
+        EventKind other = is_end && !is_undo ? EVENT_STEP_OVERDUE : kind;
         bool is_told = false;
         for (uint32_t e = 0; e < record->event_count && !is_told; e++)
-            is_told = record->events[e].kind == kind && record->events[e].step == effect->step;
+            is_told = (record->events[e].kind == kind || record->events[e].kind == other) && record->events[e].step == effect->step;
         if (!is_told)
             world_fail(watch->world, "I10: run %" PRIu64 ": an effect on step %s follows from no event", run->run_no,
                        step_name(run, effect->step));
@@ -302,7 +353,7 @@ static void check_log_event(Watch *watch, const Event *event, uint64_t position)
     World *world = watch->world;
     if (event->kind == EVENT_OWNER_CHANGED) {
         if (event->count <= watch->owner_epoch || !str_is_text(event->text, "sim"))
-            world_fail(world, "record %" PRIu64 " tells of owner %" PRIu64 " after %" PRIu64, position, event->count, watch->owner_epoch);
+            world_fail(world, "I14: record %" PRIu64 " tells of owner %" PRIu64 " after %" PRIu64, position, event->count, watch->owner_epoch);
         watch->owner_epoch = event->count;
         watch->is_opening = true;
         return;
@@ -354,7 +405,7 @@ static bool see_record(void *context, const Cell *cells, uint32_t count)
     if (position != watch->position + 1) world_fail(world, "record %" PRIu64 " follows %" PRIu64, position, watch->position);
     watch->position = position;
     if (record_decode(&watch->scratch, cells[LEDGER_record].text, &record, &err)) {
-        world_fail(world, "record %" PRIu64 ": %s", position, err.text);
+        world_fail(world, "I15: record %" PRIu64 ": %s", position, err.text);
         return false;
     }
     check_head(watch, &record, position);
@@ -383,6 +434,11 @@ static bool see_record(void *context, const Cell *cells, uint32_t count)
         before_event(watch, run, &record.events[i]);
         run_apply(&run->run, &run->plan->plan, &record.events[i], &place);
         after_event(run, &record.events[i]);
+        bool has_params = record.events[i].kind == EVENT_RUN_CREATED || record.events[i].kind == EVENT_PARAMS_CHANGED;
+        Str params;
+        if (has_params && record.events[i].payload != EVENT_NO_PAYLOAD
+            && record_payload(&record, cells[LEDGER_payload].text, record.events[i].payload, &params, &err) == OK)
+            waits_params(watch, run, params);
         has_repeated = has_repeated || record.events[i].kind == EVENT_LOOP_REPEATED || record.events[i].kind == EVENT_STEP_SUPERSEDED;
     }
     run->last_position = position;
@@ -390,6 +446,8 @@ static bool see_record(void *context, const Cell *cells, uint32_t count)
     watch->event_count += record.event_count;
     check_steps(watch, run, before, has_repeated);
     check_effects(watch, run, &effects, &record);
+    waits_after(watch, run);
+    run->is_touched = true;
     return !world->is_failed;
 }
 
@@ -402,6 +460,11 @@ void watch_sync(Watch *watch)
         QueryAsk ask = { .query = QUERY_RECORDS, .params = { cell_int((int64_t)watch->position + 1) }, .param_count = 1 };
         if (store_select(watch->world->store, &ask, see_record, watch, &err)) world_fail(watch->world, "%s", err.text);
     } while (watch->position >= seen + 256 && !watch->world->is_failed);
+    for (uint64_t i = 0; i < watch->run_end && !watch->world->is_failed; i++) {
+        WatchRun *run = watch->runs[i];
+        if (run && run->is_touched) waits_row(watch, run);
+        if (run) run->is_touched = false;
+    }
 }
 
 /* --- what leaves the engine ------------------------------------------------------------------------------------------------------ */
@@ -439,7 +502,9 @@ static void watch_undo(Watch *watch, const WatchRun *run, const Attempt *attempt
     size_t size = attempt->key.len - (sizeof suffix - 1);
     bool fits = attempt->key.len > sizeof suffix && str_is_text(str_slice(attempt->key, size, attempt->key.len), suffix);
     Digest key = digest_of(str_slice(attempt->key, 0, fits ? size : 0));
-    if (!fits || (seen->key_generation && memcmp(&key, &seen->key, sizeof key) != 0))
+    /* Between two polls the next one's key is the step's: none of its attempts has had it. */
+    bool is_known = seen->key_generation == run->run.steps[attempt->id.step].generation + 1;
+    if (!fits || (is_known && memcmp(&key, &seen->key, sizeof key) != 0))
         world_fail(watch->world, "I4: what undoes step %s of run %" PRIu64 " has a key of another domain", step_name(run, attempt->id.step),
                    run->run_no);
     if (!value_get_text(attempt->context, "compensation")) world_fail(watch->world, "A-097: a compensation does not know what it undoes");
@@ -456,6 +521,7 @@ void watch_attempt(Watch *watch, const Attempt *attempt)
         return;
     }
     check_trace(watch, run, attempt->traceparent, "an attempt");
+    waits_attempt(watch, run, attempt);
     const StepRun *step = &run->run.steps[id->step];
     if (!run_holds(&run->run, id->step, id->attempt, id->holder))
         world_fail(world, "I11: attempt %u of step %s of run %" PRIu64 " leaves, and the store has it %s, attempt %u",

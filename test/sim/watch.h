@@ -15,6 +15,10 @@ typedef struct WatchStep {
     uint32_t intended_generation, intended_attempt;     /* of the last announcement that is recorded */
     uint32_t acted_generation;          /* the same for an attempt that has acted and did not say that it failed */
     uint32_t superseded_count;          /* how often it was begun anew by a decision */
+    uint32_t execution_count;           /* how often its current step run was given to an executor */
+    uint32_t poll_count;                /* of its current step run, that are recorded */
+    uint32_t polled_generation;         /* of the last of them, plus one */
+    bool is_repeating;                  /* it polls, and some loop of its run goes round */
     uint32_t key_generation;            /* of `key`, plus one */
     Digest key;                         /* of the idempotency key that attempts carry */
 } WatchStep;
@@ -29,6 +33,12 @@ typedef struct WatchRun {
     WatchStep *steps;
     char trace[32];                     /* the trace id of its first record */
     uint32_t *failures;                 /* by step: attempts that failed, of the current step run */
+    uint32_t awaited_count;             /* pauses that are awaited and have not ended */
+    bool is_rerunning;                  /* it was queued again; by step: what has yet to be named as run anew */
+    uint8_t *rerun;
+    bool is_touched;                    /* since its row was looked at */
+    Value params;                       /* as its records have them */
+    bool has_other_params;              /* they were changed: what is run anew may have another declared key */
 } WatchRun;
 
 struct Watch {
@@ -38,6 +48,7 @@ struct Watch {
     uint64_t position;                  /* of the last record seen */
     int64_t log_ms;
     uint64_t owner_epoch;               /* of the last owner that the log tells of */
+    bool is_delicate;                   /* polls, pauses, retries or compensations have moved: a good moment for a crash */
     bool is_opening;                    /* the last record of the log itself told of an owner */
     bool said[SAID_MAX];                /* by the number of what an attempt said by the way: it is recorded */
     uint8_t recorded[ASKS_MAX];         /* by command: records that carry its id */
@@ -61,5 +72,12 @@ void   watch_attempt(Watch *watch, const Attempt *attempt);
 /* It acts now. */
 void   watch_acts(Watch *watch, const SimAttempt *attempt);
 void   watch_observe(void *context, const Observation *observation);
+
+/* waits.c: what polls, pauses, ends and retries have to be like: before an event, after a record, in the rows, at an executor. */
+void   waits_before(Watch *watch, WatchRun *run, const Event *event);
+void   waits_after(Watch *watch, WatchRun *run);
+void   waits_row(Watch *watch, const WatchRun *run);
+void   waits_params(Watch *watch, WatchRun *run, Str text);
+void   waits_attempt(Watch *watch, const WatchRun *run, const Attempt *attempt);
 
 #endif

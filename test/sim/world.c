@@ -75,8 +75,10 @@ static void make_weather(World *world)
     if (below(world, 3) == 0) weather->jump = below(world, 300);
     if (below(world, 2)) weather->hang = below(world, 800);
     if (below(world, 2)) weather->repeat = below(world, 3000);
+    weather->linger_ms = below(world, 3) ? 40 : below(world, 20000) + 1;
     if (below(world, 2)) weather->ghost = below(world, 6000);
     if (below(world, 4) == 0) weather->deny = below(world, 500);
+    if (below(world, 6) == 0) weather->spite = below(world, 3000);
 }
 
 /* --- the engine --------------------------------------------------------------------------------------------------------------------- */
@@ -114,6 +116,22 @@ static Verdict give_verdict(void *context, const VerdictAsk *ask)
     return verdict;
 }
 
+static bool take_epoch(void *context, const Cell *cells, uint32_t count)
+{
+    (void)count;
+    *(uint64_t *)context = (uint64_t)cells[LOG_HEADS_epoch].integer;
+    return false;
+}
+
+static uint64_t read_epoch(World *world)
+{
+    uint64_t epoch = 0;
+    Error err;
+    QueryAsk ask = { .query = QUERY_LOG_HEAD, .params = { cell_int(1) }, .param_count = 1 };
+    if (store_select(world->store, &ask, take_epoch, &epoch, &err)) world_fail(world, "%s", err.text);
+    return epoch;
+}
+
 static void open_engine(World *world)
 {
     world->jump_count = 0;                          /* what the last one did not write down nobody knows */
@@ -130,6 +148,7 @@ static void open_engine(World *world)
         return;
     }
     world->engine_count++;
+    world->holder_epoch = read_epoch(world);
     engine_observe(world->engine, watch_observe, world->watch);
 }
 
@@ -165,6 +184,17 @@ static void drain(World *world)
         attempts_deliver(world);
         turn_engine(world);
         world->now_ms += below(world, 50);
+    }
+}
+
+/* What it still has then it gives back, unless its patience ends or the store refuses: then it has died as far as the log knows. */
+static void give_back(World *world)
+{
+    for (uint32_t i = 0; i < 40 && !world->is_failed && !engine_trouble(world->engine); i++) {
+        if (engine_release(world->engine)) break;
+        attempts_deliver(world);
+        turn_engine(world);
+        watch_sync(world->watch);
     }
 }
 
@@ -228,9 +258,13 @@ static void storm(World *world)
         if (chance(world, weather->jump)) jump_clock(world);
         attempts_deliver(world);
         for (uint32_t turns = 1 + below(world, 3); turns && !world->is_failed; turns--) turn(world);
-        if (chance(world, weather->crash) && !world->is_failed) {
-            if (below(world, 4) == 0) drain(world);
-            crash(world, "killed");
+        bool is_worst = world->watch->is_delicate && chance(world, weather->spite);
+        world->watch->is_delicate = false;
+        if ((is_worst || chance(world, weather->crash)) && !world->is_failed) {
+            bool is_orderly = below(world, 4) == 0;
+            if (is_orderly) drain(world);
+            if (is_orderly && below(world, 3)) give_back(world);
+            crash(world, is_orderly ? "ended" : "killed");
         }
         if (world->started_count == world->start_count && round % 16 == 0 && all_settled(world)) break;
         pass_time(world);
@@ -278,25 +312,15 @@ static void calm(World *world)
         else world->now_ms++;
         stale++;
         if (stale % 6 == 3 && engine_state(world->engine) == ENGINE_RUNNING) attempts_calm(world);
-        if (stale % 8 == 0) people_settle(world);
-        if (stale > 200) tell_stuck(world);
+        if (stale % 8 == 0 || round % 512 == 0) people_settle(world);         /* reminders never cease by themselves */
+        if (stale > 200 || round > 400000) tell_stuck(world);
     }
-}
-
-static bool take_epoch(void *context, const Cell *cells, uint32_t count)
-{
-    (void)count;
-    *(uint64_t *)context = (uint64_t)cells[LOG_HEADS_epoch].integer;
-    return false;
 }
 
 /* The log tells of its last owner, and of every jump of the clock that this one has seen. */
 static void check_log(World *world)
 {
-    uint64_t epoch = 0;
-    Error err;
-    QueryAsk ask = { .query = QUERY_LOG_HEAD, .params = { cell_int(1) }, .param_count = 1 };
-    if (store_select(world->store, &ask, take_epoch, &epoch, &err)) world_fail(world, "%s", err.text);
+    uint64_t epoch = read_epoch(world);
     if (epoch != world->watch->owner_epoch)
         world_fail(world, "the log tells of owner %" PRIu64 ", and owner %" PRIu64 " has it", world->watch->owner_epoch, epoch);
     if (world->jump_count) world_fail(world, "%u jumps of the clock were not written down", world->jump_count);

@@ -77,7 +77,9 @@ typedef struct Weather {
     uint32_t crash, jump, meddle;                   /* an iteration */
     uint32_t hang, fail, repeat, ghost;             /* an attempt */
     uint32_t deny;                                  /* a question to the policies */
+    uint32_t spite;                                 /* a crash, when a poll, a pause or a compensation has just moved */
     int64_t slow_ms;                                /* longest usual attempt */
+    int64_t linger_ms;                              /* how long one that was told to end may live on */
 } Weather;
 
 typedef struct Watch Watch;
@@ -91,6 +93,7 @@ typedef struct World {
     Store *store;
     Engine *engine;
     uint32_t engine_count;                          /* owners so far */
+    uint64_t holder_epoch;                          /* of this one: the epoch that it began with */
     SimExecutor executors[EXECUTORS];
     Executor *ports[EXECUTORS];
     SimAttempt attempts[ATTEMPTS_MAX];
@@ -141,5 +144,6 @@ void people_start(World *world);
 void people_repeat(World *world);                   /* somebody sends again what was sent before, with its id */
 void people_settle(World *world);                   /* resume what is paused, signal what waits, and give up on what stays */
 Value people_output(World *world, Arena *arena);    /* of a task */
+Value people_poll(World *world, Arena *arena);      /* of one that is polled: whether it is complete */
 
 #endif
