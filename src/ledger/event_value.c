@@ -41,6 +41,7 @@ static const char *sort_text(const Event *event)
         return NAMED(event->sort, RETRY_SOURCE_COUNT, retry_source_name, RetrySource);
     if (event->kind == EVENT_COMPENSATION_STARTED || event->kind == EVENT_RUN_ROLLING_BACK)
         return NAMED(event->sort, COMPENSATION_SCOPE_COUNT, compensation_scope_name, CompensationScope);
+    if (event->kind == EVENT_TRIGGER_ENDED) return NAMED(event->sort, TRIGGER_OUTCOME_COUNT, trigger_outcome_name, TriggerOutcome);
     return NAMED(event->sort, SIGNAL_KIND_COUNT, signal_kind_name, SignalKind);
 }
 

@@ -53,17 +53,17 @@ static Status check_event(const Replay *replay, const Event *event, uint64_t num
 
 Status replay_row(Replay *replay, const LedgerRow *row, Error *err)
 {
-    Record record;
+    Record *record = &replay->record;
     arena_reset(&replay->scratch);
     if (replay->run.event_count >= replay->event_max) return OK;
-    Status status = record_decode(&replay->scratch, row->record, &record, err);
-    if (!status) status = check_follows(replay, row, &record, err);
+    Status status = record_decode(&replay->scratch, row->record, record, err);
+    if (!status) status = check_follows(replay, row, record, err);
     if (status) return status;
-    EventPlace place = { record.head.now_ms, record.head.position };
-    for (uint32_t i = 0; i < record.event_count && replay->run.event_count < replay->event_max; i++) {
-        status = check_event(replay, &record.events[i], record.head.first_event + i, err);
+    EventPlace place = { record->head.now_ms, record->head.position };
+    for (uint32_t i = 0; i < record->event_count && replay->run.event_count < replay->event_max; i++) {
+        status = check_event(replay, &record->events[i], record->head.first_event + i, err);
         if (status) return status;
-        run_apply(&replay->run, replay->plan, &record.events[i], &place);
+        run_apply(&replay->run, replay->plan, &record->events[i], &place);
     }
     replay->hash = row->hash;
     replay->position = row->position;

@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "base/status.h"
 #include "core/run.h"
+#include "ledger/record.h"
 #include "ledger/verify.h"
 
 #define REPLAY_ALL UINT64_MAX
@@ -35,6 +36,7 @@ typedef struct Replay {
     Digest hash;                    /* of the last record seen */
     uint64_t position, next_event;
     uint64_t record_count;
+    Record record;                  /* the last one that was applied, until the next row is given */
     Arena scratch;
 } Replay;
 

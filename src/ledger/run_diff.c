@@ -130,6 +130,7 @@ static const DiffRow active_rows[] = {
     { "output kept", MEMBER(ActiveStep, kept_at), show_position },
     { "signal", MEMBER(ActiveStep, signal), NULL },
     { "notice", MEMBER(ActiveStep, notice), NULL },
+    { "overdue", MEMBER(ActiveStep, is_overdue), show_bool },
 };
 
 static const DiffRow job_rows[] = { { "state", MEMBER(JobRun, state), show_run_state } };

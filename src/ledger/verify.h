@@ -54,9 +54,11 @@
     X(TRUNCATED,  "truncated",       true)      /* ends before its head, or an anchor */ \
     X(HEAD,       "head",            true)      /* ends with another hash than its head, or an anchor */ \
     X(DOCUMENT,   "document",        true)      /* a line of an exported ledger is not what was exported */ \
+    X(ROW,        "row",             true)      /* a row of another table is not what the records make: view/audit.h */ \
     X(SHOWN,      "shown",           false)     /* what an exported line shows beside its record is not what the record says */ \
     X(ERASED,     "erased",          false) \
-    X(NEWER,      "newer",           false)     /* written by a newer maestro: not looked into */
+    X(NEWER,      "newer",           false)     /* written by a newer maestro: not looked into */ \
+    X(BUSY,       "busy",            false)     /* a run that goes on all the time: its rows were not compared */
 
 typedef enum FindingKind {
 #define FINDING_ENUM(NAME, name, is_damage) FINDING_##NAME,

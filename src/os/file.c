@@ -86,9 +86,33 @@ Status file_write(const char *path, Str text, Error *err)
         reason = errno;
         is_fine = false;
     }
-    if (is_fine) return OK;
+    if (is_fine) return file_sync_directory(path, err);
     unlink(beside);
     return refuse(err, reason, path);
+}
+
+Status file_sync_directory(const char *path, Error *err)
+{
+    char directory[4096];
+    const char *slash = strrchr(path, '/');
+    size_t size = slash ? (size_t)(slash - path) : 0;
+    if (size >= sizeof directory) return error_set(err, ERR_INVALID, "%s: the path is too long", path);
+    memcpy(directory, path, size);
+    directory[size] = '\0';
+    int fd = open(!slash ? "." : size ? directory : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return refuse(err, errno, path);
+    int reason = fsync(fd) ? errno : 0;
+    close(fd);
+    return reason ? refuse(err, reason, path) : OK;
+}
+
+/* A link, not a change of name: it refuses where the name is taken. */
+Status file_publish(const char *part, const char *path, Error *err)
+{
+    int reason = link(part, path) ? errno : 0;
+    (void)unlink(part);
+    if (reason == EEXIST) return error_set(err, ERR_CONFLICT, "%s exists already", path);
+    return reason ? refuse(err, reason, path) : file_sync_directory(path, err);
 }
 
 bool file_exists(const char *path)

@@ -18,6 +18,11 @@
 MUST_USE Status file_read(Arena *arena, const char *path, size_t size_max, Str *out_text, Error *err);
 /* A new file beside it takes its place at once: a reader sees the old or the new text, never half of one. */
 MUST_USE Status file_write(const char *path, Str text, Error *err);
+/* What was written under one name and synced gets its own, which must not be taken: ERR_CONFLICT. `part` is gone afterwards, even
+ * where that fails; the directory is synced. */
+MUST_USE Status file_publish(const char *part, const char *path, Error *err);
+/* Makes durable what was made, renamed or removed beside that path. */
+MUST_USE Status file_sync_directory(const char *path, Error *err);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 /* The names in a directory that end so, in byte order; none where it does not exist. */

@@ -108,3 +108,26 @@ TEST(a_tree_is_walked_with_its_folders_and_without_hidden_ones, "")
     rmdir(directory);
     arena_deinit(&arena);
 }
+
+TEST(a_name_is_given_once_and_what_was_written_first_is_gone, "")
+{
+    char folder[64], part[80], path[80];
+    Error err = { 0 };
+    snprintf(folder, sizeof folder, "%s/maestro-test-XXXXXX", P_tmpdir);
+    REQUIRE(mkdtemp(folder) != NULL);
+    snprintf(part, sizeof part, "%s/a.part", folder);
+    snprintf(path, sizeof path, "%s/a", folder);
+    REQUIRE_OK(file_write(part, STR("one"), &err), &err);
+    EXPECT_OK(file_publish(part, path, &err), &err);
+    EXPECT(file_exists(path) && !file_exists(part));
+    ROW("a name that is taken");
+    REQUIRE_OK(file_write(part, STR("two"), &err), &err);
+    EXPECT_INT(file_publish(part, path, &err), ERR_CONFLICT);
+    EXPECT(!file_exists(part));
+    ROW("nothing to give a name to");
+    EXPECT_INT(file_publish(part, path, &err), ERR_NOT_FOUND);
+    ROW("no such directory");
+    EXPECT_INT(file_sync_directory("/nonexistent/a", &err), ERR_NOT_FOUND);
+    unlink(path);
+    rmdir(folder);
+}

@@ -23,6 +23,7 @@
 #define IS_NULL(T, column) { CONDITION_IS_NULL, T##_##column, 0 }
 #define BEFORE(T, a, b) { CONDITION_BEFORE, T##_##a, T##_##b }
 #define AFTER(T, a, b) { CONDITION_AFTER, T##_##a, T##_##b }
+#define BEYOND(T, a) { CONDITION_BEYOND, T##_##a, 0 }
 #define ORDER(...) { __VA_ARGS__ }
 #define ANY { { false, false, 0 } }
 #define UP(T, column) { true, false, T##_##column }
@@ -38,6 +39,7 @@ static const QueryInfo queries[QUERY_COUNT] = {
 static const uint8_t param_counts[CONDITION_OP_COUNT] = {
     [CONDITION_EQ] = 1, [CONDITION_LT] = 1, [CONDITION_LE] = 1, [CONDITION_GT] = 1, [CONDITION_GE] = 1,
     [CONDITION_EQ_IF] = 1, [CONDITION_LE_IF] = 1, [CONDITION_GE_IF] = 1, [CONDITION_BEFORE] = 2, [CONDITION_AFTER] = 2,
+    [CONDITION_BEYOND] = 4,
 };
 
 const QueryInfo *query_info(Query query)

@@ -17,8 +17,11 @@ typedef enum ConditionOp {
     CONDITION_EQ_IF, CONDITION_LE_IF, CONDITION_GE_IF,      /* holds, too, where the parameter is null */
     CONDITION_IS_NULL,
     CONDITION_BEFORE, CONDITION_AFTER,                      /* of a pair of columns */
+    CONDITION_BEYOND,                                       /* of a column and the three behind it */
     CONDITION_OP_COUNT
 } ConditionOp;
+
+#define QUERY_ORDER_COUNT_MAX 4u
 
 typedef struct QueryCondition { uint8_t op, column, column_second; } QueryCondition;
 typedef struct QueryOrder { bool is_given, is_down; uint8_t column; } QueryOrder;
@@ -29,13 +32,13 @@ typedef struct QueryInfo {
     uint8_t along;                  /* the column of QUERY_COUNT_BY; of QUERY_WALK the one that names the next row */
     uint64_t columns;               /* mask of those it gives */
     QueryCondition conditions[QUERY_CONDITION_COUNT_MAX + 1];
-    QueryOrder orders[2];
+    QueryOrder orders[QUERY_ORDER_COUNT_MAX];
     uint32_t row_count;
 } QueryInfo;
 
 const QueryInfo *query_info(Query query);
 uint32_t query_param_count(const QueryInfo *info);
 uint32_t query_cell_count(const QueryInfo *info);               /* of one row of its answer */
-uint32_t condition_param_count(ConditionOp op);                 /* 0, 1 or 2 */
+uint32_t condition_param_count(ConditionOp op);                 /* 0, 1, 2 or 4 */
 
 #endif

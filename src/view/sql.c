@@ -158,6 +158,7 @@ void sql_change(Buf *buf, SqlDialect dialect_number, Table table, RowOp op, uint
 static const char *const operators[CONDITION_OP_COUNT] = {
     [CONDITION_EQ] = "=", [CONDITION_LT] = "<", [CONDITION_LE] = "<=", [CONDITION_GT] = ">", [CONDITION_GE] = ">=",
     [CONDITION_EQ_IF] = "=", [CONDITION_LE_IF] = "<=", [CONDITION_GE_IF] = ">=", [CONDITION_BEFORE] = "<", [CONDITION_AFTER] = ">",
+    [CONDITION_BEYOND] = ">",
 };
 
 static void add_condition(Buf *buf, const Dialect *dialect, const TableInfo *info, const QueryCondition *condition,
@@ -171,6 +172,11 @@ static void add_condition(Buf *buf, const Dialect *dialect, const TableInfo *inf
     case CONDITION_BEFORE: case CONDITION_AFTER:
         buf_format(buf, "(%s, %s) %s (%s%u, %s%u)", name, info->columns[condition->column_second].name, op, mark, param,
                    mark, param + 1);
+        break;
+    case CONDITION_BEYOND:
+        buf_format(buf, "(%s, %s, %s, %s) %s (%s%u, %s%u, %s%u, %s%u)", name, info->columns[condition->column + 1].name,
+                   info->columns[condition->column + 2].name, info->columns[condition->column + 3].name, op, mark, param, mark,
+                   param + 1, mark, param + 2, mark, param + 3);
         break;
     case CONDITION_EQ_IF: case CONDITION_LE_IF: case CONDITION_GE_IF:
         buf_format(buf, "(%s%u IS NULL OR %s %s %s%u)", mark, param, name, op, mark, param);
@@ -239,7 +245,7 @@ void sql_query(Buf *buf, SqlDialect dialect_number, Query number)
     uint32_t param = add_conditions(buf, dialect, info, query->conditions, 1);
     if (query->kind == QUERY_COUNT_BY)
         buf_format(buf, " GROUP BY %s ORDER BY %s", info->columns[query->along].name, info->columns[query->along].name);
-    for (uint32_t i = 0; i < 2 && query->orders[i].is_given; i++)
+    for (uint32_t i = 0; i < QUERY_ORDER_COUNT_MAX && query->orders[i].is_given; i++)
         buf_format(buf, "%s%s%s", i ? ", " : " ORDER BY ", info->columns[query->orders[i].column].name,
                    query->orders[i].is_down ? " DESC" : "");
     buf_format(buf, " LIMIT %s%u", dialect->param, param);

@@ -1,8 +1,10 @@
-/* rego-conformance [-v] DIR... - runs every *.json of the directories as cases of the Rego conformance suite.
+/* rego-conformance [-v] PATH... - runs case files of the Rego conformance suite.
  *
- * A directory may hold case files, or the directories v1, v0 and compile that do; in one of the name v0 modules are of the
- * old syntax. Prints a line for each category, with -v each case that fails, then a line for each group of groups.json
- * where there is one; the last line is "N of M". Exits with 1 where N < M, and with 2 where something cannot be read. */
+ * A path is a case file or a directory; directories are searched, whatever is inside of them, for *.json, *.yaml and *.yml.
+ * Below a directory of the name v0 modules are of the old syntax. Prints a line for each case that fails, with its note,
+ * and one for each category, then one for each group of groups.json where there is one; the last line is "N of M". With -v
+ * what was got and wanted is not cut. Exits with 1 where N < M, and with 2 where something cannot be read or there is no
+ * case at all. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +12,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/limits.h"
 #include "conformance/rego_suite.h"
 #include "value/json.h"
 
 #define GROUP_COUNT_MAX 64u
 #define KEPT_ZONE_COUNT_MAX 64u
+#define WHY_WIDTH_MAX 1000u         /* what is shown of a difference without -v */
 
 typedef struct Group {
     char name[64];
@@ -26,6 +30,8 @@ typedef struct Runner {
     RegoSuiteCount total;
     Arena arena;
     Value groups;               /* of the suite under way; null: none */
+    char suite[64], category[256];      /* the category under way, which several files may make up */
+    RegoSuiteCount count;               /* its cases */
     Group sums[GROUP_COUNT_MAX];
     uint32_t sum_count;
 } Runner;
@@ -74,17 +80,22 @@ static int64_t now_ns(void)
 
 /* --- counting ---------------------------------------------------------------------------------------------------- */
 
-static void report(Str category, Str id, Str note, Str why)
+static void report(void *context, Str category, Str id, Str note, Str why)
 {
-    printf("  %.*s: %.*s: %.*s: %.*s\n", STR_ARG(category), STR_ARG(id), STR_ARG(note), STR_ARG(why));
+    const Runner *runner = context;
+    bool is_cut = !runner->is_verbose && why.len > WHY_WIDTH_MAX;
+    printf("  FAIL %.*s: %.*s: %.*s: %.*s%s\n", STR_ARG(category), STR_ARG(id), STR_ARG(note),
+           STR_ARG(str_slice(why, 0, is_cut ? WHY_WIDTH_MAX : why.len)), is_cut ? "..." : "");
 }
 
 static Str group_of(Value groups, Str category)
 {
     for (uint32_t i = 0; groups.kind == VALUE_OBJECT && i < groups.count; i++) {
         Value categories = groups.members[i].value;
-        for (uint32_t k = 0; categories.kind == VALUE_ARRAY && k < categories.count; k++)
-            if (str_is(value_text(categories.items[k]), category)) return value_text(groups.members[i].key);
+        for (uint32_t k = 0; categories.kind == VALUE_ARRAY && k < categories.count; k++) {
+            bool is_text = categories.items[k].kind == VALUE_STRING;
+            if (is_text && str_is(value_text(categories.items[k]), category)) return value_text(groups.members[i].key);
+        }
     }
     return (Str){ 0 };
 }
@@ -105,22 +116,77 @@ static void sum_add(Runner *runner, const char *suite, Str category, RegoSuiteCo
     runner->sums[at].count.case_count += count.case_count;
 }
 
-static bool case_file_run(Runner *runner, const char *path, const char *suite, const char *name)
+/* The line of the category under way, where it has cases. */
+static void category_end(Runner *runner)
 {
-    Str text;
+    if (runner->count.case_count) {
+        printf("%-8s %-40s %u of %u\n", runner->suite, runner->category, runner->count.pass_count, runner->count.case_count);
+        sum_add(runner, runner->suite, str_of(runner->category), runner->count);
+    }
+    runner->count = (RegoSuiteCount){ 0 };
+}
+
+static void category_begin(Runner *runner, Str suite, Str category)
+{
+    if (str_is_text(suite, runner->suite) && str_is_text(category, runner->category)) return;
+    category_end(runner);
+    snprintf(runner->suite, sizeof runner->suite, "%.*s", STR_ARG(suite));
+    snprintf(runner->category, sizeof runner->category, "%.*s", STR_ARG(category));
+}
+
+/* --- case files -------------------------------------------------------------------------------------------------- */
+
+static Str last_part(Str path)
+{
+    size_t from = path.len;
+    while (from > 0 && path.ptr[from - 1] != '/') from--;
+    return str_slice(path, from, path.len);
+}
+
+static Str without_last_part(Str path)
+{
+    Str last = last_part(path);
+    return str_slice(path, 0, path.len > last.len ? path.len - last.len - 1 : 0);
+}
+
+static bool has_part(Str path, Str part)
+{
+    for (; path.len; path = without_last_part(path))
+        if (str_is(last_part(path), part)) return true;
+    return false;
+}
+
+static bool is_yaml(Str name) { return str_ends(name, STR(".yaml")) || str_ends(name, STR(".yml")); }
+
+/* The file's own word for its category, else its name; test-*.yaml belong to the category of their directory. */
+static Str category_of(Str path, Str told)
+{
+    if (told.len) return told;
+    Str name = last_part(path);
+    if (str_starts(name, STR("test-"))) return last_part(without_last_part(path));
+    size_t dot = name.len;
+    while (dot > 0 && name.ptr[dot - 1] != '.') dot--;
+    return str_slice(name, 0, dot ? dot - 1 : name.len);
+}
+
+static bool case_file_run(Runner *runner, const char *path)
+{
+    Str text, name = str_of(path), folder = without_last_part(name);
     if (!file_read(path, &text)) {
         fprintf(stderr, "%s cannot be read\n", path);
         return false;
     }
     const ZoneSource zones = { zone_read, NULL };
-    const RegoSuiteOptions options = { .v0 = !strcmp(suite, "v0"), .now_ns = now_ns(), .zones = &zones,
-                                       .report = runner->is_verbose ? report : NULL };
-    RegoSuiteCount count = { 0 };
-    rego_suite_run(text, &options, &count);
+    const RegoSuiteOptions options = { .v0 = has_part(folder, STR("v0")), .is_yaml = is_yaml(name), .now_ns = now_ns(),
+                                       .zones = &zones, .report = report, .reporter = runner };
+    char told[sizeof runner->category];
+    rego_suite_category(text, &options, told, sizeof told);
+    Str category = category_of(name, str_of(told));
+    Str suite = last_part(str_starts(last_part(name), STR("test-")) ? without_last_part(folder) : folder);
+    category_begin(runner, suite, category);
+    bool is_suite = rego_suite_run(text, category, &options, &runner->count);
+    if (!is_suite) fprintf(stderr, "%s holds no cases\n", path);
     free((char *)text.ptr);
-    Str category = str_slice(str_of(name), 0, strlen(name) - strlen(".json"));
-    printf("%-8s %-40.*s %u of %u\n", suite, STR_ARG(category), count.pass_count, count.case_count);
-    sum_add(runner, suite, category, count);
     return true;
 }
 
@@ -132,62 +198,60 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static void groups_read(Runner *runner, const char *directory)
+static bool groups_read(Runner *runner, const char *directory)
 {
     char path[4096];
     Str text;
     Error err;
     snprintf(path, sizeof path, "%s/groups.json", directory);
-    if (!file_read(path, &text)) return;
+    if (!file_read(path, &text)) return false;
     if (json_parse(&runner->arena, text, &runner->groups, &err)) runner->groups = value_null();
     free((char *)text.ptr);
+    return true;
 }
 
-static int is_case_file(const struct dirent *entry)
+static int is_wanted(const struct dirent *entry)
 {
     Str name = str_of(entry->d_name);
-    return str_ends(name, STR(".json")) && !str_is(name, STR("groups.json")) && !str_is(name, STR("counts.json"));
+    return !str_starts(name, STR(".")) && !str_is(name, STR("groups.json")) && !str_is(name, STR("counts.json"));
 }
 
-static bool cases_run(Runner *runner, const char *directory)
+static bool is_case_file(Str name) { return str_ends(name, STR(".json")) || is_yaml(name); }
+
+static bool directory_run(Runner *runner, const char *directory, uint32_t depth)
 {
     struct dirent **entries;
-    int count = scandir(directory, &entries, is_case_file, alphasort);
+    int count = depth == DIRECTORY_DEPTH_MAX ? -1 : scandir(directory, &entries, is_wanted, alphasort);
     if (count < 0) {
         fprintf(stderr, "%s cannot be read\n", directory);
         return false;
     }
-    const char *slash = strrchr(directory, '/');
+    groups_read(runner, directory);
     bool is_read = true;
     for (int i = 0; i < count; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
-        is_read &= case_file_run(runner, path, slash ? slash + 1 : directory, entries[i]->d_name);
+        if (is_directory(path)) is_read &= directory_run(runner, path, depth + 1);
+        else if (is_case_file(str_of(path))) is_read &= case_file_run(runner, path);
         free(entries[i]);
     }
     free(entries);
     return is_read;
 }
 
-static bool directory_run(Runner *runner, const char *given)
+static bool path_run(Runner *runner, const char *given)
 {
-    static const char *const suites[] = { "v1", "v0", "compile" };
-    char directory[2048], path[4096];
-    snprintf(directory, sizeof directory, "%s", given);
-    for (size_t size = strlen(directory); size > 1 && directory[size - 1] == '/'; size--) directory[size - 1] = 0;
-    bool has_suites = false, is_read = true;
+    char path[2048], above[4096];
+    snprintf(path, sizeof path, "%s", given);
+    for (size_t size = strlen(path); size > 1 && path[size - 1] == '/'; size--) path[size - 1] = 0;
     runner->groups = value_null();
-    groups_read(runner, directory);
-    for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", directory, suites[i]);
-        if (!is_directory(path)) continue;
-        has_suites = true;
-        is_read &= cases_run(runner, path);
-    }
-    if (has_suites) return is_read;
-    snprintf(path, sizeof path, "%s/..", directory);
-    groups_read(runner, path);
-    return cases_run(runner, directory);
+    snprintf(above, sizeof above, "%s/..", path);
+    bool is_folder = is_directory(path);
+    if (is_folder) groups_read(runner, above);
+    bool is_read = is_folder ? directory_run(runner, path, 0) : case_file_run(runner, path);
+    category_end(runner);
+    runner->suite[0] = runner->category[0] = 0;
+    return is_read;
 }
 
 int main(int argc, char **argv)
@@ -195,19 +259,18 @@ int main(int argc, char **argv)
     static Runner runner;
     arena_init(&runner.arena, SIZE_MAX);
     bool is_read = true, any = false;
+    for (int i = 1; i < argc; i++) runner.is_verbose |= !strcmp(argv[i], "-v");
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "-v")) {
-            runner.is_verbose = true;
-            continue;
-        }
+        if (!strcmp(argv[i], "-v")) continue;
         any = true;
-        is_read &= directory_run(&runner, argv[i]);
+        is_read &= path_run(&runner, argv[i]);
     }
-    if (!any) fprintf(stderr, "usage: rego-conformance [-v] DIR...\n");
+    if (!any) fprintf(stderr, "usage: rego-conformance [-v] PATH...\n");
+    else if (!runner.total.case_count) fprintf(stderr, "there is no case\n");
     for (uint32_t i = 0; i < runner.sum_count; i++)
         printf("group    %-40s %u of %u\n", runner.sums[i].name, runner.sums[i].count.pass_count,
                runner.sums[i].count.case_count);
     printf("%u of %u\n", runner.total.pass_count, runner.total.case_count);
     arena_deinit(&runner.arena);
-    return !any || !is_read ? 2 : runner.total.pass_count < runner.total.case_count;
+    return !is_read || !runner.total.case_count ? 2 : runner.total.pass_count < runner.total.case_count;
 }

@@ -1,10 +1,12 @@
 #include "conformance/rego_suite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "rego/builtins/cache.h"
+#include "rego/builtins/yaml_read.h"
 #include "rego/parser.h"
 #include "rego/rego.h"
 #include "value/json.h"
@@ -28,7 +30,8 @@ static RegoModuleText *case_modules(Case *c, uint32_t *out_count)
     *out_count = modules && modules->kind == VALUE_ARRAY ? modules->count : 0;
     RegoModuleText *texts = ARENA_ARRAY(c->arena, RegoModuleText, *out_count + 1u);
     for (uint32_t i = 0; i < *out_count; i++)
-        texts[i] = (RegoModuleText){ arena_format(c->arena, "test-%u.rego", i), value_text(modules->items[i]) };
+        texts[i] = (RegoModuleText){ arena_format(c->arena, "test-%u.rego", i),
+                                     modules->items[i].kind == VALUE_STRING ? value_text(modules->items[i]) : STR("") };
     return texts;
 }
 
@@ -145,6 +148,8 @@ static void case_eval(Case *c, const RegoQuery *query)
         compare_answers(c, &result, *wanted);
     } else if (wanted && result.count) {
         buf_text(&c->why, "an answer, wanted none");
+    } else if (value_get_bool(c->value, "want_defined", result.count > 0) != (result.count > 0)) {
+        buf_text(&c->why, result.count ? "an answer, wanted none" : "no answer, wanted one");
     }
 }
 
@@ -154,6 +159,10 @@ static void case_run(Case *c)
     uint32_t count;
     RegoModuleText *modules = case_modules(c, &count);
     const Value *data = value_get_text(c->value, "data");
+    if (data && data->kind != VALUE_OBJECT && data->kind != VALUE_NULL) {
+        buf_text(&c->why, "data is no object");
+        return;
+    }
     RegoErrors errors;
     rego_errors_init(&errors, c->arena);
     RegoPolicy *policy = NULL;
@@ -220,30 +229,54 @@ static void suite_case(const RegoSuiteOptions *options, Str category, BuiltinCac
     else case_run(&c);
     count->case_count++;
     if (!c.why.len) count->pass_count++;
-    else if (options->report)
-        options->report(category, value_get_string(value, "_id", (Str){ 0 }), value_get_string(value, "note", (Str){ 0 }),
+    else options->report(options->reporter, category, value_get_string(value, "_id", (Str){ 0 }), value_get_string(value, "note", (Str){ 0 }),
                         buf_peek(&c.why));
     buf_deinit(&c.why);
     arena_deinit(&arena);
 }
 
-void rego_suite_run(Str text, const RegoSuiteOptions *options, RegoSuiteCount *count)
+static Status file_parse(Arena *arena, Str text, const RegoSuiteOptions *options, Value *out_file, Error *err)
+{
+    return (options->is_yaml ? yaml_value_read : json_parse)(arena, text, out_file, err);
+}
+
+/* The cases of a file, an array; or false where it has none. */
+static bool file_cases(const Value *file, Value *out_cases)
+{
+    const Value *cases = value_get_text(*file, "cases");
+    bool is_case = value_get_text(*file, "query") || value_get_text(*file, "want_errors");
+    *out_cases = cases ? *cases : is_case ? value_array(file, 1) : *file;
+    return out_cases->kind == VALUE_ARRAY;
+}
+
+void rego_suite_category(Str text, const RegoSuiteOptions *options, char *out_category, size_t size)
 {
     Arena arena;
     arena_init(&arena, SIZE_MAX);
     Value file;
     Error err;
-    const Value *cases = NULL;
-    if (json_parse(&arena, text, &file, &err) == OK) cases = value_get_text(file, "cases");
-    if (!cases || cases->kind != VALUE_ARRAY) {
+    Str category = { 0 };
+    if (file_parse(&arena, text, options, &file, &err) == OK) category = value_get_string(file, "category", category);
+    snprintf(out_category, size, "%.*s", STR_ARG(category));
+    arena_deinit(&arena);
+}
+
+bool rego_suite_run(Str text, Str category, const RegoSuiteOptions *options, RegoSuiteCount *count)
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Value file, cases;
+    Error err;
+    bool has_cases = true;
+    if (file_parse(&arena, text, options, &file, &err)) {
         count->case_count++;
-        if (options->report) options->report(STR("?"), STR("?"), STR("?"), STR("the file is not a list of cases"));
-    } else {
+        options->report(options->reporter, category, STR("?"), STR("the file cannot be read"), str_of(err.text));
+    } else if ((has_cases = file_cases(&file, &cases))) {
         BuiltinCache cache;
         builtin_cache_init(&cache);
-        Str category = value_get_string(file, "category", (Str){ 0 });
-        for (uint32_t i = 0; i < cases->count; i++) suite_case(options, category, &cache, cases->items[i], count);
+        for (uint32_t i = 0; i < cases.count; i++) suite_case(options, category, &cache, cases.items[i], count);
         builtin_cache_deinit(&cache);
     }
     arena_deinit(&arena);
+    return has_cases;
 }

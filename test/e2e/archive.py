@@ -139,6 +139,41 @@ def what_is_archived_is_not_started_again_and_the_store_goes_on(t):
     t.equal(ok(t, "show", first, "--json").json()["archivedTo"], str(t.folder / "old.jsonl"))
 
 
+KEYED = """workflow: keyed
+params: [{ name: n, type: integer, default: 0 }]
+jobs:
+  pay:
+    tasks:
+      - { name: once, run: shell, idempotency: { strategy: dedupe-key, key: "charge-7", domain: orders },
+          input: { command: "echo paid >> FOLDER/paid" } }
+"""
+
+
+@case("proves: F-059")
+def what_was_done_under_a_key_is_not_done_again_after_it_was_archived(t):
+    text = KEYED.replace("FOLDER", str(t.folder))
+    run(t, text, "keyed")
+    t.equal(archive(t).code, 0)
+    run(t, text, "keyed", "--param", "n=1")
+    t.equal((t.folder / "paid").read_text(), "paid\n")
+    t.equal(ok(t, "show", "last", "--json").json()["state"], "succeeded")
+    sound(t, 1)
+
+
+@case()
+def archived_runs_are_listed_as_such_and_not_exported_in_half(t):
+    one = order(t, "ana")
+    t.equal(archive(t).code, 0)
+    listed = ok(t, "runs").out
+    t.contains(listed, "archived")
+    t.lacks(listed, "0/2")
+    t.equal(json.loads(ok(t, "runs", "--json").out)["steps"]["done"], None)
+    for args in ((), ("-o", t.folder / "one.jsonl")):
+        refused = t.maestro("ledger", "export", one, *args, *store(t))
+        t.equal((refused.code, refused.out), (69, ""))
+    t.equal(list(t.folder.glob("one.jsonl*")), [])
+
+
 @case()
 def open_runs_and_those_that_await_a_decision_stay(t):
     done = order(t, "ana")
@@ -330,6 +365,28 @@ def a_key_signs_the_end_of_the_log_beside_the_archive(t):
 
 
 # --- erasing ---
+
+ROUTED = """workflow: routed
+jobs:
+  look: { tasks: [{ name: up, run: shell, input: { command: "printf '{\\"kind\\": \\"secretive\\"}' > $MAESTRO_OUTPUT" } }] }
+  route: { needs: [look], branch: { select: outputs.look.up.kind, cases: { secretive: [a], other: [b] }, converge: done } }
+  a: { tasks: [{ log: a }] }
+  b: { tasks: [{ log: b }] }
+  done: { needs: [a, b], tasks: [{ log: done }] }
+"""
+
+
+@case()
+def what_other_tables_show_of_an_erased_payload_goes_with_it(t):
+    one = run(t, ROUTED, "routed")
+    t.contains(str(rows(t, "select input_summary from maestro_branch_decisions")), "secretive")
+    for step in ("look.up", "route.branch", "a.log", "a", "route"):
+        t.maestro("ledger", "erase", one, step, "--reason", "asked for", *store(t))
+    for (position,) in rows(t, "select distinct output_at from maestro_step_runs where output_at is not null"):
+        t.equal(rows(t, f"select payload from maestro_ledger where position = {position}"), [(None,)])
+    t.lacks(str(rows(t, "select input_summary from maestro_branch_decisions")), "secretive")
+    sound(t, 0)
+
 
 @case()
 def an_erased_payload_is_told_as_erased(t):

@@ -273,11 +273,13 @@ static bool condition_holds(const QueryCondition *condition, const Row *row, con
     int compared = cell_compare(cell, params[0]);
     if ((condition->op == CONDITION_BEFORE || condition->op == CONDITION_AFTER) && !compared)
         compared = cell_compare(row_cell(row, condition->column_second), params[1]);
+    for (uint32_t i = 1; condition->op == CONDITION_BEYOND && !compared && i < 4; i++)
+        compared = cell_compare(row_cell(row, condition->column + i), params[i]);
     switch ((ConditionOp)condition->op) {
     case CONDITION_EQ: case CONDITION_EQ_IF: return compared == 0;
     case CONDITION_LT: case CONDITION_BEFORE: return compared < 0;
     case CONDITION_LE: case CONDITION_LE_IF: return compared <= 0;
-    case CONDITION_GT: case CONDITION_AFTER: return compared > 0;
+    case CONDITION_GT: case CONDITION_AFTER: case CONDITION_BEYOND: return compared > 0;
     case CONDITION_GE: case CONDITION_GE_IF: return compared >= 0;
     case CONDITION_IS_NULL: case CONDITION_END: case CONDITION_OP_COUNT: break;
     }
@@ -351,7 +353,7 @@ static int row_compare(const void *a, const void *b, void *context)
 {
     const QueryInfo *query = context;
     const Row *row_a = *(Row *const *)a, *row_b = *(Row *const *)b;
-    for (uint32_t i = 0; i < 2 && query->orders[i].is_given; i++) {
+    for (uint32_t i = 0; i < QUERY_ORDER_COUNT_MAX && query->orders[i].is_given; i++) {
         uint32_t column = query->orders[i].column;
         int compared = cell_compare(row_cell(row_a, column), row_cell(row_b, column));
         if (compared) return query->orders[i].is_down ? -compared : compared;

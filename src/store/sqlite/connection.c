@@ -1,12 +1,16 @@
 #include "store/sqlite/connection.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "os/clock.h"
+#include "store/sqlite/lock.h"
 #include "view/change.h"
 #include "view/sql.h"
 
@@ -18,6 +22,7 @@
 static const struct { int code; Status status; const char *text; } answers[] = {
     { SQLITE_IOERR_WRITE, ERR_UNAVAILABLE, "it cannot be written; is the disk full, or a limit on the size of files reached?" },
     { SQLITE_FULL, ERR_UNAVAILABLE, "the disk is full; free some space and try again" },
+    { SQLITE_READONLY_CANTINIT, ERR_DENIED, "its log cannot be read without writing beside it" },
     { SQLITE_READONLY, ERR_DENIED, "it cannot be written: the file or its directory is read-only" },
     { SQLITE_NOTADB, ERR_INVALID, "it is not a SQLite database" },
     { SQLITE_CORRUPT, ERR_CORRUPT, "it is damaged; `maestro store verify` says where; a backup of it is a store that can be used in its place" },
@@ -34,7 +39,7 @@ static const struct { int code; Status status; const char *text; } answers[] = {
 
 Status connection_error(const Connection *connection, int code, Error *err)
 {
-    int primary = code & 0xff, system = sqlite3_system_errno(connection->db);
+    int primary = code & 0xff, system = connection->db ? sqlite3_system_errno(connection->db) : 0;
     const char *detail = connection->db ? sqlite3_errmsg(connection->db) : sqlite3_errstr(code);
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         if (answers[i].code != primary && answers[i].code != code) continue;
@@ -70,14 +75,33 @@ static int is_out_of_time(void *context)
 static const int open_flags[] = {
     /* Not SQLITE_OPEN_READONLY: a reader of a write-ahead log may have to repair its index; query_only forbids the rest. */
     [CONNECTION_READS] = SQLITE_OPEN_READWRITE,
+    [CONNECTION_READS_FILE] = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+    [CONNECTION_READS_ALONE] = SQLITE_OPEN_READWRITE,
     [CONNECTION_WRITES] = SQLITE_OPEN_READWRITE,
     [CONNECTION_CREATES] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
 };
 
-Status connection_open(Connection *connection, const char *path, ConnectionRole role, Error *err)
+/* The name of the file alone, without its log: for files that nobody writes. */
+static void print_uri(Buf *buf, const char *path)
 {
+    buf_text(buf, "file:");
+    for (; *path; path++) {
+        if (strchr("?#%", *path)) buf_format(buf, "%%%02X", (unsigned char)*path);
+        else buf_char(buf, *path);
+    }
+    buf_text(buf, "?immutable=1");
+    buf_char(buf, 0);
+}
+
+static Status open_as(Connection *connection, const char *path, ConnectionRole role, Error *err)
+{
+    bool is_reader = role == CONNECTION_READS || role == CONNECTION_READS_FILE || role == CONNECTION_READS_ALONE;
+    char uri[STORE_PATH_SIZE_MAX * 3 + 64];
+    Buf name = buf_on(uri, sizeof uri);
+    print_uri(&name, path);
     *connection = (Connection){ .path = path, .busy_ms_max = STORE_BUSY_MS_MAX };
-    int code = sqlite3_open_v2(path, &connection->db, open_flags[role] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    int code = sqlite3_open_v2(role == CONNECTION_READS_FILE ? uri : path, &connection->db,
+                               open_flags[role] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (code) {
         Status status = connection_error(connection, code, err);
         connection_close(connection);
@@ -90,18 +114,57 @@ Status connection_open(Connection *connection, const char *path, ConnectionRole 
     sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);          /* nobody writes pages by hand */
     /* Our own changes are held against the same rules by view/change.h; a trigger a row would cost a tenth of all. */
     sqlite3_db_config(connection->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, role == CONNECTION_READS, NULL);
+    sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_reader, NULL);
 
-    char pragmas[256];
+    char pragmas[320];
     Buf buf = buf_on(pragmas, sizeof pragmas - 1);
+    if (role == CONNECTION_READS_ALONE) buf_text(&buf, "PRAGMA locking_mode = EXCLUSIVE;");
     if (role == CONNECTION_CREATES) buf_text(&buf, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL;");
     buf_format(&buf, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY;"
-               "PRAGMA cache_size = -%u; PRAGMA query_only = %d", STORE_CACHE_SIZE / 1024 / (role == CONNECTION_READS ? 8 : 1),
-               role == CONNECTION_READS);
+               "PRAGMA cache_size = -%u; PRAGMA query_only = %d", STORE_CACHE_SIZE / 1024 / (is_reader ? 8 : 1),
+               is_reader);
+    /* What stands in the way shows with the first read. */
+    if (is_reader) buf_text(&buf, "; SELECT 1 FROM sqlite_schema LIMIT 1");
     CHECK(!buf_overflowed(&buf));
     pragmas[buf.len] = 0;
     Status status = connection_run(connection, pragmas, err);
     if (status) connection_close(connection);
+    return status;
+}
+
+static bool has_log(const char *path)
+{
+    char name[STORE_PATH_SIZE_MAX + 16];
+    struct stat info;
+    snprintf(name, sizeof name, "%s-wal", path);
+    return stat(name, &info) == 0 && info.st_size > 0;
+}
+
+/* Where the log of a file cannot be opened because nothing may be written beside it: without one, and without an owner, the file
+ * is all there is, and does not change. */
+static Status open_unwritable(Connection *connection, const char *path, bool is_full, Error *err)
+{
+    if (has_log(path) && is_full)
+        return open_as(connection, path, CONNECTION_READS_ALONE, err);
+    if (has_log(path))
+        return error_set(err, ERR_DENIED, "%s: what was committed last lies in %s-wal, and reading that needs to write "
+                         "beside it; copy both into a directory that can be written, or make this one writable", path, path);
+    if (lock_is_held(path))
+        return error_set(err, ERR_DENIED, "%s: a process is using it, and reading it meanwhile needs to write beside it; "
+                         "make its directory writable", path);
+    return open_as(connection, path, CONNECTION_READS_FILE, err);
+}
+
+Status connection_open(Connection *connection, const char *path, ConnectionRole role, Error *err)
+{
+    Error why = { 0 };
+    Status status = open_as(connection, path, role, &why);
+    bool is_unwritable = status == ERR_DENIED && role == CONNECTION_READS && access(path, R_OK) == 0;
+    if (is_unwritable) return open_unwritable(connection, path, /* is_full= */ false, err);
+    if (status == ERR_UNAVAILABLE && role == CONNECTION_READS && !lock_is_held(path)
+        && !open_unwritable(connection, path, /* is_full= */ true, NULL))
+        return OK;
+    if (status && err) *err = why;
     return status;
 }
 
@@ -172,18 +235,19 @@ static Status prepare_generated(Connection *connection, Buf *buf, sqlite3_stmt *
     return connection_prepare(connection, buf->ptr, out, err);
 }
 
-static void bind(sqlite3_stmt *statement, int param, Cell cell)
+/* SQLite's code: a value that is too large is refused, and must not become null. */
+static int bind(sqlite3_stmt *statement, int param, Cell cell)
 {
     switch ((CellKind)cell.kind) {
-    case CELL_NULL: sqlite3_bind_null(statement, param); break;
-    case CELL_INT: sqlite3_bind_int64(statement, param, cell.integer); break;
+    case CELL_NULL: break;
+    case CELL_INT: return sqlite3_bind_int64(statement, param, cell.integer);
     case CELL_TEXT:
-        sqlite3_bind_text64(statement, param, cell.text.len ? cell.text.ptr : "", cell.text.len, SQLITE_STATIC, SQLITE_UTF8);
-        break;
+        return sqlite3_bind_text64(statement, param, cell.text.len ? cell.text.ptr : "", cell.text.len, SQLITE_STATIC,
+                                   SQLITE_UTF8);
     case CELL_BLOB:
-        sqlite3_bind_blob64(statement, param, cell.text.len ? cell.text.ptr : "", cell.text.len, SQLITE_STATIC);
-        break;
+        return sqlite3_bind_blob64(statement, param, cell.text.len ? cell.text.ptr : "", cell.text.len, SQLITE_STATIC);
     }
+    return sqlite3_bind_null(statement, param);
 }
 
 /* --- changes ------------------------------------------------------------------------------------------------------- */
@@ -226,9 +290,9 @@ Status connection_change(Connection *connection, const RowChange *change, Error 
     Status status = change_check(change, err);
     if (!status) status = change_statement(connection, change, mask, &statement, err);
     if (status) return status;
-    int param = 1;
-    for (uint64_t left = mask; left; left &= left - 1) bind(statement, param++, change->cells[__builtin_ctzll(left)]);
-    int code = sqlite3_step(statement);
+    int param = 1, code = SQLITE_OK;
+    for (uint64_t left = mask; left && !code; left &= left - 1) code = bind(statement, param++, change->cells[__builtin_ctzll(left)]);
+    if (!code) code = sqlite3_step(statement);
     if (code != SQLITE_DONE) status = connection_error(connection, code, err);
     sqlite3_reset(statement);
     if (status) {
@@ -289,9 +353,11 @@ Status connection_query(Connection *connection, const QueryAsk *ask, RowVisit vi
     Status status = query_statement(connection, ask->query, &statement, err);
     if (status) return status;
 
-    for (uint32_t i = 0; i < ask->param_count; i++) bind(statement, (int)i + 1, ask->params[i]);
+    int bound = SQLITE_OK;
+    for (uint32_t i = 0; i < ask->param_count && !bound; i++) bound = bind(statement, (int)i + 1, ask->params[i]);
     uint32_t row_count = ask->row_count_max ? ask->row_count_max : query->row_count;
-    bind(statement, (int)ask->param_count + 1, cell_int(row_count));
+    if (!bound) bound = bind(statement, (int)ask->param_count + 1, cell_int(row_count));
+    if (bound) return connection_error(connection, bound, err);
     connection->read_until_ns = clock_monotonic_ns() + (uint64_t)STORE_READ_MS_MAX * 1000000;
     for (;;) {
         int code = sqlite3_step(statement);

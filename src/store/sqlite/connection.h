@@ -16,7 +16,10 @@
 #include "view/queries.h"
 
 typedef enum ConnectionRole {
-    CONNECTION_READS,               /* never writes */
+    CONNECTION_READS,               /* never writes; where nothing may be written beside the file, as the next */
+    CONNECTION_READS_FILE,          /* reads the file alone, which nobody may be writing to */
+    CONNECTION_READS_ALONE,         /* reads without the file that readers and owner share, for which a full disk has no room; one
+                                     * at a time */
     CONNECTION_WRITES,
     CONNECTION_CREATES,             /* writes, and makes the file where there is none */
 } ConnectionRole;

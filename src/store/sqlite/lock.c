@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,9 +27,16 @@ static Status taken(int fd, const char *store_path, Error *err)
 Status lock_take(Lock *lock, const char *store_path, int64_t wait_ms, Error *err)
 {
     char path[STORE_PATH_SIZE_MAX + 16];
+    struct stat info;
+    if (stat(store_path, &info) == 0 && !S_ISREG(info.st_mode))         /* nothing is left beside what is no store */
+        return error_set(err, ERR_INVALID, "%s: it is a %s, and a store is a file", store_path,
+                         S_ISDIR(info.st_mode) ? "directory" : "special file");
     snprintf(path, sizeof path, "%s.lock", store_path);
     int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0) return error_set(err, ERR_DENIED, "%s cannot be opened: %s", path, strerror(errno));
+    if (fd < 0) {
+        Status status = errno == EMFILE || errno == ENFILE || errno == ENOSPC ? ERR_UNAVAILABLE : ERR_DENIED;
+        return error_set(err, status, "%s: it cannot be written: %s cannot be made: %s", store_path, path, strerror(errno));
+    }
 
     uint64_t until_ns = clock_monotonic_ns() + (uint64_t)wait_ms * 1000000;
     while (flock(fd, LOCK_EX | LOCK_NB)) {
@@ -51,6 +59,17 @@ Status lock_take(Lock *lock, const char *store_path, int64_t wait_ms, Error *err
     }
     lock->fd = fd;
     return OK;
+}
+
+bool lock_is_held(const char *store_path)
+{
+    char path[STORE_PATH_SIZE_MAX + 16];
+    snprintf(path, sizeof path, "%s.lock", store_path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool is_held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return is_held;
 }
 
 void lock_release(Lock *lock)

@@ -31,10 +31,13 @@ static const char *const deletions[] = {
 
 #define DELETION_COUNT (sizeof deletions / sizeof deletions[0])
 
-/* Keys that steps declared have no index by run: they go for all archived runs at once. */
-static const char dedupe_deletion[] =
+/* Keys that steps declared have no index by run: those of all archived runs are looked at at once. What was done under a key is
+ * not done again, so it stays taken; where its step has not succeeded, nothing was. */
+static const char key_deletion[] =
     "DELETE FROM maestro_dedupe WHERE (tenant, domain, key, generation) IN (SELECT d.tenant, d.domain, d.key, d.generation"
-    " FROM maestro_dedupe AS d JOIN maestro_workflows AS w ON w.run_no = d.run_no WHERE w.archived_to IS NOT NULL LIMIT ?2)";
+    " FROM maestro_dedupe AS d JOIN maestro_workflows AS w ON w.run_no = d.run_no"
+    " JOIN maestro_step_runs AS s ON s.workflow_id = d.run_no AND s.step_index = d.step_index"
+    " WHERE w.archived_to IS NOT NULL AND s.status <> 'SUCCEEDED' LIMIT ?2)";
 
 static const char unfinished[] =
     "SELECT w.run_no, w.last_position FROM maestro_workflows AS w JOIN maestro_ledger AS l ON l.position = w.last_position"
@@ -43,7 +46,7 @@ static const char unfinished[] =
 typedef struct Pruning {
     SqliteStore *store;
     Connection *writer;
-    sqlite3_stmt *deletions[DELETION_COUNT], *dedupe, *unfinished, *back, *empty;
+    sqlite3_stmt *deletions[DELETION_COUNT], *epoch, *keys, *unfinished, *back, *empty;
     uint32_t change_count;              /* in the transaction that is open */
     Error *err;
 } Pruning;
@@ -51,7 +54,8 @@ typedef struct Pruning {
 static Status prepare(Pruning *pruning)
 {
     Connection *writer = pruning->writer;
-    Status status = connection_prepare(writer, dedupe_deletion, &pruning->dedupe, pruning->err);
+    Status status = connection_prepare(writer, "SELECT epoch FROM maestro_log_heads WHERE log = 1", &pruning->epoch, pruning->err);
+    if (!status) status = connection_prepare(writer, key_deletion, &pruning->keys, pruning->err);
     for (uint32_t i = 0; i < DELETION_COUNT && !status; i++)
         status = connection_prepare(writer, deletions[i], &pruning->deletions[i], pruning->err);
     if (!status) status = connection_prepare(writer, unfinished, &pruning->unfinished, pruning->err);
@@ -67,7 +71,8 @@ static Status prepare(Pruning *pruning)
 static void finalize(Pruning *pruning)
 {
     for (uint32_t i = 0; i < DELETION_COUNT; i++) sqlite3_finalize(pruning->deletions[i]);
-    sqlite3_finalize(pruning->dedupe);
+    sqlite3_finalize(pruning->epoch);
+    sqlite3_finalize(pruning->keys);
     sqlite3_finalize(pruning->unfinished);
     sqlite3_finalize(pruning->back);
     sqlite3_finalize(pruning->empty);
@@ -75,11 +80,23 @@ static void finalize(Pruning *pruning)
 
 /* --- transactions -------------------------------------------------------------------------------------------------- */
 
+/* Q2: inside the transaction, as every commit. */
+static Status check_epoch(Pruning *pruning)
+{
+    int code = sqlite3_step(pruning->epoch);
+    uint64_t epoch = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(pruning->epoch, 0) : 0;
+    sqlite3_reset(pruning->epoch);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) return connection_error(pruning->writer, code, pruning->err);
+    if (epoch == pruning->store->epoch) return OK;
+    return error_set(pruning->err, ERR_CONFLICT, "%s: another process owns it now (epoch %" PRIu64 ", ours was %" PRIu64 ")",
+                     pruning->writer->path, epoch, pruning->store->epoch);
+}
+
 static Status begin(Pruning *pruning)
 {
     pruning->change_count = 0;
     int code = statement_step(pruning->writer->begin);
-    return code ? connection_error(pruning->writer, code, pruning->err) : OK;
+    return code ? connection_error(pruning->writer, code, pruning->err) : check_epoch(pruning);
 }
 
 static Status commit(Pruning *pruning)
@@ -93,9 +110,9 @@ static Status commit(Pruning *pruning)
 /* One statement, bound to these; a commit where enough has come together. */
 static Status change(Pruning *pruning, sqlite3_stmt *statement, int64_t key, uint32_t *out_count)
 {
-    sqlite3_bind_int64(statement, 1, key);
-    if (sqlite3_bind_parameter_count(statement) > 1) sqlite3_bind_int64(statement, 2, PRUNE_ROW_COUNT);
-    int code = statement_step(statement);
+    int code = sqlite3_bind_int64(statement, 1, key);
+    if (!code && sqlite3_bind_parameter_count(statement) > 1) code = sqlite3_bind_int64(statement, 2, PRUNE_ROW_COUNT);
+    if (!code) code = statement_step(statement);
     if (code) return connection_error(pruning->writer, code, pruning->err);
     *out_count = (uint32_t)sqlite3_changes(pruning->writer->db);
     pruning->change_count += *out_count;
@@ -152,12 +169,12 @@ static Status prune_run(Pruning *pruning, int64_t run_no, int64_t last)
 
 static Status prune_runs(Pruning *pruning, uint64_t *out_run_count)
 {
-    Status status = change_all(pruning, pruning->dedupe, 0);
+    Status status = change_all(pruning, pruning->keys, 0);
     for (int64_t run_no = 0; !status; ++*out_run_count) {
         sqlite3_bind_int64(pruning->unfinished, 1, run_no);
         int code = sqlite3_step(pruning->unfinished);
-        run_no = sqlite3_column_int64(pruning->unfinished, 0);
-        int64_t last = sqlite3_column_int64(pruning->unfinished, 1);
+        int64_t last = code == SQLITE_ROW ? sqlite3_column_int64(pruning->unfinished, 1) : 0;
+        if (code == SQLITE_ROW) run_no = sqlite3_column_int64(pruning->unfinished, 0);
         sqlite3_reset(pruning->unfinished);
         if (code == SQLITE_DONE) break;
         status = code == SQLITE_ROW ? prune_run(pruning, run_no, last) : connection_error(pruning->writer, code, pruning->err);

@@ -12,11 +12,28 @@
 
 static const char views_sql[] = VIEWS_SQL;
 
+/* Nothing was ever written to it: no run could poll. */
+#define POLLS_AGAIN \
+    "DROP TABLE maestro_poll_attempts;" \
+    "CREATE TABLE maestro_poll_attempts (id TEXT NOT NULL, step_run_id TEXT NOT NULL, attempt_number INTEGER NOT NULL DEFAULT 0, " \
+    "job_id TEXT NOT NULL, result_complete INTEGER NOT NULL DEFAULT 0, result_continue INTEGER NOT NULL DEFAULT 0, " \
+    "next_interval_ms INTEGER, executed_ms INTEGER NOT NULL, executed_at TEXT GENERATED ALWAYS AS (iif(executed_ms IS NULL, NULL, " \
+    "strftime('%Y-%m-%dT%H:%M:%S', executed_ms / 1000, 'unixepoch') || printf('.%03dZ', executed_ms % 1000))) VIRTUAL, " \
+    "PRIMARY KEY (id)) WITHOUT ROWID;" \
+    "CREATE INDEX idx_poll_attempts_step ON maestro_poll_attempts (step_run_id, attempt_number)"
+
+#define SECRETS_FIRST \
+    "CREATE TABLE maestro_tenant_keys (tenant TEXT NOT NULL, sealed BLOB NOT NULL, created_ms INTEGER NOT NULL, " \
+    "created_by TEXT NOT NULL, PRIMARY KEY (tenant)) WITHOUT ROWID;" \
+    "CREATE TABLE maestro_secrets (tenant TEXT NOT NULL, name TEXT NOT NULL, sealed BLOB NOT NULL, created_ms INTEGER NOT NULL, " \
+    "created_by TEXT NOT NULL, updated_ms INTEGER NOT NULL, updated_by TEXT NOT NULL, PRIMARY KEY (tenant, name)) WITHOUT ROWID"
+
 /* What leads from one version to the next. The first is made of tables.def and has no text. */
 static const Migration migrations_known[] = {
     { 1, "" },
     { 2, "ALTER TABLE maestro_workflows ADD COLUMN archived_to TEXT;"
          "CREATE INDEX IF NOT EXISTS idx_ledger_log ON maestro_ledger (run_no) WHERE run_no IS NULL" },
+    { 3, POLLS_AGAIN ";" SECRETS_FIRST },
 };
 
 const Migration *schema_migrations(uint32_t *out_count)
@@ -106,10 +123,11 @@ static Status make(Connection *connection, int64_t version, int64_t now_ms, Erro
     return status ? status : note_version(connection, version, now_ms, err);
 }
 
-static Status migrate(Connection *connection, const Migration *migration, int64_t now_ms, Error *err)
+/* Views and triggers are those of today: they stand on the tables of the last version. */
+static Status migrate(Connection *connection, const Migration *migration, bool is_last, int64_t now_ms, Error *err)
 {
     Status status = connection_run(connection, migration->sql, err);
-    if (!status) status = make_views(connection, err);
+    if (!status && is_last) status = make_views(connection, err);
     if (!status) status = note_version(connection, migration->version, now_ms, err);
     if (status) error_prefix(err, "upgrade to version %" PRId64 " of the tables: ", migration->version);
     return status;
@@ -129,7 +147,7 @@ Status schema_upgrade(Connection *connection, const Migration *migrations, uint3
         status = connection_run(connection, "BEGIN IMMEDIATE", err);
         if (status) return status;
         if (!version) status = make(connection, current, now_ms, err);
-        else status = migrate(connection, &migrations[version], now_ms, err);      /* versions count from 1 */
+        else status = migrate(connection, &migrations[version], version + 1 == current, now_ms, err);   /* they count from 1 */
         if (!status) status = connection_run(connection, "COMMIT", err);
         if (status) {
             connection_roll_back(connection);

@@ -11,6 +11,7 @@
 #include "os/clock.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/store_parts.h"
+#include "store/sqlite/wal_check.h"
 
 #define UPGRADE_WAIT_MS 5000                /* for another process that makes the tables at the same time */
 #define UPGRADE_LOOK_MS 20
@@ -37,6 +38,7 @@ static Status sqlite_own(Store *port, uint64_t log, LogHead *out_head, Error *er
     }
     pthread_mutex_lock(&store->mutex);
     store->is_owner = true;
+    store->epoch = out_head->epoch;
     store->is_lost = false;
     pthread_mutex_unlock(&store->mutex);
     return OK;
@@ -195,7 +197,10 @@ static Status make_file(const char *path, bool is_created, Error *err)
 {
     struct stat info;
     if (stat(path, &info) == 0) {
-        if (!S_ISREG(info.st_mode)) return error_set(err, ERR_INVALID, "%s: it is no file", path);
+        if (!S_ISREG(info.st_mode))
+            return error_set(err, ERR_INVALID, "%s: it is a %s, and a store is a file", path,
+                             S_ISDIR(info.st_mode) ? "directory" : "special file");
+        if (!info.st_size && !is_created) return error_set(err, ERR_NOT_FOUND, "%s: it is empty: no store was made in it", path);
         return OK;
     }
     if (errno != ENOENT) return error_set(err, ERR_DENIED, "%s: %s", path, strerror(errno));
@@ -206,8 +211,37 @@ static Status make_file(const char *path, bool is_created, Error *err)
     return OK;
 }
 
+/* A file without tables that is nothing but the beginning of a store: anything longer has lost them. */
+static Status check_empty(Connection *connection, bool is_created, Error *err)
+{
+    int64_t page_count = 0;
+    Status status = connection_int(connection, "PRAGMA page_count", 0, &page_count, err);
+    if (status) return status;
+    if (page_count > 1)
+        return error_set(err, ERR_CORRUPT, "%s: it is damaged: its tables are gone; a backup of it is a store that can be used in its place",
+                         connection->path);
+    return is_created ? OK : error_set(err, ERR_NOT_FOUND, "%s: it is empty: no store was made in it", connection->path);
+}
+
+/* What the tables are like: their version, 0 for none where a store may be made. Changes nothing. */
+static Status look_at_tables(const char *path, bool is_created, int64_t *out_version, Error *err)
+{
+    Connection connection;
+    struct stat info;
+    if (stat(path, &info) == 0 && !info.st_size) {
+        *out_version = 0;               /* made a moment ago, by this process or another one */
+        return OK;
+    }
+    Status status = connection_open(&connection, path, CONNECTION_READS, err);
+    if (status) return status;
+    status = schema_version(&connection, out_version, err);
+    if (!status && !*out_version) status = check_empty(&connection, is_created, err);
+    connection_close(&connection);
+    return status;
+}
+
 /* Makes or upgrades the tables where that is needed, under the lock. Who finds them in order needs no lock. */
-static Status prepare_tables(const char *path, Error *err)
+static Status prepare_tables(const char *path, bool is_created, Error *err)
 {
     uint32_t count;
     const Migration *migrations = schema_migrations(&count);
@@ -217,13 +251,11 @@ static Status prepare_tables(const char *path, Error *err)
     int64_t version;
     /* Who makes the tables may keep the lock as the owner afterwards: they are looked at again while it is waited for. */
     for (int64_t left_ms = UPGRADE_WAIT_MS;; left_ms -= UPGRADE_LOOK_MS) {
-        status = connection_open(&connection, path, CONNECTION_WRITES, err);
-        if (status) return status;
-        status = schema_version(&connection, &version, err);
-        connection_close(&connection);
+        status = look_at_tables(path, is_created, &version, err);
         if (status || version == migrations[count - 1].version) return status;
         status = lock_take(&lock, path, UPGRADE_LOOK_MS, err);
         if (!status) break;
+        if (status == ERR_DENIED && version) error_prefix(err, "its tables are of an older maestro and have to be upgraded: ");
         if (status != ERR_CONFLICT || left_ms <= 0) return status;
     }
     status = connection_open(&connection, path, CONNECTION_CREATES, err);
@@ -238,6 +270,7 @@ static Status start_threads(SqliteStore *store, Error *err)
     Status status = thread_start(&store->writer_thread, "store-writer", writer_run, store, err);
     if (status) return status;
     status = thread_start(&store->reader_thread, "store-reader", reader_run, store, err);
+    bool has_reader = !status;
     if (!status) {
         status = thread_start(&store->upkeep_thread, "store-upkeep", upkeep_run, store, err);
         if (!status) return OK;
@@ -248,6 +281,7 @@ static Status start_threads(SqliteStore *store, Error *err)
     pthread_cond_broadcast(&store->reader_has_work);
     pthread_mutex_unlock(&store->mutex);
     thread_join(&store->writer_thread);
+    if (has_reader) thread_join(&store->reader_thread);
     return status;
 }
 
@@ -259,7 +293,8 @@ Status sqlite_store_open(const SqliteOptions *options, Store **out_store, Error 
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, configure);
     Status status = make_file(options->path, options->is_created, err);
-    if (!status) status = prepare_tables(options->path, err);
+    if (!status) status = wal_check(options->path, err);
+    if (!status) status = prepare_tables(options->path, options->is_created, err);
     if (status) return status;
 
     SqliteStore *store = calloc(1, sizeof *store);

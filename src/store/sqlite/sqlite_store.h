@@ -6,9 +6,10 @@
  * thread.
  *
  * Owns:   the file's connections and the lock, until store_close(), which completes what was submitted.
- * Fails:  sqlite_store_open() with ERR_NOT_FOUND (no file, and it was not to be created), ERR_DENIED (permissions),
- *         ERR_INVALID (another program's database, or none), ERR_CORRUPT (damaged), ERR_UNAVAILABLE (written by a newer
- *         maestro, disk full). Texts name the file and what to do.
+ * Fails:  sqlite_store_open() with ERR_NOT_FOUND (no file or an empty one, and it was not to be created), ERR_DENIED
+ *         (permissions), ERR_INVALID (another program's database, or none), ERR_CORRUPT (damaged, its tables gone, the log of
+ *         another store beside it), ERR_UNAVAILABLE (written by a newer maestro, disk full). Texts name the file and what to do.
+ *         A file that is refused was not written to. One that cannot be written can be read.
  * Bounds: STORE_*_MAX.     Thread: as the port says.
  */
 #ifndef STORE_SQLITE_SQLITE_STORE_H

@@ -32,6 +32,7 @@ typedef struct ReadList { ReadJob *first, *last; uint32_t count; } ReadList;
 
 typedef struct BackupJob {
     const char *path;
+    char part[STORE_PATH_SIZE_MAX + 8];
     Connection target;
     sqlite3_backup *backup;
     Status status;
@@ -49,6 +50,7 @@ typedef struct SqliteStore {
     Wake wake;
     pthread_mutex_t mutex;
     bool is_closing, is_owner;
+    uint64_t epoch;                     /* that own() raised last */
     /* --- commits --- */
     pthread_cond_t writer_has_work, writer_is_idle;
     bool is_writing;                    /* the writer's connection is in use by its thread ... */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "os/file.h"
 #include "store/sqlite/store_parts.h"
 
 #define PAGE_SIZE_ON_LOG 4120u              /* a page and its frame's header */
@@ -59,10 +60,23 @@ void upkeep_after_commit(SqliteStore *store, size_t size_usual)
 
 /* --- backup -------------------------------------------------------------------------------------------------------- */
 
+static void remove_part(const char *part)
+{
+    static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
+    char name[STORE_PATH_SIZE_MAX + 32];
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        snprintf(name, sizeof name, "%s%s", part, suffixes[i]);
+        (void)unlink(name);
+    }
+}
+
+/* Under another name until it is whole. One that lies there was left by a copying that was killed. */
 static Status backup_begin(BackupJob *job, Connection *source, Error *err)
 {
     if (access(job->path, F_OK) == 0) return error_set(err, ERR_CONFLICT, "%s exists already", job->path);
-    Status status = connection_open(&job->target, job->path, CONNECTION_CREATES, err);
+    snprintf(job->part, sizeof job->part, "%s.part", job->path);
+    remove_part(job->part);
+    Status status = connection_open(&job->target, job->part, CONNECTION_CREATES, err);
     if (status) return status;
     job->backup = sqlite3_backup_init(job->target.db, "main", source->db, "main");
     if (!job->backup) return connection_error(&job->target, sqlite3_extended_errcode(job->target.db), err);
@@ -78,10 +92,14 @@ static bool backup_go_on(BackupJob *job, Connection *source)
         if (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED) return true;
         if (code != SQLITE_DONE) job->status = connection_error(&job->target, code, &job->error);
     }
-    sqlite3_backup_finish(job->backup);
-    bool is_made = job->target.db != NULL;
+    int code = sqlite3_backup_finish(job->backup);
+    if (!job->status && code) job->status = connection_error(&job->target, code, &job->error);
+    /* All of it into the file itself: what closing could not write would be told to nobody. */
+    if (!job->status) code = sqlite3_wal_checkpoint_v2(job->target.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (!job->status && code) job->status = connection_error(&job->target, code, &job->error);
     connection_close(&job->target);
-    if (job->status && is_made) unlink(job->path);          /* a part of a store is no store */
+    if (!job->status) job->status = file_publish(job->part, job->path, &job->error);
+    if (job->part[0]) remove_part(job->part);               /* a part of a store is no store */
     return false;
 }
 
@@ -113,10 +131,8 @@ static Status backup_by_reader(SqliteStore *store, BackupJob *job, Error *err)
     Status status = pool_take(store, &reader, err);
     if (status) return status;
     status = connection_run(&reader->connection, "BEGIN; SELECT 1 FROM maestro_schema", err);
-    if (!status) {
-        while (backup_go_on(job, &reader->connection)) { }
-        connection_roll_back(&reader->connection);
-    }
+    while (!status && backup_go_on(job, &reader->connection)) { }
+    connection_roll_back(&reader->connection);
     pool_give(store, reader);
     return status;
 }
@@ -158,8 +174,9 @@ static Status check_by(const Checking *checking, const char *sql, Error *err)
     if (status) return status;
     int code;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        Str text = str_of((const char *)sqlite3_column_text(statement, 0));
-        if (!str_is_text(text, "ok")) checking->finding(checking->context, text);
+        const char *text = (const char *)sqlite3_column_text(statement, 0);
+        if (!text) checking->finding(checking->context, STR("a row cannot be read"));
+        else if (strcmp(text, "ok") != 0) checking->finding(checking->context, str_of(text));
     }
     if (code != SQLITE_DONE) {
         Error found;
@@ -178,8 +195,6 @@ static Status check_by(const Checking *checking, const char *sql, Error *err)
 /* References between tables, which are not declared to SQLite because looking them up at every insert would cost as much
  * as the insert. */
 static const char *const reference_checks[] = {
-    "SELECT 'maestro_step_runs: step run ' || step_run_no || ' belongs to no run' FROM maestro_step_runs"
-    " WHERE workflow_id NOT IN (SELECT run_no FROM maestro_workflows) LIMIT 100",
     "SELECT 'maestro_ledger: the record before ' || min(position) || ' is missing' FROM maestro_ledger"
     " HAVING count(*) <> max(position)",
     "SELECT 'maestro_workflows: run ' || run_no || ' ends at a record that is not there' FROM maestro_workflows"
@@ -187,21 +202,59 @@ static const char *const reference_checks[] = {
     "SELECT 'maestro_log_heads: log ' || log || ' ends at ' || position || ', the ledger at '"
     " || (SELECT ifnull(max(position), 0) FROM maestro_ledger) FROM maestro_log_heads"
     " WHERE position <> (SELECT ifnull(max(position), 0) FROM maestro_ledger)",
+    "SELECT 'maestro_poll_attempts: the row ' || p.id || ' belongs to no poll of a step run' FROM maestro_poll_attempts AS p"
+    " LEFT JOIN maestro_step_runs AS s ON s.id = p.step_run_id"
+    " WHERE p.attempt_number > ifnull(s.poll_attempt_count, 0) LIMIT 100",
+    "SELECT 'maestro_log_heads: a file has one log, and here is log ' || log FROM maestro_log_heads WHERE log <> 1",
 };
+
+/* Tables whose rows belong to a run, and the column that names it. */
+static const struct { uint8_t table, column; } run_references[] = {
+    { TABLE_STEP_RUNS, STEP_RUNS_workflow_id }, { TABLE_ATTEMPTS, ATTEMPTS_workflow_id },
+    { TABLE_DECISIONS, DECISIONS_workflow_id }, { TABLE_COMPENSATIONS, COMPENSATIONS_workflow_id },
+    { TABLE_BRANCHES, BRANCHES_workflow_id },   { TABLE_TRIGGER_PAYLOADS, TRIGGER_PAYLOADS_workflow_id },
+    { TABLE_SIGNALS, SIGNALS_run_no },
+    { TABLE_LOGS, LOGS_run_no },                { TABLE_SNAPSHOTS, SNAPSHOTS_run_no },
+    { TABLE_TIMERS, TIMERS_run_no },            { TABLE_DEDUPE, DEDUPE_run_no },
+};
+
+/* Tables that no record makes rows of yet: what is in them was put there by somebody else. */
+static const uint8_t unused_tables[] = { TABLE_LEASES, TABLE_OUTBOX, TABLE_BLOBS };
+
+static Status check_references(const Checking *checking, Error *err)
+{
+    char sql[512];
+    Status status = OK;
+    for (size_t i = 0; i < sizeof reference_checks / sizeof reference_checks[0] && !status; i++)
+        status = check_by(checking, reference_checks[i], err);
+    for (size_t i = 0; i < sizeof run_references / sizeof run_references[0] && !status; i++) {
+        const TableInfo *info = table_info((Table)run_references[i].table);
+        const char *column = info->columns[run_references[i].column].name;
+        snprintf(sql, sizeof sql, "SELECT '%s: a row belongs to run number ' || %s || ', which there is not' FROM %s"
+                 " WHERE %s NOT IN (SELECT run_no FROM maestro_workflows) LIMIT 100", info->name, column, info->name, column);
+        status = check_by(checking, sql, err);
+    }
+    for (size_t i = 0; i < sizeof unused_tables && !status; i++) {
+        const TableInfo *info = table_info((Table)unused_tables[i]);
+        snprintf(sql, sizeof sql, "SELECT '%s: the row ' || %s || ' follows from no record' FROM %s LIMIT 100", info->name,
+                 info->columns[0].name, info->name);
+        status = check_by(checking, sql, err);
+    }
+    return status;
+}
 
 Status upkeep_check(SqliteStore *store, void (*finding)(void *context, Str text), void *context, Error *err)
 {
-    Connection connection;
-    Status status = connection_open(&connection, store->path, CONNECTION_READS, err);
+    PooledReader *reader;
+    Status status = pool_take(store, &reader, err);
     if (status) return status;
-    Checking checking = { &connection, finding, context };
+    Checking checking = { &reader->connection, finding, context };
     for (uint32_t i = 0; i < TABLE_COUNT && !status; i++) {       /* table by table: snapshots stay short */
         char sql[128];
         snprintf(sql, sizeof sql, "PRAGMA integrity_check(%s)", table_info((Table)i)->name);
         status = check_by(&checking, sql, err);
     }
-    for (size_t i = 0; i < sizeof reference_checks / sizeof reference_checks[0] && !status; i++)
-        status = check_by(&checking, reference_checks[i], err);
-    connection_close(&connection);
+    if (!status) status = check_references(&checking, err);
+    pool_give(store, reader);
     return status;
 }

@@ -23,6 +23,7 @@ BEFORE UPDATE OF run_no, id, tenant, definition_key, definition_version, plan_di
 BEGIN SELECT RAISE(ABORT, 'id, revision and parameters of a run are immutable'); END;
 
 -- A result, once it is there, never changes; what may still be noted is that the step run was superseded.
+-- I6: what a step gave is written once.
 CREATE TRIGGER maestro_step_runs_keep_results
 BEFORE UPDATE OF step_run_no, workflow_id, step_index, id, step_key, step_type, result, error_class, error_cause,
   error_message, details_at, details_offset, details_size, input_at, input_offset, input_size, output_at, output_offset,
@@ -41,6 +42,14 @@ BEGIN SELECT RAISE(ABORT, 'a revision is immutable; only its active flag changes
 CREATE TRIGGER maestro_plans_are_immutable
 BEFORE UPDATE ON maestro_plans
 BEGIN SELECT RAISE(ABORT, 'a plan is immutable'); END;
+
+CREATE TRIGGER maestro_tenant_keys_are_immutable
+BEFORE UPDATE ON maestro_tenant_keys
+BEGIN SELECT RAISE(ABORT, 'the key of a tenant never changes'); END;
+
+CREATE TRIGGER maestro_secrets_keep_their_origin
+BEFORE UPDATE OF tenant, name, created_ms, created_by ON maestro_secrets
+BEGIN SELECT RAISE(ABORT, 'when and by whom a secret was first set never changes'); END;
 
 -- --- the shape of the REST API ------------------------------------------------------------------------------------------
 
@@ -102,7 +111,7 @@ SELECT id, workflow_id, step_run_no, step_index, step_key, attempt, executor, id
 FROM (
   SELECT s.id || '.' || a.attempt AS id, s.workflow_id, s.step_run_no, s.step_index, s.step_key, a.attempt,
     coalesce(a.executor, iif(s.attempt = a.attempt, s.executor, NULL)) AS executor, s.idempotency_key,
-    CASE WHEN a.finished_ms IS NOT NULL THEN 'FAILED' ELSE s.status END AS status,
+    CASE WHEN a.error_cause IS NOT NULL THEN 'FAILED' WHEN a.finished_ms IS NOT NULL THEN 'SUCCEEDED' ELSE s.status END AS status,
     coalesce(a.error_cause, iif(s.attempt = a.attempt, s.error_cause, NULL)) AS error_cause,
     coalesce(a.error_message, iif(s.attempt = a.attempt, s.error_message, NULL)) AS error_message,
     coalesce(a.dispatched_ms, iif(s.attempt = a.attempt, s.dispatched_ms, NULL)) AS dispatched_ms,

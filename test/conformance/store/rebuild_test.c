@@ -14,6 +14,7 @@
 #include "store_case.h"
 #include "value/json.h"
 #include "view/projection.h"
+#include "view/rebuild.h"
 
 #define RUN_COUNT 12u
 #define TASK(id) "{\"id\":\"" id "\",\"kind\":\"task\",\"name\":\"" id "\",\"run\":\"noop\"}"
@@ -214,14 +215,14 @@ static bool commit_some(World *world)
 
 /* --- again --------------------------------------------------------------------------------------------------------- */
 
-typedef struct Replay {
+typedef struct Again {
     StoreCase *to;
     const Plan *plan;
     Run runs[RUN_COUNT + 1];
     uint32_t begun_counts[RUN_COUNT + 1], step_numbers[RUN_COUNT + 1][4];
-} Replay;
+} Again;
 
-static void replay_row(Replay *replay, const Cell *cells)
+static void again_row(Again *replay, const Cell *cells)
 {
     StoreCase *to = replay->to;
     Record record;
@@ -267,6 +268,59 @@ static void expect_same_rows(StoreCase *a, StoreCase *b, Query query, const Cell
     }
 }
 
+/* --- in passes ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Whole { Rebuild *passes; uint32_t pass_count, found_count; } Whole;
+
+static void expect_in_one_pass(void *context, Table table, const Cell *cells)
+{
+    Whole *whole = context;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < whole->pass_count; i++) {
+        const Cell *row = rebuild_find(&whole->passes[i], table, cells);
+        EXPECT(rebuild_is_mine(&whole->passes[i], table, cells) == (row != NULL));
+        found += row != NULL;
+        for (uint32_t c = 0; row && c < table_info(table)->column_count; c++) EXPECT_INT(row[c].kind, cells[c].kind);
+    }
+    EXPECT_INT(found, 1);
+    whole->found_count++;
+}
+
+static void never_told(void *context, Table table, const Cell *cells)
+{
+    (void)context, (void)table, (void)cells;
+    EXPECT(!"a row of a pass that the whole does not have");
+}
+
+/* The rows of a run made at once, and a share of them at a time. */
+static void expect_same_in_passes(const World *world, const Answer *ledger, uint64_t run_no)
+{
+    enum { PASS_COUNT = 3 };
+    Rebuild all[PASS_COUNT + 1];
+    for (uint32_t i = 0; i <= PASS_COUNT; i++)
+        rebuild_init(&all[i], &(RebuildOptions){ .plan = &world->plan, .id = world->actors[run_no - 1].run.id, .run_no = run_no,
+                                                 .pass = i ? i - 1 : 0, .pass_count = i ? PASS_COUNT : 1 });
+    for (uint32_t r = 0; r < ledger->row_count; r++) {
+        const Cell *cells = ledger->cells + (size_t)r * ledger->cell_count;
+        if ((uint64_t)cells[LEDGER_run_no].integer != run_no) continue;
+        LedgerRow row = { .position = (uint64_t)cells[LEDGER_position].integer, .run_no = run_no,
+                          .prev_position = (uint64_t)cells[LEDGER_prev_position].integer,
+                          .first_event = (uint64_t)cells[LEDGER_first_event].integer,
+                          .event_count = (uint32_t)cells[LEDGER_event_count].integer, .record = cells[LEDGER_record].text,
+                          .payload = cells[LEDGER_payload].kind == CELL_NULL ? (Str){ 0 } : cells[LEDGER_payload].text };
+        memcpy(row.hash.bytes, cells[LEDGER_hash].text.ptr, DIGEST_SIZE);
+        Error err;
+        for (uint32_t i = 0; i <= PASS_COUNT; i++) EXPECT_OK(rebuild_record(&all[i], &row, &err), &err);
+    }
+    Whole whole = { .passes = all + 1, .pass_count = PASS_COUNT };
+    rebuild_rest(&all[0], expect_in_one_pass, &whole);
+    EXPECT(whole.found_count > 2);
+    for (uint32_t i = 0; i <= PASS_COUNT; i++) {
+        if (i) rebuild_rest(&all[i], never_told, NULL);
+        rebuild_deinit(&all[i]);
+    }
+}
+
 STORE_CASE(replaying_the_ledger_gives_the_same_rows, "proves: F-005")
 {
     for (uint64_t seed = 1; seed <= (it->adapter == ADAPTER_MEMORY ? 20 : 1); seed++) {
@@ -281,11 +335,11 @@ STORE_CASE(replaying_the_ledger_gives_the_same_rows, "proves: F-005")
         }
         while (commit_some(&world)) { }
 
-        Replay replay = { .to = &to, .plan = &world.plan };
+        Again replay = { .to = &to, .plan = &world.plan };
         Cell begin = cell_int(1);
         Answer ledger = ask(&from, QUERY_RECORDS, &begin, 1, 100000);
         EXPECT_INT(ledger.row_count, from.head.position);
-        for (uint32_t i = 0; i < ledger.row_count; i++) replay_row(&replay, ledger.cells + (size_t)i * ledger.cell_count);
+        for (uint32_t i = 0; i < ledger.row_count; i++) again_row(&replay, ledger.cells + (size_t)i * ledger.cell_count);
         Cell runs[] = { cell_int(INT64_MAX), cell_null(), cell_null() };
         expect_same_rows(&from, &to, QUERY_RUNS, runs, 3);
         for (uint32_t i = 1; i <= RUN_COUNT; i++) {
@@ -298,6 +352,7 @@ STORE_CASE(replaying_the_ledger_gives_the_same_rows, "proves: F-005")
             }
         }
         EXPECT_INT(from.head.next_step_run_no, to.head.next_step_run_no);
+        for (uint32_t i = 1; i <= RUN_COUNT; i++) expect_same_in_passes(&world, &ledger, i);
         for (uint32_t i = 0; i < RUN_COUNT; i++) {
             run_deinit(&world.actors[i].run);
             run_deinit(&replay.runs[i + 1]);
