@@ -1,0 +1,83 @@
+#include "cli/secret_order.h"
+
+#include "base/base64.h"
+#include "cli/deed.h"
+#include "secret/vault.h"
+
+/* How often two may be late by turns: each time one of them has set the key, which never changes then. */
+#define TRY_COUNT_MAX 3
+
+static bool send(Engine *engine, const void *secret) { return engine_secret(engine, secret); }
+
+static Str as_base64(Arena *arena, Str bytes)
+{
+    Buf text;
+    buf_init(&text, SIZE_MAX);
+    base64_encode(&text, bytes, BASE64_STANDARD);
+    Str copy = arena_copy(arena, buf_peek(&text));
+    buf_deinit(&text);
+    return copy;
+}
+
+/* Asked both ways: as an errand, and of an engine of this process. */
+static ExitCode carry(const Args *args, EngineSecret *secret, Status *out_status, Error *out_err)
+{
+    const char *reason = args_value(args, "reason");
+    Deed deed = { .args = args, .errand = errand_begin(args, secret->is_removal ? "remove-secret" : "set-secret"), .send = send,
+                  .what = secret };
+    errand_add(&deed.errand, "tenant", value_string(secret->tenant));
+    errand_add(&deed.errand, "name", value_string(secret->name));
+    if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
+    if (!secret->is_removal) {
+        errand_add(&deed.errand, "sealed", value_string(as_base64(args->arena, secret->sealed)));
+        errand_add(&deed.errand, "tenantKey", value_string(as_base64(args->arena, secret->tenant_key)));
+    }
+    secret->command = (Command){ .id = deed.errand.id, .actor = deed.errand.actor, .rationale = str_of(reason),
+                                 .value = value_null(), .report.output = value_null() };
+    secret->reply = deed_reply;
+    secret->context = &deed;
+    ExitCode code = deed_do(&deed);
+    *out_status = deed.status;
+    *out_err = deed.error;
+    return code;
+}
+
+/* The store is closed again before anybody is asked: this process may become its owner. */
+static ExitCode seal(const Args *args, EngineSecret *secret, Str value)
+{
+    Store *store;
+    Sealed sealed;
+    Error err;
+    ExitCode code = store_open_or_make(args, &store);
+    if (code) return code;
+    Vault *vault = store_vault(args, store);
+    Status status = vault_seal(vault, args->arena, secret->tenant, secret->name, value, &sealed, &err);
+    vault_free(vault);
+    store_close(store);
+    if (status) return fail(&err);
+    secret->sealed = sealed.bytes;
+    secret->tenant_key = sealed.tenant_key;
+    return EXIT_CODE_OK;
+}
+
+ExitCode secret_store(const Args *args, Str tenant, Str name, Str value)
+{
+    for (int tries = TRY_COUNT_MAX;; tries--) {
+        EngineSecret secret = { .tenant = tenant, .name = name };
+        Status status;
+        Error err;
+        ExitCode code = seal(args, &secret, value);
+        if (!code) code = carry(args, &secret, &status, &err);
+        if (code || !status) return code;
+        if (status != ERR_CONFLICT || tries == 1) return errand_refused(&err);
+    }
+}
+
+ExitCode secret_remove(const Args *args, Str tenant, Str name)
+{
+    EngineSecret secret = { .tenant = tenant, .name = name, .is_removal = true };
+    Status status;
+    Error err;
+    ExitCode code = carry(args, &secret, &status, &err);
+    return code || !status ? code : errand_refused(&err);
+}

@@ -1,0 +1,38 @@
+/* trigger.h - a trigger from outside on its way to its run: the handler behind POST /maestro/trigger/{run_id}/{trigger}.
+ *
+ * What the address names is looked up, the request is authenticated as the definition says, and only then is its body read. What
+ * comes out is a command for whoever owns the log, with who sent it and from where; whether the run takes it, and whether the
+ * payload meets its schema, is decided there, and recorded there. A request that is refused here leaves the run as it was and
+ * writes nothing: strangers do not fill the ledger.
+ *
+ * Owns:   a desk borrows everything but its signatures. What is made lives in the arena given.
+ * Fails:  ERR_NOT_FOUND: no such run, or it has no such trigger; ERR_DENIED: not authenticated, with the reason for the log;
+ *         ERR_INVALID: the body is no JSON; ERR_UNAVAILABLE, ERR_LIMIT as of trigger_auth.h.
+ * Bounds: TRIGGER_BODY_SIZE_MAX.     Thread: one at a time, as store_select() of the store.
+ */
+#ifndef SECRET_TRIGGER_H
+#define SECRET_TRIGGER_H
+
+#include "base/id.h"
+#include "core/command.h"
+#include "policy/guard.h"
+#include "secret/trigger_auth.h"
+#include "secret/vault.h"
+
+typedef struct TriggerDesk {
+    Store *store;
+    Vault *vault;                       /* NULL: no secrets, so that nothing signed is taken */
+    Guard *guard;                       /* NULL: no policies */
+    TriggerReplays replays;             /* zero at first; ended by trigger_replays_deinit() */
+} TriggerDesk;
+
+/* What to ask of the engine. */
+typedef struct TriggerOrder {
+    Id run_id;
+    Str tenant;
+    Command command;                    /* COMMAND_TRIGGER: name, value, actor, origin; its id where the request was signed */
+} TriggerOrder;
+
+MUST_USE Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out, Error *err);
+
+#endif
