@@ -80,6 +80,23 @@ void check_schema_name(Compiler *compiler, const Node *schema)
     if (!map_find(&compiler->schemas, node_text(schema), &index)) check_known(compiler, CATALOG_SCHEMA, schema);
 }
 
+Value schema_by_name(Compiler *compiler, Str name)
+{
+    uint32_t index;
+    const CatalogEntry *entry = NULL;
+    Value schema = value_string(name);
+    if (map_find(&compiler->schemas, name, &index))
+        schema = node_to_value(compiler->arena, node_value(get_map(compiler->root, "schemas"), index));
+    else if ((entry = catalog_find(compiler->catalog, CATALOG_SCHEMA, name)))
+        schema = value_copy(compiler->arena, entry->settings);
+    if (schema.kind != VALUE_OBJECT || value_get_text(schema, "title")) return schema;
+    MemberList members = { .arena = compiler->arena };
+    for (uint32_t i = 0; i < schema.count; i++)
+        member_list_add(&members, value_text(schema.members[i].key), schema.members[i].value);
+    member_list_add(&members, STR("title"), value_string(name));
+    return member_list_object(&members);
+}
+
 void add_policies(ValueList *list, const Node *map)
 {
     static const char *const keys[] = { "policies", "policy" };

@@ -39,6 +39,8 @@ void check_known(Compiler *compiler, CatalogKind kind, const Node *name);
 void check_policies(Compiler *compiler, const Node *map);
 /* A schema given by name: of this definition's `schemas` or of the catalog. */
 void check_schema_name(Compiler *compiler, const Node *schema);
+/* What such a name stands for, with the name as its title; a plan has the schema itself, so that it means the same for ever. */
+Value schema_by_name(Compiler *compiler, Str name);
 /* Adds the policies of a mapping to a list, each once. */
 void add_policies(ValueList *list, const Node *map);
 /* For names in messages where there may be a hundred thousand of them: is it still worth suggesting? */

@@ -17,6 +17,7 @@ void references_init(References *references, Compiler *compiler)
     map_init(&references->jobs, arena, 0);
     map_init(&references->task_names, arena, 0);
     map_init(&references->task_ids, arena, 0);
+    map_init(&references->triggers, arena, 0);
     references_scope(references, SCOPE_TOP);
 }
 
@@ -93,6 +94,13 @@ uint32_t references_task(References *references, RefTask task)
     return first;
 }
 
+void references_pause(References *references, const Node *task, uint32_t index)
+{
+    const Node *pause = task->kind == NODE_MAP ? node_get(task, "pause_after") : NULL;
+    const Node *key = pause && pause->kind == NODE_MAP ? get_text(pause, "trigger") : pause;
+    if (key && key->kind == NODE_TEXT) map_add(&references->triggers, node_text(key), index, NULL);
+}
+
 static bool is_ambiguous(const References *references, Str name)
 {
     char storage[NAME_SIZE_MAX + 2];
@@ -158,6 +166,7 @@ static bool resolve(References *references, const Node *node, const Path *path, 
         return false;
     }
     if (map_find(&references->task_names, first, out_task)) return true;
+    if (map_find(&references->triggers, first, out_task)) return true;
     if (!node) return false;
     if (is_job && path->part_count > 2) {
         Str task = arena_format(references->compiler->scratch, "%.*s.%.*s", STR_ARG(first), STR_ARG(path->parts[2]));

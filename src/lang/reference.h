@@ -36,6 +36,7 @@ struct References {
     Map jobs;                       /* id -> index */
     Map task_names;                 /* bare name -> task, or ambiguous */
     Map task_ids;                   /* "job.task" -> task */
+    Map triggers;                   /* key of a pause -> the task it stands behind: its payload is an output, too */
     RefTask *tasks;
     size_t task_count, task_capacity;
     RefScope *scopes;
@@ -62,6 +63,7 @@ void references_init(References *references, Compiler *compiler);
 void references_params(References *references);                     /* reads `params`, reports what is wrong with them */
 /* Adds one; returns its index, or that of the first one of the same job and name. */
 uint32_t references_task(References *references, RefTask task);
+void references_pause(References *references, const Node *task, uint32_t index);       /* if the task has one */
 uint32_t references_scope(References *references, uint32_t parent);
 bool scope_holds(const References *references, uint32_t outer, uint32_t inner);
 /* A task by "task" or "job.task"; false where there is none or several. */

@@ -132,7 +132,9 @@ static Value either_value(Arena *arena, const Node *node, const Type *type)
     const Type *chosen = NULL;
     const Shape *long_form = NULL;
     for (const Type *const *one = type->either; *one; one++) {
+        bool is_list = (*one)->kind == TYPE_LIST;
         bool fits = ((*one)->kind == TYPE_OBJECT || (*one)->kind == TYPE_MAP) == (node->kind == NODE_MAP);
+        fits = fits && (node->kind == NODE_LIST ? is_list : !is_list || (*one)->lone);
         if (fits && !chosen) chosen = *one;
         if ((*one)->kind == TYPE_OBJECT && (*one)->shape->lone) long_form = (*one)->shape;
     }

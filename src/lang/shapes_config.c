@@ -11,9 +11,14 @@ static const Type type_tenancy = { .kind = TYPE_ENUM, .names = tenancies, .what 
 static const EnumName trusts[] = { { "none", NULL }, { "enrolled", NULL }, { "attested", NULL }, { NULL, NULL } };
 static const Type type_trust = { .kind = TYPE_ENUM, .names = trusts, .what = "a trust level" };
 
+/* A text is a line for the shell: it must not become a list of one, which is a program. */
+static const Type type_command_list = { .kind = TYPE_LIST, .item = &type_line, .what = "a list of texts" };
+static const Type *const command_forms[] = { &type_text, &type_command_list, NULL };
+static const Type type_command = { .kind = TYPE_EITHER, .either = command_forms, .what = "a line for the shell, or a list of texts" };
+
 static const Field runner_fields[] = {
     { "description", &type_text, "What it does." },
-    { "command", &type_texts, "The program and its arguments, for a process executor." },
+    { "command", &type_command, "For a process executor: the program and its arguments, or a line for the shell." },
     { "url", &type_line, "Where the task document is posted, for an http executor." },
     { "queue", &type_ref, "The queue that workers pull from." },
     { "image", &type_line, "The container image, for kubernetes." },

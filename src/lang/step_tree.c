@@ -96,6 +96,7 @@ static void collect_step(Tree *tree, const Node *node, uint32_t parent, uint32_t
         tree->task_steps = arena_grow(compiler->scratch, tree->task_steps, sizeof *tree->task_steps, tree->task_count,
                                       &tree->task_capacity);
         tree->task_steps[tree->task_count++] = index;
+        references_pause(&tree->references, node, (uint32_t)tree->references.task_count);
         references_task(&tree->references,
                         (RefTask){ STR(""), step.name, 0, scope, may_be_skipped(node), false });
         return;

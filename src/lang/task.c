@@ -96,6 +96,14 @@ static void check_poll(Compiler *compiler, const Node *task)
     if (interval > 0 && duration >= 0 && duration < interval)
         diagnose(compiler->diagnostics, SEVERITY_ERROR, get_any(poll, "max_duration"),
                  "max_duration is shorter than one interval");
+    const Node *attempts = get_any(poll, "max_attempts");
+    bool is_fixed = !is_word(get_any(poll, "backoff"), "exponential", "exponential");
+    int64_t count = attempts ? read_int(attempts) : is_fixed && interval > 0 ? duration / interval : 0;
+    if (count > POLL_COUNT_MAX) {
+        Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, attempts ? attempts : get_any(poll, "max_duration"),
+                                          "these are %" PRId64 " polls, more than POLL_COUNT_MAX (%u)", count, POLL_COUNT_MAX);
+        diagnostic_help(compiler->diagnostics, diagnostic, "poll less often, or with backoff: exponential");
+    }
 }
 
 static bool schema_demands_payload(const Node *schema)
@@ -257,6 +265,26 @@ static Value lower_retries(Compiler *compiler, const Shape *shape, const Node *t
     return member_list_object(&retries);
 }
 
+/* Schemas that are given by name: of equal keys the last one counts. */
+static void lower_schemas(Compiler *compiler, MemberList *members)
+{
+    static const char *const keys[] = { "input_schema", "output_schema" };
+    size_t count = members->count;
+    for (size_t i = 0; i < count; i++) {
+        Str key = value_text(members->members[i].key);
+        Value value = members->members[i].value;
+        const Value *payload = str_is(key, STR("pause_after")) ? value_get_text(value, "payload_schema") : NULL;
+        for (unsigned k = 0; k < 2; k++)
+            if (str_is_text(key, keys[k]) && value.kind == VALUE_STRING)
+                member_list_add(members, key, schema_by_name(compiler, value_text(value)));
+        if (!payload || payload->kind != VALUE_STRING) continue;
+        MemberList pause = { .arena = compiler->arena };
+        for (uint32_t m = 0; m < value.count; m++) member_list_add(&pause, value_text(value.members[m].key), value.members[m].value);
+        member_list_add(&pause, STR("payload_schema"), schema_by_name(compiler, value_text(*payload)));
+        member_list_add(members, key, member_list_object(&pause));
+    }
+}
+
 /* With a fixed interval the duration bounds the number of polls as well. */
 static Value lower_poll(Compiler *compiler, const Shape *shape, const Node *task)
 {
@@ -288,6 +316,7 @@ void task_lower(Compiler *compiler, const Shape *shape, const Node *task, const 
         *input = (Member){ value_string(STR("message")), value_string(node_text(message)) };
         member_list_add(members, STR("input"), value_object(arena, input, 1));
     }
+    lower_schemas(compiler, members);
     lower_idempotency(task, members);
     Value retries = lower_retries(compiler, shape, task);
     member_list_add(members, STR("retries"), retries);

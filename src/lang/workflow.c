@@ -69,6 +69,7 @@ static void collect_tasks(Workflow *workflow, uint32_t index)
         bool may_skip = may_be_skipped(task);
         uint32_t task_index = (uint32_t)references->task_count, twin;
         twin = references_task(references, (RefTask){ job->id, name, index, SCOPE_TOP, may_skip, job_may_skip });
+        references_pause(references, task, task_index);
         if (twin != task_index && references->tasks[twin].job_index == index)
             diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR,
                      get_text(task, "name") ? get_text(task, "name") : task, "the job '%.*s' has two tasks '%.*s'",
