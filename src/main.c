@@ -12,7 +12,8 @@ static void print_help(void (*print)(Buf *), FILE *file)
     Buf out;
     buf_init(&out, 1u << 20);
     print(&out);
-    fwrite(out.ptr, 1, out.len, file);
+    if (file == stdout) print_out(&out);
+    else print_err(&out);
     buf_deinit(&out);
 }
 
@@ -35,6 +36,7 @@ static ExitCode run_command(const Verb *command, int argc, char **argv)
     args.arena = &arena;
     ExitCode code = EXIT_CODE_USAGE;
     if (args_parse(command, argc, argv, &args)) {
+        if (args_flag(&args, "json")) print_want_json();
         if (args_flag(&args, "help")) {
             Buf out;
             buf_init(&out, 1u << 20);
@@ -52,17 +54,10 @@ static ExitCode run_command(const Verb *command, int argc, char **argv)
     return code;
 }
 
-/* Output that nobody takes (a closed pipe is SIGPIPE, a full disk is not) must not look like success. */
-static ExitCode finish_output(ExitCode code)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    fputs("maestro: standard output cannot be written\n", stderr);
-    return code ? code : EXIT_CODE_UNAVAILABLE;
-}
-
 int main(int argc, char **argv)
 {
     if (sodium_init() < 0) return EXIT_CODE_INTERNAL;       /* it also finds the fastest code for this processor */
+    print_begin();
     if (argc < 2) {
         print_help(program_help, stderr);
         return EXIT_CODE_USAGE;
@@ -70,7 +65,7 @@ int main(int argc, char **argv)
     const char *verb = argv[1];
     if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) {
         print_help(program_help, stdout);
-        return (int)finish_output(EXIT_CODE_OK);
+        return (int)print_end(EXIT_CODE_OK);
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) verb = "version";
     int used = 2;
@@ -84,6 +79,6 @@ int main(int argc, char **argv)
         }
     }
     /* What does not exist is refused by the command that lists what does. */
-    if (!command) return (int)run_command(&command_help_verb, used - 1, argv + 1);
-    return (int)finish_output(run_command(command, argc - used, argv + used));
+    if (!command) return (int)print_end(run_command(&command_help_verb, used - 1, argv + 1));
+    return (int)print_end(run_command(command, argc - used, argv + used));
 }

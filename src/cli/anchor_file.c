@@ -17,7 +17,8 @@
 static Status write_new(const char *path, Str text, mode_t mode, Error *err)
 {
     int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
-    if (fd < 0) return error_set(err, errno == EACCES ? ERR_DENIED : ERR_UNAVAILABLE, "%s cannot be made: %s", path, strerror(errno));
+    if (fd < 0) return error_set(err, errno == EACCES ? ERR_DENIED : ERR_UNAVAILABLE, "%s cannot be made: %s", path,
+                                 strerror(errno));
     bool is_written = write(fd, text.ptr, text.len) == (ssize_t)text.len && fsync(fd) == 0;
     is_written &= close(fd) == 0;
     if (is_written) return OK;
@@ -51,7 +52,8 @@ Status anchor_key_open(Arena *arena, const char *path, AnchorKey *out_key, bool 
     *out_is_new = !file_exists(path);
     if (*out_is_new) status = make_key(arena, path, err);
     if (!status && stat(path, &info) == 0 && (info.st_mode & 077))
-        status = error_set(err, ERR_DENIED, "%s can be read by others; a key that signs is its user's alone: chmod 600 %s", path, path);
+        status = error_set(err, ERR_DENIED, "%s can be read by others; a key that signs is its user's alone: chmod 600 %s",
+                           path, path);
     if (!status) status = file_read(arena, path, KEY_FILE_SIZE_MAX, &text, err);
     if (!status && anchor_read_key(text, seed, err)) {
         error_prefix(err, "%s: ", path);
@@ -65,11 +67,13 @@ Status anchor_public_key(Arena *arena, const char *text, uint8_t out_key[ANCHOR_
 {
     Str content = str_of(text);
     Status status = OK;
-    if (content.len != 2 * ANCHOR_PUBLIC_SIZE || file_exists(text)) status = file_read(arena, text, KEY_FILE_SIZE_MAX, &content, err);
+    if (content.len != 2 * ANCHOR_PUBLIC_SIZE || file_exists(text))
+        status = file_read(arena, text, KEY_FILE_SIZE_MAX, &content, err);
     return status ? status : anchor_read_key(content, out_key, err);
 }
 
-Status anchors_read(Arena *arena, const char *path, const uint8_t *public_key, Anchor **out_anchors, uint32_t *out_count, Error *err)
+Status anchors_read(Arena *arena, const char *path, const uint8_t *public_key, Anchor **out_anchors, uint32_t *out_count,
+                    Error *err)
 {
     Str text;
     Anchor *anchors = NULL;

@@ -53,10 +53,9 @@ static bool usage_error(const Verb *command, const char *format, const char *wha
     char storage[1024];
     Buf usage = buf_on(storage, sizeof storage);
     command_usage(command, &usage);
-    fputs("maestro: ", stderr);
-    fprintf(stderr, "%s '%s'", format, what);
-    if (hint && *hint) fprintf(stderr, "; %s", hint);
-    fprintf(stderr, "\nusage: %.*s\nTry 'maestro help %s'.\n", STR_ARG(buf_peek(&usage)), command->name);
+    bool has_hint = hint && *hint;
+    print_note("maestro: %s '%s'%s%s\nusage: %.*s\nTry 'maestro help %s'.\n", format, what, has_hint ? "; " : "",
+               has_hint ? hint : "", STR_ARG(buf_peek(&usage)), command->name);
     return false;
 }
 
@@ -119,7 +118,8 @@ static bool set_option(Args *args, const Option *option, const char **place, con
     if (!value && words->at + 1 < words->count) value = words->items[++words->at];
     if (!value) return usage_error(args->command, "a value is missing behind the option", option->name, NULL);
     if (!is_word(option, value)) return refuse_word(args->command, option, value);
-    if (args->given_count == ARGS_GIVEN_COUNT_MAX) return usage_error(args->command, "there is one option too many:", option->name, NULL);
+    if (args->given_count == ARGS_GIVEN_COUNT_MAX)
+        return usage_error(args->command, "there is one option too many:", option->name, NULL);
     args->given[args->given_count++] = (ArgsGiven){ option, value };
     *place = value;
     return true;
@@ -183,19 +183,4 @@ bool args_color(const Args *args, int fd)
     if (wish && strcmp(wish, "auto") != 0) return strcmp(wish, "always") == 0;
     const char *terminal = getenv("TERM");
     return isatty(fd) && !getenv("NO_COLOR") && terminal && strcmp(terminal, "dumb") != 0;
-}
-
-static void print_to(FILE *file, const Buf *buf)
-{
-    if (buf->len) fwrite(buf->ptr, 1, buf->len, file);
-    fflush(file);
-}
-
-void print_out(const Buf *buf) { print_to(stdout, buf); }
-void print_err(const Buf *buf) { print_to(stderr, buf); }
-
-ExitCode fail(const Error *err)
-{
-    fprintf(stderr, "maestro: %s\n", err->text);
-    return exit_code_of(err->status);
 }

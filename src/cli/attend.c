@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -36,6 +35,7 @@ typedef struct Attend {
     unsigned interrupt_count;
     bool is_pause_wanted;           /* the first of them was Ctrl-C: the run is to wait for 'maestro resume' */
     bool is_noted;                  /* why it waits was said */
+    bool is_trouble_noted;          /* that the store cannot be written was said, and that it can was not yet */
     int64_t busy_since_ms;
     bool is_answered;               /* by the own engine */
     EngineReply reply;
@@ -78,6 +78,16 @@ static void take_signal(void *context, int fd)
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
         if (attend->interrupt_count++ == 0) attend->is_pause_wanted = info.ssi_signo == SIGINT;
+}
+
+/* Whether it was told to stop: by a signal, or because nobody reads any more what it says, which is taken for a Ctrl-C. */
+static bool is_interrupted(Attend *attend)
+{
+    if (!attend->interrupt_count && print_is_unread()) {
+        attend->interrupt_count = 1;
+        attend->is_pause_wanted = true;
+    }
+    return attend->interrupt_count > 0;
 }
 
 static Next refuse(Attend *attend, const Error *err)
@@ -138,7 +148,8 @@ static Status begin_known(Attend *attend, Store *store, bool has_logs, Error *er
     Status status = run_row(attend->args->arena, store, id_peek(&attend->run_id), &row, err);
     if (!status && !row) status = error_set(err, ERR_NOT_FOUND, "there is no run %s in this store", attend->run_id.text);
     if (status) return status;
-    EngineReply reply = { .run_id = attend->run_id, .run_state = (uint8_t)row_state(row), .resolution = (uint8_t)row_resolution(row),
+    EngineReply reply = { .run_id = attend->run_id, .run_state = (uint8_t)row_state(row),
+                          .resolution = (uint8_t)row_resolution(row),
                           .is_repeat = !attend->wish->plan };
     return begin(attend, store, &reply, has_logs, err);
 }
@@ -181,7 +192,8 @@ static Status resume(Attend *attend, Error *err)
 {
     EngineRequest request = { .run_id = attend->run_id, .reply = take_reply, .context = attend,
                               .command = { .kind = COMMAND_RESUME, .id = attend->errand.id, .actor = attend->errand.actor,
-                                           .rationale = attend->wish->reason, .trace = attend->errand.trace, .value = value_null(),
+                                           .rationale = attend->wish->reason, .trace = attend->errand.trace,
+                                           .value = value_null(),
                                            .report.output = value_null() } };
     if (!engine_request(host_engine(attend->place.host), &request))
         return error_set(err, ERR_LIMIT, "the engine takes no further requests now");
@@ -227,11 +239,13 @@ static bool begin_as_owner(Attend *attend)
 static void note_drain(Attend *attend, uint32_t count, bool is_interrupted)
 {
     const char *them = count == 1 ? "it" : "them", *plural = count == 1 ? "" : "s";
+    bool is_own = attend->has_begun && attend->progress.model.plan && model_under_way(&attend->progress.model) >= count;
     attend->is_noted = true;
-    if (is_interrupted) progress_note(&attend->progress, "%u step%s under way may end; Ctrl-C again ends %s now", count, plural, them);
+    if (is_interrupted) progress_note(&attend->progress, "%u step%s under way may end; Ctrl-C again ends %s now", count, plural,
+                                      them);
     else
-        progress_note(&attend->progress, "waits for %u step%s of other runs that this process carries out; Ctrl-C ends %s now", count,
-                      plural, them);
+        progress_note(&attend->progress, "waits for %u step%s%s that this process carries out; Ctrl-C ends %s now", count, plural,
+                      is_own ? "" : " of other runs", them);
 }
 
 /* Ctrl-C pauses the run, so that no later process goes on with it unasked. One that cannot be paused now (it waits for a
@@ -262,10 +276,35 @@ static void drain(Attend *attend)
         uint32_t count = engine_stats(engine).attempt_under_way;
         if (is_drained && (engine_is_idle(engine) || waited_ms > 2 * LOG_DELAY_MS)) return;
         if (attend->interrupt_count > interrupt_count || engine_trouble(engine)) return;
-        if (count && !attend->is_noted && (interrupt_count || waited_ms > DRAIN_NOTE_MS)) note_drain(attend, count, interrupt_count);
+        if (count && !attend->is_noted && (interrupt_count || waited_ms > DRAIN_NOTE_MS))
+            note_drain(attend, count, interrupt_count);
         host_turn(attend->place.host, LOG_DELAY_MS / 2);
         progress_draw(&attend->progress);
     }
+}
+
+/* Said once each time that the store stops taking commits: nothing else would be seen of it. */
+static void note_trouble(Attend *attend)
+{
+    const Engine *engine = host_engine(attend->place.host);
+    bool is_stalled = engine_stats(engine).stall_count > 0;
+    if (is_stalled && !attend->is_trouble_noted && engine_trouble(engine)) {
+        progress_note(&attend->progress, "%s; tried again until it can; Ctrl-C stops here, and 'maestro resume %s' goes on",
+                      engine_trouble(engine)->text, attend->run_id.text);
+        attend->is_trouble_noted = true;
+    }
+    if (!is_stalled && attend->is_trouble_noted) {
+        progress_note(&attend->progress, "the store can be written again: the run goes on");
+        attend->is_trouble_noted = false;
+    }
+}
+
+/* Nobody here can do anything for the run, and nobody was asked to wait. */
+static bool is_waiting(const Attend *attend)
+{
+    const LiveModel *model = &attend->progress.model;
+    if (!attend->has_begun || !model->plan || !args_flag(attend->args, "until-waiting")) return false;
+    return (model->state == RUN_PAUSED || model->state == RUN_WAITING_SIGNAL) && model_under_way(model) == 0;
 }
 
 static Next as_owner(Attend *attend)
@@ -277,8 +316,10 @@ static Next as_owner(Attend *attend)
     engine_observe(engine, take_observation, attend);
     attend->is_answered = false;
     if (begin_as_owner(attend))
-        while (!progress_is_over(&attend->progress) && !attend->interrupt_count && engine_state(engine) != ENGINE_FENCED) {
+        while (!progress_is_over(&attend->progress) && !is_interrupted(attend) && !is_waiting(attend)
+               && engine_state(engine) != ENGINE_FENCED) {
             host_turn(attend->place.host, progress_wait_ms(&attend->progress));
+            note_trouble(attend);
             progress_draw(&attend->progress);
         }
     if (engine_state(engine) == ENGINE_FENCED && !attend->code) return NEXT_AGAIN;
@@ -319,12 +360,12 @@ static Next follow_beside(Attend *attend, Store *store, int owner_fd)
         uint32_t count;
         if (catch_up(attend, store, true, &count, &err)) return stop(attend, &err);
         progress_draw(&attend->progress);
-        if (progress_is_over(&attend->progress)) return NEXT_OVER;
+        if (progress_is_over(&attend->progress) || is_waiting(attend)) return NEXT_OVER;
         wait_ms = count ? FOLLOW_POLL_MS_MIN : 2 * wait_ms < FOLLOW_POLL_MS_MAX ? 2 * wait_ms : FOLLOW_POLL_MS_MAX;
         int64_t draw_ms = progress_wait_ms(&attend->progress);
         if (wait_for_owner(attend, owner_fd, draw_ms >= 0 && draw_ms < wait_ms ? (int)draw_ms : wait_ms) || owner_fd < 0)
             return NEXT_AGAIN;
-        if (attend->interrupt_count) return NEXT_OVER;
+        if (is_interrupted(attend)) return NEXT_OVER;
     }
 }
 
@@ -393,7 +434,7 @@ static Next once(Attend *attend, bool *out_is_beside)
         workplace_close(&attend->place);
         return next;
     }
-    attend->code = store_open_existing(attend->args, &store);
+    attend->code = store_open_or_make(attend->args, &store);        /* its owner may be about to make its tables */
     if (attend->code) return NEXT_OVER;
     next = beside_owner(attend, store);
     store_close(store);
@@ -407,6 +448,7 @@ static Status take_signals(Attend *attend, Error *err)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_BLOCK, &set, NULL);         /* before any thread is made */
+    (void)signal(SIGXFSZ, SIG_IGN);             /* a limit on the size of files is a full disk: the store says so */
     attend->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return attend->signal_fd < 0 ? error_set(err, ERR_LIMIT, "signals cannot be waited for") : OK;
 }
@@ -428,15 +470,37 @@ static Errand errand_of(const Args *args, const AttendWish *wish, Guard *guard)
     errand_add(&errand, "tenant", value_string(wish->plan->tenant));
     if (wish->key.len) errand_add(&errand, "key", value_string(wish->key));
     errand_add(&errand, "again", value_bool(wish->is_again));
-    errand_add(&errand, "offers", value_string(offers_digest(args->arena, wish->plan->document, &(OfferScope){ wish->catalog, guard })));
+    errand_add(&errand, "offers", value_string(offers_digest(args->arena, wish->plan->document,
+                                                             &(OfferScope){ wish->catalog, guard })));
     return errand;
+}
+
+/* What this process did when it went (it ended steps, and another may have gone on) is in the store: the summary says the same
+ * as 'maestro show' from now on. */
+static void look_again(Attend *attend)
+{
+    Store *store;
+    Error err;
+    uint32_t count;
+    bool is_quiet = attend->progress.is_quiet, is_json = attend->progress.is_json;
+    if (adapters.store_open(store_url(attend->args), /* is_created= */ false, &store, &err)) return;
+    attend->progress.is_quiet = true;
+    attend->progress.is_json = false;
+    if (catch_up(attend, store, /* has_logs= */ false, &count, &err)) progress_note(&attend->progress, "%s", err.text);
+    attend->progress.is_quiet = is_quiet;
+    attend->progress.is_json = is_json;
+    attend->progress.store = NULL;
+    follow_close(&attend->follow);
+    store_close(store);
 }
 
 static ExitCode interrupted(Attend *attend, bool is_beside)
 {
+    if (attend->has_begun && !is_beside) look_again(attend);
     progress_leave(&attend->progress);
-    if (!attend->has_begun) fprintf(stderr, "interrupted before the run began\n");
-    else if (is_beside) fprintf(stderr, "interrupted; another process carries out the run: maestro watch %s\n", attend->run_id.text);
+    if (print_is_unread()) print_note("maestro: nobody reads the output of this command any more\n");
+    if (!attend->has_begun) print_note("interrupted before the run began\n");
+    else if (is_beside) print_note("interrupted; another process carries out the run: maestro watch %s\n", attend->run_id.text);
     else return progress_end(&attend->progress, /* is_repeat= */ false, /* is_interrupted= */ true);
     return EXIT_CODE_TEMPORARY;
 }
@@ -454,6 +518,7 @@ static ExitCode attend_under(const Args *args, const AttendWish *wish, Guard *gu
     follow_close(&attend.follow);
     close(attend.signal_fd);
     if (attend.code) return attend.code;
+    if (is_waiting(&attend)) return progress_end(&attend.progress, /* is_repeat= */ false, /* is_interrupted= */ true);
     if (attend.interrupt_count && !progress_is_over(&attend.progress)) return interrupted(&attend, is_beside);
     return progress_end(&attend.progress, attend.was_over && wish->plan, /* is_interrupted= */ false);
 }

@@ -34,6 +34,10 @@ typedef struct AttendWish {
     Str reason;                     /* of its resumption, where it is paused */
 } AttendWish;
 
+/* With this option it ends where the run waits for something outside, as if by SIGTERM. */
+#define WAITING_OPTION \
+    { "until-waiting", 0, NULL, NULL, "Ends once the run waits for a trigger, a signal or a person, with exit code 75." }
+
 ExitCode attend(const Args *args, const AttendWish *wish);
 
 #endif

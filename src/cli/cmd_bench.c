@@ -136,7 +136,9 @@ static const Catalog *make_catalog(Arena *arena)
 static Status add_plan(Bench *bench, const Catalog *catalog, Error *err)
 {
     const char *word = args_value(bench->args, "runner");
-    const char *runner = !word || strcmp(word, "native") == 0 ? "bench/native" : strcmp(word, "noop") == 0 ? "noop" : "bench/process";
+    const char *runner = !word || strcmp(word, "native") == 0 ? "bench/native"
+                       : strcmp(word, "noop") == 0            ? "noop"
+                                                              : "bench/process";
     Buf text;
     buf_init(&text, DEFINITION_SIZE_MAX);
     write_definition(bench, runner, &text);
@@ -401,7 +403,7 @@ static ExitCode bench_at(Bench *bench, const Catalog *catalog, uint64_t preload)
     bool is_busy;
     bench->place = (Workplace){ .is_bench = true, .guard = bench->guard };
     ExitCode code = workplace_open(bench->args, catalog, &bench->place, &is_busy);
-    if (is_busy) fprintf(stderr, "maestro bench: another process works on this store\n");
+    if (is_busy) print_note("maestro bench: another process works on this store\n");
     if (code) return code;
     bench->engine = host_engine(bench->place.host);
     Error err;
@@ -417,7 +419,7 @@ static ExitCode bench_run(const Args *args)
     Bench bench = { .args = args };
     const char *shape = args_value(args, "shape");
     if (!read_shape(&bench, shape ? shape : "one-step")) {
-        fprintf(stderr, "maestro bench: '%s' is no shape: one-step, chain:N, fanout:N, parked:N\n", shape);
+        print_note("maestro bench: '%s' is no shape: one-step, chain:N, fanout:N, parked:N\n", shape);
         return EXIT_CODE_USAGE;
     }
     uint64_t preload;

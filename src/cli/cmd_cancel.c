@@ -17,12 +17,12 @@ static ExitCode run(const Args *args)
 const Verb command_cancel = {
     .name = "cancel", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Cancels a run: what is under way is ended, the rest is skipped.",
-    .doc = "Steps that are under way are ended, the others are skipped, and the run ends as cancelled. What was done is undone\n"
-           "where the definition or --compensate says so. Cancelling once more changes nothing and is no mistake. The process that\n"
-           "owns the store is told; where none does, it is done in the store itself.\n"
+    .doc = "Steps that are under way are ended, the others are skipped, and the run ends as cancelled. What was done is\n"
+           "undone where the definition or --compensate says so. Cancelling once more changes nothing and is no mistake. The\n"
+           "process that owns the store is told; where none does, it is done in the store itself.\n"
            "\n"
-           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the run has\n"
-           "ended otherwise, and nothing was changed.",
+           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the\n"
+           "run has ended otherwise, and nothing was changed.",
     .examples = "maestro cancel AP6XBPE7qEHu5AFydDNWo --reason \"wrong customer\"",
     .options = options, .run = run,
 };

@@ -28,7 +28,7 @@ static ExitCode print_report(const Args *args, const Loaded *loaded, const Produ
     } else {
         production_print(report, file, args_color(args, STDOUT_FILENO), &out);
     }
-    if (!status) print_out(&out);
+    if (!status) print_tinted(&out);
     buf_deinit(&out);
     return status ? fail(&err) : EXIT_CODE_OK;
 }
@@ -80,7 +80,7 @@ static ExitCode check_against(const Args *args, const Loaded *loaded, const char
         buf_format(&out, "%s %s take the place of %s%s\n", loaded->path, answer, other, colon);
         compatibility_print(&found, &out);
     }
-    if (!status) print_out(&out);
+    if (!status) print_tinted(&out);
     buf_deinit(&out);
     if (status) return fail(&err);
     return found.total ? EXIT_CODE_DATA : EXIT_CODE_OK;
@@ -90,10 +90,10 @@ static ExitCode run(const Args *args)
 {
     const char *other = args_value(args, "against");
     if (args_flag(args, "production") == (other != NULL)) {
-        fputs("maestro: 'check' has to be told what to check, one at a time:\n"
+        print_note("maestro: 'check' has to be told what to check, one at a time:\n"
               "--production runs the production readiness checklist,\n"
               "--against OTHER says whether the definition can take the place of another one\n"
-              "Try 'maestro help check', or 'maestro validate' to look for mistakes.\n", stderr);
+              "Try 'maestro help check', or 'maestro validate' to look for mistakes.\n");
         return EXIT_CODE_USAGE;
     }
     Loaded loaded;

@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -31,7 +30,8 @@ static void bash_inner(Buf *out)
 {
     for (const Verb *const *command = commands; *command; command++) {
         if (!(*command)->commands) continue;
-        buf_format(out, "    if [ \"$verb\" = %s ]; then\n        if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W '", (*command)->name);
+        buf_format(out, "    if [ \"$verb\" = %s ]; then\n        if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W '",
+                   (*command)->name);
         for (const Verb *const *inner = (*command)->commands; *inner; inner++) buf_format(out, "%s ", command_word(*inner));
         buf_text(out, "' -- \"$current\")); return; fi\n        verb=\"$verb ${COMP_WORDS[2]}\"\n    fi\n");
     }
@@ -59,7 +59,8 @@ static void bash(Buf *out)
     }
     buf_text(
         out,
-        "        esac; return ;;\n    esac\n    COMPREPLY=($(compgen -f -- \"$current\"))\n}\ncomplete -o filenames -F _maestro maestro\n");
+        "        esac; return ;;\n    esac\n    COMPREPLY=($(compgen -f -- \"$current\"))\n}\ncomplete -o filenames -F _maestro "
+        "maestro\n");
 }
 
 static void zsh_inner(Buf *out, const Verb *command)
@@ -68,7 +69,8 @@ static void zsh_inner(Buf *out, const Verb *command)
     buf_format(out, "    if [[ \"$verb\" == %s ]]; then\n        verbs=(\n", command->name);
     for (const Verb *const *inner = command->commands; *inner; inner++)
         buf_format(out, "            '%s:%s'\n", command_word(*inner), (*inner)->summary);
-    buf_text(out, "        )\n        if (( CURRENT == 3 )); then _describe command verbs; return; fi\n        verb=\"$verb $words[3]\"\n    fi\n");
+    buf_text(out, "        )\n        if (( CURRENT == 3 )); then _describe command verbs; return; fi\n        verb=\"$verb "
+                  "$words[3]\"\n    fi\n");
 }
 
 static void zsh(Buf *out)
@@ -149,7 +151,7 @@ static ExitCode run(const Args *args)
         buf_deinit(&out);
         return EXIT_CODE_OK;
     }
-    fprintf(stderr, "maestro: there is no completion for '%s'; there is for bash, zsh and fish\n", args->operands[0]);
+    print_note("maestro: there is no completion for '%s'; there is for bash, zsh and fish\n", args->operands[0]);
     return EXIT_CODE_USAGE;
 }
 

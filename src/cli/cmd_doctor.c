@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,7 +36,7 @@ typedef struct Doctor {
     uint32_t counts[HEALTH_FAIL + 1];
 } Doctor;
 
-/* --- one line each ------------------------------------------------------------------------------------------------------------ */
+/* --- one line each -------------------------------------------------------------------------------------------------------- */
 
 static void print_json(const char *health, const char *subject, Str text)
 {
@@ -61,7 +60,7 @@ static void tell(Doctor *doctor, Health health, const char *subject, const char 
     va_end(args);
     doctor->counts[health]++;
     if (args_flag(doctor->args, "json")) print_json(names[health], subject, text);
-    else printf("%-5s %-9s %.*s\n", names[health], subject, STR_ARG(text));
+    else print_format("%-5s %-9s %.*s\n", names[health], subject, STR_ARG(text));
 }
 
 static const char *size_text(Doctor *doctor, uint64_t size)
@@ -72,7 +71,7 @@ static const char *size_text(Doctor *doctor, uint64_t size)
     return arena_copy(doctor->args->arena, buf_peek(&buf)).ptr;
 }
 
-/* --- the store ---------------------------------------------------------------------------------------------------------------- */
+/* --- the store ------------------------------------------------------------------------------------------------------------ */
 
 static void look_at_store(Doctor *doctor)
 {
@@ -84,8 +83,10 @@ static void look_at_store(Doctor *doctor)
         return;
     }
     if (stat(doctor->path, &info) < 0) {
-        if (errno == ENOENT) tell(doctor, HEALTH_OK, "store", "%s is not there yet; the first 'maestro run' makes it", doctor->path);
-        else tell(doctor, HEALTH_FAIL, "store", "%s cannot be reached: %s; name another one with --store", doctor->path, strerror(errno));
+        if (errno == ENOENT) tell(doctor, HEALTH_OK, "store", "%s is not there yet; the first 'maestro run' makes it",
+                                  doctor->path);
+        else tell(doctor, HEALTH_FAIL, "store", "%s cannot be reached: %s; name another one with --store", doctor->path,
+                  strerror(errno));
         return;
     }
     Status status = adapters.store_open(url, /* is_created= */ false, &doctor->store, &err);
@@ -125,7 +126,8 @@ static void look_at_log(Doctor *doctor)
     const char *path = arena_format(doctor->args->arena, "%s-wal", doctor->path).ptr;
     uint64_t size = stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
     if (size > 4 * (uint64_t)STORE_WAL_SIZE_MAX)
-        tell(doctor, HEALTH_WARN, "wal", "%s is %s: some program has read the store for long; end it", path, size_text(doctor, size));
+        tell(doctor, HEALTH_WARN, "wal", "%s is %s: some program has read the store for long; end it", path,
+             size_text(doctor, size));
     else tell(doctor, HEALTH_OK, "wal", "%s of commits that are not in the file yet", size_text(doctor, size));
 }
 
@@ -154,7 +156,8 @@ static void look_at_disk(Doctor *doctor)
     uint64_t left = (uint64_t)info.f_bavail * info.f_frsize;
     const char *size = size_text(doctor, left);
     if (access(directory, W_OK) < 0) tell(doctor, HEALTH_FAIL, "disk", "%s cannot be written to: %s", directory, strerror(errno));
-    else if (left < DISK_FREE_FAIL) tell(doctor, HEALTH_FAIL, "disk", "%s left at %s: runs will stall; make room", size, directory);
+    else if (left < DISK_FREE_FAIL) tell(doctor, HEALTH_FAIL, "disk", "%s left at %s: runs will stall; make room", size,
+                                         directory);
     else if (left < DISK_FREE_WARN) tell(doctor, HEALTH_WARN, "disk", "%s left at %s: make room soon", size, directory);
     else tell(doctor, HEALTH_OK, "disk", "%s left at %s", size, directory);
 }
@@ -178,7 +181,8 @@ static void look_at_pages(Doctor *doctor)
     if (store_check(doctor->store, count_finding, &finding_count, &err))
         tell(doctor, HEALTH_FAIL, "integrity", "%s", err.text);
     else if (finding_count)
-        tell(doctor, HEALTH_FAIL, "integrity", "%" PRIu64 " findings; 'maestro store verify' tells them, then restore a backup", finding_count);
+        tell(doctor, HEALTH_FAIL, "integrity", "%" PRIu64 " findings; 'maestro store verify' tells them, then restore a backup",
+             finding_count);
     else tell(doctor, HEALTH_OK, "integrity", "pages, keys and references; 'maestro ledger verify' looks at the ledger");
 }
 
@@ -194,12 +198,13 @@ static void look_at_clock(Doctor *doctor)
     if (doctor->store && row_select(doctor->args->arena, doctor->store, &ask, &row, &err)) row = NULL;
     if (now_ms < CLOCK_SANE_MS) tell(doctor, HEALTH_FAIL, "clock", "%.*s UTC: it was never set", STR_ARG(buf_peek(&text)));
     else if (row && row[LOG_HEADS_now_ms].integer > now_ms + CLOCK_LATE_MS)
-        tell(doctor, HEALTH_WARN, "clock", "%.*s UTC is before the last event: times of new ones stay there until the clock has come up",
+        tell(doctor, HEALTH_WARN, "clock", "%.*s UTC is before the last event: times of new ones stay there until the clock has "
+                                           "come up",
              STR_ARG(buf_peek(&text)));
     else tell(doctor, HEALTH_OK, "clock", "%.*s UTC", STR_ARG(buf_peek(&text)));
 }
 
-/* --- what carries out steps ---------------------------------------------------------------------------------------------------- */
+/* --- what carries out steps ----------------------------------------------------------------------------------------------- */
 
 static bool program_exists(Doctor *doctor, Str program)
 {
@@ -223,7 +228,8 @@ static void look_at_runners(Doctor *doctor)
         return;
     }
     if (catalog->origin.len) tell(doctor, HEALTH_OK, "runners", "%.*s", STR_ARG(catalog->origin));
-    else tell(doctor, HEALTH_WARN, "runners", "no runners.yaml was found: what is built in, and stand-ins that only say what they would do");
+    else tell(doctor, HEALTH_WARN, "runners", "no runners.yaml was found: what is built in, and stand-ins that only say what "
+                                              "they would do");
     for (size_t i = 0; i < catalog->counts[CATALOG_RUNNER]; i++) {
         const CatalogEntry *entry = &catalog->entries[CATALOG_RUNNER][i];
         const Value *command = value_get_text(entry->settings, "command");
@@ -231,14 +237,15 @@ static void look_at_runners(Doctor *doctor)
         Str program = value_text(command->items[0]);
         program_count++;
         if (!program_exists(doctor, program))
-            tell(doctor, HEALTH_FAIL, "program", "%.*s, of runner %.*s, is not there; install it, or correct its path", STR_ARG(program),
+            tell(doctor, HEALTH_FAIL, "program", "%.*s, of runner %.*s, is not there; install it, or correct its path",
+                 STR_ARG(program),
                  STR_ARG(entry->name));
     }
     if (!program_exists(doctor, STR("/bin/sh"))) tell(doctor, HEALTH_FAIL, "program", "/bin/sh, of runner shell, is not there");
     else tell(doctor, HEALTH_OK, "programs", "looked for those of %u runners, and /bin/sh", program_count);
 }
 
-/* --- the command --------------------------------------------------------------------------------------------------------------- */
+/* --- the command ---------------------------------------------------------------------------------------------------------- */
 
 static ExitCode run(const Args *args)
 {
@@ -252,7 +259,8 @@ static ExitCode run(const Args *args)
     look_at_runners(&doctor);
     if (doctor.store) store_close(doctor.store);
     if (!args_flag(args, "json"))
-        printf("%s: %u ok, %u to look at, %u to repair\n", doctor.counts[HEALTH_FAIL] ? "not well" : "well", doctor.counts[HEALTH_OK],
+        print_format("%s: %u ok, %u to look at, %u to repair\n", doctor.counts[HEALTH_FAIL] ? "not well" : "well",
+                     doctor.counts[HEALTH_OK],
                doctor.counts[HEALTH_WARN], doctor.counts[HEALTH_FAIL]);
     return doctor.counts[HEALTH_FAIL] ? EXIT_CODE_UNAVAILABLE : EXIT_CODE_OK;
 }
@@ -260,8 +268,9 @@ static ExitCode run(const Args *args)
 const Verb command_doctor = {
     .name = "doctor", .operands = "",
     .summary = "Looks at this machine and the store, and says what to do.",
-    .doc = "A line for each thing: whether the store can be reached and who owns it, how much waits to be written back, how much room\n"
-           "the disk has, whether the file is sound, the clock, runners.yaml and the programs that it names. It changes nothing.\n"
+    .doc = "A line for each thing: whether the store can be reached and who owns it, how much waits to be written back, how\n"
+           "much room the disk has, whether the file is sound, the clock, runners.yaml and the programs that it names. It\n"
+           "changes nothing.\n"
            "\n"
            "Exit code 69: something has to be repaired before runs can be carried out.",
     .examples = "maestro doctor\n"

@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -68,10 +67,13 @@ static void manual(Buf *out)
     roff_options(out, common_options);
     buf_text(
         out,
-        ".SH EXIT STATUS\n.TP\n0\nFine.\n.TP\n1\nA run failed.\n.TP\n2\nWrong usage.\n.TP\n65\nA definition or other data is wrong.\n"
-        ".TP\n69\nA file, program or service that is needed is not there.\n.TP\n70\nInternal error.\n.TP\n75\nMay work later.\n.TP\n77\nDenied.\n"
+        ".SH EXIT STATUS\n.TP\n0\nFine.\n.TP\n1\nA run failed.\n.TP\n2\nWrong usage.\n.TP\n65\nA definition or other data is "
+        "wrong.\n"
+        ".TP\n69\nA file, program or service that is needed is not there.\n.TP\n70\nInternal error.\n.TP\n75\nMay work "
+        "later.\n.TP\n77\nDenied.\n"
         ".SH ENVIRONMENT\n.TP\nMAESTRO_RUNNERS\nThe file that registers runners, policies, windows and calendars.\n"
-        ".TP\nMAESTRO_COMPONENTS\nDirectories of plug\\-in components, with colons between them.\n.TP\nNO_COLOR\nNo colour, if it is set.\n");
+        ".TP\nMAESTRO_COMPONENTS\nDirectories of plug\\-in components, with colons between them.\n.TP\nNO_COLOR\nNo colour, if "
+        "it is set.\n");
 }
 
 /* --- help ------------------------------------------------------------------------------------------------------- */
@@ -83,9 +85,9 @@ static ExitCode refuse_verb(const Verb *owner, const char *verb)
     for (const Verb *const *command = owner ? owner->commands : commands; command && *command; command++)
         suggest_offer(&suggestion, str_of(command_word(*command)));
     const char *before = owner ? owner->name : "", *space = owner ? " " : "";
-    fprintf(stderr, "maestro: there is no command '%s%s%s'", before, space, verb);
-    if (suggestion.best.len) fprintf(stderr, "; did you mean '%s%s%.*s'?", before, space, STR_ARG(suggestion.best));
-    fprintf(stderr, "\nTry 'maestro help%s%s'.\n", space, before);
+    print_note("maestro: there is no command '%s%s%s'", before, space, verb);
+    if (suggestion.best.len) print_note("; did you mean '%s%s%.*s'?", before, space, STR_ARG(suggestion.best));
+    print_note("\nTry 'maestro help%s%s'.\n", space, before);
     return EXIT_CODE_USAGE;
 }
 

@@ -1,9 +1,10 @@
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/limits.h"
+#include "cli/draw/plain.h"
 #include "cli/human.h"
 #include "cli/run_read.h"
+#include "cli/show_waits.h"
 #include "cli/workplace.h"
 #include "value/json.h"
 
@@ -21,9 +22,10 @@ typedef struct Inspect {
     const Cell *row;
     Plan plan;
     StepRows attempts, lines;
+    Value polls;                /* of the step; null: none */
 } Inspect;
 
-/* --- what belongs to a step -------------------------------------------------------------------------------------------------- */
+/* --- what belongs to a step ----------------------------------------------------------------------------------------------- */
 
 static bool take_attempt(void *context, const Cell *cells, uint32_t count)
 {
@@ -57,9 +59,10 @@ static Status read_step(Inspect *inspect, const Cell *step, Error *err)
         ask = (QueryAsk){ .query = QUERY_LOG_LINES, .param_count = 3,
                           .params = { inspect->row[RUNS_run_no], cell_int(line_no), step[STEP_RUNS_step_index] } };
         status = store_select(inspect->store, &ask, take_line, inspect, err);
-        if (inspect->lines.count) line_no = inspect->lines.rows[(inspect->lines.count - 1) % LOG_TAIL_COUNT][LOGS_line_no].integer;
+        size_t count = inspect->lines.count;
+        if (count) line_no = inspect->lines.rows[(count - 1) % LOG_TAIL_COUNT][LOGS_line_no].integer;
     }
-    return status;
+    return status ? status : show_polls(inspect->args->arena, inspect->store, step, &inspect->polls, err);
 }
 
 static size_t line_first(const StepRows *lines) { return lines->count > LOG_TAIL_COUNT ? lines->count - LOG_TAIL_COUNT : 0; }
@@ -99,7 +102,13 @@ static Value step_value(const Inspect *inspect, const Cell *step)
     add(&members, "cause", cell_value(&step[STEP_RUNS_error_cause]));
     add(&members, "skipReason", cell_value(&step[STEP_RUNS_skip_reason]));
     add(&members, "tries", cell_value(&step[STEP_RUNS_attempt]));
-    for (size_t i = 0; i < inspect->attempts.count; i++) value_list_add(&attempts, attempt_value(arena, inspect->attempts.rows[i]));
+    for (size_t i = 0; i < inspect->attempts.count; i++)
+        value_list_add(&attempts, attempt_value(arena, inspect->attempts.rows[i]));
+    if (inspect->polls.kind != VALUE_NULL) {
+        add(&members, "pollCount", cell_value(&step[STEP_RUNS_poll_attempt_count]));
+        add(&members, "nextPollAt", cell_value(&step[STEP_RUNS_next_poll_at]));
+        add(&members, "polls", inspect->polls);
+    }
     if (attempts.count) add(&members, "attempts", value_list_array(&attempts));
     for (size_t i = line_first(&inspect->lines); i < inspect->lines.count; i++)
         value_list_add(&lines, cell_value(&inspect->lines.rows[i % LOG_TAIL_COUNT][LOGS_text]));
@@ -107,7 +116,7 @@ static Value step_value(const Inspect *inspect, const Cell *step)
     return member_list_object(&members);
 }
 
-/* --- printing ---------------------------------------------------------------------------------------------------------------- */
+/* --- printing ------------------------------------------------------------------------------------------------------------- */
 
 static void print_part(Value step, const char *name)
 {
@@ -116,25 +125,24 @@ static void print_part(Value step, const char *name)
     Error err;
     if (!value) return;
     buf_init(&out, JSON_SIZE_MAX);
-    if (value->kind == VALUE_STRING) buf_format(&out, "%-10s %.*s\n", name, STR_ARG(value_text(*value)));
-    else {
-        buf_format(&out, "%-10s ", name);
-        if (json_print(&out, *value, JSON_PRETTY, &err)) buf_text(&out, "?");
-        buf_char(&out, '\n');
-    }
+    buf_format(&out, "%-10s ", name);
+    if (value->kind == VALUE_STRING) plain_put(&out, value_text(*value), PLAIN_LINE);
+    else if (json_print(&out, *value, JSON_PRETTY, &err)) buf_text(&out, "?");
+    buf_char(&out, '\n');
     print_out(&out);
     buf_deinit(&out);
 }
 
 static void print_step(Value step)
 {
-    static const char *const parts[] = { "step", "revision", "state", "executor", "message", "class", "cause", "details", "skipReason", "tries",
+    static const char *const parts[] = { "step", "revision", "state", "executor", "message", "class", "cause", "details",
+                                         "skipReason", "pollCount", "nextPollAt", "polls", "tries",
                                          "attempts", "input", "output", NULL };
     for (const char *const *part = parts; *part; part++) print_part(step, *part);
     const Value *lines = value_get_text(step, "log");
     if (!lines) return;
-    printf("log, its last %u line%s:\n", lines->count, lines->count == 1 ? "" : "s");
-    for (uint32_t i = 0; i < lines->count; i++) printf("  %.*s\n", STR_ARG(value_text(lines->items[i])));
+    print_format("log, its last %u line%s:\n", lines->count, lines->count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < lines->count; i++) print_format("  %.*s\n", STR_ARG(value_text(lines->items[i])));
 }
 
 static Status print_one(Inspect *inspect, const Cell *step, Error *err)
@@ -160,8 +168,7 @@ static Status print_all(Inspect *inspect, Error *err)
     StepRows steps;
     Status status = run_steps(inspect->args->arena, inspect->store, inspect->row, &steps, err);
     for (size_t i = 0; !status && i < steps.count; i++) {
-        if (i && !args_flag(inspect->args, "json")) putchar('\n');
-        fflush(stdout);
+        if (i && !args_flag(inspect->args, "json")) print_format("\n");
         status = print_one(inspect, steps.rows[i], err);
     }
     return status;
@@ -178,7 +185,7 @@ static Status inspect_step(Inspect *inspect, const char *text, bool *out_is_know
     return status ? status : print_one(inspect, row, err);
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------------------- */
+/* --- the command ---------------------------------------------------------------------------------------------------------- */
 
 static ExitCode run(const Args *args)
 {
@@ -202,8 +209,8 @@ static ExitCode run(const Args *args)
 const Verb command_inspect = {
     .name = "inspect", .operands = "RUN [STEP]", .operand_count_min = 1, .operand_count_max = 2,
     .summary = "Shows what steps were given, what they gave back, and what they said.",
-    .doc = "Input, output, tries and the end of the log of a step, or of all steps that have begun. STEP is its id (job.task, or the\n"
-           "name of an artifact), its name where only one has it, or its index.\n"
+    .doc = "Input, output, tries and the end of the log of a step, or of all steps that have begun. STEP is its id\n"
+           "(job.task, or the name of an artifact), its name where only one has it, or its index.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition (a runbook, too) for its newest run.",
     .examples = "maestro inspect last build.compile\n"

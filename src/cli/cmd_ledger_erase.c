@@ -6,6 +6,8 @@
 #include "cli/ledger_write.h"
 #include "cli/run_read.h"
 #include "cli/workplace.h"
+#include "ledger/record.h"
+#include "view/id_derive.h"
 
 #define ERASED_COUNT_MAX 4u         /* records: of parameters, input, output, details */
 
@@ -62,12 +64,45 @@ static Status refuse_open(const Cell *row, Error *err)
                      "failed", STR_ARG(row[RUNS_id].text), run_state_name(row_state(row)));
 }
 
+/* The changes that go with the erasing. */
+typedef struct Changes { Arena *arena; RowChange *rows; size_t count, capacity; } Changes;
+
+static Cell *add_change(Changes *changes, Table table, uint32_t column)
+{
+    Cell *cells = ARENA_ARRAY(changes->arena, Cell, table_info(table)->column_count);
+    changes->rows = arena_grow(changes->arena, changes->rows, sizeof *changes->rows, changes->count, &changes->capacity);
+    changes->rows[changes->count++] = (RowChange){ (uint8_t)table, ROW_UPDATE, COLUMN_BIT(column), cells };
+    cells[column] = cell_null();
+    return cells;
+}
+
+/* Two tables show a payload as it is: what a branch looked at, and what a trigger brought. */
+static Status erase_shown(const Erasing *erasing, Changes *changes, int64_t position, Error *err)
+{
+    const Cell *row;
+    Record record;
+    Arena *arena = erasing->args->arena;
+    Id run = row_id(erasing->row);
+    QueryAsk ask = { .query = QUERY_RECORD, .params = { cell_int(position) }, .param_count = 1 };
+    Status status = row_select(arena, erasing->store, &ask, &row, err);
+    if (!status && row) status = record_decode_any(arena, row[LEDGER_record].text, &record, err);
+    for (uint32_t i = 0; !status && row && i < record.event_count; i++) {
+        const Event *event = &record.events[i];
+        bool is_branch = event->kind == EVENT_BRANCH_TAKEN;
+        if (event->payload == EVENT_NO_PAYLOAD || (!is_branch && event->kind != EVENT_TRIGGER_RECEIVED)) continue;
+        Id id = id_derive(&run, is_branch ? DERIVED_BRANCH : DERIVED_TRIGGER, record.head.first_event + i);
+        Cell *cells = is_branch ? add_change(changes, TABLE_BRANCHES, BRANCHES_input_summary)
+                                : add_change(changes, TABLE_TRIGGER_PAYLOADS, TRIGGER_PAYLOADS_payload);
+        cells[is_branch ? BRANCHES_id : TRIGGER_PAYLOADS_id] = cell_text(arena_copy(arena, id_peek(&id)));
+    }
+    return status;
+}
+
 static Status erase(Erasing *erasing, Error *err)
 {
     LedgerPen pen;
     Event events[ERASED_COUNT_MAX];
-    RowChange changes[ERASED_COUNT_MAX];
-    Cell cells[ERASED_COUNT_MAX][LEDGER_payload + 1];
+    Changes changes = { .arena = erasing->args->arena };
     Str reason = str_of(args_value(erasing->args, "reason"));
     Status status = ledger_own(erasing->args->arena, erasing->store, &pen, err);
     if (status == ERR_CONFLICT) error_prefix(err, "erasing needs the store for itself; end what uses it, erase, and start it again: ");
@@ -77,12 +112,12 @@ static Status erase(Erasing *erasing, Error *err)
     if (status) return status;
     for (uint32_t i = 0; i < erasing->count; i++) {
         events[i] = (Event){ .kind = EVENT_PAYLOAD_ERASED, .count = (uint64_t)erasing->positions[i], .text = reason, .payload = EVENT_NO_PAYLOAD };
-        cells[i][LEDGER_position] = cell_int(erasing->positions[i]);
-        cells[i][LEDGER_payload] = cell_null();
-        changes[i] = (RowChange){ TABLE_LEDGER, ROW_UPDATE, COLUMN_BIT(LEDGER_payload), cells[i] };
+        add_change(&changes, TABLE_LEDGER, LEDGER_payload)[LEDGER_position] = cell_int(erasing->positions[i]);
+        status = erase_shown(erasing, &changes, erasing->positions[i], err);
+        if (status) return status;
     }
-    return ledger_note(&pen, &(LedgerNote){ .events = events, .event_count = erasing->count, .rationale = reason, .changes = changes,
-                                            .change_count = erasing->count }, err);
+    return ledger_note(&pen, &(LedgerNote){ .events = events, .event_count = erasing->count, .rationale = reason,
+                                            .changes = changes.rows, .change_count = (uint32_t)changes.count }, err);
 }
 
 /* The step that was named, as it ran last. */

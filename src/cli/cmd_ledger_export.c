@@ -1,10 +1,15 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/export_file.h"
 #include "cli/human.h"
 #include "cli/ledger_read.h"
 #include "cli/run_read.h"
 #include "cli/workplace.h"
+#include "os/file.h"
 
 static const Option options[] = {
     { "output", 'o', "FILE", NULL, "Writes to this file instead of standard output." },
@@ -24,8 +29,10 @@ static Status write_one_run(ExportFile *export, const Args *args, Store *store, 
     return status ? status : export_file_run(export, &head, err);
 }
 
-static Status write_all(ExportFile *export, FILE *file, const Args *args, Store *store, const Cell *row, Error *err)
+static Status write_all(FILE *file, const Args *args, Store *store, const Cell *row, Error *err)
 {
+    static ExportFile exports;      /* see there why not on the stack */
+    ExportFile *export = &exports;
     ExportHeader header = { .now_ms = human_now_ms(), .is_part = row != NULL, .run_id = row ? row[RUNS_id].text : (Str){ 0 } };
     LedgerHead head;
     Status status = ledger_head(store, &head, err);
@@ -42,6 +49,28 @@ static Status write_all(ExportFile *export, FILE *file, const Args *args, Store 
     return status;
 }
 
+/* Under another name until it is whole. */
+static Status write_file(const char *path, const Args *args, Store *store, const Cell *row, Error *err)
+{
+    const char *part = arena_format(args->arena, "%s.part", path).ptr;
+    if (file_exists(path)) return error_set(err, ERR_UNAVAILABLE, "%s exists already and is not overwritten", path);
+    int fd = open(part, O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!file) {
+        Status why = errno == EACCES || errno == EROFS ? ERR_DENIED : ERR_UNAVAILABLE;
+        error_set(err, why, "%s cannot be made: %s", path, strerror(errno));
+        if (fd >= 0) close(fd);
+        return err->status;
+    }
+    Status status = write_all(file, args, store, row, err);
+    if (!status && (fflush(file) || fsync(fd)))
+        status = error_set(err, ERR_UNAVAILABLE, "%s cannot be written: %s", path, strerror(errno));
+    if (fclose(file) && !status) status = error_set(err, ERR_UNAVAILABLE, "%s cannot be written", path);
+    if (!status) return file_publish(part, path, err);
+    (void)unlink(part);
+    return status;
+}
+
 static ExitCode run(const Args *args)
 {
     Store *store;
@@ -51,15 +80,9 @@ static ExitCode run(const Args *args)
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     if (args->operand_count) code = find_row(args, store, args->operands[0], &row);
-    static ExportFile export;       /* see there why not on the stack */
-    FILE *file = stdout;
-    if (!code && path && !(file = fopen(path, "wxe"))) {
-        error_set(&err, ERR_UNAVAILABLE, "%s cannot be made, or exists already", path);
-        code = fail(&err);
-    }
     if (!code) {
-        Status status = write_all(&export, file, args, store, row, &err);
-        if (path && fclose(file) && !status) status = error_set(&err, ERR_UNAVAILABLE, "%s cannot be written", path);
+        Status status = row ? run_is_here(row, &err) : OK;      /* before anything is written */
+        if (!status) status = path ? write_file(path, args, store, row, &err) : write_all(stdout, args, store, row, &err);
         if (status) code = fail(&err);
     }
     store_close(store);

@@ -1,11 +1,14 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "cli/anchor_file.h"
 #include "cli/export_file.h"
 #include "cli/ledger_read.h"
+#include "cli/run_read.h"
 #include "cli/workplace.h"
+#include "os/file.h"
 #include "value/json.h"
 
 static const Option options[] = {
@@ -102,6 +105,31 @@ static Status read_anchors(const Args *args, LedgerHead **out_heads, uint32_t *o
     return OK;
 }
 
+static ExitCode wrong_anchor(void)
+{
+    fprintf(stderr, "maestro: an anchor is of the whole log; leave out RUN, or --anchor\n");
+    return EXIT_CODE_USAGE;
+}
+
+/* A store, or one run of it. */
+static ExitCode verify_stored(const Args *args, const LedgerCheck *check, VerifyReport *out_report)
+{
+    Store *store;
+    const Cell *row = NULL;
+    AuditReport rows = { 0 };
+    Error err;
+    ExitCode code = store_open_existing(args, &store);
+    if (code) return code;
+    if (args->operand_count) code = find_row(args, store, args->operands[0], &row);
+    if (!code) {
+        Status status = row ? ledger_verify_run(store, row, check, out_report, &rows, &err)
+                            : ledger_verify(store, check, out_report, &rows, &err);
+        if (status) code = fail(&err);
+    }
+    store_close(store);
+    return code;
+}
+
 static ExitCode run(const Args *args)
 {
     LedgerHead *anchors;
@@ -112,29 +140,29 @@ static ExitCode run(const Args *args)
     /* An anchor that is not what it says is as bad as a ledger that is not. */
     if (status == ERR_CORRUPT || status == ERR_DENIED) return fail(&err), EXIT_CODE_DATA;
     if (status) return fail(&err);
-    if (args->operand_count) {
+    const char *operand = args->operand_count ? args->operands[0] : NULL;
+    if (operand && (strcmp(operand, "-") == 0 || strchr(operand, '/') || file_exists(operand))) {
         VerifyOptions wanted = { .anchors = anchors, .anchor_count = anchor_count, .finding = take_finding, .context = (void *)args };
-        status = export_file_verify(args->operands[0], &wanted, &report, /* out_digest= */ NULL, &err);
+        status = export_file_verify(operand, &wanted, &report, /* out_digest= */ NULL, &err);
+        if (status) return fail(&err);
     } else {
-        Store *store;
-        ExitCode code = store_open_existing(args, &store);
-        if (code) return code;
+        if (operand && anchor_count) return wrong_anchor();
         LedgerCheck check = { .anchors = anchors, .anchor_count = anchor_count, .finding = take_finding, .context = (void *)args };
-        status = ledger_verify(store, &check, &report, &err);
-        store_close(store);
+        ExitCode code = verify_stored(args, &check, &report);
+        if (code) return code;
     }
-    if (status) return fail(&err);
     print_summary(args, &report);
     return report.damage_count ? EXIT_CODE_DATA : EXIT_CODE_OK;
 }
 
 const Verb command_ledger_verify = {
-    .name = "ledger verify", .operands = "[EXPORT]", .operand_count_max = 1,
+    .name = "ledger verify", .operands = "[RUN|EXPORT]", .operand_count_max = 1,
     .summary = "Finds out whether the ledger is what was written.",
     .doc = "Every record is hashed again and held against the chains of its run and of the log, the heads in the rows of runs, its\n"
-           "payloads' digests, and with --anchor against signed ends of earlier times. Each thing that is wrong is told with its\n"
-           "position. The store may be in use. With EXPORT, a file of 'maestro ledger export' or 'maestro store archive' is verified\n"
-           "instead.\n"
+           "payloads' digests, and with --anchor against signed ends of earlier times. Then every row of the other tables that follows\n"
+           "from records is made again and compared, column by column. Each thing that is wrong is told with its position, or with\n"
+           "table, key and column. The store may be in use. With RUN, one run alone; with EXPORT, a file of 'maestro ledger export' or\n"
+           "'maestro store archive' instead.\n"
            "\n"
            "Exit code 65: something is damaged.",
     .examples = "maestro ledger verify\n"

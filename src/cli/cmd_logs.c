@@ -10,6 +10,8 @@
 
 static const Option options[] = {
     { "follow", 'f', NULL, NULL, "Goes on with new lines until the run is settled." },
+    { "raw", 0, NULL, NULL, "The bytes as they were written, control sequences too: for files, and terminals you trust them "
+                            "with." },
     { "times", 't', NULL, NULL, "Puts the time (UTC) before each line." },
     STORE_OPTION,
     { "json", 0, NULL, NULL, "Prints an object a line." },
@@ -87,10 +89,11 @@ static Status print_lines(Logs *logs, uint32_t *out_count, Error *err)
         QueryAsk ask = { .query = QUERY_LOG_LINES, .params = { logs->row[RUNS_run_no], cell_int(logs->line_no), logs->step },
                          .param_count = 3 };
         status = store_select(logs->store, &ask, take_line, logs, err);
-        print_out(&logs->out);
+        if (args_flag(logs->args, "raw")) print_bytes(&logs->out);
+        else print_out(&logs->out);
         buf_clear(&logs->out);
         *out_count += logs->seen;
-    } while (!status && logs->seen);
+    } while (!status && logs->seen && !print_is_unread());
     return status;
 }
 
@@ -108,7 +111,7 @@ static Status follow(Logs *logs, Error *err)
         bool is_settled = !status && (!row || row_is_settled(row));
         arena_deinit(&arena);
         if (!status) status = print_lines(logs, &count, err);
-        if (status || was_settled) return status;
+        if (status || was_settled || print_is_unread()) return status;
         was_settled = is_settled;
         wait_ms = count ? FOLLOW_POLL_MS_MIN : 2 * wait_ms < FOLLOW_POLL_MS_MAX ? 2 * wait_ms : FOLLOW_POLL_MS_MAX;
         if (is_settled) wait_ms = 2 * LOG_DELAY_MS;
@@ -163,8 +166,9 @@ static ExitCode run(const Args *args)
 const Verb command_logs = {
     .name = "logs", .operands = "RUN [STEP]", .operand_count_min = 1, .operand_count_max = 2,
     .summary = "Prints what the steps of a run have written.",
-    .doc = "Standard output and error of programs, and what runners logged, in the order in which it came; before each line the step,\n"
-           "unless one is named. With -f it goes on until the run is settled, whichever process carries it out.\n"
+    .doc = "Standard output and error of programs, and what runners logged, in the order in which it came; before each line\n"
+           "the step, unless one is named. With -f it goes on until the run is settled, whichever process carries it out.\n"
+           "Control sequences are shown and not passed on (\\u001b[31m); --raw prints the bytes as they were written.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run.",
     .examples = "maestro logs last -f\n"

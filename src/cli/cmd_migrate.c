@@ -24,7 +24,7 @@ static ExitCode write_result(const Args *args, const Buf *yaml)
     const char *path = output_path(args);
     Error err;
     if (!path) {
-        print_out(yaml);
+        print_file(yaml);
         return EXIT_CODE_OK;
     }
     return file_write(path, buf_peek(yaml), &err) ? fail(&err) : EXIT_CODE_OK;
@@ -34,9 +34,8 @@ static ExitCode write_result(const Args *args, const Buf *yaml)
 static ExitCode check_result(const Args *args, const Loaded *loaded, const Diagnostics *diagnostics, const Buf *yaml)
 {
     if (diagnostics->error_count) {
-        fputs(
-            "maestro: the result is not finished: decide what its comments marked DECIDE ask, then 'maestro validate' it\n",
-            stderr);
+        print_note(
+            "maestro: the result is not finished: decide what its comments marked DECIDE ask, then 'maestro validate' it\n");
         return EXIT_CODE_DATA;
     }
     const char *path = output_path(args);
@@ -47,7 +46,7 @@ static ExitCode check_result(const Args *args, const Loaded *loaded, const Diagn
     compile(args->arena, buf_peek(yaml), &compile_options, &compiled);
     if (compiled.is_valid) return EXIT_CODE_OK;
     print_diagnostics(args, &compiled.diagnostics);
-    fputs("maestro: the result does not validate here\n", stderr);
+    print_note("maestro: the result does not validate here\n");
     return EXIT_CODE_DATA;
 }
 
@@ -61,7 +60,7 @@ static ExitCode convert(const Args *args, const Loaded *loaded, Buf *yaml)
     if (yaml->len == 0) return EXIT_CODE_DATA;
     ExitCode code = write_result(args, yaml);
     if (code) return code;
-    for (uint32_t i = 0; i < notes.count; i++) fprintf(stderr, "maestro: note: %.*s\n", STR_ARG(notes.items[i]));
+    for (uint32_t i = 0; i < notes.count; i++) print_note("maestro: note: %.*s\n", STR_ARG(notes.items[i]));
     return check_result(args, loaded, &diagnostics, yaml);
 }
 
@@ -70,7 +69,7 @@ static ExitCode run(const Args *args)
     const char *path = output_path(args);
     Loaded loaded;
     if (path && file_exists(path) && !args_flag(args, "force")) {
-        fprintf(stderr, "maestro: %s exists already; --force overwrites it\n", path);
+        print_note("maestro: %s exists already; --force overwrites it\n", path);
         return EXIT_CODE_USAGE;
     }
     ExitCode code = load_definition(args, args->operands[0], &loaded);

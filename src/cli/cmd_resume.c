@@ -13,18 +13,21 @@ static const Option options[] = {
     ID_OPTION,
     STORE_OPTION,
     POLICY_OPTION,
+    WAITING_OPTION,
     { "json", 0, NULL, NULL, "Prints events as JSON, one a line." },
     { "quiet", 'q', NULL, NULL, "Prints nothing but the run's id and what went wrong." },
     { NULL },
 };
 
-/* The run, and whether somebody carries out the runs of its store. */
-static ExitCode look(const Args *args, AttendWish *wish, bool *out_has_owner)
+/* The run, and whether its resumption is only an order: somebody carries out the runs of its store, or it has ended and the
+ * order is refused. */
+static ExitCode look(const Args *args, AttendWish *wish, bool *out_is_ordered)
 {
     Store *store;
     const Cell *row;
     Error err;
-    int fd;
+    int fd = -1;
+    bool is_settled = false;
     const char *path = control_path(args);
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
@@ -33,11 +36,13 @@ static ExitCode look(const Args *args, AttendWish *wish, bool *out_has_owner)
         Plan *plan = ARENA_NEW(args->arena, Plan);
         wish->run_id = row_id(row);
         wish->run_plan = plan;
+        is_settled = row_is_settled(row);
         if (run_plan(args->arena, store, row, plan, &err)) code = fail(&err);
     }
     store_close(store);
-    *out_has_owner = path && !control_connect(path, &fd, &err);
-    if (*out_has_owner) close(fd);
+    bool has_owner = path && !control_connect(path, &fd, &err);
+    if (has_owner) close(fd);
+    *out_is_ordered = has_owner || is_settled;
     return code;
 }
 
@@ -45,14 +50,12 @@ static ExitCode run(const Args *args)
 {
     const char *reason = args_value(args, "reason");
     AttendWish wish = { .reason = str_of(reason) };
-    bool has_owner;
-    ExitCode code = look(args, &wish, &has_owner);
+    bool is_ordered;
+    ExitCode code = look(args, &wish, &is_ordered);
     if (code) return code;
-    if (has_owner) {
+    if (is_ordered) {
         Errand errand = errand_begin(args, "resume");
-        code = order(args, &errand, (Command){ .kind = COMMAND_RESUME, .value = value_null() });
-        if (code == EXIT_CODE_RUN_FAILED) fprintf(stderr, "'maestro watch %s' shows how it goes\n", wish.run_id.text);
-        return code;
+        return order(args, &errand, (Command){ .kind = COMMAND_RESUME, .value = value_null() });
     }
     code = load_catalog(args, "", &wish.catalog);
     return code ? code : attend(args, &wish);
@@ -61,13 +64,13 @@ static ExitCode run(const Args *args)
 const Verb command_resume = {
     .name = "resume", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Resumes a run that is paused, or that nobody carries out.",
-    .doc = "Where a process owns the store, it is told, and goes on with the run. Where none does, this command becomes the owner and\n"
-           "carries the run on until it is settled, as 'maestro run' does: a run that was interrupted, or whose process died, too.\n"
-           "Runners are found in --runners FILE, $MAESTRO_RUNNERS, ./runners.yaml or the user's configuration; a step whose runner\n"
-           "is not known here waits for a process that knows it.\n"
+    .doc = "Where a process owns the store, it is told, and goes on with the run. Where none does, this command becomes the\n"
+           "owner and carries the run on until it is settled, as 'maestro run' does: a run that was interrupted, or whose\n"
+           "process died, too. Runners are found in --runners FILE, $MAESTRO_RUNNERS, ./runners.yaml or the user's\n"
+           "configuration; a step whose runner is not known here waits for a process that knows it.\n"
            "\n"
-           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the run\n"
-           "failed, or its state does not permit it.",
+           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the\n"
+           "run failed, or its state does not permit it.",
     .examples = "maestro resume last\n"
                 "maestro resume AP6XBPE7qEHu5AFydDNWo --reason \"the database is back\"",
     .options = options, .run = run,

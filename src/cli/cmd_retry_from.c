@@ -1,18 +1,25 @@
-#include <stdio.h>
-
+#include "base/limits.h"
+#include "cli/draw/plain.h"
 #include "cli/follow.h"
 #include "cli/order.h"
+#include "cli/params_read.h"
 #include "cli/resolve_args.h"
+#include "cli/resolve_ask.h"
 #include "cli/run_read.h"
+#include "cli/run_story.h"
 #include "cli/workplace.h"
 #include "core/compensation.h"
+#include "core/decide.h"
 #include "core/name.h"
 #include "core/rerun.h"
+#include "value/json.h"
 
 static const Option options[] = {
     MODE_OPTION,
     { "include-step", 0, NULL, NULL, "With compensate-then-retry: undoes the step itself, too." },
     UNKNOWN_OPTION,
+    { "with", 'w', "NAME=VALUE", NULL, "Changes a parameter of the run, for everything that is carried out from now on.",
+      .repeats = true },
     { "dry-run", 'n', NULL, NULL, "Shows what would be run anew, and changes nothing." },
     ORDER_OPTIONS,
     { NULL },
@@ -29,11 +36,33 @@ static void show(const Args *args, const Plan *plan, const Run *run, uint32_t st
     RollbackPlan wanted = { .scope = SCOPE_FROM_STEP, .from = step, .flags = command->includes ? 0 : ROLLBACK_EXCLUDES_STEP };
     CompensationList undone = { .unknown = STEP_NONE };
     if (command->mode == COMPENSATE_THEN_RETRY) undone = compensation_list(plan, run, &wanted, args->arena);
-    for (uint32_t i = 0; i < undone.count; i++) printf("compensate %.*s\n", STR_ARG(plan->steps[undone.steps[i]].id));
+    for (uint32_t i = 0; i < undone.count; i++) print_format("compensate %.*s\n", STR_ARG(plan->steps[undone.steps[i]].id));
     for (uint32_t i = 0; i < plan->step_count; i++)
-        if (set[i]) printf("run anew   %.*s\n", STR_ARG(plan->steps[i].id));
+        if (set[i]) print_format("run anew   %.*s\n", STR_ARG(plan->steps[i].id));
     if (undone.unknown != STEP_NONE)
-        printf("but nobody knows whether the effect of %.*s took place: see --unknown-effects\n", STR_ARG(plan->steps[undone.unknown].id));
+        print_format("but nobody knows whether the effect of %.*s took place: see --unknown-effects\n",
+                     STR_ARG(plan->steps[undone.unknown].id));
+}
+
+/* What the parameters would be, looked at as a start's. */
+static Status show_change(const Args *args, Store *store, const Cell *row, const Plan *plan, Value edits, Error *err)
+{
+    Value start;
+    if (edits.kind != VALUE_OBJECT) return OK;
+    Status status = params_now(args->arena, store, row, &start, err);
+    if (status) return status;
+    const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
+    Value before = params && params->kind == VALUE_OBJECT ? *params : value_object(args->arena, NULL, 0);
+    MemberList merged = { .arena = args->arena };
+    for (uint32_t i = 0; i < before.count; i++)
+        if (!value_get(edits, value_text(before.members[i].key)))
+            member_list_add(&merged, value_text(before.members[i].key), before.members[i].value);
+    for (uint32_t i = 0; i < edits.count; i++) member_list_add(&merged, value_text(edits.members[i].key), edits.members[i].value);
+    Str key;
+    StartRequest request = { .params = member_list_object(&merged), .payload = payload ? *payload : value_null() };
+    status = decide_start_key(plan, &request, args->arena, &key, err);
+    if (!status) print_format("change     %.*s\n", STR_ARG(params_difference(args->arena, before, edits)));
+    return status;
 }
 
 /* The run as its events have made it, and what they would make of it. */
@@ -45,9 +74,11 @@ static Status look(const Args *args, Store *store, const Cell *row, const Comman
     for (uint32_t count = 1; !status && count;) status = follow_look(&follow, take_nothing, NULL, &count, err);
     const Run *run = &follow.replay.run;
     if (!status && (run->state != RUN_FAILED || run->resolution == RESOLUTION_RESOLVED))
-        status = error_set(err, ERR_CONFLICT, "the run is %s: only a failed run is retried", run_state_name((RunState)run->state));
+        status = error_set(err, ERR_CONFLICT, "the run is %s: only a failed run is retried",
+                           run_state_name((RunState)run->state));
     if (!status && !name_find_step(&follow.plan, command->name, &step))
         status = error_set(err, ERR_NOT_FOUND, "the run has no step '%.*s'", STR_ARG(command->name));
+    if (!status) status = show_change(args, store, row, &follow.plan, command->value, err);
     if (!status) show(args, &follow.plan, run, step, command);
     follow_close(&follow);
     return status;
@@ -66,24 +97,91 @@ static ExitCode dry_run(const Args *args, const Command *command)
     return code;
 }
 
+/* --with, by the types that the run's definition declares; null where nothing is to change. */
+static ExitCode read_edits(const Args *args, Value *out)
+{
+    Store *store;
+    const Cell *row;
+    Plan plan;
+    Error err;
+    *out = value_null();
+    if (!args_value(args, "with")) return EXIT_CODE_OK;
+    ExitCode code = store_open_existing(args, &store);
+    if (code) return code;
+    code = find_row(args, store, args->operands[0], &row);
+    if (!code && run_plan(args->arena, store, row, &plan, &err)) code = fail(&err);
+    if (!code && !params_read(args, "with", &plan, out)) code = EXIT_CODE_USAGE;
+    store_close(store);
+    return code;
+}
+
+/* The answer says what changed, as the record does. */
+static ExitCode order_change(const Args *args, Errand *errand, Command command)
+{
+    Store *store;
+    const Cell *row = NULL;
+    OrderAnswer answer;
+    RunStory story = { 0 };
+    Error err;
+    ExitCode code = order_untold(args, errand, command, &answer);
+    if (!code) code = store_open_existing(args, &store);
+    if (code) return code;
+    Status status = run_row(args->arena, store, id_peek(&answer.run_id), &row, &err);
+    if (!status && row) status = run_story_read(args->arena, store, row, &story, &err);
+    store_close(store);
+    if (status) return fail(&err);
+    const StoryEvent *change = run_story_last(&story, EVENT_PARAMS_CHANGED, errand->id);
+    Str text = change ? change->text : STR("");
+    Buf out;
+    buf_init(&out, JSON_SIZE_MAX);
+    if (args_flag(args, "json")) {
+        buf_format(&out, "{\"run\":\"%s\",\"before\":\"%s\",\"after\":\"%s\",\"noop\":%s,\"changed\":", answer.run_id.text,
+                   run_state_name(answer.before), run_state_name(answer.after), answer.is_noop ? "true" : "false");
+        json_print_string(&out, text);
+        buf_text(&out, ",\"command\":");
+        json_print_string(&out, errand->id);
+        buf_text(&out, "}\n");
+    } else {
+        buf_format(&out, "run %s: %s -> %s%s\n", answer.run_id.text, run_state_name(answer.before), run_state_name(answer.after),
+                   answer.is_repeat ? " (asked before; nothing was done now)" : "");
+        buf_text(&out, "changed: ");
+        plain_put(&out, text, PLAIN_LINE);
+        buf_char(&out, '\n');
+    }
+    print_out(&out);
+    buf_deinit(&out);
+    return EXIT_CODE_OK;
+}
+
 static ExitCode run(const Args *args)
 {
     Command command = { .kind = COMMAND_RETRY_FROM, .value = value_null() };
     Errand errand = errand_begin(args, "retry-from");
+    ExitCode code = args->operand_count > 1 ? EXIT_CODE_OK : resolve_ask_step(args, &command.name);
+    if (code) return code;
     if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
-    return args_flag(args, "dry-run") ? dry_run(args, &command) : order(args, &errand, command);
+    code = read_edits(args, &command.value);
+    if (code) return code;
+    if (command.value.kind == VALUE_OBJECT) errand_add(&errand, "payload", command.value);
+    if (args_flag(args, "dry-run")) return dry_run(args, &command);
+    return command.value.kind == VALUE_OBJECT ? order_change(args, &errand, command) : order(args, &errand, command);
 }
 
 const Verb command_retry_from = {
-    .name = "retry-from", .operands = "RUN STEP", .operand_count_min = 2, .operand_count_max = 2,
+    .name = "retry-from", .operands = "RUN [STEP]", .operand_count_min = 1, .operand_count_max = 2,
     .summary = "Runs a failed run anew from a step that was completed.",
-    .doc = "STEP and all steps after it are run anew, and what failed elsewhere; the outputs of the steps before it are kept. With\n"
-           "--mode compensate-then-retry, what comes after STEP is undone first, newest first, and nothing is run anew before all of\n"
-           "it is undone. --dry-run shows both lists.\n"
+    .doc = "STEP and all steps after it are run anew, and what failed elsewhere; the outputs of the steps before it are\n"
+           "kept. With --mode compensate-then-retry, what comes after STEP is undone first, newest first, and nothing is run\n"
+           "anew before all of it is undone. --dry-run shows both lists.\n"
            "\n"
-           "STEP is the id of a step (job.task), or its bare name where only one has it. RUN is the id of a run, its beginning, 'last',\n"
-           "or the file of a definition for its newest run. Exit code 1: the run has not failed, or the step was not completed.",
+           "--with changes parameters of the run, typed as 'maestro run --param' is, for what is carried out from now on; what\n"
+           "was different is recorded. --dry-run shows the difference.\n"
+           "\n"
+           "STEP is the id of a step (job.task), or its bare name where only one has it; without one, a terminal is asked.\n"
+           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the\n"
+           "run has not failed, or the step was not completed.",
     .examples = "maestro retry-from last reserve-inventory --dry-run\n"
-                "maestro retry-from last reserve-inventory --mode compensate-then-retry --reason \"wrong warehouse\"",
+                "maestro retry-from last reserve-inventory --mode compensate-then-retry --reason \"wrong warehouse\"\n"
+                "maestro retry-from last charge --with amount=7 --dry-run",
     .options = options, .run = run,
 };

@@ -1,10 +1,8 @@
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/limits.h"
-#include "cli/errand.h"
+#include "cli/deed.h"
 #include "cli/grid.h"
 #include "cli/human.h"
 #include "cli/order.h"
@@ -13,7 +11,7 @@
 #include "value/json.h"
 #include "view/run_rows.h"
 
-/* --- the list ---------------------------------------------------------------------------------------------------------------- */
+/* --- the list ------------------------------------------------------------------------------------------------------------- */
 
 static const Option list_options[] = {
     TENANT_OPTION,
@@ -42,10 +40,12 @@ static Status list(const Args *args, Store *store, const char *workflow, Listing
     do {
         const Cell *last = listing->rows.count ? listing->rows.rows[listing->rows.count - 1] : NULL;
         QueryAsk ask = { .query = QUERY_REVISIONS_OF_TENANT, .param_count = 3,
-                         .params = { tenant, last ? last[REVISIONS_workflow_id] : cell_text(STR("")), last ? last[REVISIONS_version] : cell_int(0) } };
+                         .params = { tenant, last ? last[REVISIONS_workflow_id] : cell_text(STR("")),
+                                     last ? last[REVISIONS_version] : cell_int(0) } };
         if (workflow)
             ask = (QueryAsk){ .query = QUERY_REVISIONS_OF_WORKFLOW, .param_count = 3,
-                              .params = { tenant, cell_text(str_of(workflow)), last ? last[REVISIONS_version] : cell_int(INT64_MAX) } };
+                              .params = { tenant, cell_text(str_of(workflow)), last ? last[REVISIONS_version]
+                                          : cell_int(INT64_MAX) } };
         listing->seen = 0;
         status = store_select(store, &ask, take_revision, listing, err);
     } while (!status && listing->seen);
@@ -54,7 +54,8 @@ static Status list(const Args *args, Store *store, const char *workflow, Listing
 
 static void print_grid(const Args *args, const Listing *listing)
 {
-    static const GridColumn columns[] = { { "WORKFLOW" }, { "REVISION", .is_number = true }, { "VERSION", .is_cut = true }, { "ACTIVE" },
+    static const GridColumn columns[] = { { "WORKFLOW" }, { "REVISION", .is_number = true }, { "VERSION", .is_cut = true },
+                                          { "ACTIVE" },
                                            { "STORED" }, { "DESCRIPTION", .is_cut = true }, { NULL } };
     Grid grid = grid_begin(args->arena, columns);
     char storage[64];
@@ -122,11 +123,11 @@ static ExitCode run_list(const Args *args)
     print_out(&out);
     buf_deinit(&out);
     if (!status && !is_json && listing.rows.count) print_grid(args, &listing);
-    else if (!status && !is_json) fputs("no revisions\n", stderr);
+    else if (!status && !is_json) print_note("no revisions\n");
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
-/* --- which one is active ------------------------------------------------------------------------------------------------------- */
+/* --- which one is active -------------------------------------------------------------------------------------------------- */
 
 static const Option activate_options[] = {
     INCOMPATIBLE_OPTION,
@@ -147,76 +148,21 @@ static const Option deactivate_options[] = {
     { NULL },
 };
 
-typedef struct Flag {
-    const Args *args;
-    Errand errand;
-    EngineRevision revision;
-    bool is_answered, is_noop;
-    Status status;
-    Error error;
-} Flag;
+static bool send(Engine *engine, const void *revision) { return engine_revise(engine, revision); }
 
-static void take_reply(void *context, const EngineReply *reply)
+static void tell(const Deed *deed)
 {
-    Flag *flag = context;
-    flag->is_answered = true;
-    flag->status = reply->status;
-    flag->is_noop = reply->is_noop;
-    if (reply->error) flag->error = *reply->error;
-}
-
-/* Nobody owns the store: this process does for a moment. EXIT_CODE_TEMPORARY without a word where somebody owns it by now. */
-static ExitCode ask_as_owner(Flag *flag)
-{
-    Workplace place = { .is_absent = true };
-    bool is_busy;
-    ExitCode code = workplace_open(flag->args, NULL, &place, &is_busy);
-    if (code) return code;
-    Engine *engine = host_engine(place.host);
-    Error err = { 0 };
-    Status status = OK;
-    if (!engine_revise(engine, &flag->revision)) status = error_set(&err, ERR_LIMIT, "the engine takes no further requests now");
-    while (!status && !flag->is_answered && !engine_trouble(engine)) host_turn(place.host, STORE_RETRY_MS);
-    if (!status && !flag->is_answered) {
-        err = *engine_trouble(engine);
-        status = err.status;
-    }
-    workplace_close(&place);
-    return status ? fail(&err) : EXIT_CODE_OK;
-}
-
-static ExitCode ask(Flag *flag)
-{
-    const char *path = control_path(flag->args);
-    for (int64_t end_ms = human_now_ms() + CONTROL_ANSWER_MS_MAX;;) {
-        Error err = { 0 };
-        ControlAnswer answer;
-        Status status = errand_ask(&flag->errand, path, &answer, NULL, &err);
-        if (!status) {
-            take_reply(flag, &(EngineReply){ .status = answer.status, .error = answer.status ? &answer.error : NULL, .is_noop = answer.is_noop });
-            return EXIT_CODE_OK;
-        }
-        if (status != ERR_UNAVAILABLE) return fail(&err);
-        ExitCode code = ask_as_owner(flag);
-        if (code != EXIT_CODE_TEMPORARY) return code;
-        if (human_now_ms() > end_ms) return fail(&err);
-        nanosleep(&(struct timespec){ .tv_nsec = OWNER_RETRY_MS * 1000000L }, NULL);    /* the owner comes or goes */
-    }
-}
-
-static void tell(const Flag *flag)
-{
-    const EngineRevision *revision = &flag->revision;
+    const EngineRevision *revision = deed->what;
     Buf out;
     buf_init(&out, 4096);
-    if (args_flag(flag->args, "json")) {
+    if (args_flag(deed->args, "json")) {
         buf_text(&out, "{\"workflow\":");
         json_print_string(&out, revision->workflow);
         buf_format(&out, ",\"version\":%" PRIu32 ",\"active\":%s,\"noop\":%s}\n", revision->version,
-                   revision->is_activation ? "true" : "false", flag->is_noop ? "true" : "false");
+                   revision->is_activation ? "true" : "false", deed->is_noop ? "true" : "false");
     } else {
         buf_format(&out, "revision %" PRIu32 " of %.*s %s %s\n", revision->version, STR_ARG(revision->workflow),
-                   flag->is_noop ? "was" : "is now", revision->is_activation ? "active" : "not active");
+                   deed->is_noop ? "was" : "is now", revision->is_activation ? "active" : "not active");
     }
     print_out(&out);
     buf_deinit(&out);
@@ -236,7 +182,7 @@ static ExitCode set_active(const Args *args, bool is_activation)
     const Cell *row = NULL;
     const char *reason = args_value(args, "reason");
     if (!strchr(args->operands[0], '@')) {
-        fprintf(stderr, "maestro %s: which revision? NAME@VERSION, and '%s' has no version\n", args->command->name, args->operands[0]);
+        print_note("maestro %s: which revision? NAME@VERSION, and '%s' has no version\n", args->command->name, args->operands[0]);
         return EXIT_CODE_USAGE;
     }
     ExitCode code = store_open_existing(args, &store);
@@ -245,20 +191,23 @@ static ExitCode set_active(const Args *args, bool is_activation)
     if (!code && is_activation) code = check_place(args, store, row);
     store_close(store);
     if (code) return code;
-    Flag flag = { .args = args, .errand = errand_begin(args, is_activation ? "activate" : "deactivate") };
-    flag.revision = (EngineRevision){
+    EngineRevision revision;
+    Deed deed = { .args = args, .errand = errand_begin(args, is_activation ? "activate" : "deactivate"), .send = send,
+                  .what = &revision };
+    revision = (EngineRevision){
         .tenant = row[REVISIONS_tenant].text, .workflow = row[REVISIONS_workflow_id].text,
-        .version = (uint32_t)row[REVISIONS_version].integer, .is_activation = is_activation, .reply = take_reply, .context = &flag,
-        .command = { .id = flag.errand.id, .actor = flag.errand.actor, .rationale = str_of(reason), .trace = flag.errand.trace },
+        .version = (uint32_t)row[REVISIONS_version].integer, .is_activation = is_activation, .reply = deed_reply,
+        .context = &deed,
+        .command = { .id = deed.errand.id, .actor = deed.errand.actor, .rationale = str_of(reason), .trace = deed.errand.trace },
     };
-    errand_add(&flag.errand, "tenant", value_string(flag.revision.tenant));
-    errand_add(&flag.errand, "workflow", value_string(flag.revision.workflow));
-    errand_add(&flag.errand, "revision", value_int(flag.revision.version));
-    if (reason) errand_add(&flag.errand, "reason", value_string(str_of(reason)));
-    code = ask(&flag);
+    errand_add(&deed.errand, "tenant", value_string(revision.tenant));
+    errand_add(&deed.errand, "workflow", value_string(revision.workflow));
+    errand_add(&deed.errand, "revision", value_int(revision.version));
+    if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
+    code = deed_do(&deed);
     if (code) return code;
-    if (flag.status) return errand_refused(&flag.error);
-    tell(&flag);
+    if (deed.status) return errand_refused(&deed.error);
+    tell(&deed);
     return EXIT_CODE_OK;
 }
 
@@ -272,14 +221,14 @@ static ExitCode run_deactivate(const Args *args)
     return set_active(args, false);
 }
 
-/* --- the commands -------------------------------------------------------------------------------------------------------------- */
+/* --- the commands --------------------------------------------------------------------------------------------------------- */
 
 const Verb command_revisions_activate = {
     .name = "revisions activate", .operands = "NAME@VERSION", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Makes a stored revision the one that is started by its name.",
-    .doc = "At most one revision of a workflow is active: the one that was is not any more, in the same commit. Runs that are under way go\n"
-           "on with the revision that they were started with. Who did it, and why, is recorded in the ledger. One that breaks who relies\n"
-           "on the revision in use is refused, unless --allow-incompatible is given.",
+    .doc = "At most one revision of a workflow is active: the one that was is not any more, in the same commit. Runs that\n"
+           "are under way go on with the revision that they were started with. Who did it, and why, is recorded in the\n"
+           "ledger. One that breaks who relies on the revision in use is refused, unless --allow-incompatible is given.",
     .examples = "maestro revisions activate order-fulfillment@3\n"
                 "maestro revisions activate order-fulfillment@2.1.0 --reason \"3 loses orders\"",
     .options = activate_options, .run = run_activate,
@@ -288,8 +237,8 @@ const Verb command_revisions_activate = {
 const Verb command_revisions_deactivate = {
     .name = "revisions deactivate", .operands = "NAME@VERSION", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Forbids to start a stored revision.",
-    .doc = "No revision of the workflow is active then: it is not started, by its name or its file, until one is activated or a file\n"
-           "is run that says something new. Runs that are under way go on.",
+    .doc = "No revision of the workflow is active then: it is not started, by its name or its file, until one is activated\n"
+           "or a file is run that says something new. Runs that are under way go on.",
     .examples = "maestro revisions deactivate order-fulfillment@3 --reason \"3 loses orders\"",
     .options = deactivate_options, .run = run_deactivate,
 };
@@ -299,9 +248,10 @@ static const Verb *const revisions_commands[] = { &command_revisions_activate, &
 const Verb command_revisions = {
     .name = "revisions", .operands = "[NAME]", .operand_count_max = 1,
     .summary = "Lists the stored revisions of workflows, and says which are started.",
-    .doc = "A definition that is run is stored as a revision of its workflow: number 1, 2, 3 ..., and never changes. The same definition\n"
-           "is the same revision; one that says something else is the next. VERSION is what its author calls it, 'version:' in the\n"
-           "definition. 'maestro run NAME' starts the active one, 'maestro run NAME@VERSION' that one. With NAME the newest comes first.",
+    .doc = "A definition that is run is stored as a revision of its workflow: number 1, 2, 3 ..., and never changes. The\n"
+           "same definition is the same revision; one that says something else is the next. VERSION is what its author calls\n"
+           "it, 'version:' in the definition. 'maestro run NAME' starts the active one, 'maestro run NAME@VERSION' that one.\n"
+           "With NAME the newest comes first.",
     .examples = "maestro revisions\n"
                 "maestro revisions order-fulfillment --json",
     .options = list_options, .run = run_list, .commands = revisions_commands,

@@ -6,8 +6,10 @@
 #include "cli/attend.h"
 #include "cli/guardrails.h"
 #include "cli/load.h"
+#include "cli/params_read.h"
 #include "cli/problem.h"
 #include "cli/revision_read.h"
+#include "cli/start_key.h"
 #include "cli/workplace.h"
 #include "os/file.h"
 #include "value/json.h"
@@ -21,50 +23,11 @@ static const Option options[] = {
     TENANT_OPTION,
     STORE_OPTION,
     POLICY_OPTION,
+    WAITING_OPTION,
     { "json", 0, NULL, NULL, "Prints events as JSON, one a line, and the result." },
     { "quiet", 'q', NULL, NULL, "Prints nothing but the run's id and what went wrong." },
     { NULL },
 };
-
-/* --- parameters ---------------------------------------------------------------------------------------------------------- */
-
-static Str declared_type(Value document, Str name)
-{
-    const Value *params = value_get_text(document, "params");
-    for (uint32_t i = 0; params && i < params->count; i++)
-        if (str_is(value_get_string(params->items[i], "name", STR("")), name))
-            return value_get_string(params->items[i], "type", STR("string"));
-    return STR("string");
-}
-
-/* A text is taken as it stands; anything else has to be JSON. What is wrong with it the engine says. */
-static Value param_value(Arena *arena, Str type, Str text)
-{
-    Value value;
-    Error err;
-    if (str_is_text(type, "string") || json_parse(arena, text, &value, &err)) return value_string(text);
-    return value;
-}
-
-static bool read_params(const Args *args, const Plan *plan, Value *out)
-{
-    MemberList members = { .arena = args->arena };
-    for (unsigned i = 0; i < args->given_count; i++) {
-        const ArgsGiven *given = &args->given[i];
-        if (strcmp(given->option->name, "param") != 0) continue;
-        Str text = str_of(given->value);
-        size_t equals = str_find(text, '=', 0);
-        if (equals == text.len || equals == 0) {
-            fprintf(stderr, "maestro run: --param needs NAME=VALUE, and '%s' has none\n", given->value);
-            return false;
-        }
-        Str name = str_slice(text, 0, equals);
-        Str type = declared_type(plan->document, name);
-        member_list_add(&members, name, param_value(args->arena, type, str_slice(text, equals + 1, text.len)));
-    }
-    *out = member_list_object(&members);
-    return true;
-}
 
 /* --- the version before -------------------------------------------------------------------------------------------------- */
 
@@ -82,20 +45,22 @@ static ExitCode check_before(const Args *args, const Plan *plan)
 
 /* --- the command --------------------------------------------------------------------------------------------------------- */
 
-/* What is wrong with the parameters is said before anything is opened, all of it; the engine looks at them again. */
+/* What is wrong with the parameters is said before anything is begun, all of it; the engine looks at them again. So is that the
+ * key belongs to a run with others. */
 static ExitCode check_params(const Args *args, const AttendWish *wish)
 {
     Error err;
     Str key;
     StartRequest request = { .params = wish->params, .payload = value_null(), .key = wish->key };
-    return decide_start_key(wish->plan, &request, args->arena, &key, &err) ? problem_report(args, PROBLEM_PARAMETERS, &err) : EXIT_CODE_OK;
+    if (decide_start_key(wish->plan, &request, args->arena, &key, &err)) return problem_report(PROBLEM_PARAMETERS, &err);
+    return start_key_check(args, wish->plan, key, wish->params);
 }
 
 static ExitCode start(const Args *args, AttendWish *wish)
 {
     wish->key = str_of(args_value(args, "key"));
     wish->is_again = args_flag(args, "again");
-    if (!read_params(args, wish->plan, &wish->params)) return EXIT_CODE_USAGE;
+    if (!params_read(args, "param", wish->plan, &wish->params)) return EXIT_CODE_USAGE;
     ExitCode code = wish->revision ? EXIT_CODE_OK : check_before(args, wish->plan);
     if (!code) code = check_params(args, wish);
     return code ? code : attend(args, wish);
@@ -110,7 +75,8 @@ static ExitCode run_file(const Args *args)
     Error err;
     buf_init(&document, PLAN_SIZE_MAX);
     Status status = canonical_print(&document, loaded.compiled.plan.document, &err);
-    AttendWish wish = { .catalog = loaded.catalog, .plan = &loaded.compiled.plan, .document = buf_peek(&document), .text = loaded.text };
+    AttendWish wish = { .catalog = loaded.catalog, .plan = &loaded.compiled.plan, .document = buf_peek(&document),
+                        .text = loaded.text };
     code = status ? fail(&err) : start(args, &wish);
     buf_deinit(&document);
     return code;
@@ -127,9 +93,10 @@ static ExitCode find_stored(const Args *args, Plan *out_plan, AttendWish *out_wi
         Error err;
         int64_t version = row[REVISIONS_version].integer;
         Str workflow = row[REVISIONS_workflow_id].text;
-        error_set(&err, ERR_CONFLICT, "revision %" PRId64 " of '%.*s' is not active; 'maestro revisions activate %.*s@%" PRId64 "' makes it so",
+        error_set(&err, ERR_CONFLICT, "revision %" PRId64 " of '%.*s' is not active; 'maestro revisions activate "
+                                                          "%.*s@%" PRId64 "' makes it so",
                   version, STR_ARG(workflow), STR_ARG(workflow), version);
-        code = problem_report(args, PROBLEM_REVISION_NOT_ACTIVE, &err);
+        code = problem_report(PROBLEM_REVISION_NOT_ACTIVE, &err);
     }
     if (!code) code = revision_plan(args, store, row, out_plan, &out_wish->document);
     if (!code) out_wish->revision = (uint32_t)row[REVISIONS_version].integer;
@@ -165,18 +132,21 @@ static ExitCode run(const Args *args)
 const Verb command_run = {
     .name = "run", .operands = "FILE|NAME[@VERSION]", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Runs a definition or a stored revision of one, and shows how it goes.",
-    .doc = "Starts a run of the definition and carries it out, step by step. Everything that happens is durable before the next\n"
-           "step begins. On a terminal the steps are shown as a tree; otherwise as lines. Where the definition has an idempotency\n"
-           "key, the same command again continues that run, or shows its result if it has ended; --again starts a new one.\n"
+    .doc = "Starts a run of the definition and carries it out, step by step. Everything that happens is durable before the\n"
+           "next step begins. On a terminal the steps are shown as a tree; otherwise as lines. Where the definition has an\n"
+           "idempotency key, the same command again continues that run, or shows its result if it has ended; --again starts\n"
+           "a new one.\n"
            "\n"
            "Ctrl-C pauses the run and lets the steps end that are under way; a second one ends these, too. After that, or a\n"
-           "crash, 'maestro resume RUN' goes on where the run was. One process at a time carries out the runs of a store: where\n"
-           "another one does, it is given this run, and this command shows how it goes and takes over when that process ends.\n"
+           "crash, 'maestro resume RUN' goes on where the run was. One process at a time carries out the runs of a store:\n"
+           "where another one does, it is given this run, and this command shows how it goes and takes over when that\n"
+           "process ends.\n"
            "\n"
-           "A definition is stored with its first run as a revision of its workflow, number 1, 2, 3 ..., and is the active one from then\n"
-           "on. NAME starts the active revision of a stored workflow without its file, NAME@3 its third, NAME@2.1.0 the one with that\n"
-           "'version:'; see 'maestro revisions'. A definition that has changed in a way that breaks who relies on the revision in use\n"
-           "is refused, unless --allow-incompatible is given; see 'maestro check --against'.",
+           "A definition is stored with its first run as a revision of its workflow, number 1, 2, 3 ..., and is the active\n"
+           "one from then on. NAME starts the active revision of a stored workflow without its file, NAME@3 its third,\n"
+           "NAME@2.1.0 the one with that 'version:'; see 'maestro revisions'. A definition that has changed in a way that\n"
+           "breaks who relies on the revision in use is refused, unless --allow-incompatible is given; see 'maestro check\n"
+           "--against'.",
     .examples = "maestro run hello.yaml --param who=Ana\n"
                 "maestro run order.yaml -p order_id=17 --store sqlite:./orders.db\n"
                 "maestro run order-fulfillment@2 -p order_id=18",

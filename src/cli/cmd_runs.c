@@ -1,15 +1,16 @@
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "cli/human.h"
-#include "cli/run_read.h"
 #include "cli/grid.h"
+#include "cli/run_list.h"
+#include "cli/run_read.h"
 #include "cli/workplace.h"
 #include "value/json.h"
 
 #define LIST_COUNT_DEFAULT 20u
+#define TRIGGER_SHOWN_SIZE 32u              /* of the trigger that a run awaits */
 #define STEP_LOOK_COUNT 1000                /* of a run with more step runs, those that have begun are counted */
 
 static const Option options[] = {
@@ -26,54 +27,10 @@ static const Option options[] = {
 typedef struct Listing {
     const Args *args;
     Store *store;
-    const char *tenant, *workflow;
-    RunState state;
-    bool has_state;
-    Cell since;
+    RunFilter filter;
     uint64_t count_max;
-    int64_t cursor;                         /* number of the last run seen */
-    uint32_t seen;
     StepRows rows;
 } Listing;
-
-/* --- which ------------------------------------------------------------------------------------------------------------------ */
-
-static bool take_run(void *context, const Cell *cells, uint32_t count)
-{
-    Listing *listing = context;
-    listing->seen++;
-    listing->cursor = cells[RUNS_run_no].integer;
-    if (listing->workflow && !str_is_text(cells[RUNS_definition_key].text, listing->workflow)) return true;
-    if (listing->has_state && row_state(cells) != listing->state) return true;
-    StepRows *rows = &listing->rows;
-    if (rows->count == rows->capacity)
-        rows->rows = arena_grow(listing->args->arena, rows->rows, sizeof *rows->rows, rows->count, &rows->capacity);
-    rows->rows[rows->count++] = row_copy(listing->args->arena, cells, count);
-    return rows->count < listing->count_max;
-}
-
-/* The query whose index serves the filters best; the rest is looked at row by row. */
-static QueryAsk ask_of(const Listing *listing)
-{
-    Cell tenant = cell_text(str_of(listing->tenant)), workflow = cell_text(str_of(listing->workflow));
-    Cell state = listing->has_state ? cell_text(str_of(run_state_stored(listing->state))) : cell_null();
-    Cell before = cell_int(listing->cursor);
-    if (!listing->tenant) return (QueryAsk){ QUERY_RUNS, { before, state, listing->since }, 3, 0 };
-    if (listing->workflow) return (QueryAsk){ QUERY_RUNS_OF_DEFINITION, { tenant, workflow, before, state, listing->since }, 5, 0 };
-    if (listing->has_state) return (QueryAsk){ QUERY_RUNS_IN_STATE, { tenant, state, before, cell_null(), listing->since }, 5, 0 };
-    return (QueryAsk){ QUERY_RUNS_OF_TENANT, { tenant, before, listing->since }, 3, 0 };
-}
-
-static Status list(Listing *listing, Error *err)
-{
-    Status status;
-    do {
-        QueryAsk ask = ask_of(listing);
-        listing->seen = 0;
-        status = store_select(listing->store, &ask, take_run, listing, err);
-    } while (!status && listing->seen && listing->rows.count < listing->count_max);
-    return status;
-}
 
 /* --- how far ---------------------------------------------------------------------------------------------------------------- */
 
@@ -134,12 +91,16 @@ static void print_grid(const Listing *listing)
         arena_deinit(&arena);
         grid_cell(&grid, row[RUNS_id].text);
         grid_cell(&grid, row[RUNS_definition_key].text);
-        grid_text(&grid, run_state_name(row_state(row)));
+        buf_text(&cell, run_state_name(row_state(row)));
+        if (row[RUNS_awaiting_trigger_key].kind == CELL_TEXT)
+            buf_format(&cell, ": %.*s", STR_ARG(str_slice(row[RUNS_awaiting_trigger_key].text, 0, TRIGGER_SHOWN_SIZE)));
+        grid_buf(&grid, &cell);
         human_time_short(&cell, row[RUNS_started_ms].integer, now_ms);
         grid_buf(&grid, &cell);
         human_duration(&cell, duration_of(row, now_ms));
         grid_buf(&grid, &cell);
-        buf_format(&cell, "%" PRIu64 "/%" PRIu64, steps.done, steps.total);
+        if (row[RUNS_archived_to].kind == CELL_TEXT) buf_text(&cell, "archived");
+        else buf_format(&cell, "%" PRIu64 "/%" PRIu64, steps.done, steps.total);
         grid_buf(&grid, &cell);
     }
     grid_print(&grid);
@@ -151,7 +112,8 @@ static Status print_json(const Listing *listing, const Cell *row, Buf *out, Erro
     arena_init(&arena, SIZE_MAX);
     MemberList run = { .arena = &arena }, steps = { .arena = &arena };
     Steps count = steps_of(listing, &arena, row);
-    member_list_add(&steps, STR("done"), value_int((int64_t)count.done));
+    bool is_archived = row[RUNS_archived_to].kind == CELL_TEXT;         /* how many had ended its file knows */
+    member_list_add(&steps, STR("done"), is_archived ? value_null() : value_int((int64_t)count.done));
     member_list_add(&steps, STR("total"), value_int((int64_t)count.total));
     member_list_add(&run, STR("run"), cell_value(&row[RUNS_id]));
     member_list_add(&run, STR("workflow"), cell_value(&row[RUNS_definition_key]));
@@ -159,6 +121,7 @@ static Status print_json(const Listing *listing, const Cell *row, Buf *out, Erro
     member_list_add(&run, STR("tenant"), cell_value(&row[RUNS_tenant]));
     member_list_add(&run, STR("state"), value_string(str_of(run_state_name(row_state(row)))));
     member_list_add(&run, STR("resolution"), cell_value(&row[RUNS_resolution]));
+    member_list_add(&run, STR("awaitingTrigger"), cell_value(&row[RUNS_awaiting_trigger_key]));
     member_list_add(&run, STR("startedAt"), cell_time(&arena, &row[RUNS_started_ms]));
     member_list_add(&run, STR("completedAt"), cell_time(&arena, &row[RUNS_completed_ms]));
     member_list_add(&run, STR("durationMs"), value_int(duration_of(row, human_now_ms())));
@@ -175,37 +138,37 @@ static bool read_filters(const Args *args, Listing *listing)
 {
     const char *state = args_value(args, "state"), *since = args_value(args, "since");
     int64_t since_ms;
+    Error err;
+    listing->filter = (RunFilter){ .tenant = str_of(args_value(args, "tenant")), .workflow = str_of(args_value(args, "workflow")),
+                                   .since = cell_null() };
     if (!args_number(args, "limit", LIST_COUNT_DEFAULT, 1, RUN_LIST_COUNT_MAX, &listing->count_max)) return false;
-    listing->has_state = state != NULL;
-    if (state && (!run_state_find(str_of(state), &listing->state) || listing->state == RUN_SKIPPED)) {
-        fprintf(stderr, "maestro runs: there is no state '%s'; runs are", state);
-        for (int i = 0; i < RUN_SKIPPED; i++) fprintf(stderr, "%s %s", i ? "," : "", run_state_name((RunState)i));
-        fputc('\n', stderr);
+    if (state && run_filter_state(&listing->filter, str_of(state), &err)) {
+        print_note("maestro runs: %s\n", err.text);
         return false;
     }
     if (since && !human_since(str_of(since), human_now_ms(), &since_ms)) {
-        fprintf(stderr, "maestro runs: --since takes 30m, 12h, 7d, 2026-11-16 or 2026-11-16T08:00:00.000Z, and not '%s'\n", since);
+        print_note("maestro runs: --since takes 30m, 12h, 7d, 2026-11-16 or 2026-11-16T08:00:00.000Z, and not '%s'\n", since);
         return false;
     }
-    listing->since = since ? cell_int(since_ms) : cell_null();
+    if (since) listing->filter.since = cell_int(since_ms);
     return true;
 }
 
 static ExitCode run(const Args *args)
 {
-    Listing listing = { .args = args, .tenant = args_value(args, "tenant"), .workflow = args_value(args, "workflow"),
-                        .cursor = INT64_MAX };
+    Listing listing = { .args = args };
     if (!read_filters(args, &listing)) return EXIT_CODE_USAGE;
     ExitCode code = store_open_existing(args, &listing.store);
     if (code) return code;
     Error err;
     Buf out;
     buf_init(&out, SIZE_MAX);
-    Status status = list(&listing, &err);
+    Status status = run_list(args->arena, listing.store, &listing.filter, listing.count_max, &listing.rows, &err);
     if (!status && args_flag(args, "json"))
-        for (size_t i = 0; !status && i < listing.rows.count; i++) status = print_json(&listing, listing.rows.rows[i], &out, &err);
+        for (size_t i = 0; !status && i < listing.rows.count; i++)
+            status = print_json(&listing, listing.rows.rows[i], &out, &err);
     else if (!status && listing.rows.count) print_grid(&listing);
-    else if (!status) fputs("no runs\n", stderr);
+    else if (!status) print_note("no runs\n");
     print_out(&out);
     buf_deinit(&out);
     store_close(listing.store);
@@ -215,8 +178,8 @@ static ExitCode run(const Args *args)
 const Verb command_runs = {
     .name = "runs", .operands = "",
     .summary = "Lists runs, the newest first.",
-    .doc = "A line for each: its id, its definition, its state, when it began (UTC), how long it took or has taken so far, and how many\n"
-           "of its steps have ended. Reading needs no owner of the store and disturbs none.",
+    .doc = "A line for each: its id, its definition, its state, when it began (UTC), how long it took or has taken so far,\n"
+           "and how many of its steps have ended. Reading needs no owner of the store and disturbs none.",
     .examples = "maestro runs --since 1h\n"
                 "maestro runs --state failed --workflow order-fulfillment --json",
     .options = options, .run = run,

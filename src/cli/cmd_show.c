@@ -1,9 +1,10 @@
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/limits.h"
+#include "cli/draw/plain.h"
 #include "cli/human.h"
 #include "cli/run_read.h"
+#include "cli/show_waits.h"
 #include "cli/grid.h"
 #include "cli/workplace.h"
 #include "ledger/record.h"
@@ -22,34 +23,35 @@ typedef struct Show {
     const Cell *row;
     Plan plan;
     StepRows steps;
+    ShowWaits waits;
     Str *waiting;               /* by step of the plan why nobody can begin it; empty: that is not so */
 } Show;
 
-/* --- for people -------------------------------------------------------------------------------------------------------------- */
+/* --- for people ----------------------------------------------------------------------------------------------------------- */
 
-static void print_line(const char *label, Str text)
+static void print_line(const Show *show, const char *label, Str text)
 {
-    if (text.len) printf("%-11s %.*s\n", label, STR_ARG(text));
+    Str line = plain_text(show->args->arena, text, PLAIN_LINE);
+    if (text.len) print_format("%-11s %.*s\n", label, STR_ARG(line));
 }
 
-static void print_time(const char *label, const Cell *cell)
+static void print_time(const Show *show, const char *label, const Cell *cell)
 {
     char storage[64];
     Buf buf = buf_on(storage, sizeof storage);
     if (cell->kind != CELL_INT) return;
     human_time(&buf, cell->integer);
     buf_text(&buf, " UTC");
-    print_line(label, buf_peek(&buf));
+    print_line(show, label, buf_peek(&buf));
 }
 
-static void print_value(Arena *arena, const char *label, Value value)
+static void print_value(const Show *show, const char *label, Value value)
 {
     Buf buf;
     Error err;
-    (void)arena;
     if (value.kind == VALUE_NULL || (value.kind == VALUE_OBJECT && !value.count)) return;
     buf_init(&buf, JSON_SIZE_MAX);
-    if (!json_print(&buf, value, JSON_COMPACT, &err)) print_line(label, buf_peek(&buf));
+    if (!json_print(&buf, value, JSON_COMPACT, &err)) print_line(show, label, buf_peek(&buf));
     buf_deinit(&buf);
 }
 
@@ -59,11 +61,14 @@ static void print_next(const Show *show)
     RunState state = row_state(show->row);
     Str id = show->row[RUNS_id].text, failed = show->row[RUNS_failed_step_key].text;
     bool is_settled = row_is_settled(show->row);
+    if (show_waits_next(&show->waits)) return;
     if (state == RUN_FAILED && show->row[RUNS_failed_step_key].kind == CELL_TEXT)
-        printf("\nnext: maestro inspect %.*s %.*s     what it was given and what it said\n", STR_ARG(id), STR_ARG(failed));
-    else if (state == RUN_PAUSED) printf("\nnext: maestro resume %.*s\n", STR_ARG(id));
-    else if (!is_settled && state == RUN_WAITING_SIGNAL) printf("\nnext: maestro signal %.*s NAME, for a step that waits for it\n", STR_ARG(id));
-    else if (!is_settled) printf("\nnext: maestro watch %.*s, or maestro resume %.*s where no process carries it out\n", STR_ARG(id), STR_ARG(id));
+        print_format("\nnext: maestro inspect %.*s %.*s     what it was given and what it said\n", STR_ARG(id), STR_ARG(failed));
+    else if (state == RUN_PAUSED) print_format("\nnext: maestro resume %.*s\n", STR_ARG(id));
+    else if (!is_settled && state == RUN_WAITING_SIGNAL)
+        print_format("\nnext: maestro signal %.*s NAME, for a step that waits for it\n", STR_ARG(id));
+    else if (!is_settled) print_format("\nnext: maestro watch %.*s, or maestro resume %.*s where no process carries it out\n",
+                                       STR_ARG(id), STR_ARG(id));
 }
 
 static void print_steps(const Show *show)
@@ -90,61 +95,80 @@ static void print_steps(const Show *show)
         else if (row[STEP_RUNS_skip_reason].kind == CELL_TEXT) buf_str(&cell, row[STEP_RUNS_skip_reason].text);
         else if (row[STEP_RUNS_waiting_for].kind == CELL_TEXT)
             buf_format(&cell, "waits for signal %.*s", STR_ARG(row[STEP_RUNS_waiting_for].text));
+        else if (row[STEP_RUNS_next_poll_at].kind == CELL_TEXT)
+            buf_format(&cell, "poll %" PRId64 ", next at %.*s", row[STEP_RUNS_poll_attempt_count].integer,
+                       STR_ARG(row[STEP_RUNS_next_poll_at].text));
+        else if (row[STEP_RUNS_poll_attempt_count].integer)
+            buf_format(&cell, "%" PRId64 " polls", row[STEP_RUNS_poll_attempt_count].integer);
         grid_buf(&grid, &cell);
     }
-    putchar('\n');
-    fflush(stdout);
+    print_format("\n");
     grid_print(&grid);
 }
 
-/* --- what waits ------------------------------------------------------------------------------------------------------------------ */
+/* --- what waits ----------------------------------------------------------------------------------------------------------- */
 
-/* The last thing that is known of a step is that no process so far could begin it. */
-static void note_waiting(const Record *record, Arena *arena, uint32_t step_count, Str *waiting)
+typedef struct Waiting {
+    Show *show;
+    Arena arena;                /* of one record */
+    bool *is_known;             /* by step: its last event was met */
+    Status status;
+    Error *err;
+} Waiting;
+
+/* Newest first: the last thing that is known of a step may be that no process so far could begin it. */
+static bool take_record(void *context, const Cell *cells, uint32_t count)
 {
-    for (uint32_t i = 0; i < record->event_count; i++) {
-        const Event *event = &record->events[i];
-        if (!event_has(event->kind, FIELD_step) || event->step >= step_count) continue;
-        waiting[event->step] = event->kind == EVENT_STEP_DEFERRED ? arena_copy(arena, event->text) : (Str){ 0 };
+    Waiting *waiting = context;
+    Show *show = waiting->show;
+    Record record;
+    (void)count;
+    arena_reset(&waiting->arena);
+    waiting->status = record_decode_any(&waiting->arena, cells[LEDGER_record].text, &record, waiting->err);
+    for (uint32_t i = waiting->status ? 0 : record.event_count; i > 0; i--) {
+        const Event *event = &record.events[i - 1];
+        bool is_of_step = event_has(event->kind, FIELD_step) && event->step < show->plan.step_count;
+        if (!is_of_step || waiting->is_known[event->step]) continue;
+        waiting->is_known[event->step] = true;
+        if (event->kind == EVENT_STEP_DEFERRED) show->waiting[event->step] = arena_copy(show->args->arena, event->text);
     }
+    return !waiting->status;
 }
 
-/* By step why it waits, empty where it does not: such a step may have no row yet. */
+/* By step why it waits, empty where it does not: such a step may have no row yet. The newest records say it; a run that goes on
+ * for long has too many to read them all. */
 static Status find_waiting(Show *show, Error *err)
 {
-    StepRows records;
     const Cell *row = show->row;
     show->waiting = ARENA_ARRAY(show->args->arena, Str, show->plan.step_count + 1u);
     if (row[RUNS_completed_ms].kind == CELL_INT || row[RUNS_archived_to].kind == CELL_TEXT) return OK;
-    Status status = run_records(show->args->arena, show->store, row, 0, /* has_payloads= */ false, &records, err);
-    Arena arena;
-    arena_init(&arena, SIZE_MAX);
-    for (size_t i = 0; !status && i < records.count; i++) {
-        Record record;
-        arena_reset(&arena);
-        status = record_decode_any(&arena, records.rows[i][LEDGER_record].text, &record, err);
-        if (!status) note_waiting(&record, show->args->arena, show->plan.step_count, show->waiting);
-    }
-    arena_deinit(&arena);
-    return status;
+    Waiting waiting = { .show = show, .is_known = ARENA_ARRAY(show->args->arena, bool, show->plan.step_count + 1u), .err = err };
+    arena_init(&waiting.arena, SIZE_MAX);
+    QueryAsk ask = { .query = QUERY_RUN_TAIL, .params = { row[RUNS_last_position], cell_int(0) }, .param_count = 2,
+                     .row_count_max = SHOW_RECORD_COUNT_MAX };
+    Status status = store_select(show->store, &ask, take_record, &waiting, err);
+    arena_deinit(&waiting.arena);
+    return status ? status : waiting.status;
 }
 
 static void print_waiting(const Show *show)
 {
     for (uint32_t i = 0; i < show->plan.step_count; i++)
         if (show->waiting[i].len)
-            printf("%-11s %.*s %.*s\n", "waits", STR_ARG(show->plan.steps[i].id), STR_ARG(show->waiting[i]));
+            print_format("%-11s %.*s %.*s\n", "waits", STR_ARG(show->plan.steps[i].id),
+                       STR_ARG(plain_text(show->args->arena, show->waiting[i], PLAIN_LINE)));
 }
 
-static void print_failure(const Cell *row)
+static void print_failure(const Show *show)
 {
+    const Cell *row = show->row;
     if (row[RUNS_error_message].kind != CELL_TEXT) return;
-    print_line("why", row[RUNS_error_message].text);
+    print_line(show, "why", row[RUNS_error_message].text);
     if (row[RUNS_error_class].kind != CELL_TEXT) return;
-    printf("%-11s %.*s", "", STR_ARG(row[RUNS_error_class].text));
-    if (row[RUNS_error_cause].kind == CELL_TEXT) printf(", cause %.*s", STR_ARG(row[RUNS_error_cause].text));
-    if (row[RUNS_failed_step_key].kind == CELL_TEXT) printf(", step %.*s", STR_ARG(row[RUNS_failed_step_key].text));
-    putchar('\n');
+    print_format("%-11s %.*s", "", STR_ARG(row[RUNS_error_class].text));
+    if (row[RUNS_error_cause].kind == CELL_TEXT) print_format(", cause %.*s", STR_ARG(row[RUNS_error_cause].text));
+    if (row[RUNS_failed_step_key].kind == CELL_TEXT) print_format(", step %.*s", STR_ARG(row[RUNS_failed_step_key].text));
+    print_format("\n");
 }
 
 static void print_text(const Show *show)
@@ -155,35 +179,38 @@ static void print_text(const Show *show)
     Buf took = buf_on(storage, sizeof storage);
     bool has_ended = row[RUNS_completed_ms].kind == CELL_INT;
     human_duration(&took, (has_ended ? row[RUNS_completed_ms].integer : human_now_ms()) - row[RUNS_started_ms].integer);
-    print_line("run", row[RUNS_id].text);
-    print_line("workflow", row[RUNS_definition_key].text);
-    if (row[RUNS_definition_version].integer) printf("%-11s %" PRId64 "\n", "revision", row[RUNS_definition_version].integer);
-    print_line("tenant", row[RUNS_tenant].text);
-    printf("%-11s %s", "state", run_state_name(row_state(row)));
-    if (row[RUNS_resolution].kind == CELL_TEXT) printf(" (%.*s)", STR_ARG(row[RUNS_resolution].text));
-    putchar('\n');
-    print_failure(row);
-    print_time("started", &row[RUNS_started_ms]);
-    print_time("ended", &row[RUNS_completed_ms]);
-    print_line(has_ended ? "took" : "so far", buf_peek(&took));
-    if (row[RUNS_idempotency_key].kind == CELL_TEXT) print_line("key", row[RUNS_idempotency_key].text);
+    print_line(show, "run", row[RUNS_id].text);
+    print_line(show, "workflow", row[RUNS_definition_key].text);
+    if (row[RUNS_definition_version].integer)
+        print_format("%-11s %" PRId64 "\n", "revision", row[RUNS_definition_version].integer);
+    print_line(show, "tenant", row[RUNS_tenant].text);
+    print_format("%-11s %s", "state", run_state_name(row_state(row)));
+    if (row[RUNS_resolution].kind == CELL_TEXT) print_format(" (%.*s)", STR_ARG(row[RUNS_resolution].text));
+    print_format("\n");
+    print_failure(show);
+    show_waits_state(&show->waits);
+    print_time(show, "started", &row[RUNS_started_ms]);
+    print_time(show, "ended", &row[RUNS_completed_ms]);
+    print_line(show, has_ended ? "took" : "so far", buf_peek(&took));
+    if (row[RUNS_idempotency_key].kind == CELL_TEXT) print_line(show, "key", row[RUNS_idempotency_key].text);
     if (row[RUNS_archived_to].kind == CELL_TEXT) {
-        printf("%-11s %" PRId64 " events\n", "archived", row[RUNS_event_count].integer);
-        print_line("file", row[RUNS_archived_to].text);
+        print_format("%-11s %" PRId64 " events\n", "archived", row[RUNS_event_count].integer);
+        print_line(show, "file", row[RUNS_archived_to].text);
         return;
     }
     Value start = payload_or_null(arena, show->store, &row[RUNS_params_at]);
     const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
-    if (params) print_value(arena, "params", *params);
-    if (payload) print_value(arena, "payload", *payload);
-    printf("%-11s %zu begun or skipped, of %u; %" PRId64 " events\n", "steps", show->steps.count, show->plan.step_count,
+    if (params) print_value(show, "params", *params);
+    if (payload) print_value(show, "payload", *payload);
+    print_format("%-11s %zu begun or skipped, of %u; %" PRId64 " events\n", "steps", show->steps.count, show->plan.step_count,
            row[RUNS_event_count].integer);
     print_waiting(show);
     if (show->steps.count) print_steps(show);
+    show_waits_tables(&show->waits);
     print_next(show);
 }
 
-/* --- for programs ------------------------------------------------------------------------------------------------------------ */
+/* --- for programs --------------------------------------------------------------------------------------------------------- */
 
 static void add(MemberList *members, const char *name, Value value)
 {
@@ -212,7 +239,13 @@ static Value step_value(Arena *arena, const Cell *row)
     add(&members, "skipReason", cell_value(&row[STEP_RUNS_skip_reason]));
     add(&members, "waitingFor", cell_value(&row[STEP_RUNS_waiting_for]));
     add(&members, "executor", cell_value(&row[STEP_RUNS_executor]));
-    add(&members, "error", error_value(arena, &row[STEP_RUNS_error_message], &row[STEP_RUNS_error_class], &row[STEP_RUNS_error_cause]));
+    if (row[STEP_RUNS_poll_started_at].kind == CELL_TEXT) {
+        add(&members, "polls", cell_value(&row[STEP_RUNS_poll_attempt_count]));
+        add(&members, "pollStartedAt", cell_value(&row[STEP_RUNS_poll_started_at]));
+        add(&members, "nextPollAt", cell_value(&row[STEP_RUNS_next_poll_at]));
+    }
+    add(&members, "error", error_value(arena, &row[STEP_RUNS_error_message], &row[STEP_RUNS_error_class],
+                                       &row[STEP_RUNS_error_cause]));
     return member_list_object(&members);
 }
 
@@ -255,6 +288,7 @@ static Value run_value(const Show *show)
     for (uint32_t i = 0; i < show->plan.step_count; i++)
         if (show->waiting[i].len) value_list_add(&waiting, waiting_value(arena, show->plan.steps[i].id, show->waiting[i]));
     if (waiting.count) add(&members, "waiting", value_list_array(&waiting));
+    show_waits_add(&show->waits, &members);
     return member_list_object(&members);
 }
 
@@ -269,7 +303,7 @@ static Status print_json(const Show *show, Error *err)
     return status;
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------------------ */
+/* --- events --------------------------------------------------------------------------------------------------------------- */
 
 /* "event" and "number" stand in the line already. */
 static void print_event(const Show *show, const Record *record, uint32_t index, Buf *out)
@@ -290,11 +324,13 @@ static void print_event(const Show *show, const Record *record, uint32_t index, 
         if (str_is_text(key, "event") || str_is_text(key, "number") || str_is_text(key, "step")) continue;
         buf_format(out, " %.*s=", STR_ARG(key));
         Error err;
-        if (field.kind == VALUE_STRING) buf_str(out, value_text(field));
+        if (field.kind == VALUE_STRING) plain_put(out, value_text(field), PLAIN_LINE);
         else if (json_print(out, field, JSON_COMPACT, &err)) buf_text(out, "?");
     }
-    buf_format(out, "  by %.*s", STR_ARG(record->head.actor));
-    if (record->head.rationale.len) buf_format(out, ": %.*s", STR_ARG(record->head.rationale));
+    buf_text(out, "  by ");
+    plain_put(out, record->head.actor, PLAIN_LINE);
+    if (record->head.rationale.len) buf_text(out, ": ");
+    plain_put(out, record->head.rationale, PLAIN_LINE);
     buf_char(out, '\n');
     arena_deinit(&arena);
 }
@@ -308,7 +344,8 @@ static Status print_event_json(const Record *record, uint32_t index, Arena *aren
     for (uint32_t i = 0; i < head.count; i++)
         if (!str_is_text(value_text(head.members[i].key), "events"))
             member_list_add(&members, value_text(head.members[i].key), head.members[i].value);
-    for (uint32_t i = 0; i < event.count; i++) member_list_add(&members, value_text(event.members[i].key), event.members[i].value);
+    for (uint32_t i = 0; i < event.count; i++)
+        member_list_add(&members, value_text(event.members[i].key), event.members[i].value);
     member_list_add(&members, STR("position"), value_int((int64_t)record->head.position));
     Status status = json_print(out, member_list_object(&members), JSON_COMPACT, err);
     buf_char(out, '\n');
@@ -339,7 +376,7 @@ static Status print_events(const Show *show, Error *err)
     return status;
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------------------- */
+/* --- the command ---------------------------------------------------------------------------------------------------------- */
 
 static ExitCode run(const Args *args)
 {
@@ -352,6 +389,8 @@ static ExitCode run(const Args *args)
         Status status = run_plan(args->arena, show.store, show.row, &show.plan, &err);
         if (!status) status = run_steps(args->arena, show.store, show.row, &show.steps, &err);
         if (!status) status = find_waiting(&show, &err);
+        show.waits = (ShowWaits){ .args = args, .store = show.store, .row = show.row, .plan = &show.plan, .steps = &show.steps };
+        if (!status) status = show_waits_read(&show.waits, &err);
         if (!status && args_flag(args, "events")) status = print_events(&show, &err);
         else if (!status && args_flag(args, "json")) status = print_json(&show, &err);
         else if (!status) print_text(&show);
@@ -364,9 +403,9 @@ static ExitCode run(const Args *args)
 const Verb command_show = {
     .name = "show", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Shows a run: its state, why it failed, its steps, its events.",
-    .doc = "What the store says of a run at this moment; of one that was archived, how it ended and in which file it is. With --events,\n"
-           "what the ledger holds of it instead: every event in order, with its number, its time (UTC), who caused it and why; with\n"
-           "--json, an object a line.\n"
+    .doc = "What the store says of a run at this moment; of one that was archived, how it ended and in which file it is.\n"
+           "With --events, what the ledger holds of it instead: every event in order, with its number, its time (UTC), who\n"
+           "caused it and why; with --json, an object a line.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run.",
     .examples = "maestro show last\n"

@@ -1,4 +1,3 @@
-#include <stdio.h>
 
 #include "cli/guardrails.h"
 #include "cli/order.h"
@@ -26,7 +25,7 @@ static ExitCode run(const Args *args)
     Error err;
     if (kind && !signal_kind_find(str_of(kind), &command.sort)) return EXIT_CODE_USAGE;
     if (payload && json_parse(args->arena, str_of(payload), &command.value, &err)) {
-        fprintf(stderr, "maestro: --payload is no JSON: %s (column %u); a text needs quotes: '\"text\"'\n", err.text, err.column);
+        print_note("maestro: --payload is no JSON: %s (column %u); a text needs quotes: '\"text\"'\n", err.text, err.column);
         return EXIT_CODE_DATA;
     }
     Errand errand = errand_begin(args, "signal");
@@ -40,11 +39,12 @@ static ExitCode run(const Args *args)
 const Verb command_signal = {
     .name = "signal", .operands = "RUN NAME", .operand_count_min = 2, .operand_count_max = 2,
     .summary = "Sends a signal to a run.",
-    .doc = "A step that waits for a signal of that name goes on, or fails where the signal is a denial; one that comes to wait for it\n"
-           "later finds it there. The process that owns the store is told; where none does, the signal is kept in the store itself.\n"
+    .doc = "A step that waits for a signal of that name goes on, or fails where the signal is a denial; one that comes to\n"
+           "wait for it later finds it there. The process that owns the store is told; where none does, the signal is kept\n"
+           "in the store itself.\n"
            "\n"
-           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the run has\n"
-           "ended, and nothing was changed.",
+           "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the\n"
+           "run has ended, and nothing was changed.",
     .examples = "maestro signal last quality-gate-pass --kind approval --payload '{\"by\": \"ana\"}'\n"
                 "maestro signal last release --deny --reason \"tests fail\"",
     .options = options, .run = run,

@@ -143,17 +143,6 @@ static Status check_file(Archive *archive, Error *err)
     return OK;
 }
 
-static Status sync_directory(const char *path, Error *err)
-{
-    char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
-    if (slash) *slash = '\0';
-    int fd = slash ? open(copy[0] ? copy : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    bool is_synced = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) close(fd);
-    free(copy);
-    return is_synced ? OK : error_set(err, ERR_UNAVAILABLE, "the directory of %s cannot be synced", path);
-}
-
 /* The lock on the store makes this process the only one that archives it: what lies there under the name of a part was left by
  * one that was killed. */
 static Status write_part(Archive *archive, Error *err)
@@ -177,16 +166,13 @@ static Status refuse_existing(const char *path, Error *err)
     return error_set(err, ERR_CONFLICT, "%s exists already and is not overwritten; give another file with --to", path);
 }
 
-/* A link, not a change of name: it refuses where the name is taken. */
 static Status make_file(Archive *archive, Error *err)
 {
     Status status = write_part(archive, err);
     if (!status) status = check_file(archive, err);
-    if (!status && link(archive->part_path, archive->path))
-        status = errno == EEXIST ? refuse_existing(archive->path, err)
-                                 : error_set(err, ERR_UNAVAILABLE, "%s cannot be made: %s", archive->path, strerror(errno));
-    (void)unlink(archive->part_path);
-    return status ? status : sync_directory(archive->path, err);
+    if (!status) status = file_publish(archive->part_path, archive->path, err);
+    else (void)unlink(archive->part_path);
+    return status == ERR_CONFLICT ? refuse_existing(archive->path, err) : status;
 }
 
 /* --- the store ---------------------------------------------------------------------------------------------------------------- */
@@ -323,8 +309,8 @@ const Verb command_store_archive = {
     .doc = "Runs that ended before --before, and about which nothing is left to decide, go into a file in the format of 'maestro ledger\n"
            "export': every record and payload with its hashes, sealed by a digest that the log keeps. Once the file is synced and\n"
            "verified, their steps, logs, records and payloads are taken out of the store. What stays is the row of each run, which\n"
-           "names the file, and the hashes of its records: 'maestro ledger verify' still verifies the whole log. Keys that their steps\n"
-           "declared are free again; keys that started them are not.\n"
+           "names the file, and the hashes of its records: 'maestro ledger verify' still verifies the whole log. Keys that started\n"
+           "them and keys that their steps declared stay taken.\n"
            "\n"
            "Failed runs that await a decision stay, and so do those whose compensation failed. The store must not be in use. What is\n"
            "interrupted, even by a crash, is finished by the next call. The file of the store does not shrink; the room is used again.",

@@ -20,6 +20,7 @@ static void take_ledger_finding(void *context, const Finding *finding)
     (void)context;
     printf("%s", finding_is_damage(finding->kind) ? "DAMAGE " : "note   ");
     if (finding->position) printf("record %" PRIu64 ": ", finding->position);
+    else if (finding->run_id.len) printf("run %.*s: ", STR_ARG(finding->run_id));
     printf("%s: %.*s\n", finding_name(finding->kind), STR_ARG(finding->text));
 }
 
@@ -29,25 +30,27 @@ static ExitCode run(const Args *args)
     Error err;
     uint64_t finding_count = 0;
     VerifyReport report = { 0 };
+    AuditReport rows = { 0 };
     ExitCode code = store_open_existing(args, &store);
-    if (code) return code == EXIT_CODE_INTERNAL ? EXIT_CODE_DATA : code;
+    if (code) return code;
     Status status = store_check(store, take_finding, &finding_count, &err);
-    if (!status) status = ledger_verify(store, &(LedgerCheck){ .finding = take_ledger_finding }, &report, &err);
+    if (!status) status = ledger_verify(store, &(LedgerCheck){ .finding = take_ledger_finding }, &report, &rows, &err);
     store_close(store);
     if (status == ERR_CORRUPT) return fail(&err), EXIT_CODE_DATA;
     if (status) return fail(&err);
     finding_count += report.damage_count;
     if (finding_count) printf("damaged: %" PRIu64 " finding%s\n", finding_count, finding_count == 1 ? "" : "s");
-    else printf("ok: pages, keys and references; %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs, %" PRIu64 " archived\n",
-                report.record_count, report.event_count, report.run_count, report.archived_count);
+    else printf("ok: pages, keys and references; %" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs, %" PRIu64 " archived; %" PRIu64
+                " rows are what the records make\n", report.record_count, report.event_count, report.run_count, report.archived_count,
+                rows.row_count);
     return finding_count ? EXIT_CODE_DATA : EXIT_CODE_OK;
 }
 
 const Verb command_store_verify = {
     .name = "store verify", .operands = "",
-    .summary = "Looks for damage: pages, keys, references, and the ledger.",
-    .doc = "Everything that the file holds is read and held against itself, then the ledger as 'maestro ledger verify' does. The store\n"
-           "may be in use. Exit code 65: something is damaged; restore a backup.",
+    .summary = "Looks for damage: pages, keys, references, the ledger, and every row that follows from it.",
+    .doc = "Everything that the file holds is read and held against itself, then the ledger, and the rows of the other tables against\n"
+           "the ledger, as 'maestro ledger verify' does. The store may be in use. Exit code 65: something is damaged; restore a backup.",
     .examples = "maestro store verify --store sqlite:backup.db",
     .options = options, .run = run,
 };

@@ -18,14 +18,18 @@ static bool is_good(const Args *args, const Compiled *compiled)
 static void print_good(const Args *args, const Loaded *loaded)
 {
     const Plan *plan = &loaded->compiled.plan;
-    const char *green = args_color(args, 1) ? "\x1b[32m" : "", *off = *green ? "\x1b[0m" : "";
+    char storage[] = "\x1b[32mok\x1b[0m";
+    Buf green = buf_on(storage, sizeof storage);
+    green.len = sizeof storage - 1;
+    if (args_color(args, 1)) print_tinted(&green);
+    else print_format("ok");
     if (loaded->compiled.is_config) {
-        printf("%sok%s  %s: configuration\n", green, off, loaded->path);
+        print_format("  %s: configuration\n", loaded->path);
         return;
     }
-    printf("%sok%s  %s: %s %.*s, ", green, off, loaded->path, plan_kind_name(plan->kind), STR_ARG(plan->id));
-    if (plan->job_count) printf("%u job%s, ", plan->job_count, plan->job_count == 1 ? "" : "s");
-    printf("%u %s%s\n", plan->step_count, plan->kind == PLAN_RUNBOOK ? "artifact" : "step",
+    print_format("  %s: %s %.*s, ", loaded->path, plan_kind_name(plan->kind), STR_ARG(plan->id));
+    if (plan->job_count) print_format("%u job%s, ", plan->job_count, plan->job_count == 1 ? "" : "s");
+    print_format("%u %s%s\n", plan->step_count, plan->kind == PLAN_RUNBOOK ? "artifact" : "step",
            plan->step_count == 1 ? "" : "s");
 }
 
@@ -65,7 +69,7 @@ static ExitCode require_runbook(const Loaded *loaded)
 {
     const Compiled *compiled = &loaded->compiled;
     if (!compiled->is_valid || (!compiled->is_config && compiled->plan.kind == PLAN_RUNBOOK)) return EXIT_CODE_OK;
-    fprintf(stderr, "maestro: %s is no runbook but a %s\n", loaded->path,
+    print_note("maestro: %s is no runbook but a %s\n", loaded->path,
             compiled->is_config ? "configuration" : plan_kind_name(compiled->plan.kind));
     return EXIT_CODE_DATA;
 }
@@ -93,7 +97,7 @@ static ExitCode validate(const Args *args, bool only_runbooks)
         return worst ? worst : code;
     }
     if (bad && args->operand_count > 1)
-        fprintf(stderr, "maestro: %u of %u files have mistakes\n", bad, args->operand_count);
+        print_note("maestro: %u of %u files have mistakes\n", bad, args->operand_count);
     return worst;
 }
 

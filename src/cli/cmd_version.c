@@ -1,11 +1,10 @@
-#include <stdio.h>
 
 #include "cli/command.h"
 
 static ExitCode run(const Args *args)
 {
     (void)args;
-    puts("maestro " MAESTRO_VERSION);
+    print_format("maestro %s\n", MAESTRO_VERSION);
     return EXIT_CODE_OK;
 }
 

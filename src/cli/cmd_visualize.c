@@ -44,7 +44,7 @@ static ExitCode run(const Args *args)
     buf_init(&out, 256u << 20);
     Status status = draw_plan(&loaded.compiled.plan, &draw, &scratch, &out, &err);
     if (!status && file) status = file_write(file, buf_peek(&out), &err);
-    else if (!status) print_out(&out);
+    else if (!status) print_tinted(&out);
     buf_deinit(&out);
     arena_deinit(&scratch);
     return status ? fail(&err) : EXIT_CODE_OK;

@@ -44,8 +44,9 @@ static Status watch(const Args *args, Follow *follow, Progress *progress, Error 
         Status status = follow_look(follow, take_observation, progress, &count, err);
         if (status) return status;
         progress_draw(progress);
-        if (progress_is_over(progress) || follow->is_settled) return OK;
-        if (!is_noted && human_now_ms() - looked_ms > OWNER_LOOK_MS) {
+        if (progress_is_over(progress) || follow->is_settled || print_is_unread()) return OK;
+        bool is_paused = progress->model.state == RUN_PAUSED;           /* what it waits for is said then */
+        if (!is_noted && !is_paused && human_now_ms() - looked_ms > OWNER_LOOK_MS) {
             looked_ms = human_now_ms();
             is_noted = !has_owner(args);
             if (is_noted)
@@ -85,8 +86,8 @@ static ExitCode run(const Args *args)
 const Verb command_watch = {
     .name = "watch", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Shows how a run goes that another process carries out.",
-    .doc = "From its first event on, in the same way as 'maestro run', until the run is settled; then exits as that does: 0 where it\n"
-           "succeeded, 1 where it did not. It only reads; Ctrl-C ends the watching and nothing else.\n"
+    .doc = "From its first event on, in the same way as 'maestro run', until the run is settled; then exits as that does: 0\n"
+           "where it succeeded, 1 where it did not. It only reads; Ctrl-C ends the watching and nothing else.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run.",
     .examples = "maestro watch last",

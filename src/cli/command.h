@@ -1,4 +1,5 @@
-/* command.h - what a command of the command line is, a verb: a row of one table, from which usage, help, man page and completion come.
+/* command.h - what a command of the command line is, a verb: a row of one table, from which usage, help, man page and
+ * completion come.
  *
  * Adding a command is a file cmd_<verb>.c, a declaration below, and a row in commands.c. A command may have commands of its
  * own ("policy eval"): its row has a table of them, mostly instead of a function, and each is a row as any other, under its full
@@ -19,6 +20,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/exit.h"
+#include "cli/print.h"
 
 #define ARGS_OPTION_COUNT_MAX 24u
 #define ARGS_OPERAND_COUNT_MAX 4096u
@@ -85,19 +87,21 @@ void program_help(Buf *out);
 /* --- what commands say ------------------------------------------------------------------------------------------ */
 
 bool args_color(const Args *args, int fd);          /* --color, else whether that descriptor is a terminal that wants it */
-void print_out(const Buf *buf);                     /* to standard output, whole */
-void print_err(const Buf *buf);
-/* "maestro: text" on standard error; returns the exit code of the status. */
-ExitCode fail(const Error *err);
 
-extern const Verb command_doctor, command_replay, command_store, command_store_archive, command_store_backup, command_store_verify;
-extern const Verb command_ledger, command_ledger_anchor, command_ledger_erase, command_ledger_export, command_ledger_show, command_ledger_verify;
-extern const Verb command_cancel, command_inspect, command_logs, command_pause, command_resume, command_runs, command_show, command_signal,
-    command_watch;
+extern const Verb command_doctor, command_replay, command_store, command_store_archive, command_store_backup,
+    command_store_verify;
+extern const Verb command_ledger, command_ledger_anchor, command_ledger_erase, command_ledger_export, command_ledger_show,
+    command_ledger_verify;
+extern const Verb command_cancel, command_inspect, command_logs, command_pause, command_resume, command_runs, command_show,
+    command_signal, command_watch;
+extern const Verb command_approve, command_trigger;
+extern const Verb command_check_trigger_timeouts, command_dispatch_polls, command_process_auto_retries,
+    command_process_scheduled_resumes, command_recover_polls;
 extern const Verb command_revisions, command_revisions_activate, command_revisions_deactivate;
+extern const Verb command_secret, command_secret_list, command_secret_remove, command_secret_set, command_trigger_token;
 extern const Verb command_compensate, command_resolve, command_retry_compensation, command_retry_from, command_skip_compensation;
-extern const Verb command_bench, command_check, command_completion, command_help_verb, command_migrate, command_plan, command_policy, command_run,
-    command_validate, command_validate_runbook, command_version, command_visualize;
+extern const Verb command_bench, command_check, command_completion, command_help_verb, command_migrate, command_plan,
+    command_policy, command_run, command_validate, command_validate_runbook, command_version, command_visualize;
 extern const Verb command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;
 
 #endif

@@ -4,10 +4,17 @@
 #include "cli/command.h"
 
 const Verb *const commands[] = {
-    &command_run, &command_validate, &command_validate_runbook, &command_plan, &command_visualize, &command_check, &command_migrate,
-    &command_runs, &command_revisions, &command_show, &command_inspect, &command_logs, &command_watch, &command_pause, &command_resume, &command_cancel,
-    &command_signal, &command_resolve, &command_retry_from, &command_compensate, &command_retry_compensation, &command_skip_compensation,
-    &command_ledger, &command_replay, &command_store, &command_doctor, &command_policy, &command_bench, &command_help_verb, &command_completion, &command_version, NULL,
+    &command_run, &command_validate, &command_validate_runbook, &command_plan, &command_visualize, &command_check,
+        &command_migrate,
+    &command_runs, &command_revisions, &command_show, &command_inspect, &command_logs, &command_watch, &command_pause,
+        &command_resume, &command_cancel,
+    &command_signal, &command_approve, &command_trigger, &command_resolve, &command_retry_from, &command_compensate,
+        &command_retry_compensation, &command_skip_compensation,
+    &command_dispatch_polls, &command_recover_polls, &command_process_auto_retries, &command_check_trigger_timeouts,
+        &command_process_scheduled_resumes,
+    &command_secret, &command_trigger_token,
+    &command_ledger, &command_replay, &command_store, &command_doctor, &command_policy, &command_bench, &command_help_verb,
+        &command_completion, &command_version, NULL,
 };
 
 const char *command_word(const Verb *command)
@@ -69,7 +76,7 @@ static void commands_help(const Verb *const *table, Buf *out)
 {
     if (table) buf_text(out, "\ncommands:\n");
     for (const Verb *const *command = table; command && *command; command++)
-        buf_format(out, "  %-16s %s\n", command_word(*command), (*command)->summary);
+        buf_format(out, "  %-25s %s\n", command_word(*command), (*command)->summary);
 }
 
 void command_help(const Verb *command, Buf *out)
@@ -89,7 +96,8 @@ void program_help(Buf *out)
 {
     buf_text(
         out,
-        "Maestro runs workflows durably: policy-aware, auditable, from one binary.\n\nusage: maestro COMMAND [OPTION]... [OPERAND]...\n");
+        "Maestro runs workflows durably: policy-aware, auditable, from one binary.\n\nusage: maestro COMMAND [OPTION]... "
+        "[OPERAND]...\n");
     commands_help(commands, out);
     buf_text(
         out,

@@ -7,10 +7,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "cli/resolve_args.h"
 #include "os/local_socket.h"
+#include "secret/seal.h"
 #include "value/json.h"
 #include "value/number.h"
 
@@ -64,7 +66,7 @@ static void send_value(int fd, Value answer)
     buf_deinit(&out);
 }
 
-static void send_reply(int fd, const EngineReply *reply)
+static void send_reply(int fd, const EngineReply *reply, bool is_stalled)
 {
     Arena arena;
     arena_init(&arena, SIZE_MAX);
@@ -75,6 +77,7 @@ static void send_reply(int fd, const EngineReply *reply)
     member_list_add(&members, STR("state"), value_string(str_of(run_state_name((RunState)reply->run_state))));
     member_list_add(&members, STR("noop"), value_bool(reply->is_noop));
     member_list_add(&members, STR("repeat"), value_bool(reply->is_repeat));
+    if (is_stalled) member_list_add(&members, STR("stalled"), value_bool(true));
     send_value(fd, member_list_object(&members));
     arena_deinit(&arena);
 }
@@ -82,7 +85,8 @@ static void send_reply(int fd, const EngineReply *reply)
 static void take_reply(void *context, const EngineReply *reply)
 {
     Client *client = context;
-    send_reply(client->fd, reply);
+    bool is_stalled = reply->status == ERR_UNAVAILABLE && engine_stats(host_engine(client->server->host)).stall_count;
+    send_reply(client->fd, reply, is_stalled);
     client->asked--;
     if (client->fd < 0 && !client->asked) client_free(client);
 }
@@ -97,13 +101,14 @@ static Status command_of(Value request, Command *out, Error *err)
 {
     static const struct { const char *verb; CommandKind kind; } verbs[] = {
         { "pause", COMMAND_PAUSE }, { "resume", COMMAND_RESUME }, { "cancel", COMMAND_CANCEL }, { "signal", COMMAND_SIGNAL },
+        { "trigger", COMMAND_TRIGGER },
         { "resolve", COMMAND_RESOLVE }, { "retry-from", COMMAND_RETRY_FROM }, { "compensate", COMMAND_COMPENSATE },
         { "retry-compensation", COMMAND_RETRY_COMPENSATION }, { "skip-compensation", COMMAND_SKIP_COMPENSATION },
     };
     Str verb = value_get_string(request, "verb", STR(""));
     *out = (Command){ .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
                       .rationale = value_get_string(request, "reason", STR("")),
-                      .trace = value_get_string(request, "trace", STR("")),
+                      .trace = value_get_string(request, "trace", STR("")), .origin = value_get_string(request, "origin", STR("")),
                       .name = value_get_string(request, "name", STR("")), .value = value_null(),
                       .is_denial = value_get_bool(request, "denial", false), .report.output = value_null() };
     const Value *payload = value_get_text(request, "payload");
@@ -132,10 +137,44 @@ static Status send_revision(Client *client, Value request, bool is_activation, E
         .tenant = value_get_string(request, "tenant", STR("default")), .workflow = value_get_string(request, "workflow", STR("")),
         .version = (uint32_t)number, .is_activation = is_activation, .reply = take_reply, .context = client,
         .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
-                     .rationale = value_get_string(request, "reason", STR("")), .trace = value_get_string(request, "trace", STR("")) },
+                     .rationale = value_get_string(request, "reason", STR("")),
+                         .trace = value_get_string(request, "trace", STR("")) },
     };
     return engine_revise(host_engine(client->server->host), &revision) ? OK
                : error_set(err, ERR_LIMIT, "the engine takes no further requests now");
+}
+
+static Status read_sealed(Arena *arena, Value request, const char *key, Str *out, Error *err)
+{
+    Str text = value_get_string(request, key, STR(""));
+    size_t wrong_at, size = 0;
+    char *bytes = arena_bytes(arena, base64_decoded_size_max(text.len));
+    if (!base64_decode(text, BASE64_STANDARD, bytes, &size, &wrong_at) || size > SECRET_SIZE_MAX + SEAL_EXTRA_SIZE)
+        return error_set(err, ERR_INVALID, "'%s' is no sealed secret", key);
+    *out = (Str){ bytes, size };
+    return OK;
+}
+
+/* A secret, which its sender has sealed: this process could not read it without the key file either. */
+static Status send_secret(Client *client, Value request, bool is_removal, Error *err)
+{
+    Arena arena;
+    EngineSecret secret = {
+        .tenant = value_get_string(request, "tenant", STR("default")), .name = value_get_string(request, "name", STR("")),
+        .is_removal = is_removal, .reply = take_reply, .context = client,
+        .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
+                     .rationale = value_get_string(request, "reason", STR("")) },
+    };
+    arena_init(&arena, SIZE_MAX);
+    Status status = secret.name.len ? secret_check_name(secret.name, err) : OK;
+    if (!status && (!secret.tenant.len || secret.tenant.len > NAME_SIZE_MAX || (is_removal && !secret.name.len)))
+        status = error_set(err, ERR_INVALID, "'tenant' and 'name' name no secret");
+    if (!status && !is_removal) status = read_sealed(&arena, request, "sealed", &secret.sealed, err);
+    if (!status && !is_removal) status = read_sealed(&arena, request, "tenantKey", &secret.tenant_key, err);
+    if (!status && !engine_secret(host_engine(client->server->host), &secret))
+        status = error_set(err, ERR_LIMIT, "the engine takes no further requests now");
+    arena_deinit(&arena);
+    return status;
 }
 
 /* A run is carried out as the one who started it means it, or not by this process. */
@@ -169,7 +208,8 @@ static Status send_start(Client *client, Value request, Error *err)
     if (params) start.request.params = *params;
     const Value *revision = value_get_text(request, "revision");
     int64_t number;
-    if (revision && number_to_int64(*revision, &number) && number > 0 && number <= UINT32_MAX) start.request.revision = (uint32_t)number;
+    if (revision && number_to_int64(*revision, &number) && number > 0
+        && number <= UINT32_MAX) start.request.revision = (uint32_t)number;
     Status status = check_offers(client, request, err);
     if (!status) status = engine_plan_add(engine, value_get_string(request, "plan", STR("")), &start.plan, err);
     if (status) return status;
@@ -183,6 +223,8 @@ static Status send_command(Client *client, Value request, Error *err)
     if (str_is_text(verb, "start")) return send_start(client, request, err);
     if (str_is_text(verb, "activate") || str_is_text(verb, "deactivate"))
         return send_revision(client, request, str_is_text(verb, "activate"), err);
+    if (str_is_text(verb, "set-secret") || str_is_text(verb, "remove-secret"))
+        return send_secret(client, request, str_is_text(verb, "remove-secret"), err);
     EngineRequest out = { .reply = take_reply, .context = client };
     Status status = command_of(request, &out.command, err);
     if (status) return status;
@@ -247,7 +289,7 @@ static void take_caller(void *context, int fd)
     }
     Error full = { 0 };                     /* the caller tries again later */
     error_set(&full, ERR_UNAVAILABLE, "the process that owns the store has too many callers");
-    send_reply(caller, &(EngineReply){ .status = ERR_UNAVAILABLE, .error = &full });
+    send_reply(caller, &(EngineReply){ .status = ERR_UNAVAILABLE, .error = &full }, /* is_stalled= */ false);
     close(caller);
 }
 
@@ -312,7 +354,8 @@ static Status receive_line(int fd, Buf *buf, Error *err)
         ssize_t got = recv(fd, bytes, sizeof bytes, 0);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && errno == EAGAIN)
-            return error_set(err, ERR_CONFLICT, "the process that owns the store has not answered for %d seconds; what was asked may still happen",
+            return error_set(err, ERR_CONFLICT, "the process that owns the store has not answered for %d seconds; what was "
+                                                "asked may still happen",
                              CONTROL_ANSWER_MS_MAX / 1000);
         if (got <= 0 || buf_overflowed(buf)) return error_set(err, ERR_UNAVAILABLE, "the owner of the store has gone");
         buf_bytes(buf, bytes, (size_t)got);
@@ -322,7 +365,9 @@ static Status receive_line(int fd, Buf *buf, Error *err)
 
 static void read_answer(Value value, ControlAnswer *out)
 {
-    *out = (ControlAnswer){ .is_noop = value_get_bool(value, "noop", false), .is_repeat = value_get_bool(value, "repeat", false) };
+    *out = (ControlAnswer){ .is_noop = value_get_bool(value, "noop", false),
+                            .is_repeat = value_get_bool(value, "repeat", false),
+                            .is_stalled = value_get_bool(value, "stalled", false) };
     Str status = value_get_string(value, "status", STR("")), error = value_get_string(value, "error", STR(""));
     id_read(value_get_string(value, "run", STR("")), &out->run_id);
     run_state_find(value_get_string(value, "state", STR("")), &out->state);
@@ -350,7 +395,9 @@ Status control_ask(Arena *arena, int fd, Value request, ControlAnswer *out_answe
     buf_clear(&text);
     if (!status) status = receive_line(fd, &text, err);
     Value answer;
-    if (!status) status = json_parse(arena, arena_copy(arena, str_slice(buf_peek(&text), 0, str_find(buf_peek(&text), '\n', 0))), &answer, err);
+    if (!status) status = json_parse(arena,
+                                     arena_copy(arena, str_slice(buf_peek(&text), 0, str_find(buf_peek(&text), '\n', 0))),
+                                         &answer, err);
     if (!status) read_answer(answer, out_answer);
     buf_deinit(&text);
     return status;

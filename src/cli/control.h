@@ -3,14 +3,15 @@
  * The owner listens on PATH.sock (its user's alone). A caller sends one JSON object a line and gets one back:
  *
  *   {"verb":"pause","run":"...","id":"...","actor":"user:ana","reason":"..."}      verb: start pause resume cancel signal
- *                                                                            resolve retry-from compensate ...
+ *                                                                            trigger resolve retry-from compensate ...
  *                                                                            activate deactivate
+ *                                                                            set-secret remove-secret
  *   {"status":"ok","run":"...","state":"paused","noop":false}   or   {"status":"conflict","error":"..."}
  *
  * The answer comes when what it says is durable. A request has an id: a caller whose owner died before it answered sends the same
  * to the next one, and gets the first answer where it was done (cli/errand.h).
- * A start says by a digest with which runners and under which policies it is to go (cli/offers.h); an owner that knows them by others does
- * not take it. A connection that is kept open tells by its end that the owner has gone.
+ * A start says by a digest with which runners and under which policies it is to go (cli/offers.h); an owner that knows them by
+ * others does not take it. A connection that is kept open tells by its end that the owner has gone.
  *
  * Owns:   a ControlServer owns its socket and connections, until control_free(). Between control_stop(), which hangs up, and
  *         that, the engine is closed: answers that it still gives find their caller gone.
@@ -38,6 +39,7 @@ typedef struct ControlAnswer {
     Id run_id;
     RunState state;
     bool is_noop, is_repeat;
+    bool is_stalled;                /* the owner cannot write the store: asking again helps nobody */
 } ControlAnswer;
 
 MUST_USE Status control_connect(const char *path, int *out_fd, Error *err);     /* the descriptor is the caller's */

@@ -19,9 +19,10 @@ static Str trace_of(Arena *arena)
     return arena_copy(arena, trace_print(&trace, text));
 }
 
-static Str id_of(const Args *args)
+static Str id_of(const Args *args, Str part)
 {
     const char *given = args_value(args, "id");
+    if (given && *given && part.len) return arena_format(args->arena, "%s/%.*s", given, STR_ARG(part));
     if (given && *given) return str_of(given);
     uint8_t chance[ID_SIZE];
     entropy_bytes(chance, sizeof chance);
@@ -29,11 +30,12 @@ static Str id_of(const Args *args)
     return arena_copy(args->arena, id_peek(&id));
 }
 
-Errand errand_begin(const Args *args, const char *verb)
+static Errand begin(const Args *args, const char *verb, Str part, Str who)
 {
     const char *user = getenv("USER");
-    Errand errand = { .args = args, .members = { .arena = args->arena }, .id = id_of(args),
-                      .actor = arena_format(args->arena, "user:%s", user && *user ? user : "unknown"),
+    Str actor = arena_format(args->arena, "user:%s", user && *user ? user : "unknown");
+    if (who.len) actor = arena_format(args->arena, "%.*s by %.*s", STR_ARG(who), STR_ARG(actor));
+    Errand errand = { .args = args, .members = { .arena = args->arena }, .id = id_of(args, part), .actor = actor,
                       .trace = trace_of(args->arena) };
     errand_add(&errand, "verb", value_string(str_of(verb)));
     errand_add(&errand, "id", value_string(errand.id));
@@ -41,6 +43,10 @@ Errand errand_begin(const Args *args, const char *verb)
     if (errand.trace.len) errand_add(&errand, "trace", value_string(errand.trace));
     return errand;
 }
+
+Errand errand_begin(const Args *args, const char *verb) { return begin(args, verb, (Str){ 0 }, (Str){ 0 }); }
+Errand errand_begin_as(const Args *args, const char *verb, Str part) { return begin(args, verb, part, (Str){ 0 }); }
+Errand errand_begin_for(const Args *args, const char *verb, Str who) { return begin(args, verb, (Str){ 0 }, who); }
 
 void errand_add(Errand *errand, const char *name, Value value)
 {
@@ -55,7 +61,8 @@ Status errand_ask(Errand *errand, const char *path, ControlAnswer *out_answer, i
     if (status) return status;
     status = control_ask(errand->args->arena, fd, member_list_object(&errand->members), out_answer, err);
     /* Who says that it takes nothing now has not taken it. */
-    if (!status && out_answer->status == ERR_UNAVAILABLE) status = error_set(err, ERR_UNAVAILABLE, "%s", out_answer->error.text);
+    if (!status && out_answer->status == ERR_UNAVAILABLE && !out_answer->is_stalled)
+        status = error_set(err, ERR_UNAVAILABLE, "%s", out_answer->error.text);
     if (status || !out_fd) close(fd);
     else *out_fd = fd;
     return status;

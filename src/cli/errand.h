@@ -27,6 +27,10 @@ typedef struct Errand {
 } Errand;
 
 Errand errand_begin(const Args *args, const char *verb);
+/* One of many of the same command: with `part` behind the id that was given. Empty: as above. */
+Errand errand_begin_as(const Args *args, const char *verb, Str part);
+/* On behalf of somebody, who is recorded beside the user. Empty: as above. */
+Errand errand_begin_for(const Args *args, const char *verb, Str who);
 void   errand_add(Errand *errand, const char *name, Value value);
 
 /* Asks the owner who listens at `path`. *out_fd is the open connection, -1 where it is not wanted (NULL) or not there. */

@@ -10,7 +10,7 @@ ExitCode exit_code_of(Status status)
         [ERR_CONFLICT] = EXIT_CODE_TEMPORARY,
         [ERR_LIMIT] = EXIT_CODE_DATA,
         [ERR_UNAVAILABLE] = EXIT_CODE_UNAVAILABLE,
-        [ERR_CORRUPT] = EXIT_CODE_INTERNAL,
+        [ERR_CORRUPT] = EXIT_CODE_DATA,
     };
     return codes[status];
 }

@@ -16,6 +16,7 @@ typedef enum ExitCode {
     EXIT_CODE_INTERNAL = 70,
     EXIT_CODE_TEMPORARY = 75,       /* may work later */
     EXIT_CODE_DENIED = 77,
+    EXIT_CODE_UNREAD = 141,         /* who read standard output has gone: what shells say of a process that SIGPIPE ended */
 } ExitCode;
 
 ExitCode exit_code_of(Status status);

@@ -8,7 +8,8 @@
 
 static Status write_line(ExportFile *export, Error *err)
 {
-    bool is_written = !buf_overflowed(&export->line) && fwrite(export->line.ptr, 1, export->line.len, export->file) == export->line.len;
+    bool is_written = !buf_overflowed(&export->line)
+        && fwrite(export->line.ptr, 1, export->line.len, export->file) == export->line.len;
     buf_clear(&export->line);
     return is_written ? OK : error_set(err, ERR_UNAVAILABLE, "the ledger cannot be written out: is the disk full?");
 }
@@ -48,7 +49,7 @@ void export_file_deinit(ExportFile *export)
     export_deinit(&export->exporter);
 }
 
-/* --- verifying ---------------------------------------------------------------------------------------------------------------- */
+/* --- verifying ------------------------------------------------------------------------------------------------------------ */
 
 static Status check_lines(ExportCheck *check, FILE *file, const char *path, Error *err)
 {
@@ -71,7 +72,8 @@ Status export_file_verify(const char *path, const VerifyOptions *wanted, VerifyR
     bool is_piped = strcmp(path, "-") == 0;
     FILE *file = is_piped ? stdin : fopen(path, "rbe");
     if (!file)
-        return error_set(err, errno == ENOENT ? ERR_NOT_FOUND : errno == EACCES ? ERR_DENIED : ERR_UNAVAILABLE, "%s cannot be opened: %s",
+        return error_set(err, errno == ENOENT ? ERR_NOT_FOUND : errno == EACCES ? ERR_DENIED : ERR_UNAVAILABLE,
+                         "%s cannot be opened: %s",
                          path, strerror(errno));
     export_check_init(&check, wanted);
     Status status = check_lines(&check, file, path, err);

@@ -30,6 +30,7 @@ MUST_USE Status export_file_end(ExportFile *export, Error *err);
 void            export_file_deinit(ExportFile *export);
 
 /* Verifies a file; "-" is standard input. `out_digest`, which its last line states, may be NULL. */
-MUST_USE Status export_file_verify(const char *path, const VerifyOptions *wanted, VerifyReport *out_report, Digest *out_digest, Error *err);
+MUST_USE Status export_file_verify(const char *path, const VerifyOptions *wanted, VerifyReport *out_report, Digest *out_digest,
+                                   Error *err);
 
 #endif

@@ -107,7 +107,8 @@ static Status give_record(Look *look, const Cell *cells, Error *err)
     Follow *follow = look->follow;
     LedgerRow row = {
         .position = (uint64_t)cells[LEDGER_position].integer, .run_no = follow->replay.run.run_no,
-        .prev_position = (uint64_t)cells[LEDGER_prev_position].integer, .first_event = (uint64_t)cells[LEDGER_first_event].integer,
+        .prev_position = (uint64_t)cells[LEDGER_prev_position].integer,
+            .first_event = (uint64_t)cells[LEDGER_first_event].integer,
         .event_count = (uint32_t)cells[LEDGER_event_count].integer, .record = cells[LEDGER_record].text,
     };
     Record record;

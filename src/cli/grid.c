@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "cli/command.h"
+#include "cli/draw/plain.h"
 
 #define GRID_GAP 2u                        /* spaces between two columns */
 #define GRID_CUT_MIN 8u                    /* a column is not cut to less */
@@ -23,19 +24,10 @@ Grid grid_begin(Arena *arena, const GridColumn *columns)
     return grid;
 }
 
-/* What a program wrote may hold anything: here it moves no cursor. */
-static Str on_one_line(Arena *arena, Str text)
-{
-    char *bytes = (char *)arena_copy(arena, text).ptr;
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)bytes[i] < ' ' || bytes[i] == 127) bytes[i] = ' ';
-    return (Str){ bytes, text.len };
-}
-
 void grid_cell(Grid *grid, Str text)
 {
     size_t column = grid->count % grid->column_count;
-    Str cell = on_one_line(grid->arena, text);
+    Str plain = plain_text(grid->arena, text, PLAIN_LINE), cell = plain.ptr == text.ptr ? arena_copy(grid->arena, text) : plain;
     size_t width = utf8_width(cell);
     if (width > grid->widths[column]) grid->widths[column] = width;
     if (grid->count == grid->capacity)

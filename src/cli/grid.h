@@ -37,7 +37,7 @@ typedef struct Grid {
 } Grid;
 
 Grid grid_begin(Arena *arena, const GridColumn *columns);
-void  grid_cell(Grid *grid, Str text);           /* line ends and control characters become spaces */
+void  grid_cell(Grid *grid, Str text);           /* one line, see draw/plain.h */
 void  grid_text(Grid *grid, const char *text);
 void  grid_buf(Grid *grid, Buf *buf);            /* takes the text and clears the buffer */
 void  grid_print(const Grid *grid);              /* to standard output, its titles first */

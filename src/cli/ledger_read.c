@@ -159,7 +159,7 @@ Status ledger_run_heads(Store *store, uint64_t position, RunHeadVisit visit, voi
 static Status verify_one(void *context, const LedgerRow *row, Error *err) { return verify_row(context, row, err); }
 static Status verify_head(void *context, const RunHead *head, Error *err) { return verify_run(context, head, err); }
 
-Status ledger_verify(Store *store, const LedgerCheck *check, VerifyReport *out_report, Error *err)
+Status ledger_verify(Store *store, const LedgerCheck *check, VerifyReport *out_report, AuditReport *out_rows, Error *err)
 {
     LedgerHead head;
     Verifier verifier;
@@ -172,5 +172,31 @@ Status ledger_verify(Store *store, const LedgerCheck *check, VerifyReport *out_r
     if (!status) status = ledger_run_heads(store, head.position, verify_head, &verifier, err);
     if (!status) *out_report = verify_end(&verifier);
     verify_deinit(&verifier);
+    if (!status) status = audit_store(store, &(AuditOptions){ check->finding, check->context }, out_rows, err);
+    if (!status) out_report->damage_count += out_rows->damage_count;
+    return status;
+}
+
+Status ledger_verify_run(Store *store, const Cell *row, const LedgerCheck *check, VerifyReport *out_report, AuditReport *out_rows,
+                         Error *err)
+{
+    Arena arena;
+    StepRows records;
+    Verifier verifier;
+    RunHead head = run_head_of(row);
+    arena_init(&arena, SIZE_MAX);
+    Status status = run_records(&arena, store, row, 0, /* has_payloads= */ true, &records, err);
+    verify_init(&verifier, &(VerifyOptions){ .log = 1, .is_part = true, .has_run_heads = true, .finding = check->finding,
+                                             .context = check->context });
+    for (size_t i = 0; !status && i < records.count; i++) {
+        LedgerRow record = ledger_row_of(records.rows[i]);
+        status = verify_row(&verifier, &record, err);
+    }
+    if (!status) status = verify_run(&verifier, &head, err);
+    if (!status) *out_report = verify_end(&verifier);
+    verify_deinit(&verifier);
+    arena_deinit(&arena);
+    if (!status) status = audit_run(store, row, &(AuditOptions){ check->finding, check->context }, out_rows, err);
+    if (!status) out_report->damage_count += out_rows->damage_count;
     return status;
 }

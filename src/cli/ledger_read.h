@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "ledger/verify.h"
+#include "view/audit.h"
 #include "view/store.h"
 
 /* Where the log ends now. */
@@ -26,13 +27,17 @@ MUST_USE Status ledger_run_heads(Store *store, uint64_t position, RunHeadVisit v
 RunHead run_head_of(const Cell *row);
 LedgerRow ledger_row_of(const Cell *cells);
 
-/* All of it: rows and heads, against the log's head and the anchors. Findings go to the callback. */
+/* All of it: rows and heads, against the log's head and the anchors; then the rows of other tables against the records. Findings
+ * go to the callback, and `out_report` counts the damage of both. */
 typedef struct LedgerCheck {
     const LedgerHead *anchors;
     uint32_t anchor_count;
     void (*finding)(void *context, const Finding *finding);
     void *context;
 } LedgerCheck;
-MUST_USE Status ledger_verify(Store *store, const LedgerCheck *check, VerifyReport *out_report, Error *err);
+MUST_USE Status ledger_verify(Store *store, const LedgerCheck *check, VerifyReport *out_report, AuditReport *out_rows, Error *err);
+/* One run by its row: its chain, its payloads, its rows. ERR_NOT_FOUND where it was archived. */
+MUST_USE Status ledger_verify_run(Store *store, const Cell *row, const LedgerCheck *check, VerifyReport *out_report,
+                                  AuditReport *out_rows, Error *err);
 
 #endif

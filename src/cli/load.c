@@ -141,8 +141,7 @@ ExitCode load_catalog(const Args *args, const char *definition, const Catalog **
 
 static ExitCode refuse_typescript(const char *path)
 {
-    fprintf(
-        stderr,
+    print_note(
         "maestro: %s: a .ts definition is compiled by Maestro's TypeScript SDK under Node.js, and this version of Maestro\n"
         "comes without the SDK. Write the definition as YAML or JSON: 'maestro help validate' says how.\n",
         path);
@@ -200,7 +199,7 @@ void print_diagnostics(const Args *args, const Diagnostics *diagnostics)
     Buf buf;
     buf_init(&buf, 64u << 20);
     diagnostics_print(diagnostics, args_color(args, STDERR_FILENO), &buf);
-    print_err(&buf);
+    print_err_tinted(&buf);
     buf_deinit(&buf);
 }
 
@@ -210,7 +209,7 @@ ExitCode load_plan(const Args *args, const char *path, Loaded *out)
     if (code) return code;
     print_diagnostics(args, &out->compiled.diagnostics);
     if (out->compiled.is_config) {
-        fprintf(stderr, "maestro: %s is a configuration, no definition: there is nothing to run in it\n", path);
+        print_note("maestro: %s is a configuration, no definition: there is nothing to run in it\n", path);
         return EXIT_CODE_DATA;
     }
     return out->compiled.is_valid ? EXIT_CODE_OK : EXIT_CODE_DATA;

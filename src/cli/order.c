@@ -1,6 +1,5 @@
 #include "cli/order.h"
 
-#include <stdio.h>
 #include <time.h>
 
 #include "base/limits.h"
@@ -21,7 +20,10 @@ typedef struct Order {
     Id run_id;
     RunState before, after;
     bool is_noop, has_owner;
+    bool is_repeat;                         /* the same request was answered before: this is that answer */
     bool is_answered;                       /* by an engine: `after` is the state that the commit of this command made */
+    bool is_over;                           /* it had ended for good before */
+    OrderDesk *desk;                        /* of many orders; NULL: this is the only one */
     Status status;
     Error error;
 } Order;
@@ -57,7 +59,8 @@ static Status turn(Order *order, Workplace *place, Error *err)
         return err->status;
     }
     int64_t end_ms = human_now_ms() + CANCEL_LOOK_MS;
-    while (order->command.kind == COMMAND_CANCEL && !order->status && !is_run_settled(order, place->store) && !engine_trouble(engine)
+    while (order->command.kind == COMMAND_CANCEL && !order->status && !is_run_settled(order, place->store)
+           && !engine_trouble(engine)
            && human_now_ms() < end_ms)
         host_turn(place->host, FOLLOW_POLL_MS_MIN);
     return OK;
@@ -67,38 +70,54 @@ static Status turn(Order *order, Workplace *place, Error *err)
 static ExitCode open_guard(const Order *order, Guard **out_guard)
 {
     CommandKind kind = order->command.kind;
-    if (kind != COMMAND_SIGNAL && kind != COMMAND_RESUME && kind != COMMAND_RESOLVE && kind != COMMAND_RETRY_FROM) return EXIT_CODE_OK;
+    if (kind != COMMAND_SIGNAL && kind != COMMAND_TRIGGER && kind != COMMAND_RESUME && kind != COMMAND_RESOLVE
+        && kind != COMMAND_RETRY_FROM)
+        return EXIT_CODE_OK;
     const Catalog *catalog;
     ExitCode code = load_catalog(order->args, "", &catalog);
     return code ? code : guardrails_open(order->args, catalog, /* plan= */ NULL, out_guard);
 }
 
 /* EXIT_CODE_TEMPORARY without a word where somebody owns it by now. */
+static ExitCode desk_open(const Order *order, OrderDesk *desk)
+{
+    bool is_busy;
+    ExitCode code = open_guard(order, &desk->guard);
+    if (code) return code;
+    desk->place = (Workplace){ .is_absent = true, .guard = desk->guard };
+    code = workplace_open(order->args, NULL, &desk->place, &is_busy);
+    desk->is_open = !code;
+    if (!code) return code;
+    guard_close(desk->guard);
+    desk->guard = NULL;
+    return code;
+}
+
+void order_desk_close(OrderDesk *desk)
+{
+    if (!desk->is_open) return;
+    workplace_close(&desk->place);
+    guard_close(desk->guard);
+    *desk = (OrderDesk){ 0 };
+}
+
 static ExitCode order_as_owner(Order *order)
 {
-    Workplace place = { .is_absent = true };
-    bool is_busy;
+    OrderDesk own = { 0 }, *desk = order->desk ? order->desk : &own;
     Error err = { 0 };
-    Guard *guard = NULL;
-    ExitCode code = open_guard(order, &guard);
+    ExitCode code = desk->is_open ? EXIT_CODE_OK : desk_open(order, desk);
     if (code) return code;
-    place.guard = guard;
-    code = workplace_open(order->args, NULL, &place, &is_busy);
-    if (code) {
-        guard_close(guard);
-        return code;
-    }
-    Status status = turn(order, &place, &err);
-    workplace_close(&place);
-    guard_close(guard);
+    Status status = turn(order, &desk->place, &err);
+    order_desk_close(&own);
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
-/* --- the story --------------------------------------------------------------------------------------------------------------- */
+/* --- the story ------------------------------------------------------------------------------------------------------------ */
 
 static ExitCode ask(Order *order)
 {
     const char *path = control_path(order->args);
+    if (order->desk && order->desk->is_open) return order_as_owner(order);
     for (int64_t end_ms = human_now_ms() + CONTROL_ANSWER_MS_MAX;;) {
         Error err = { 0 };
         ControlAnswer answer;
@@ -120,7 +139,7 @@ static ExitCode ask(Order *order)
     }
 }
 
-typedef struct Waiting { Arena *arena; Id ids[WAITING_SHOWN_COUNT]; uint32_t count; int64_t cursor; uint32_t seen; } Waiting;
+typedef struct Waiting { Id ids[WAITING_SHOWN_COUNT]; uint32_t count; int64_t cursor; uint32_t seen; } Waiting;
 
 static bool take_waiting(void *context, const Cell *cells, uint32_t count)
 {
@@ -134,9 +153,9 @@ static bool take_waiting(void *context, const Cell *cells, uint32_t count)
     return true;
 }
 
-static void tell_waiting(Order *order, Store *store)
+void order_tell_waiting(Store *store)
 {
-    Waiting waiting = { .arena = order->args->arena };
+    Waiting waiting = { 0 };
     Error err;
     do {
         waiting.seen = 0;
@@ -144,34 +163,56 @@ static void tell_waiting(Order *order, Store *store)
         if (store_select(store, &ask_open, take_waiting, &waiting, &err)) return;
     } while (waiting.seen);
     if (!waiting.count) return;
-    fprintf(stderr, "No process carries out the runs of this store. %u %s for 'maestro resume RUN' or a 'maestro run':", waiting.count,
+    print_note("No process carries out the runs of this store. %u %s for 'maestro resume RUN' or a 'maestro run':", waiting.count,
             waiting.count == 1 ? "waits" : "wait");
-    for (uint32_t i = 0; i < waiting.count && i < WAITING_SHOWN_COUNT; i++) fprintf(stderr, " %s", waiting.ids[i].text);
-    fputs(waiting.count > WAITING_SHOWN_COUNT ? " ...\n" : "\n", stderr);
+    for (uint32_t i = 0; i < waiting.count && i < WAITING_SHOWN_COUNT; i++) print_note(" %s", waiting.ids[i].text);
+    print_note(waiting.count > WAITING_SHOWN_COUNT ? " ...\n" : "\n");
 }
 
 static void tell(const Order *order)
 {
     const char *before = run_state_name(order->before), *after = run_state_name(order->after);
     if (!args_flag(order->args, "json")) {
-        if (order->is_noop) printf("run %s: %s, nothing to do\n", order->run_id.text, after);
-        else if (order->command.kind == COMMAND_SIGNAL) printf("run %s: signal %.*s taken, %s -> %s\n", order->run_id.text,
+        if (order->is_repeat)
+            print_format("run %s: this was asked before and answered then: %s; nothing was done now, the run is %s\n",
+                         order->run_id.text, after, before);
+        else if (order->is_noop) print_format("run %s: %s, nothing to do\n", order->run_id.text, after);
+        else if (order->command.kind == COMMAND_SIGNAL) print_format("run %s: signal %.*s taken, %s -> %s\n", order->run_id.text,
                                                                 STR_ARG(order->command.name), before, after);
         else if (order->before == order->after)
-            printf("run %s: %s, %s\n", order->run_id.text, after,
+            print_format("run %s: %s, %s\n", order->run_id.text, after,
                    order->command.kind == COMMAND_CANCEL       ? "being cancelled"
                    : order->command.kind == COMMAND_COMPENSATE ? "about to be compensated" : "decided");
-        else printf("run %s: %s -> %s\n", order->run_id.text, before, after);
+        else print_format("run %s: %s -> %s\n", order->run_id.text, before, after);
         return;
     }
     Buf out;
     buf_init(&out, 4096);
+    /* F-006: a program that asks again gets the first answer, word for word. */
     buf_format(&out, "{\"run\":\"%s\",\"before\":\"%s\",\"after\":\"%s\",\"noop\":%s,\"command\":", order->run_id.text, before,
                after, order->is_noop ? "true" : "false");
     json_print_string(&out, order->errand->id);
     buf_text(&out, "}\n");
     print_out(&out);
     buf_deinit(&out);
+}
+
+/* Whether a request with the id that was given is answered already. */
+static bool is_known(const Order *order, Store *store)
+{
+    const Cell *row = NULL;
+    Error err;
+    QueryAsk ask_request = { .query = QUERY_REQUEST, .params = { cell_text(STR("")), cell_text(order->errand->id) },
+                             .param_count = 2 };         /* commands about a run name no tenant: it has one */
+    return args_value(order->args, "id") && !row_select(order->args->arena, store, &ask_request, &row, &err) && row;
+}
+
+static void take_row(Order *order, Store *store, const Cell *row)
+{
+    order->run_id = row_id(row);
+    order->before = row_state(row);
+    order->is_over = row_is_over(row);
+    order->is_repeat = is_known(order, store);
 }
 
 /* Which run, and how it stands. */
@@ -182,10 +223,7 @@ static ExitCode look_before(Order *order)
     ExitCode code = store_open_existing(order->args, &store);
     if (code) return code;
     code = find_row(order->args, store, order->args->operands[0], &row);
-    if (!code) {
-        order->run_id = row_id(row);
-        order->before = row_state(row);
-    }
+    if (!code) take_row(order, store, row);
     store_close(store);
     return code;
 }
@@ -203,34 +241,80 @@ static ExitCode look_after(Order *order)
     for (int64_t end_ms = human_now_ms() + CANCEL_LOOK_MS;;) {
         status = run_row(order->args->arena, store, id_peek(&order->run_id), &row, &err);
         if (!status && !row) status = error_set(&err, ERR_NOT_FOUND, "run %s is no longer in the store", order->run_id.text);
-        if (status || order->command.kind != COMMAND_CANCEL || row_is_settled(row) || human_now_ms() > end_ms) break;
+        if (status || order->is_repeat || order->command.kind != COMMAND_CANCEL || row_is_settled(row)
+            || human_now_ms() > end_ms) break;
         nanosleep(&(struct timespec){ .tv_nsec = FOLLOW_POLL_MS_MIN * 1000000L }, NULL);
     }
     if (!status) {
         if (order->command.kind == COMMAND_CANCEL) order->after = row_state(row);
-        if (!order->has_owner) tell_waiting(order, store);
+        if (!order->has_owner) order_tell_waiting(store);
     }
     store_close(store);
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
+/* What the core says, and for a run that is over what is left to do. */
+static void explain(Order *order)
+{
+    char why[ERROR_TEXT_SIZE];
+    if (order->status != ERR_CONFLICT || !order->is_over) return;
+    Buf text = buf_on(why, sizeof why);
+    buf_text(&text, order->error.text);
+    error_set(&order->error, ERR_CONFLICT, "%.*s; 'maestro show %s' shows how it went, and 'maestro run' starts another",
+              STR_ARG(buf_peek(&text)), order->run_id.text);
+}
+
+static ExitCode give(Order *order)
+{
+    const char *reason = args_value(order->args, "reason");
+    Errand *errand = order->errand;
+    order->command.id = errand->id;
+    order->command.actor = errand->actor;
+    order->command.trace = errand->trace;
+    if (reason) order->command.rationale = str_of(reason);
+    order->command.report.output = value_null();
+    errand_add(errand, "run", value_string(id_peek(&order->run_id)));
+    if (order->command.rationale.len) errand_add(errand, "reason", value_string(order->command.rationale));
+    ExitCode code = ask(order);
+    if (!code) explain(order);
+    return code;
+}
+
+static ExitCode carry_out(Order *order)
+{
+    ExitCode code = look_before(order);
+    if (!code) code = give(order);
+    if (code) return code;
+    return order->status ? errand_refused(&order->error) : look_after(order);
+}
+
 ExitCode order(const Args *args, Errand *errand, Command command)
 {
-    const char *reason = args_value(args, "reason");
     Order order = { .args = args, .errand = errand, .command = command };
-    ExitCode code = look_before(&order);
-    if (code) return code;
-    order.command.id = errand->id;
-    order.command.actor = errand->actor;
-    order.command.trace = errand->trace;
-    order.command.rationale = str_of(reason);
-    order.command.report.output = value_null();
-    errand_add(errand, "run", value_string(id_peek(&order.run_id)));
-    if (reason) errand_add(errand, "reason", value_string(str_of(reason)));
-    code = ask(&order);
-    if (code) return code;
-    if (order.status) return errand_refused(&order.error);
-    code = look_after(&order);
+    ExitCode code = carry_out(&order);
     if (!code) tell(&order);
+    return code;
+}
+
+static OrderAnswer answer_of(const Order *order)
+{
+    return (OrderAnswer){ .run_id = order->run_id, .status = order->status, .error = order->error, .before = order->before,
+                          .after = order->after, .is_noop = order->is_noop || order->is_repeat, .is_repeat = order->is_repeat };
+}
+
+ExitCode order_untold(const Args *args, Errand *errand, Command command, OrderAnswer *out)
+{
+    Order order = { .args = args, .errand = errand, .command = command };
+    ExitCode code = carry_out(&order);
+    *out = answer_of(&order);
+    return code;
+}
+
+ExitCode order_row(OrderDesk *desk, Store *store, const Cell *row, Errand *errand, Command command, OrderAnswer *out)
+{
+    Order order = { .args = errand->args, .errand = errand, .command = command, .desk = desk };
+    take_row(&order, store, row);
+    ExitCode code = give(&order);
+    *out = answer_of(&order);
     return code;
 }

@@ -17,6 +17,32 @@
 /* `command` and `errand` say the same, for either way; its operand 0 names the run. */
 ExitCode order(const Args *args, Errand *errand, Command command);
 
+/* For many orders, one after another: where nobody owns the store, this process does until order_desk_close(). Zero at first. */
+typedef struct OrderDesk {
+    Workplace place;
+    Guard *guard;
+    bool is_open;
+} OrderDesk;
+
+typedef struct OrderAnswer {
+    Id run_id;
+    Status status;                  /* of the run's: a refusal is no failure of the call */
+    Error error;
+    RunState before, after;
+    bool is_noop;                   /* nothing was done, now */
+    bool is_repeat;                 /* because it was asked before: this is the answer of then */
+} OrderAnswer;
+
+/* The same as order(), for whoever tells what came of it in words of its own. */
+ExitCode order_untold(const Args *args, Errand *errand, Command command, OrderAnswer *out);
+
+/* The same about the run of a row, without a word about its answer. */
+ExitCode order_row(OrderDesk *desk, Store *store, const Cell *row, Errand *errand, Command command, OrderAnswer *out);
+void     order_desk_close(OrderDesk *desk);             /* harmless on one that is zero */
+
+/* Which runs wait for a process to carry them out: where nobody owns the store. */
+void     order_tell_waiting(Store *store);
+
 /* Of every such command. */
 #define REASON_OPTION { "reason", 'm', "TEXT", NULL, "Why; it is recorded in the ledger." }
 

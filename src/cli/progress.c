@@ -13,8 +13,10 @@
 #include "cli/human.h"
 #include "cli/live/frame.h"
 #include "cli/progress_result.h"
+#include "core/run.h"
 #include "ledger/record.h"
 #include "value/json.h"
+#include "view/run_rows.h"
 
 /* --- make ---------------------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +48,7 @@ void progress_init(Progress *progress, const Args *args, const Plan *plan, Store
 
 static void out_flush(Progress *progress)
 {
-    if (progress->out.len) print_out(&progress->out);
+    if (progress->out.len) print_tinted(&progress->out);
     buf_clear(&progress->out);
 }
 
@@ -54,6 +56,7 @@ void progress_begin(Progress *progress, const EngineReply *reply)
 {
     progress->run_id = reply->run_id;
     progress->has_run = true;
+    progress->lines.run_id = id_peek(&progress->run_id);
     progress->is_over = run_state_is_settled(reply->run_state, reply->resolution);
     if (progress->is_json || progress->is_terminal) return;
     buf_format(&progress->out, progress->is_quiet ? "%s\n" : "run %s\n", reply->run_id.text);
@@ -70,10 +73,20 @@ static const Plan *plan_copy(Progress *progress, const Plan *plan)
     return copy;
 }
 
+static uint32_t revision_of(const Progress *progress)
+{
+    const Cell *row = NULL;
+    Error err;
+    if (!progress->store || run_row(progress->args->arena, progress->store, id_peek(&progress->run_id), &row, &err) || !row)
+        return 0;
+    return (uint32_t)row[RUNS_definition_version].integer;
+}
+
 static void model_begin(Progress *progress, const Plan *plan)
 {
     bool is_same = progress->plan && memcmp(&progress->plan->digest, &plan->digest, sizeof plan->digest) == 0;
     progress->is_changed = progress->plan && !is_same;
+    if (progress->is_changed) progress->revision = revision_of(progress);
     model_init(&progress->model, is_same ? progress->plan : plan_copy(progress, plan));
 }
 
@@ -104,7 +117,8 @@ static void json_event(Progress *progress, const Event *event, uint64_t number, 
     arena_init(&arena, SIZE_MAX);
     Value value = event_to_value(&arena, event, number);
     MemberList members = { .arena = &arena };
-    for (uint32_t i = 0; i < value.count; i++) member_list_add(&members, value_text(value.members[i].key), value.members[i].value);
+    for (uint32_t i = 0; i < value.count; i++)
+        member_list_add(&members, value_text(value.members[i].key), value.members[i].value);
     add_place(&members, progress->model.plan, event, now_ms);
     put_json(progress, member_list_object(&members));
     arena_deinit(&arena);
@@ -121,7 +135,8 @@ static void json_log(Progress *progress, const Observation *observation)
     member_list_add(&members, STR("step"), value_int(observation->step));
     member_list_add(&members, STR("stream"), value_string(observation->is_error ? STR("stderr") : STR("stdout")));
     member_list_add(&members, STR("message"), value_string(text));
-    add_place(&members, progress->model.plan, &(Event){ .kind = EVENT_STEP_RUNNING, .step = observation->step }, observation->now_ms);
+    add_place(&members, progress->model.plan, &(Event){ .kind = EVENT_STEP_RUNNING, .step = observation->step },
+              observation->now_ms);
     put_json(progress, member_list_object(&members));
     arena_deinit(&arena);
 }
@@ -180,9 +195,26 @@ static void above_lines(Progress *progress, Pen *pen, const LiveTail *tail, uint
     arena_deinit(&arena);
 }
 
+/* What is said of the run itself stays in the terminal's history; what it awaits the frame says. */
+static void tell_run_above(Progress *progress, const Event *event)
+{
+    char storage[LIVE_LINE_SIZE_MAX];
+    Buf words = buf_on(storage, sizeof storage);
+    bool is_warning;
+    if (event->kind == EVENT_TRIGGER_AWAITED || !lines_run_words(&words, &progress->model, event, &is_warning)) return;
+    Pen pen = { .out = &progress->out, .style = progress->style, .width = drawing_width(progress) };
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    pen_text(&pen, is_warning ? TINT_WARN : TINT_FAINT, label_clean(&arena, buf_peek(&words), progress->style.ascii));
+    pen_end(&pen);
+    arena_deinit(&arena);
+    progress->above_count++;
+}
+
 /* Before the event is folded. A step that failed for good is told by the tree, and by the summary with its lines. */
 static void tell_above(Progress *progress, const Event *event, int64_t now_ms)
 {
+    tell_run_above(progress, event);
     bool is_failed_try = event->kind == EVENT_ATTEMPT_FAILED || (event->kind == EVENT_STEP_FAILED && event->flags & 1);
     bool is_end = event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_CANCELLED;
     if ((!is_failed_try && !is_end) || event->step >= progress->model.plan->step_count) return;
@@ -257,7 +289,8 @@ static void take_log(Progress *progress, const Observation *observation)
     model_line(&progress->model, observation->step, observation->text, observation->is_error);
     if (progress->is_json) json_log(progress, observation);
     else if (!progress->is_terminal && !progress->is_quiet)
-        lines_log(&progress->lines, &progress->out, &progress->model, observation->step, observation->text, observation->is_error);
+        lines_log(&progress->lines, &progress->out, &progress->model, observation->step, observation->text,
+                  observation->is_error);
 }
 
 void progress_take(Progress *progress, const Observation *observation)
@@ -303,6 +336,24 @@ static void give_above(Progress *progress)
     progress->above_count = progress->above_left = 0;
 }
 
+/* What a paused run waits for, and what to type. */
+static Str pause_note(Progress *progress)
+{
+    const LiveModel *model = &progress->model;
+    const char *id = progress->run_id.text;
+    char storage[32];
+    Buf left = buf_on(storage, sizeof storage);
+    int64_t left_ms = model->awaited.due_ms - human_now_ms();
+    duration_going(&left, left_ms > 0 ? left_ms + 999 : 0);
+    Arena *arena = &progress->model.scratch;
+    if (!model->awaited.trigger)
+        return arena_format(arena, model->paused_for == PAUSED_FOR_POLL ? "paused; polls anew with: maestro resume %s"
+                                                                        : "paused; goes on with: maestro resume %s", id);
+    if (model->awaited.is_scheduled) return arena_format(arena, "paused; goes on by itself in %.*s", STR_ARG(buf_peek(&left)));
+    if (!model->awaited.due_ms) return arena_format(arena, "paused; goes on with: maestro approve %s", id);
+    return arena_format(arena, "paused, %.*s left; goes on with: maestro approve %s", STR_ARG(buf_peek(&left)), id);
+}
+
 static void draw_frame(Progress *progress)
 {
     Buf frame;
@@ -311,7 +362,7 @@ static void draw_frame(Progress *progress)
     progress->drawn_version = progress->model.version;
     Str note = progress->note;
     if (!note.len && progress->model.state == RUN_PAUSED && !progress->is_left)
-        note = arena_format(&progress->model.scratch, "paused; goes on with: maestro resume %s", progress->run_id.text);
+        note = pause_note(progress);
     FrameOptions options = { .width = drawing_width(progress), .height = progress->screen.height, .style = progress->style,
                              .now_ms = progress->drawn_ms, .run_id = id_peek(&progress->run_id), .note = note };
     frame_print(&progress->model, &options, &frame);
@@ -355,7 +406,7 @@ void progress_note(Progress *progress, const char *format, ...)
     va_end(args);
     if (!progress->screen.is_open) {
         progress_draw(progress);
-        fprintf(stderr, "maestro: %.*s\n", STR_ARG(progress->note));
+        print_note("maestro: %.*s\n", STR_ARG(progress->note));
     }
     progress->model.version++;
 }
@@ -392,8 +443,8 @@ static void say_result(Progress *progress, const ResultOptions *options)
     }
     out_flush(progress);
     bool is_aside = progress->is_quiet || (options->is_interrupted && !progress->is_terminal);
-    if (is_aside) print_err(&out);
-    else print_out(&out);
+    if (is_aside) print_err_tinted(&out);
+    else print_tinted(&out);
     buf_deinit(&out);
 }
 
@@ -407,7 +458,8 @@ ExitCode progress_end(Progress *progress, bool is_repeat, bool is_interrupted)
     is_interrupted = is_interrupted && !progress->is_over;
     ResultOptions options = { .args = progress->args, .run_id = id_peek(&progress->run_id), .style = progress->style,
                               .width = is_tree_drawn ? drawing_width(progress) : UINT32_MAX, .now_ms = human_now_ms(),
-                              .is_repeat = is_repeat, .is_changed = progress->is_changed, .is_interrupted = is_interrupted,
+                              .is_repeat = is_repeat, .is_changed = progress->is_changed, .revision = progress->revision,
+                              .is_interrupted = is_interrupted,
                               .is_brief = !is_tree_drawn && !is_interrupted };
     if (!is_tree_drawn) options.style.color = args_color(progress->args, progress->is_quiet ? STDERR_FILENO : STDOUT_FILENO);
     say_result(progress, &options);

@@ -38,6 +38,7 @@ typedef struct Progress {
     bool is_terminal;                   /* a tree is drawn ... */
     bool is_left;                       /* ... and will not be drawn again */
     bool is_changed;                    /* the run is pinned to another plan than the caller's */
+    uint32_t revision;                  /* that one; 0: not known */
     PenStyle style;
     LiveModel model;                    /* zero until the first events are taken */
     Screen screen;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/civil.h"
 #include "cli/draw/label.h"
 #include "cli/human.h"
 #include "cli/live/frame.h"
@@ -91,13 +92,33 @@ static void put_again(Writer *writer)
     put_command_line(writer, buf_peek(&line), "a new run");
 }
 
+/* What answers the trigger that is awaited. */
+static void put_awaited(Writer *writer)
+{
+    const LiveModel *model = writer->model;
+    Str key = str_of(model->awaited.trigger);
+    char storage[1024];
+    Buf line = buf_on(storage, sizeof storage);
+    put_command(writer, "approve", STR(""), "answers it with {\"approved\": true}");
+    buf_format(&line, "  maestro trigger %.*s ", STR_ARG(writer->options->run_id));
+    put_word(&line, key);
+    buf_text(&line, " --payload JSON");
+    put_store(&line, writer->options->args);
+    put_command_line(writer, buf_peek(&line), "answers it with a payload");
+}
+
 static void put_next(Writer *writer)
 {
     const LiveModel *model = writer->model;
     const ResultOptions *options = writer->options;
-    if (options->is_interrupted && !model->is_settled) put_command(writer, "resume", STR(""), "goes on");
+    bool is_awaiting = !model->is_settled && model->awaited.trigger;
+    if (is_awaiting) put_awaited(writer);
+    if (options->is_interrupted && !model->is_settled && !is_awaiting) put_command(writer, "resume", STR(""), "goes on");
     if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION)
         put_command(writer, "resolve", STR(""), "retry it, compensate it, or close it");
+    if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION
+        && model->failed_step < model->plan->step_count)
+        put_command(writer, "retry-from", model->plan->steps[model->failed_step].id, "anew from there, or from an earlier step");
     if (model->state == RUN_COMPENSATION_FAILED) {
         put_command(writer, "retry-compensation", STR(""), "tries once more to undo it");
         put_command(writer, "skip-compensation", STR(""), "goes on with the rest");
@@ -114,7 +135,8 @@ static void put_tail(Writer *writer, const LiveTail *tail)
     uint32_t count = tail_count(tail);
     if (!count) return;
     if (tail->line_count > count) {
-        pen_format(pen, TINT_FAINT, "    %s %u earlier lines", writer->options->style.ascii ? "|" : "│", tail->line_count - count);
+        pen_format(pen, TINT_FAINT, "    %s %u earlier lines", writer->options->style.ascii ? "|" : "│",
+                   tail->line_count - count);
         pen_end(pen);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -198,13 +220,39 @@ static void put_headline(Writer *writer)
     char storage[32];
     Buf took = buf_on(storage, sizeof storage);
     human_duration(&took, model_took_ms(model, options->now_ms));
-    pen_put(pen, tint, run_state_name((RunState)model->state));
+    bool is_stopped = options->is_interrupted && !model->is_settled && model->state != RUN_PAUSED;
+    pen_put(pen, tint, is_stopped ? "interrupted" : run_state_name((RunState)model->state));
+    if (model->ending && model->is_settled) pen_put(pen, tint, " early");
     pen_format(pen, TINT_PLAIN, " %s %.*s: %u succeeded, %u failed, %u skipped", model->is_settled ? "in" : "after",
-               STR_ARG(buf_peek(&took)), model->counts[STEP_SUCCEEDED],
-               model->counts[STEP_FAILED] + model->counts[STEP_TIMED_OUT], model->counts[STEP_SKIPPED]);
+               STR_ARG(buf_peek(&took)), model_succeeded(model), model_failed(model), model->counts[STEP_SKIPPED]);
     if (model->counts[STEP_CANCELLED]) pen_format(pen, TINT_PLAIN, ", %u cancelled", model->counts[STEP_CANCELLED]);
     uint32_t open = model->total - model_done(model);
     if (open) pen_format(pen, TINT_PLAIN, ", %u to come", open);
+    pen_end(pen);
+}
+
+/* "awaits manager-approval since ... until ..."; why it ended early. */
+static void put_waiting(Writer *writer)
+{
+    const LiveModel *model = writer->model;
+    Pen *pen = &writer->pen;
+    char storage[64];
+    Buf time = buf_on(storage, sizeof storage);
+    if (model->ending) {
+        pen_put(pen, TINT_WARN, "ended early: ");
+        pen_text(pen, TINT_PLAIN, clean(writer, str_of(model->ending)));
+        pen_end(pen);
+    }
+    if (model->is_settled || !model->awaited.trigger) return;
+    pen_put(pen, TINT_WARN, "awaits ");
+    pen_text(pen, TINT_STRONG, clean(writer, str_of(model->awaited.trigger)));
+    human_time_short(&time, model->awaited.since_ms, writer->options->now_ms);
+    pen_format(pen, TINT_PLAIN, " since %.*s", STR_ARG(buf_peek(&time)));
+    buf_clear(&time);
+    human_time_short(&time, model->awaited.due_ms, writer->options->now_ms);
+    if (model->awaited.due_ms)
+        pen_format(pen, TINT_PLAIN, model->awaited.is_scheduled ? ", goes on at %.*s" : ", until %.*s", STR_ARG(buf_peek(&time)));
+    pen_put(pen, TINT_PLAIN, " UTC");
     pen_end(pen);
 }
 
@@ -219,13 +267,19 @@ static void put_repeat(Writer *writer)
 static void put_changed(Writer *writer)
 {
     if (!writer->options->is_changed) return;
-    pen_put(&writer->pen, TINT_WARN, "The file has changed since that run began; the run keeps to what the file was then.");
+    pen_put(&writer->pen, TINT_WARN, "The file has changed since that run began; the run keeps to ");
+    if (writer->options->revision) pen_format(&writer->pen, TINT_WARN, "revision %u, ", writer->options->revision);
+    pen_put(&writer->pen, TINT_WARN, "what the file was then.");
+    pen_end(&writer->pen);
+    if (writer->model->is_settled) return;
+    pen_put(&writer->pen, TINT_WARN, "What the file says now is a run of its own: --again starts it.");
     pen_end(&writer->pen);
 }
 
 void result_print(const LiveModel *model, const ResultOptions *options, Buf *out)
 {
-    Writer writer = { .model = model, .options = options, .pen = { .out = out, .style = options->style, .width = options->width } };
+    Writer writer = { .model = model, .options = options,
+                      .pen = { .out = out, .style = options->style, .width = options->width } };
     arena_init(&writer.arena, SIZE_MAX);
     if (!options->is_brief) {
         pen_end(&writer.pen);
@@ -233,6 +287,7 @@ void result_print(const LiveModel *model, const ResultOptions *options, Buf *out
     }
     put_repeat(&writer);
     put_changed(&writer);
+    put_waiting(&writer);
     if (model->state == RUN_FAILED || model->failed_count) put_failures(&writer);
     if (!options->is_brief || model->state != RUN_SUCCEEDED || options->is_repeat) put_next(&writer);
     arena_deinit(&writer.arena);
@@ -243,6 +298,15 @@ void result_print(const LiveModel *model, const ResultOptions *options, Buf *out
 static void add_text(MemberList *members, Str name, const char *text)
 {
     if (text && *text) member_list_add(members, name, value_string(str_of(text)));
+}
+
+static void add_moment(MemberList *members, Str name, int64_t ms)
+{
+    char storage[40];
+    Buf text = buf_on(storage, sizeof storage);
+    if (!ms) return;
+    civil_print_ms(&text, ms);
+    member_list_add(members, name, value_string(arena_copy(members->arena, buf_peek(&text))));
 }
 
 static Value failure_value(Arena *arena, const LiveModel *model, uint32_t index)
@@ -272,15 +336,24 @@ Value result_value(Arena *arena, const LiveModel *model, const ResultOptions *op
     if (model->resolution) add_text(&members, STR("resolution"), resolution_name((Resolution)model->resolution));
     member_list_add(&members, STR("durationMs"), value_int(model_took_ms(model, options->now_ms)));
     member_list_add(&members, STR("steps"), value_int(model->total));
-    member_list_add(&members, STR("succeeded"), value_int(model->counts[STEP_SUCCEEDED]));
-    member_list_add(&members, STR("failed"), value_int(model->counts[STEP_FAILED] + model->counts[STEP_TIMED_OUT]));
+    member_list_add(&members, STR("succeeded"), value_int(model_succeeded(model)));
+    member_list_add(&members, STR("failed"), value_int(model_failed(model)));
     member_list_add(&members, STR("skipped"), value_int(model->counts[STEP_SKIPPED]));
     member_list_add(&members, STR("cancelled"), value_int(model->counts[STEP_CANCELLED]));
     member_list_add(&members, STR("repeat"), value_bool(options->is_repeat));
     member_list_add(&members, STR("definitionChanged"), value_bool(options->is_changed));
+    if (options->revision) member_list_add(&members, STR("revision"), value_int(options->revision));
     member_list_add(&members, STR("interrupted"), value_bool(options->is_interrupted && !model->is_settled));
     if (model->state == RUN_FAILED) add_text(&members, STR("message"), model->failure);
     if (model->state == RUN_FAILED && model->cause) add_text(&members, STR("cause"), cause_name((Cause)model->cause));
+    if (!model->is_settled && model->awaited.trigger) {
+        MemberList awaited = { .arena = arena };
+        add_text(&awaited, STR("trigger"), model->awaited.trigger);
+        add_moment(&awaited, STR("since"), model->awaited.since_ms);
+        add_moment(&awaited, model->awaited.is_scheduled ? STR("resumesAt") : STR("until"), model->awaited.due_ms);
+        member_list_add(&members, STR("awaiting"), member_list_object(&awaited));
+    }
+    add_text(&members, STR("endedEarly"), model->ending);
     member_list_add(&members, STR("failures"), value_array(failures, model->failed_count));
     MemberList result = { .arena = arena };
     member_list_add(&result, STR("result"), member_list_object(&members));

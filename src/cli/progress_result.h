@@ -21,6 +21,7 @@ typedef struct ResultOptions {
     int64_t now_ms;
     bool is_repeat;                 /* it had ended before it was started this time */
     bool is_changed;                /* the file is no longer what the run is pinned to */
+    uint32_t revision;              /* the one that it is pinned to; 0: not known */
     bool is_interrupted;            /* it has not ended */
     bool is_brief;                  /* what went wrong, and nothing else */
 } ResultOptions;

@@ -1,6 +1,5 @@
 #include "cli/resolve_args.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/order.h"
@@ -28,7 +27,7 @@ static Value steps_of(const Args *args)
 
 static bool wrong(const char *text)
 {
-    fprintf(stderr, "maestro: %s\n", text);
+    print_note("maestro: %s\n", text);
     return false;
 }
 
@@ -50,7 +49,8 @@ static bool read_scope(const Args *args, Command *command)
 
 bool resolve_args(const Args *args, Command *command, Errand *errand)
 {
-    const char *decision = args_value(args, "decision"), *mode = args_value(args, "mode"), *unknown = args_value(args, "unknown-effects");
+    const char *decision = args_value(args, "decision"), *mode = args_value(args, "mode");
+    const char *unknown = args_value(args, "unknown-effects");
     unsigned found;
     if (decision && !decision_kind_find(str_of(decision), &command->decision)) return wrong("there is no such decision");
     if (!read_scope(args, command)) return false;
@@ -60,6 +60,12 @@ bool resolve_args(const Args *args, Command *command, Errand *errand)
     if (args_flag(args, "compensate")) command->undo = CANCEL_COMPENSATES;
     if (args_flag(args, "no-compensate")) command->undo = CANCEL_LEAVES;
     if (args->operand_count > 1) command->name = str_of(args->operands[1]);
+    resolve_put(errand, command);
+    return true;
+}
+
+void resolve_put(Errand *errand, const Command *command)
+{
     errand_add(errand, "decision", value_string(str_of(decision_kind_name(command->decision))));
     errand_add(errand, "scope", value_string(str_of(compensation_scope_name(command->scope))));
     errand_add(errand, "mode", value_string(str_of(retry_mode_name(command->mode))));
@@ -68,7 +74,6 @@ bool resolve_args(const Args *args, Command *command, Errand *errand)
     errand_add(errand, "includes", value_bool(command->includes));
     if (command->name.len) errand_add(errand, "name", value_string(command->name));
     if (command->value.kind != VALUE_NULL) errand_add(errand, "payload", command->value);
-    return true;
 }
 
 Status resolve_request(Value request, Command *command, Error *err)

@@ -12,6 +12,8 @@
 #include "cli/errand.h"
 
 bool resolve_args(const Args *args, Command *command, Errand *errand);
+/* What a command says, in the words of its errand: for commands that were made otherwise. */
+void resolve_put(Errand *errand, const Command *command);
 /* Gives that order: the whole of a command whose options say all. */
 ExitCode resolve_order(const Args *args, CommandKind kind, const char *verb);
 /* The same from a request that such an errand made. */
@@ -21,10 +23,12 @@ extern const char *const scope_words[];
 extern const char *const mode_words[];
 extern const char *const unknown_words[];
 
-#define SCOPE_OPTION { "scope", 0, "SCOPE", scope_words, "What is undone: full (by default), partial (--step) or from-step (--from)." }
+#define SCOPE_OPTION \
+    { "scope", 0, "SCOPE", scope_words, "What is undone: full (by default), partial (--step) or from-step (--from)." }
 #define STEP_OPTION { "step", 0, "STEP", NULL, "A step that is undone; means --scope partial.", .repeats = true }
 #define FROM_OPTION { "from", 0, "STEP", NULL, "The step from which on; without --scope, means --scope from-step." }
-#define MODE_OPTION { "mode", 0, "MODE", mode_words, "retry-only (by default), or compensate-then-retry: undoes what comes after the step first." }
+#define MODE_OPTION \
+    { "mode", 0, "MODE", mode_words, "retry-only (by default), or compensate-then-retry: undoes what comes after it first." }
 #define UNKNOWN_OPTION \
     { "unknown-effects", 0, "WORD", unknown_words, "What to do about effects of which nobody knows whether they took place." }
 

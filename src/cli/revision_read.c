@@ -16,7 +16,8 @@ Str revision_tenant(const Args *args)
 
 static QueryAsk ask_for(Query query, Str tenant, Str workflow)
 {
-    return (QueryAsk){ .query = query, .params = { cell_text(tenant), cell_text(workflow) }, .param_count = 2, .row_count_max = 1 };
+    return (QueryAsk){ .query = query, .params = { cell_text(tenant), cell_text(workflow) }, .param_count = 2,
+                       .row_count_max = 1 };
 }
 
 static Status select_with(Arena *arena, Store *store, QueryAsk ask, Cell third, const Cell **out_row, Error *err)
@@ -34,9 +35,11 @@ static Status select_version(const Args *args, Store *store, Str workflow, Str v
     *out_row = NULL;
     Status status = OK;
     if (str_to_u64(version, &number) && number <= UINT32_MAX)
-        status = select_with(args->arena, store, ask_for(QUERY_REVISION, tenant, workflow), cell_int((int64_t)number), out_row, err);
+        status = select_with(args->arena, store, ask_for(QUERY_REVISION, tenant, workflow), cell_int((int64_t)number), out_row,
+                             err);
     if (!status && !*out_row)
-        status = select_with(args->arena, store, ask_for(QUERY_REVISION_BY_LABEL, tenant, workflow), cell_text(version), out_row, err);
+        status = select_with(args->arena, store, ask_for(QUERY_REVISION_BY_LABEL, tenant, workflow), cell_text(version),
+                             out_row, err);
     return status;
 }
 
@@ -51,22 +54,25 @@ ExitCode revision_find(const Args *args, Store *store, const char *operand, cons
     Status status = row_select(args->arena, store, &ask, &newest, &err);
     if (status) return fail(&err);
     if (!newest) {
-        error_set(&err, ERR_NOT_FOUND, "there is no workflow '%.*s' of tenant '%.*s' in this store; 'maestro revisions' lists them",
+        error_set(&err, ERR_NOT_FOUND, "there is no workflow '%.*s' of tenant '%.*s' in this store; 'maestro revisions' lists "
+                                       "them",
                   STR_ARG(workflow), STR_ARG(tenant));
-        return problem_report(args, PROBLEM_WORKFLOW_NOT_FOUND, &err);
+        return problem_report(PROBLEM_WORKFLOW_NOT_FOUND, &err);
     }
     if (at < text.len) status = select_version(args, store, workflow, version, out_row, &err);
     else status = select_with(args->arena, store, ask_for(QUERY_REVISION_ACTIVE, tenant, workflow), cell_int(1), out_row, &err);
     if (status) return fail(&err);
     if (*out_row) return EXIT_CODE_OK;
     if (at == text.len) {
-        error_set(&err, ERR_CONFLICT, "no revision of '%.*s' is active; 'maestro revisions activate %.*s@%" PRId64 "' activates the newest",
+        error_set(&err, ERR_CONFLICT, "no revision of '%.*s' is active; 'maestro revisions activate %.*s@%" PRId64 "' activates "
+            "the newest",
                   STR_ARG(workflow), STR_ARG(workflow), newest[REVISIONS_version].integer);
-        return problem_report(args, PROBLEM_REVISION_NOT_ACTIVE, &err);
+        return problem_report(PROBLEM_REVISION_NOT_ACTIVE, &err);
     }
-    error_set(&err, ERR_NOT_FOUND, "workflow '%.*s' has no revision '%.*s'; its newest is %" PRId64, STR_ARG(workflow), STR_ARG(version),
+    error_set(&err, ERR_NOT_FOUND, "workflow '%.*s' has no revision '%.*s'; its newest is %" PRId64, STR_ARG(workflow),
+              STR_ARG(version),
               newest[REVISIONS_version].integer);
-    return problem_report(args, PROBLEM_REVISION_NOT_FOUND, &err);
+    return problem_report(PROBLEM_REVISION_NOT_FOUND, &err);
 }
 
 ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *out_plan, Str *out_document)
@@ -100,7 +106,8 @@ static ExitCode report_breaks(const Args *args, const Plan *plan, int64_t before
     bool is_allowed = args_flag(args, "allow-incompatible");
     Buf text;
     buf_init(&text, SIZE_MAX);
-    buf_format(&text, "maestro: this version of %.*s is not compatible with revision %" PRId64 ", which is in use:\n", STR_ARG(plan->id),
+    buf_format(&text, "maestro: this version of %.*s is not compatible with revision %" PRId64 ", which is in use:\n",
+               STR_ARG(plan->id),
                before);
     compatibility_print(found, &text);
     if (!is_allowed) buf_text(&text, "nothing was done; --allow-incompatible does it all the same\n");

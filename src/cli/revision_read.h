@@ -21,8 +21,8 @@ Str revision_tenant(const Args *args);
 ExitCode revision_find(const Args *args, Store *store, const char *operand, const Cell **out_row);
 /* Its plan, and the canonical document of that. */
 ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *out_plan, Str *out_document);
-/* Whether the plan may take the place of the revision in use: of the active one, else of the newest. One that breaks who relies on
- * that is told, and refused unless --allow-incompatible is given. */
+/* Whether the plan may take the place of the revision in use: of the active one, else of the newest. One that breaks who relies
+ * on that is told, and refused unless --allow-incompatible is given. */
 ExitCode revision_compare(const Args *args, Store *store, const Plan *plan);
 
 #endif

@@ -71,7 +71,8 @@ ExitCode find_row(const Args *args, Store *store, const char *operand, const Cel
     if (file_exists(operand) && !file_is_directory(operand)) return row_of_file(args, store, operand, out_row);
     if (str_is_text(text, "last")) {
         Status status = newest_row(args->arena, store, out_row, &err);
-        if (!status && !*out_row) status = error_set(&err, ERR_NOT_FOUND, "there is no run in this store yet; 'maestro run FILE' starts one");
+        if (!status && !*out_row)
+            status = error_set(&err, ERR_NOT_FOUND, "there is no run in this store yet; 'maestro run FILE' starts one");
         return status ? fail(&err) : EXIT_CODE_OK;
     }
     Status status = run_row(args->arena, store, text, out_row, &err);
@@ -111,9 +112,9 @@ bool plan_find_step(const Plan *plan, const char *text, uint32_t *out_step)
     }
     *out_step = found;
     if (match_count == 1) return true;
-    if (match_count) fprintf(stderr, "maestro: %u steps are named '%s'; give the id of one, as job.task\n", match_count, text);
+    if (match_count) print_note("maestro: %u steps are named '%s'; give the id of one, as job.task\n", match_count, text);
     else if (suggestion.best.len)
-        fprintf(stderr, "maestro: the run has no step '%s'; did you mean '%.*s'?\n", text, STR_ARG(suggestion.best));
-    else fprintf(stderr, "maestro: the run has no step '%s'; 'maestro show RUN' lists them\n", text);
+        print_note("maestro: the run has no step '%s'; did you mean '%.*s'?\n", text, STR_ARG(suggestion.best));
+    else print_note("maestro: the run has no step '%s'; 'maestro show RUN' lists them\n", text);
     return false;
 }

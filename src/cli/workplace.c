@@ -9,6 +9,7 @@
 
 #include "os/entropy.h"
 #include "os/file.h"
+#include "secret/key_file.h"
 
 /* --- which store ------------------------------------------------------------------------------------------------------- */
 
@@ -17,6 +18,7 @@ Str store_url(const Args *args)
     const char *given = args_value(args, "store");
     if (!given) given = getenv("MAESTRO_STORE");
     if (given && given[0]) return str_of(given);
+    if (args_value(args, "store")) return STR("");
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && state[0] == '/') return arena_format(args->arena, "sqlite:%s/maestro/store.db", state);
     return arena_format(args->arena, "sqlite:%s/.local/state/maestro/store.db", home ? home : "");
@@ -27,6 +29,28 @@ const char *store_path(Arena *arena, Str url)
     if (str_starts(url, STR("memory:"))) return NULL;
     Str path = str_starts(url, STR("sqlite:")) ? str_slice(url, 7, url.len) : url;
     return arena_copy(arena, path).ptr;
+}
+
+/* A word and a colon before any slash is a kind of store: who means a file of that name writes ./foo:bar. */
+static bool has_other_kind(Str url)
+{
+    size_t colon = str_find(url, ':', 0);
+    if (colon == url.len || colon == 0 || !ascii_is_alpha(url.ptr[0])) return false;
+    return str_find(url, '/', 0) > colon && !str_starts(url, STR("sqlite:")) && !str_starts(url, STR("memory:"));
+}
+
+Status store_check_url(Arena *arena, Str url, Error *err)
+{
+    const char *path = store_path(arena, url);
+    if (has_other_kind(url))
+        return error_set(err, ERR_INVALID, "there is no store of the kind '%.*s': sqlite:PATH, or the path of a file, is known",
+                         STR_ARG(str_slice(url, 0, str_find(url, ':', 0) + 1)));
+    if (path && !*path)
+        return error_set(err, ERR_INVALID, "--store '%.*s' names no file; a store is sqlite:PATH, or the path of a file",
+                         STR_ARG(url));
+    if (path && file_is_directory(path))
+        return error_set(err, ERR_INVALID, "%s is a directory; a store is a file in one: sqlite:%s/store.db", path, path);
+    return OK;
 }
 
 /* The directories of a store that is made for the first time; they are the user's own. */
@@ -43,7 +67,8 @@ static void make_parents(Arena *arena, const char *path)
 ExitCode store_open_existing(const Args *args, Store **out_store)
 {
     Error err;
-    Status status = adapters.store_open(store_url(args), /* is_created= */ false, out_store, &err);
+    Status status = store_check_url(args->arena, store_url(args), &err);
+    if (!status) status = adapters.store_open(store_url(args), /* is_created= */ false, out_store, &err);
     if (status == ERR_NOT_FOUND)
         error_set(&err, ERR_NOT_FOUND, "there is no store at %.*s: nothing has been run there; 'maestro run FILE' makes one",
                   STR_ARG(store_url(args)));
@@ -63,11 +88,27 @@ static Status make_store(const Args *args, Str url, Error *err)
 {
     const char *path = store_path(args->arena, url);
     Store *store;
-    if (!path || file_exists(path)) return OK;
+    Status checked = store_check_url(args->arena, url, err);
+    if (checked || !path || file_exists(path)) return checked;
     make_parents(args->arena, path);
     Status status = adapters.store_open(url, /* is_created= */ true, &store, err);
     if (!status) store_close(store);
     return status;
+}
+
+ExitCode store_open_or_make(const Args *args, Store **out_store)
+{
+    Error err;
+    Str url = store_url(args);
+    Status status = make_store(args, url, &err);
+    /* Another process may be making its tables just now: opening waits for it. */
+    if (!status) status = adapters.store_open(url, /* is_created= */ true, out_store, &err);
+    return status ? fail(&err) : EXIT_CODE_OK;
+}
+
+Vault *store_vault(const Args *args, Store *store)
+{
+    return vault_new(store, key_file_path(args->arena, store_path(args->arena, store_url(args))));
 }
 
 Str owner_text(Arena *arena)
@@ -75,7 +116,8 @@ Str owner_text(Arena *arena)
     char host[256] = "";
     const char *user = getenv("USER");
     if (gethostname(host, sizeof host - 1)) host[0] = '\0';
-    return arena_format(arena, "user:%s, process %ld on %s", user && *user ? user : "unknown", (long)getpid(), host[0] ? host : "unknown");
+    return arena_format(arena, "user:%s, process %ld on %s", user && *user ? user : "unknown", (long)getpid(),
+                        host[0] ? host : "unknown");
 }
 
 static Status open_parts(const Args *args, const Catalog *catalog, Workplace *out, Error *err)
@@ -93,9 +135,11 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
     adapters.store_unclaim(&claim);         /* for the store to take; who comes between is the owner, and this one is late */
     if (!status) status = adapters.store_open(out->url, /* is_created= */ true, &out->store, err);
     if (status) return status;
+    out->vault = store_vault(args, out->store);
     HostOptions host = {
         .engine = { .store = out->store, .log = 1, .owner = owner_text(args->arena), .executors = out->crew.executors,
-                    .executor_count = out->crew.count, .runner = adapters.crew_runner, .random = random_bytes, .context = &out->crew,
+                    .executor_count = out->crew.count, .runner = adapters.crew_runner, .random = random_bytes,
+                    .context = &out->crew, .secret = vault_secret, .secret_context = out->vault,
                     .verdict = out->guard ? guard_verdict : NULL, .policies = out->guard ? guard_policies : NULL,
                     .verdict_context = out->guard },
         .notices = out->crew.notices,
@@ -129,7 +173,7 @@ void workplace_listen(const Args *args, const Catalog *catalog, Workplace *workp
     const char *path = control_path(args);
     Error err;
     if (path && control_listen(path, workplace->host, &(OfferScope){ catalog, workplace->guard }, &workplace->control, &err))
-        fprintf(stderr, "maestro: other processes cannot reach this one: %s\n", err.text);
+        print_note("maestro: other processes cannot reach this one: %s\n", err.text);
 }
 
 void workplace_close(Workplace *workplace)
@@ -138,6 +182,7 @@ void workplace_close(Workplace *workplace)
     host_close(workplace->host);
     control_free(workplace->control);
     if (workplace->has_crew) adapters.crew_close(&workplace->crew);
+    vault_free(workplace->vault);
     if (workplace->store) store_close(workplace->store);
     *workplace = (Workplace){ 0 };
 }

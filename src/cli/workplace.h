@@ -16,12 +16,14 @@
 #include "cli/control.h"
 #include "engine/host.h"
 #include "policy/guard.h"
+#include "secret/vault.h"
 
 #define STORE_OPTION { "store", 0, "URL", NULL, "The store: sqlite:PATH; by default $MAESTRO_STORE, else the user's." }
 
 typedef struct Workplace {
     Str url;
     Store *store;
+    Vault *vault;                       /* what its steps and triggers get of secrets */
     Crew crew;
     Host *host;
     bool has_crew;
@@ -33,10 +35,16 @@ typedef struct Workplace {
 } Workplace;
 
 Str store_url(const Args *args);                    /* in the arena of the arguments */
+/* Whether it names a store of a kind that there is. Before anything is made for it. */
+MUST_USE Status store_check_url(Arena *arena, Str url, Error *err);
 const char *store_path(Arena *arena, Str url);      /* of its file, or NULL where it has none */
 Str owner_text(Arena *arena);                       /* who owns the store from now on, as the log tells it */
 /* The store alone, for commands that read. It has to exist. */
 ExitCode store_open_existing(const Args *args, Store **out_store);
+/* The same, and one that does not exist is made. */
+ExitCode store_open_or_make(const Args *args, Store **out_store);
+/* The secrets of an open store; $MAESTRO_KEY_FILE or PATH.key has their key. */
+Vault   *store_vault(const Args *args, Store *store);
 
 /* All of it. EXIT_CODE_TEMPORARY without a word, with `out_busy` set, where another process owns the store. No thread of
  * this process may exist yet. */

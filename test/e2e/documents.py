@@ -35,4 +35,20 @@ def the_table_of_exit_codes_is_that_of_the_program(t):
     t.equal(documented, set(re.findall(r"EXIT_CODE_\w+ = (\d+)", text("src/cli/exit.h"))), "the codes")
 
 
+@case()
+def every_invariant_of_the_engine_is_cited_where_it_is_held_and_in_the_simulator(t):
+    rows = re.findall(r"^\| (I\d+) \|(.*)$", text("docs/invariants.md"), re.M)
+    t.true(len(rows) >= 17, f"only {len(rows)} invariants")
+    kinds = (".c", ".h", ".def", ".sql")
+    held = "".join(file.read_text(encoding="utf-8") for folder in ("src", "spec") for file in sorted((ROOT / folder).rglob("*"))
+                   if file.suffix in kinds and not file.stem.endswith("_test"))
+    simulator = "".join(file.read_text(encoding="utf-8") for file in sorted((ROOT / "test/sim").glob("*.[ch]")))
+    for number, rest in rows:
+        if rest.rstrip().endswith("| *later* |"):
+            continue
+        with t.row(number):
+            t.true(re.search(rf"\b{number}\b", held), "cited where it is held")
+            t.true(re.search(rf"\b{number}\b", simulator), "cited in the simulator")
+
+
 main()

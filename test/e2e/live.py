@@ -281,7 +281,7 @@ def one_tree(t, terminal, head="nightly  run"):
     """Exactly one tree is on the screen."""
     text = terminal.emulator.text()
     t.equal(text.count(head), 1, f"heads on the screen\n{text}\n")
-    t.equal(len(re.findall(r"^\[[█▒░#.x]+\]", text, re.M)), 1, f"bars on the screen\n{text}\n")
+    t.equal(len(re.findall(r"^\[[█▓▒░#.x-]+\]", text, re.M)), 1, f"bars on the screen\n{text}\n")
 
 
 # --- on a terminal ---
@@ -290,7 +290,7 @@ def one_tree(t, terminal, head="nightly  run"):
 def a_tree_shows_steps_retries_logs_and_a_summary(t):
     terminal = start(t, MIXED, columns=160, rows=40)
     # A frame is read to its last line, the bar: what was read before may be half of one.
-    t.true(terminal.until(r"(?s)● source [^\n]*\n    │ source line \d.*\n\[[█▒░#.x]+\]"), "a running step has its log below it")
+    t.true(terminal.until(r"(?s)● source [^\n]*\n    │ source line \d.*\n\[[█▓▒░#.x-]+\]"), "a running step has its log below it")
     one_tree(t, terminal)
     t.matches(terminal.emulator.text(), r"^● fetch +\d+s  0/2$")
     t.matches(terminal.emulator.text(), r"^○ publish.publish$")
@@ -309,6 +309,66 @@ def a_tree_shows_steps_retries_logs_and_a_summary(t):
     t.matches(text, r"^  maestro logs \S{21} build.flaky --store ")
     t.matches(text, r"^  maestro run \S+flow.yaml --store \S+ --again")
     one_tree(t, terminal)
+    sound(t, terminal)
+    terminal.close()
+
+
+WAITING = """workflow: waiting
+jobs:
+  ask:
+    tasks:
+      - { name: request, run: shell, input: { command: "true" },
+          pause_after: { trigger: manager-approval, timeout: 7d, payload_schema: { type: object, required: [approved] } } }
+      - { name: then, run: shell, input: { command: "true" } }
+  poll:
+    tasks:
+      - { name: check, run: shell, poll: { interval: 5m, max_duration: 48h },
+          input: { command: "echo '{\\"continue\\": true}' > $MAESTRO_OUTPUT" } }
+"""
+
+
+@case("proves: A-158 A-187")
+def a_run_that_waits_says_for_what_and_what_to_type(t):
+    store = ("--store", f"sqlite:{t.folder}/store.db")
+    terminal = start(t, WAITING)
+    t.true(terminal.until(r"^waiting  run \S{21}  paused: manager-approval$"), "the head names the trigger")
+    t.true(terminal.until(r"^◍ poll\.check +\S+  poll 1 of 576, held by the pause$"), "the polling step is told")
+    t.true(terminal.until(r"^paused, \S+ left; goes on with: maestro approve \S{21}$"), "what to type")
+    one_tree(t, terminal, "waiting  run")
+    run_id = re.search(r"run (\S{21})  paused", terminal.emulator.text()).group(1)
+    asking = Terminal(["approve", run_id, *store])
+    t.true(asking.until(r"^awaits +manager-approval$"), "what is awaited")
+    t.true(asking.until(r"^answer "), "what would be answered")
+    t.matches(asking.emulator.text(), r'^schema +\{"required":\["approved"\],"type":"object"\}$')
+    t.matches(asking.emulator.text(), r'^answer +\{"approved":true\}$')
+    asking.key("fine\n")
+    t.true(asking.until(r"Approve it\? \[y/N\]"), "it asks")
+    asking.key("n\n")
+    t.equal(asking.wait(), 1, "no is no")
+    t.contains(asking.emulator.text(), "nothing was changed")
+    asking.close()
+    t.contains(terminal.emulator.text(), "paused: manager-approval")
+    refused = t.maestro("trigger", run_id, "manager-approval", "--payload", "{}", *store)
+    t.equal(refused.code, 65)
+    t.true(terminal.until(r"^Trigger refused: manager-approval from user:"), "a refusal is told above the tree")
+    t.equal(t.maestro("approve", run_id, "--yes", *store).code, 0)
+    t.true(terminal.until(r"^◍ poll\.check +\S+  poll 1 of 576, next in \S+$"), "the poll is awaited again")
+    terminal.key("\x03")
+    t.equal(terminal.wait(), 75)
+    sound(t, terminal)
+    terminal.close()
+
+
+@case("proves: A-187")
+def who_leaves_a_run_that_awaits_a_trigger_is_told_how_it_goes_on(t):
+    terminal = start(t, WAITING, columns=200)
+    t.true(terminal.until(r"goes on with: maestro approve"), "it waits")
+    terminal.key("\x03")
+    t.equal(terminal.wait(), 75)
+    text = terminal.emulator.everything()
+    t.matches(text, r"^awaits manager-approval since .* UTC$")
+    t.matches(text, r"^  maestro approve \S{21} --store ")
+    t.matches(text, r"^  maestro trigger \S{21} manager-approval --payload JSON --store ")
     sound(t, terminal)
     terminal.close()
 

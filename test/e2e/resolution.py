@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """What becomes of runs that fail: resolve, retry-from, compensate, retry-compensation, skip-compensation, and strategies."""
 import json
+import os
+import pty
+import re
 import signal
 import sqlite3
 
-from maestro_test import case, main
+from maestro_test import MAESTRO, case, main
 
 # Three steps that can be undone and write into the file `log` what they do, then one that fails until the file `fixed` is there.
 ORDER = """workflow: order
@@ -219,6 +222,121 @@ jobs:
     t.equal(log(t), ["first", "second", "undo-first"])
     t.equal(show(t)["state"], "compensated")
     t.equal(rows(t, "select status from workflow_executions"), [("CANCELLED",)])
+
+
+def talk(t, words, answers):
+    """The command on a terminal of its own, answered question by question; gives what was seen, and the exit code."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(str(MAESTRO), ["maestro", *map(str, words), *store(t)], {**os.environ, "TERM": "xterm", "COLUMNS": "80"})
+    seen, answers, answered = "", list(answers), 0
+    while True:
+        try:
+            data = os.read(terminal, 65536)
+        except OSError:                 # how a terminal says that the other end is closed
+            break
+        if not data:
+            break
+        seen += data.decode("utf-8", "replace").replace("\r", "")
+        if answers and re.search(r"(\): |\] )$", seen[answered:]):
+            os.write(terminal, answers.pop(0).encode() + b"\n")
+            answered = len(seen)
+    os.close(terminal)
+    t.equal(answers, [], "answers that were not asked for")
+    return seen, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@case("proves: A-041 A-030")
+def a_terminal_is_asked_for_the_decision(t):
+    t.equal(t.maestro("run", order(t), *store(t)).code, 1)
+    count = show(t)["eventCount"]
+    seen, code = talk(t, ["resolve", "last"], ["q"])
+    t.equal(code, 1)
+    for part in ("is failed at step order.ship: exit code 65", "1  retry ", "runs anew order.ship, order.mail",
+                 "undoes, in this order, order.charge, order.reserve", "nothing was changed"):
+        t.contains(seen, part)
+    seen, code = talk(t, ["resolve", "last"], ["nine", "3", "why not", "n"])
+    t.equal((code, show(t)["eventCount"]), (1, count), "what was not confirmed is not done")
+    t.contains(seen, "a number from 1 to 5")
+    (t.folder / "fixed").touch()
+    seen, code = talk(t, ["resolve", "last"], ["2", "1", "wrong shelf", "y"])
+    t.equal(code, 0, seen)
+    t.contains(seen, "runs anew order.reserve, order.charge, order.ship, order.mail. Do it?")
+    t.contains(seen, "failed -> running")
+    made = rows(t, "select decision_type, reason, retry_from_step_key from maestro_resolution_decisions")
+    t.equal(made, [("RETRY_FROM_STEP", "wrong shelf", "order.reserve")])
+    t.equal(go_on(t).code, 0)
+
+
+@case("proves: A-041")
+def where_nobody_can_be_asked_the_options_are_told(t):
+    t.equal(t.maestro("run", order(t), *store(t)).code, 1)
+    result = t.maestro("resolve", "last", *store(t))
+    t.equal(result.code, 2)
+    for part in ("exit code 65", "--decision retry ", "--decision retry-from-step --from STEP", "--decision compensate",
+                 "--decision cancel", "--decision mark-resolved", "undoes, in this order, order.charge, order.reserve"):
+        t.contains(result.out, part)
+    t.contains(result.err, "--decision")
+    t.equal(t.maestro("resolve", "last", "--dry-run", *store(t)).code, 0)
+    which = t.maestro("retry-from", "last", *store(t))
+    t.equal(which.code, 2)
+    t.contains(which.err, "order.reserve, order.charge, order.ship")
+    t.equal(t.maestro("resolve", *store(t)).code, 2, "neither a run nor --where")
+
+
+@case("proves: A-070")
+def a_terminal_is_asked_for_the_step(t):
+    t.equal(t.maestro("run", order(t), *store(t)).code, 1)
+    seen, code = talk(t, ["retry-from", "last"], ["2"])
+    t.equal(code, 0, seen)
+    t.contains(seen, "2  order.charge  succeeded")
+    t.equal(rows(t, "select retry_from_step_key from maestro_resolution_decisions"), [("order.charge",)])
+
+
+@case("proves: A-035")
+def many_runs_are_decided_on_at_once_each_by_itself(t):
+    path = order(t)
+    for _ in range(3):
+        t.equal(t.maestro("run", path, "-q", *store(t)).code, 1)
+    t.equal(t.maestro("resolve", "last", "--decision", "mark-resolved", *store(t)).code, 0)
+    where = ("--where", "workflow=order state=failed since=1h step=order.ship", "--decision", "cancel")
+    events = rows(t, "select sum(event_count) from maestro_workflows")
+    dry = t.maestro("resolve", *where, "--dry-run", *store(t))
+    t.equal(dry.code, 1, "one of them would be refused")
+    t.equal((dry.out.count("would be decided: cancel"), dry.out.count("would be refused")), (2, 1))
+    t.contains(dry.err, "3 runs: 2 would be decided, 1 would be refused")
+    t.equal(rows(t, "select sum(event_count) from maestro_workflows"), events, "events after a dry run")
+    done = t.maestro("resolve", *where, "--reason", "flood", "--id", "flood-1", *store(t))
+    t.equal(done.code, 1)
+    t.equal((done.out.count("failed -> cancelled"), done.out.count("refused: the run is failed: it is resolved")), (2, 1))
+    t.contains(done.err, "3 runs: 2 decided, 1 refused")
+    t.equal(rows(t, "select count(*) from maestro_resolution_decisions where decision_type = 'CANCEL' and reason = 'flood'"), [(2,)])
+    t.equal(rows(t, "select count(*) from maestro_workflows where state = 'CANCELLED'"), [(2,)])
+    again = t.maestro("resolve", "--where", "workflow=order state=cancelled", "--decision", "cancel", "--json", *store(t))
+    lines = [json.loads(line) for line in again.out.splitlines()]
+    t.equal((again.code, lines[-1]["summary"]["refused"], [line["refused"] for line in lines[:-1]]), (1, 2, [True, True]))
+    none = t.maestro("resolve", "--where", "workflow=nothing", "--decision", "retry", *store(t))
+    t.equal((none.code, none.out), (0, ""))
+    t.contains(none.err, "no run fits")
+
+
+@case()
+def a_wrong_filter_is_refused_with_its_place(t):
+    t.equal(t.maestro("run", order(t), "-q", *store(t)).code, 1)
+    for where, part in (("workflow=order stat=failed", "column 16: there is no field 'stat'; did you mean 'state'?"),
+                        ("state=asleep", "column 7: there is no state 'asleep'"), ("workflow", "column 1: '=' and a value are missing"),
+                        ("workflow=", "column 10: a value is missing"), ('workflow="order', "column 10: this quotation does not end"),
+                        ('workflow="order"x', "column 17: a space is missing"), ("since=soon", "column 7: since takes"),
+                        ("state=failed state=failed", "column 14: this is given twice"), ("", "nothing is chosen")):
+        with t.row(where):
+            result = t.maestro("resolve", "--where", where, "--decision", "retry", *store(t))
+            t.equal((result.code, result.out), (2, ""))
+            t.contains(result.err, part)
+    lacking = t.maestro("resolve", "--where", "workflow=order", *store(t))
+    t.equal(lacking.code, 2)
+    t.contains(lacking.err, "--decision")
+    t.equal(t.maestro("resolve", "last", "--where", "workflow=order", "--decision", "retry", *store(t)).code, 2, "both ways")
+    t.equal(show(t)["state"], "failed")
 
 
 main()

@@ -37,7 +37,8 @@ def select(t, text, *args, name="store.db"):
 def runs(t):
     if not (t.folder / "store.db").exists():
         return []
-    return [json.loads(line) for line in t.maestro("runs", "--json", *store(t)).out.splitlines()]
+    listed = t.maestro("runs", "--json", *store(t))
+    return [json.loads(line) for line in listed.out.splitlines()] if listed.code == 0 else []
 
 
 def start(t, file, *args):
@@ -435,7 +436,8 @@ JSON_COLUMNS = {("maestro_plans", "document"), ("maestro_revisions", "parameters
 BLOB_COLUMNS = {("maestro_ledger", "hash"), ("maestro_ledger", "record"), ("maestro_ledger", "payload"), ("maestro_log_heads", "head"),
                 ("maestro_workflows", "plan_digest"), ("maestro_workflows", "head"), ("maestro_plans", "digest"),
                 ("maestro_revisions", "digest"), ("maestro_snapshots", "digest"), ("maestro_snapshots", "state"),
-                ("maestro_requests", "digest"), ("maestro_blobs", "bytes")}
+                ("maestro_requests", "digest"), ("maestro_blobs", "bytes"),
+                ("maestro_tenant_keys", "sealed"), ("maestro_secrets", "sealed")}
 
 
 @case("proves: A-008")
@@ -499,6 +501,30 @@ def who_waits_for_a_signal_does_nothing_at_all(t):
             t.lacks(plan, "SCAN")
 
 
+# --- schemas by name ----------------------------------------------------------------------------------------------------------------
+
+NAMED = """
+workflow: named
+schemas: { Mine: { type: object, required: [n] } }
+jobs:
+  a:
+    tasks:
+      - { name: mine, run: shell, input: { script: 'echo "{\\"n\\": 1}" > $MAESTRO_OUTPUT' }, produces: Mine }
+      - { name: theirs, run: ReserveInventoryJob, produces: InventoryReservedOutput }
+      - { name: wrong, run: shell, input: { script: 'echo "{}" > $MAESTRO_OUTPUT' }, produces: Mine }
+"""
+
+
+@case("proves: A-274 F-015")
+def a_schema_that_is_given_by_name_is_the_one_that_outputs_are_checked_by(t):
+    file = t.write("named.yaml", NAMED)
+    plan = t.maestro("plan", "--json", "--runners", "examples/runners.yaml", file).json()["plan"]
+    t.equal([step["output_schema"]["title"] for step in plan["steps"]], ["Mine", "InventoryReservedOutput", "Mine"])
+    result = t.maestro("run", file, "--runners", "examples/runners.yaml", *store(t))
+    t.matches(result.out, r"2 succeeded, 1 failed")
+    t.matches(result.out + result.err, r'a\.wrong: .*output_schema says: .*"n"')
+
+
 # --- figures ------------------------------------------------------------------------------------------------------------------------
 
 @case("proves: R-092 R-096")
@@ -507,12 +533,15 @@ def a_benchmark_tells_what_a_start_and_a_commit_cost(t):
     t.true(figures["latency_ms_p50"] > 0 and figures["commits_per_step"] > 0, f"{figures}")
     limits = t.maestro("bench", "--limits", "--json", *store(t)).json()
     t.true(any("sync" in key or "us" in key for key in limits), f"what the disk itself takes: {limits}")
-    begun = []
+    begun, spawned = [], []                                         # beside what it costs to start the program at all
     for _ in range(5):                                              # from the command to the record, as the record itself says
+        before = time.time()
+        t.equal(t.maestro("version").code, 0)
+        spawned.append(time.time() - before)
         before = time.time()
         t.equal(t.maestro("run", "examples/hello.yaml", "--quiet", *store(t)).code, 0)
         begun.append(select(t, "SELECT max(started_ms) FROM maestro_workflows")[0][0] / 1000 - before)
-    t.true(min(begun) < 2, f"seconds until a run had begun: {begun}")
+    t.true(min(begun) < 100 * min(spawned), f"seconds until a run had begun: {begun}; until the program had ended: {spawned}")
 
 
 main()

@@ -3,8 +3,9 @@
 import json
 import re
 import signal
+import subprocess
 
-from maestro_test import SANITIZED, case, main
+from maestro_test import MAESTRO, SANITIZED, case, main
 
 HELLO = """workflow: hello
 params:
@@ -47,8 +48,8 @@ def newest(t):
     """The id of the newest run; None where there is none, or no store yet."""
     if not (t.folder / "store.db").exists():
         return None
-    listed = t.maestro("runs", "--json", "-n", "1", *store(t)).out
-    return json.loads(listed)["run"] if listed else None
+    listed = t.maestro("runs", "--json", "-n", "1", *store(t))
+    return json.loads(listed.out)["run"] if listed.code == 0 and listed.out else None
 
 
 def start(t, text, *args, name="flow.yaml"):
@@ -68,7 +69,7 @@ def await_state(t, run_id, state):
 
 
 def id_of(result):
-    return re.search(r"\b[0-9A-Za-z_-]{21}\b", result.out).group(0)
+    return re.search(r"(?<![0-9A-Za-z_-])[0-9A-Za-z_-]{21}(?![0-9A-Za-z_-])", result.out).group(0)
 
 
 @case("proves: R-094 R-097")
@@ -377,6 +378,168 @@ def the_same_key_is_the_same_run(t):
     t.true(id_of(run(t, keyed, "--again")) != id_of(first), "--again makes another")
     t.true(id_of(run(t, keyed, "-p", "who=Ana")) != id_of(first), "another key is another run")
     t.true(id_of(run(t, HELLO)) != id_of(run(t, HELLO)), "without a key each start is a run")
+
+
+@case()
+def the_same_key_with_other_parameters_is_refused_with_what_differs(t):
+    first = run(t, HELLO, "--key", "once", "-p", "who=Ana")
+    t.equal(first.code, 0)
+    for params, differs in ((("-p", "who=Ben"), 'who is "Ana" there and "Ben" here'), ((), 'who is "Ana" there and "world" here')):
+        with t.row(differs):
+            result = run(t, HELLO, "--key", "once", *params)
+            t.equal((result.code, result.out), (1, ""))
+            for part in (id_of(first), differs, "--again", "another --key", "maestro show"):
+                t.contains(result.err, part)
+    told = run(t, HELLO, "--key", "once", "-p", "who=Ben", "--json")
+    t.equal((told.code, told.json()["error"], told.json()["status"]), (1, "IdempotencyKeyConflict", 409))
+    t.equal(len(t.maestro("runs", "--json", *store(t)).out.splitlines()), 1, "nothing was started")
+    t.equal(id_of(run(t, HELLO, "--key", "once", "-p", "who=Ana")), id_of(first), "the same start")
+    t.true(id_of(run(t, HELLO, "--key", "once", "-p", "who=Ben", "--again")) != id_of(first), "--again makes another")
+    t.equal(run(t, HELLO, "--key", "other", "-p", "who=Ben").code, 0, "another key")
+
+
+@case()
+def a_run_of_a_file_that_has_changed_names_its_revision_and_keeps_its_defaults(t):
+    first = run(t, HELLO, "--key", "once")
+    t.equal(first.code, 0)
+    changed = run(t, HELLO.replace("Goodbye.", "Bye.").replace("default: world", "default: all"), "--key", "once")
+    t.equal((changed.code, id_of(changed)), (0, id_of(first)), "a default that has changed since is no other start")
+    t.contains(changed.out, "keeps to revision 1")
+    t.contains(changed.out, "--again")
+    failed = run(t, FAILING, "--key", "once", name="failing.yaml")
+    t.matches(failed.out, r"maestro retry-from \S+ bad\.breaks")
+
+
+NASTY = """workflow: nasty
+jobs:
+  bad: { tasks: [{ name: shout, run: shell,
+           input: { command: "printf 'a\\\\033[31mred\\\\033]0;title\\\\007 \\\\302\\\\2332J \\\\177 \\\\377 \\\\342\\\\200\\\\256z\\\\n'; exit 65" } }] }
+"""
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@case()
+def nothing_that_a_terminal_would_obey_is_passed_on_by_any_command(t):
+    evil = "\x1b]0;owned\x07\x9b2J\u202e"
+    first = run(t, NASTY)
+    run_id = id_of(first)
+    t.equal(OBEYED.findall(first.out + first.err), [], "run")
+    commands = [("logs",), ("logs", "-t"), ("inspect",), ("show",), ("show", "--events"), ("watch",), ("resolve",), ("retry-from",)]
+    for command in commands:
+        with t.row(" ".join(command)):
+            result = t.maestro(command[0], run_id, *command[1:], *store(t))
+            t.equal(OBEYED.findall(result.out + result.err), [])
+    shown = t.maestro("logs", run_id, *store(t)).out
+    t.contains(shown, "a\\u001b[31mred\\u001b]0;title\\u0007 \\u009b2J \\u007f", "sequences are seen")
+    t.contains(t.maestro("logs", run_id, "--raw", *store(t)).out, "a\x1b[31mred\x1b]0;title\x07", "--raw is as it was written")
+    line = t.maestro("logs", run_id, "--json", *store(t))
+    t.equal(OBEYED.findall(line.out), [], "JSON has escapes")
+    t.contains(line.json()["text"], "a\x1b[31mred\x1b]0;title\x07 \x9b2J \x7f", "and means what was written")
+    t.equal(t.maestro("resolve", run_id, "--decision", "cancel", "--reason", evil, *store(t)).code, 0)
+    for words in (("show", evil), ("show", run_id, "--events"), ("signal", run_id, evil), ("pause", evil), ("run", evil), (evil,),
+                  ("runs", "--state", evil), ("logs", run_id, evil), ("show", evil, "--json"), ("runs", "--store", evil),
+                  ("resolve", "--where", evil, "--decision", "retry")):
+        with t.row(repr(words)):
+            result = t.maestro(*words, *(() if "--store" in words else store(t)))
+            t.equal(OBEYED.findall(result.out + result.err), [])
+
+
+@case()
+def a_reader_that_goes_pauses_the_run_and_leaves_no_socket(t):
+    flow = t.write("flow.yaml", HELD.replace("do sleep", "do echo tick; sleep") % {"folder": t.folder})
+    with open(t.folder / "err", "wb") as err:
+        process = subprocess.Popen([MAESTRO, "run", flow, *store(t)], stdout=subprocess.PIPE, stderr=err, stdin=subprocess.DEVNULL)
+    try:
+        t.matches(process.stdout.readline().decode(), r"^run \S{21}$")
+        process.stdout.close()
+        t.until(lambda: "under way may end" in (t.folder / "err").read_text(), "it has noticed that nobody reads")
+        (t.folder / "go").touch()
+        t.equal(process.wait(120), 141, "exit code")
+    finally:
+        process.kill()
+    t.contains((t.folder / "err").read_text(), "maestro resume")
+    t.true(not (t.folder / "store.db.sock").exists(), "its socket is gone")
+    t.equal(show(t, newest(t))["state"], "paused")
+    t.equal(t.maestro("resume", newest(t), *store(t)).code, 0)
+    for command in ("help", "runs", "show last", "logs last", "show last --events"):
+        with t.row(command):
+            target = "" if command == "help" else " ".join(store(t))
+            script = f"({MAESTRO} {command} {target}; echo $? > {t.folder}/code) 2>{t.folder}/err | true"
+            t.run("sh", "-c", f"rm -f {t.folder}/code; {script}; while ! [ -s {t.folder}/code ]; do sleep 0.05; done")
+            t.true((t.folder / "code").read_text().strip() in ("0", "141"), "exit code")
+            t.equal((t.folder / "err").read_text(), "", "no word about it")
+
+
+@case()
+def output_that_cannot_be_written_is_no_success(t):
+    t.equal(run(t, HELLO).code, 0)
+    for command in ("help", "version", "runs", "runs --json", "show last", "logs last", "inspect last"):
+        with t.row(command):
+            target = "" if command in ("help", "version") else " ".join(store(t))
+            result = t.run("sh", "-c", f"{MAESTRO} {command} {target} >/dev/full")
+            t.equal(result.code, 69)
+            t.contains(result.err, "standard output cannot be written: No space left on device")
+
+
+@case()
+def a_store_of_another_kind_is_refused_and_nothing_is_made(t):
+    flow = t.write("flow.yaml", HELLO)
+    before = sorted(p.name for p in t.folder.iterdir())
+    for url, part in (("foo:bar", "there is no store of the kind 'foo:'"), ("postgres://db/x", "'postgres:'"), ("", "names no file"),
+                      ("sqlite:", "names no file"), (str(t.folder), "is a directory"), (f"sqlite:{t.folder}", "is a directory")):
+        for command in (("run", flow), ("runs",), ("show", "last"), ("pause", "last")):
+            with t.row(f"{url} {command[0]}"):
+                result = t.maestro(*command, "--store", url, cwd=t.folder)
+                t.equal((result.code, result.out), (65, ""))
+                t.contains(result.err, part)
+                t.contains(result.err, "sqlite:")
+    t.equal(sorted(p.name for p in t.folder.iterdir()), before, "files")
+    t.equal(t.maestro("run", flow, "--store", "./a:b.db", cwd=t.folder).code, 0, "a path may have a colon")
+
+
+@case()
+def what_is_asked_twice_is_told_as_that(t):
+    process, run_id = start(t, GATED)
+    await_state(t, run_id, "waiting-signal")
+    t.equal(t.maestro("signal", run_id, "release", "--id", "one", *store(t)).code, 0)
+    t.equal(t.end(process).code, 0)
+    again = t.maestro("signal", run_id, "release", "--id", "one", *store(t))
+    t.equal(again.code, 0)
+    t.contains(again.out, "asked before")
+    t.contains(again.out, "the run is succeeded")
+    t.lacks(again.out, "->")
+    ended = t.maestro("resume", run_id, *store(t))
+    t.equal((ended.code, ended.out), (1, ""), "a run that has ended is not begun to be told")
+
+
+@case()
+def a_summary_after_an_interruption_says_what_show_says(t):
+    for first, second in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGTERM)):
+        with t.row(first.name):
+            process, run_id = start(t, HELD, name=f"{first.name}.yaml")
+            t.until(lambda: "begun" in t.maestro("logs", run_id, *store(t)).out, "its step runs")
+            process.send_signal(first)
+            t.until(lambda: "Ctrl-C again" in t.said(process), "it has taken the signal")
+            process.send_signal(second)
+            result = t.end(process)
+            t.equal(result.code, 75)
+            stands = show(t, run_id)
+            counted = {state: sum(step["state"] == state for step in stands["steps"]) for state in ("succeeded", "failed", "skipped")}
+            word = "paused" if stands["state"] == "paused" else "interrupted"
+            t.matches(result.err, rf"^{word} after \S+: {counted['succeeded']} succeeded, {counted['failed']} failed, "
+                                  rf"{counted['skipped']} skipped")
+            t.equal(t.maestro("cancel", run_id, *store(t)).code, 0)
+
+
+@case()
+def a_cycle_that_is_not_left_names_its_ends(t):
+    result = run(t, """workflow: round
+jobs:
+  a: { needs: [{ job: b, guard: { when: "true", max_iterations: 2 } }], tasks: [{ name: t, run: shell, input: { command: "true" } }] }
+  b: { needs: [a], tasks: [{ name: t, run: shell, input: { command: "true" } }] }
+""")
+    t.equal(result.code, 1)
+    t.contains(result.out, "the condition for going back from 'b.t' to 'a.t' still holds after 2 rounds")
 
 
 main()

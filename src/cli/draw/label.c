@@ -1,6 +1,7 @@
 #include "cli/draw/label.h"
 
 #include "base/utf8.h"
+#include "cli/draw/plain.h"
 
 static const LabelSigns unicode_signs = {
     STR_INIT("…"), STR_INIT("→"), STR_INIT("←"), STR_INIT("≤"), STR_INIT("×"), STR_INIT("↺"), STR_INIT("•"),
@@ -15,19 +16,11 @@ const LabelSigns *label_signs(bool ascii) { return ascii ? &ascii_signs : &unico
 
 #define REPLACEMENT 0xfffdu
 
-/* Characters that say something to a terminal or to a text layout instead of being shown. */
-static const struct { uint32_t first, last, instead; } unsafe[] = {
-    { 0x00, 0x08, REPLACEMENT },     { 0x09, 0x0d, ' ' },             { 0x0e, 0x1f, REPLACEMENT },
-    { 0x7f, 0x84, REPLACEMENT },     { 0x85, 0x85, ' ' },             { 0x86, 0x9f, REPLACEMENT },
-    { 0x061c, 0x061c, REPLACEMENT }, { 0x200e, 0x200f, REPLACEMENT }, { 0x2028, 0x2029, ' ' },
-    { 0x202a, 0x202e, REPLACEMENT }, { 0x2066, 0x2069, REPLACEMENT }, { 0xfeff, 0xfeff, REPLACEMENT },
-    { 0xfffe, 0xffff, REPLACEMENT },
-};
-
+/* What moves to another place or line becomes a space, what is obeyed otherwise a sign. */
 static uint32_t safe_point(uint32_t point, bool ascii)
 {
-    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
-        if (point >= unsafe[i].first && point <= unsafe[i].last) point = unsafe[i].instead;
+    bool is_space = (point >= '\t' && point <= '\r') || point == 0x85 || point == 0x2028 || point == 0x2029;
+    if (!plain_is_shown(point)) point = is_space ? ' ' : REPLACEMENT;
     return ascii && point > 0x7e ? '?' : point;
 }
 

@@ -20,12 +20,14 @@ static const Sign signs[STEP_STATE_COUNT] = {
     [STEP_SUPERSEDED] = { "«", "<", TINT_FAINT },      [STEP_CANCELLED] = { "⊘", "/", TINT_WARN },
 };
 static const Sign sign_retry = { "↻", "~", TINT_WARN };
+static const Sign sign_default = { "✓", "+", TINT_WARN };
 static const Sign sign_optional = { "✗", "x", TINT_WARN };
 
 static const Sign *sign_of(const LiveStep *step)
 {
     if (step->state == STEP_QUEUED && step->is_retrying) return &sign_retry;
-    if (step->state == STEP_FAILED && step->is_optional) return &sign_optional;
+    if (step->state == STEP_TIMED_OUT && step->is_default) return &sign_default;
+    if ((step->state == STEP_FAILED || step->state == STEP_TIMED_OUT) && step->is_optional) return &sign_optional;
     return &signs[step->state];
 }
 
@@ -163,7 +165,8 @@ static void rows_choose(Rows *rows)
         rows_tree(rows, detail);
         if (!rows->is_full) return;
     }
-    Choice choice = { .failed_max = LIVE_FAILED_COUNT_MAX, .active_max = LIVE_TREE_COUNT_MAX, .has_jobs = true, .has_counts = true };
+    Choice choice = { .failed_max = LIVE_FAILED_COUNT_MAX, .active_max = LIVE_TREE_COUNT_MAX, .has_jobs = true,
+                      .has_counts = true };
     rows_active(rows, &choice);
     choice.has_jobs = false;
     if (rows->is_full) rows_active(rows, &choice);
@@ -243,7 +246,8 @@ static void put_details(Draw *draw) { pen_pad(&draw->pen, draw->name_width + DUR
 
 static void put_foreign(Draw *draw, Tint tint, const char *text)
 {
-    if (text) pen_text(&draw->pen, tint, draw->options->style.ascii ? label_clean(draw->arena, str_of(text), true) : str_of(text));
+    if (text) pen_text(&draw->pen, tint, draw->options->style.ascii ? label_clean(draw->arena, str_of(text), true)
+                       : str_of(text));
 }
 
 static void put_waiting(Draw *draw, const LiveStep *step)
@@ -258,29 +262,63 @@ static void put_waiting(Draw *draw, const LiveStep *step)
     put_foreign(draw, TINT_PLAIN, step->text);
 }
 
-static void put_going(Draw *draw, const LiveStep *step)
+/* "poll 3 of 576": the one that is under way, or comes next. */
+static void put_poll(Draw *draw, uint32_t index, uint32_t number)
+{
+    uint32_t max = model_poll_max(draw->model, index);
+    pen_format(&draw->pen, TINT_PLAIN, "poll %u", number);
+    if (max) pen_format(&draw->pen, TINT_PLAIN, " of %u", max);
+}
+
+static void put_polling(Draw *draw, uint32_t index)
+{
+    const LiveStep *step = &draw->model->steps[index];
+    int64_t left = step->due_ms - draw->options->now_ms;
+    char storage[32];
+    Buf text = buf_on(storage, sizeof storage);
+    duration_going(&text, left > 0 ? left + 999 : 0);
+    put_poll(draw, index, step->poll_count);
+    if (draw->model->state == RUN_PAUSED) pen_put(&draw->pen, TINT_WARN, ", held by the pause");
+    else pen_format(&draw->pen, TINT_ACTIVE, ", next in %.*s", STR_ARG(buf_peek(&text)));
+}
+
+static void put_going(Draw *draw, uint32_t index)
 {
     Pen *pen = &draw->pen;
-    if (step->attempt > 1) pen_format(pen, TINT_WARN, "attempt %u  ", step->attempt);
+    const LiveStep *step = &draw->model->steps[index];
+    if (step->poll_count || model_poll_max(draw->model, index)) {
+        put_poll(draw, index, step->poll_count + 1);
+        pen_put(pen, TINT_PLAIN, "  ");
+    } else if (step->attempt > 1) pen_format(pen, TINT_WARN, "attempt %u  ", step->attempt);
     if (step->is_ending) pen_put(pen, TINT_WARN, "ending  ");
     if (step->thousandths >= 0) pen_format(pen, TINT_PLAIN, "%d%%  ", step->thousandths / 10);
     put_foreign(draw, TINT_PLAIN, step->news);
 }
 
-static void put_step_details(Draw *draw, const LiveStep *step)
+static void put_timed_out(Draw *draw, const LiveStep *step)
+{
+    pen_format(&draw->pen, state_tint(step), "timed out after %u poll%s", step->poll_count, step->poll_count == 1 ? "" : "s");
+    if (step->is_default) pen_put(&draw->pen, TINT_PLAIN, ", done with the default");
+    else if (step->is_optional) pen_put(&draw->pen, TINT_PLAIN, ", the run is paused for it");
+}
+
+static void put_step_details(Draw *draw, uint32_t index)
 {
     Pen *pen = &draw->pen;
+    const LiveStep *step = &draw->model->steps[index];
     put_details(draw);
     switch ((StepState)step->state) {
     case STEP_QUEUED:
         if (step->is_retrying) put_waiting(draw, step);
         break;
-    case STEP_DISPATCHED: case STEP_RUNNING: case STEP_POLLING: case STEP_PAUSED: put_going(draw, step); break;
+    case STEP_DISPATCHED: case STEP_RUNNING: case STEP_PAUSED: put_going(draw, index); break;
+    case STEP_POLLING: put_polling(draw, index); break;
+    case STEP_TIMED_OUT: put_timed_out(draw, step); break;
     case STEP_WAITING_SIGNAL:
         pen_put(pen, TINT_WARN, "waits for signal ");
         put_foreign(draw, TINT_STRONG, step->text);
         break;
-    case STEP_FAILED: case STEP_TIMED_OUT:
+    case STEP_FAILED:
         pen_format(pen, state_tint(step), "%s", step->is_optional ? "failed (optional)" : "failed");
         if (step->attempt > 1) pen_format(pen, TINT_PLAIN, " after %u attempts", step->attempt);
         pen_put(pen, TINT_PLAIN, ": ");
@@ -289,7 +327,8 @@ static void put_step_details(Draw *draw, const LiveStep *step)
     case STEP_SKIPPED: pen_format(pen, TINT_FAINT, "skipped: %s", skip_words((SkipReason)step->reason)); break;
     case STEP_CANCELLED: pen_put(pen, TINT_WARN, "cancelled"); break;
     case STEP_SUCCEEDED:
-        if (step->attempt > 1) pen_format(pen, TINT_WARN, "attempt %u", step->attempt);
+        if (step->poll_count) pen_format(pen, TINT_FAINT, "%u poll%s", step->poll_count, step->poll_count == 1 ? "" : "s");
+        else if (step->attempt > 1) pen_format(pen, TINT_WARN, "attempt %u", step->attempt);
         break;
     case STEP_SUPERSEDED: case STEP_STATE_COUNT: break;
     }
@@ -327,7 +366,7 @@ static void draw_step(Draw *draw, const Row *row)
     draw_name(draw, row, state_sign(step, ascii), state_tint(step));
     if (step->started_ms && step->state != STEP_SKIPPED)
         put_duration(draw, step_took_ms(step, draw->options->now_ms), !step_state_is_final((StepState)step->state));
-    put_step_details(draw, step);
+    put_step_details(draw, row->index);
     pen_end(&draw->pen);
     if (row->lines) draw_lines(draw, row);
 }
@@ -402,7 +441,11 @@ static void draw_head(Draw *draw)
     const char *word = is_going && model->is_cancelling ? "cancelling"
                      : is_going && model->is_failing  ? "failing"
                                                        : run_state_name((RunState)model->state);
-    pen_put(&draw->pen, run_tint(model), word);
+    pen_put(&draw->pen, run_tint(model), model->ending && !model->is_settled ? "ending early" : word);
+    if (model->state == RUN_PAUSED && model->awaited.trigger) {
+        pen_put(&draw->pen, run_tint(model), ": ");
+        put_foreign(draw, run_tint(model), model->awaited.trigger);
+    }
     pen_end(&draw->pen);
 }
 
@@ -416,18 +459,23 @@ static void put_repeated(Draw *draw, Tint tint, const char *sign, uint32_t count
     pen_text(&draw->pen, tint, buf_peek(&text));
 }
 
-/* The part that failed comes first: it is seen even if there is little of it. */
+/* The part that failed comes first: it is seen even if there is little of it. What was passed over is no success. */
 static void draw_bar_fill(Draw *draw, uint32_t width)
 {
     const LiveModel *model = draw->model;
     bool ascii = draw->options->style.ascii;
     uint32_t total = model->total ? model->total : 1;
     uint32_t failed = model->counts[STEP_FAILED] + model->counts[STEP_TIMED_OUT] - model->optional_failed;
+    uint32_t passed = model->counts[STEP_SKIPPED] + model->counts[STEP_CANCELLED];
     uint32_t full = (uint32_t)((uint64_t)model_done(model) * width / total), bad = (uint32_t)((uint64_t)failed * width / total);
     if (failed && !bad && full) bad = 1;
+    uint32_t over = (uint32_t)((uint64_t)passed * width / total);
+    if (passed && !over && full > bad + 1) over = 1;
+    if (over > full - bad) over = full - bad;
     pen_put(&draw->pen, TINT_FAINT, "[");
     put_repeated(draw, TINT_BAD, ascii ? "x" : "▒", bad);
-    put_repeated(draw, TINT_GOOD, ascii ? "#" : "█", full - bad);
+    put_repeated(draw, TINT_GOOD, ascii ? "#" : "█", full - bad - over);
+    put_repeated(draw, TINT_FAINT, ascii ? "-" : "▓", over);
     put_repeated(draw, TINT_FAINT, ascii ? "." : "░", width - full);
     pen_put(&draw->pen, TINT_FAINT, "]");
 }
@@ -435,8 +483,8 @@ static void draw_bar_fill(Draw *draw, uint32_t width)
 static void draw_bar(Draw *draw)
 {
     const LiveModel *model = draw->model;
-    uint32_t failed = model->counts[STEP_FAILED] + model->counts[STEP_TIMED_OUT];
-    uint32_t going = model->counts[STEP_DISPATCHED] + model->counts[STEP_RUNNING] + model->counts[STEP_POLLING];
+    uint32_t failed = model_failed(model);
+    uint32_t going = model->counts[STEP_DISPATCHED] + model->counts[STEP_RUNNING];
     char storage[128];
     Buf took = buf_on(storage, sizeof storage);
     if (model->is_settled) human_duration(&took, model_took_ms(model, draw->options->now_ms));
@@ -447,6 +495,7 @@ static void draw_bar(Draw *draw)
     pen_format(&draw->pen, TINT_STRONG, "%u/%u", model_done(model), model->total);
     pen_format(&draw->pen, TINT_PLAIN, "  %.*s", STR_ARG(buf_peek(&took)));
     if (going) pen_format(&draw->pen, TINT_ACTIVE, "  %u running", going);
+    if (model->counts[STEP_POLLING]) pen_format(&draw->pen, TINT_ACTIVE, "  %u polling", model->counts[STEP_POLLING]);
     if (failed) pen_format(&draw->pen, TINT_BAD, "  %u failed", failed);
     if (model->counts[STEP_SKIPPED]) pen_format(&draw->pen, TINT_FAINT, "  %u skipped", model->counts[STEP_SKIPPED]);
     pen_end(&draw->pen);

@@ -5,6 +5,8 @@
 
 #include "base/utf8.h"
 #include "cli/live/stand_test.h"
+#include "core/run.h"
+#include "core/terms.h"
 #include "harness/random.h"
 #include "harness/test.h"
 
@@ -12,7 +14,8 @@
 
 static void scene_mixed(Stand *s)
 {
-    stand_begin(s, "fetch: source tools; build: compile test package; lint: lint; approve: approve; deploy: canary all; notify: mail");
+    stand_begin(s, "fetch: source tools; build: compile test package; lint: lint; approve: approve; deploy: canary all; notify: "
+                   "mail");
     stand_start(s, 0);
     stand_start(s, 2);
     stand_start(s, 5);
@@ -101,6 +104,36 @@ static void scene_wide(Stand *s)
     s->now += 1000;
 }
 
+/* Polls before, between and after, and a run that is paused for a trigger. */
+static void scene_waits(Stand *s)
+{
+    static StepTerms steps[6];
+    static PlanTerms terms;
+    stand_begin(s, "pay: payment; stock: supplier; ship: carrier; ask: request; done: report mail");
+    PollTerms poll = { .interval_ms = 300000, .duration_ms = 172800000, .count_max = 576 };
+    for (uint32_t i = 0; i < 3; i++) steps[i].poll = poll;
+    terms = (PlanTerms){ .steps = steps };
+    s->plan.terms = &terms;
+    for (uint32_t i = 0; i < 4; i++) stand_start(s, i);
+    s->now += 1500;
+    stand_event(s, (Event){ .kind = EVENT_POLL_ATTEMPTED, .step = 0, .attempt = 1, .count = 3, .flags = 2 });
+    stand_event(s, (Event){ .kind = EVENT_STEP_POLLING, .step = 0, .due_ms = s->now + 300000 });
+    stand_event(s, (Event){ .kind = EVENT_POLL_ATTEMPTED, .step = 1, .attempt = 1, .count = 576, .flags = 2 });
+    stand_event(s, (Event){ .kind = EVENT_POLL_TIMED_OUT, .step = 1, .flags = POLL_CONTINUES });
+    stand_event(s, (Event){ .kind = EVENT_POLL_ATTEMPTED, .step = 2, .attempt = 1, .count = 1, .flags = 1 });
+    stand_step(s, EVENT_STEP_SUCCEEDED, 2);
+    s->now += 61000;
+}
+
+static void scene_paused(Stand *s)
+{
+    scene_waits(s);
+    stand_step(s, EVENT_STEP_SUCCEEDED, 3);
+    stand_event(s, (Event){ .kind = EVENT_TRIGGER_AWAITED, .step = 3, .name = STR("manager-approval"),
+                            .due_ms = s->now + 604800000 });
+    stand_event(s, (Event){ .kind = EVENT_RUN_PAUSED, .flags = PAUSED_FOR_TRIGGER });
+}
+
 static const struct { const char *file; void (*scene)(Stand *); uint32_t width, height; PenStyle style; } golden[] = {
     { "mixed.80x24.txt", scene_mixed, 80, 24, { 0 } },
     { "mixed.80x12.txt", scene_mixed, 80, 12, { 0 } },
@@ -116,6 +149,9 @@ static const struct { const char *file; void (*scene)(Stand *); uint32_t width, 
     { "flat.80x20.txt", scene_flat, 80, 20, { 0 } },
     { "tree.80x24.txt", scene_tree, 80, 24, { 0 } },
     { "wide.44x12.txt", scene_wide, 44, 12, { 0 } },
+    { "waits.80x24.txt", scene_waits, 80, 24, { 0 } },
+    { "paused.80x24.txt", scene_paused, 80, 24, { 0 } },
+    { "paused.80x24.ascii.txt", scene_paused, 80, 24, { .ascii = true } },
 };
 
 TEST(frames_are_as_they_were_accepted, "")
@@ -159,11 +195,14 @@ static void random_event(Stand *s, Random *random)
 {
     static const EventKind kinds[] = { EVENT_STEP_DISPATCHED, EVENT_STEP_RUNNING, EVENT_STEP_SUCCEEDED, EVENT_STEP_FAILED,
                                        EVENT_ATTEMPT_FAILED, EVENT_STEP_REQUEUED, EVENT_STEP_SKIPPED, EVENT_STEP_CANCELLED,
-                                       EVENT_STEP_WAITING, EVENT_STEP_RESUMED, EVENT_STEP_CANCELLING };
+                                       EVENT_STEP_WAITING, EVENT_STEP_RESUMED, EVENT_STEP_CANCELLING, EVENT_POLL_ATTEMPTED,
+                                       EVENT_STEP_POLLING, EVENT_POLL_TIMED_OUT, EVENT_TRIGGER_AWAITED, EVENT_TRIGGER_ENDED,
+                                       EVENT_RUN_PAUSED, EVENT_RUN_RUNNING, EVENT_RUN_TERMINATING, EVENT_STEP_SUPERSEDED };
     static const char *const texts[] = { "", "exit code 1", "日本語のとても長い説明文です。まだまだ続きます。", "a\nb\033[2Jc\r", "\xff\xfe" };
     Event event = { .kind = (uint8_t)kinds[random_below(random, sizeof kinds / sizeof *kinds)],
                     .step = (uint32_t)random_below(random, s->plan.step_count), .attempt = (uint32_t)random_below(random, 12),
-                    .cause = (uint32_t)random_below(random, CAUSE_COUNT), .flags = (uint32_t)random_below(random, 2),
+                    .cause = (uint32_t)random_below(random, CAUSE_COUNT),
+                    .flags = (uint32_t)random_below(random, POLL_ACTION_COUNT),
                     .reason = (uint32_t)random_below(random, SKIP_REASON_COUNT), .due_ms = s->now + 100000,
                     .text = str_of(texts[random_below(random, 5)]), .name = str_of(texts[random_below(random, 5)]) };
     stand_event(s, event);
@@ -175,7 +214,7 @@ static void random_event(Stand *s, Random *random)
 static void expect_counts(const Stand *s)
 {
     const LiveModel *model = &s->model;
-    uint32_t counts[STEP_STATE_COUNT] = { 0 }, active = 0;
+    uint32_t counts[STEP_STATE_COUNT] = { 0 }, active = 0, defaults = 0;
     for (uint32_t i = 0; i < s->plan.step_count; i++) {
         const LiveStep *step = &model->steps[i];
         counts[step->state] += model_counts(model, i);
@@ -183,7 +222,11 @@ static void expect_counts(const Stand *s)
         EXPECT_INT(step->active_at != PLAN_NONE, is_active);
         if (is_active) EXPECT_INT(model->active[step->active_at], i);
         active += is_active;
+        defaults += step->state == STEP_TIMED_OUT && step->is_default && model_counts(model, i);
     }
+    EXPECT_INT(model->default_count, defaults);
+    EXPECT_INT(model_failed(model) + model_succeeded(model),
+               counts[STEP_FAILED] + counts[STEP_TIMED_OUT] + counts[STEP_SUCCEEDED]);
     EXPECT_INT(model->active_count, active);
     for (int i = 0; i < STEP_STATE_COUNT; i++) EXPECT_INT(model->counts[i], counts[i]);
 }

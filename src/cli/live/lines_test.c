@@ -1,5 +1,7 @@
 #include "cli/live/lines.h"
 #include "cli/live/stand_test.h"
+#include "core/run.h"
+#include "core/terms.h"
 #include "harness/test.h"
 
 /* Tells the event, then folds it, as progress does. */
@@ -86,4 +88,64 @@ TEST(what_the_definition_itself_decides_is_no_warning, "")
         EXPECT_STR(buf_peek(&s.out), str_of(rows[i].want));
         stand_end(&s);
     }
+}
+
+/* One event each: what is told of polls, pauses and the run itself. */
+TEST(waits_are_told_in_a_line_each, "proves: A-158 A-213 A-214 A-215 A-216 A-217")
+{
+    static const struct { Event event; const char *want; } rows[] = {
+        { { .kind = EVENT_STEP_POLLING, .due_ms = 300000 }, "[INFO] Polling step: a (poll 0, next in 5m00s)\n" },
+        { { .kind = EVENT_POLL_TIMED_OUT, .flags = POLL_FAILS, .text = { "too late", 8 } },
+          "[ERROR] Timed out step: a - too late\n" },
+        { { .kind = EVENT_POLL_TIMED_OUT, .flags = POLL_CONTINUES, .text = { "too late", 8 } },
+          "[WARN] Timed out step: a - too late (done with the default output)\n" },
+        { { .kind = EVENT_TRIGGER_AWAITED, .name = { "go", 2 }, .due_ms = 86400000 },
+          "[INFO] Run awaits trigger: go until 1970-01-02 00:00:00 UTC; maestro approve RUN\n" },
+        { { .kind = EVENT_TRIGGER_AWAITED, .name = { "go", 2 }, .due_ms = 86400000, .flags = 1 },
+          "[INFO] Run awaits trigger: go; it goes on by itself at 1970-01-02 00:00:00 UTC\n" },
+        { { .kind = EVENT_RUN_PAUSED, .flags = PAUSED_FOR_TRIGGER, .text = { "x", 1 } }, "" },
+        { { .kind = EVENT_RUN_PAUSED, .flags = PAUSED_FOR_POLL, .text = { "x", 1 } }, "[INFO] Run paused - x\n" },
+        { { .kind = EVENT_RUN_PAUSED }, "[INFO] Run paused\n" },
+        { { .kind = EVENT_TRIGGER_RECEIVED, .name = { "go", 2 }, .source = { "user:ana", 8 }, .key = { "10.0.0.1", 8 } },
+          "[INFO] Trigger received: go from user:ana at 10.0.0.1\n" },
+        { { .kind = EVENT_TRIGGER_RECEIVED, .name = { "go", 2 }, .flags = TRIGGER_IS_KEPT },
+          "[INFO] Trigger received: go (kept for its pause)\n" },
+        { { .kind = EVENT_TRIGGER_RECEIVED, .name = { "go", 2 }, .flags = TRIGGER_IS_UNMET },
+          "[WARN] Trigger received: go (its condition does not hold: the run stays paused)\n" },
+        { { .kind = EVENT_TRIGGER_REFUSED, .name = { "go\033[2J", 6 }, .text = { "no\nobject", 9 } },
+          "[WARN] Trigger refused: go - no object\n" },
+        { { .kind = EVENT_TRIGGER_TIMED_OUT, .name = { "go", 2 }, .flags = PAUSE_REMINDS },
+          "[WARN] Trigger timed out: go (a reminder follows)\n" },
+        { { .kind = EVENT_TRIGGER_REMINDED, .name = { "go", 2 }, .count = 2 }, "[INFO] Reminder 2 of trigger: go\n" },
+        { { .kind = EVENT_TRIGGER_ENDED, .name = { "go", 2 }, .sort = TRIGGER_SCHEDULED }, "[INFO] Trigger scheduled: go\n" },
+        { { .kind = EVENT_RUN_TERMINATING, .flags = 1, .text = { "enough", 6 } },
+          "[INFO] Ending run early as succeeded: a - enough\n" },
+        { { .kind = EVENT_REACTION_FIRED, .name = { "spike", 5 } }, "[INFO] Reaction to signal: spike\n" },
+        { { .kind = EVENT_PARAMS_CHANGED, .text = { "n: 1 -> 2", 9 } }, "[INFO] Parameters changed: n: 1 -> 2\n" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Stand s;
+        Lines lines = { .run_id = STR("RUN") };
+        ROW(rows[i].want);
+        stand_begin(&s, "a");
+        s.now = 0;
+        tell(&s, &lines, rows[i].event);
+        EXPECT_STR(buf_peek(&s.out), str_of(rows[i].want));
+        stand_end(&s);
+    }
+}
+
+TEST(a_step_that_is_polled_starts_once, "")
+{
+    Stand s;
+    Lines lines = { 0 };
+    stand_begin(&s, "a");
+    tell_start(&s, &lines, 0);
+    lines_flush(&lines, &s.out, &s.model);
+    tell(&s, &lines, (Event){ .kind = EVENT_POLL_ATTEMPTED, .step = 0, .count = 1, .flags = 2 });
+    tell(&s, &lines, (Event){ .kind = EVENT_STEP_POLLING, .step = 0, .due_ms = s.now + 2000 });
+    tell_start(&s, &lines, 0);
+    lines_flush(&lines, &s.out, &s.model);
+    EXPECT_STR(buf_peek(&s.out), STR("[INFO] Starting step: a\n[INFO] Polling step: a (poll 1, next in 2.0s)\n"));
+    stand_end(&s);
 }

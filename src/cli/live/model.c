@@ -5,6 +5,8 @@
 
 #include "base/check.h"
 #include "cli/live/pen.h"
+#include "core/run.h"
+#include "core/terms.h"
 
 typedef struct Fold {
     LiveModel *model;
@@ -59,6 +61,8 @@ void model_deinit(LiveModel *model)
     free(model->active);
     free(model->failed);
     free(model->failure);
+    free(model->awaited.trigger);
+    free(model->ending);
     arena_deinit(&model->scratch);
     *model = (LiveModel){ 0 };
 }
@@ -152,11 +156,12 @@ static void count_step(LiveModel *model, uint32_t index, bool is_added)
     if (model_counts(model, index)) {
         model->counts[step->state] += by;
         if (is_failure(step) && step->is_optional) model->optional_failed += by;
+        if (step->state == STEP_TIMED_OUT && step->is_default) model->default_count += by;
     }
     if (job == PLAN_NONE) return;
     if (is_active(step)) model->jobs[job].active += by;
     if (step_state_is_final((StepState)step->state)) model->jobs[job].ended += by;
-    if (is_failure(step)) model->jobs[job].failed += by;
+    if (is_failure(step) && !step->is_default) model->jobs[job].failed += by;
     if (step->state == STEP_SKIPPED) model->jobs[job].skipped += by;
 }
 
@@ -241,7 +246,7 @@ static void step_reset(const Fold *fold, uint32_t index)
     set_text(fold->model, &step->text, (Str){ 0 });
     set_text(fold->model, &step->news, (Str){ 0 });
     step->started_ms = step->ended_ms = step->due_ms = 0;
-    step->attempt = 0;
+    step->attempt = step->poll_count = 0;
     step->thousandths = -1;
     if (job != PLAN_NONE && fold->model->jobs[job].ended == 0) fold->model->jobs[job].started_ms = 0;
 }
@@ -269,13 +274,39 @@ static void note_failure(const Fold *fold)
     set_text(fold->model, &step->text, fold->event->text);
 }
 
+/* How a step is counted depends on what its failure means. */
+static void set_meaning(const Fold *fold, bool is_optional, bool is_default)
+{
+    LiveStep *step = &fold->model->steps[fold->event->step];
+    count_step(fold->model, fold->event->step, false);
+    step->is_optional = is_optional;
+    step->is_default = is_default;
+    count_step(fold->model, fold->event->step, true);
+}
+
 static void step_failed(const Fold *fold)
 {
     note_failure(fold);
-    count_step(fold->model, fold->event->step, false);          /* how it is counted depends on it */
-    fold->model->steps[fold->event->step].is_optional = fold->event->flags & 1;
-    count_step(fold->model, fold->event->step, true);
+    set_meaning(fold, fold->event->flags & 1, false);
     step_set(fold, fold->event->step, STEP_FAILED, false);
+}
+
+static void poll_attempted(const Fold *fold) { fold->model->steps[fold->event->step].poll_count = (uint32_t)fold->event->count; }
+
+static void step_polling(const Fold *fold)
+{
+    LiveStep *step = &fold->model->steps[fold->event->step];
+    step->due_ms = fold->event->due_ms;
+    set_text(fold->model, &step->text, (Str){ 0 });
+    step_set(fold, fold->event->step, STEP_POLLING, false);
+}
+
+/* Only where the run fails by it is it a failure (C-84). */
+static void poll_timed_out(const Fold *fold)
+{
+    note_failure(fold);
+    set_meaning(fold, fold->event->flags != POLL_FAILS, fold->event->flags == POLL_CONTINUES);
+    step_set(fold, fold->event->step, STEP_TIMED_OUT, false);
 }
 
 static void attempt_failed(const Fold *fold)
@@ -332,7 +363,37 @@ static void run_running(const Fold *fold)
 }
 
 static void run_dispatched(const Fold *fold) { fold->model->state = RUN_DISPATCHED; }
-static void run_paused(const Fold *fold) { fold->model->state = RUN_PAUSED; }
+
+static void run_paused(const Fold *fold)
+{
+    fold->model->state = RUN_PAUSED;
+    fold->model->paused_for = (uint8_t)fold->event->flags;
+}
+
+/* --- pauses --------------------------------------------------------------------------------------------------------------- */
+
+static void trigger_awaited(const Fold *fold)
+{
+    LiveModel *model = fold->model;
+    set_text(model, &model->awaited.trigger, fold->event->name);
+    model->awaited.since_ms = fold->now_ms;
+    model->awaited.due_ms = fold->event->due_ms;
+    model->awaited.is_scheduled = fold->event->flags & 1;
+    model->awaited.reminder_count = 0;
+}
+
+static void trigger_reminded(const Fold *fold)
+{
+    fold->model->awaited.due_ms = fold->event->due_ms;
+    fold->model->awaited.reminder_count = (uint32_t)fold->event->count;
+}
+
+static void trigger_ended(const Fold *fold) { set_text(fold->model, &fold->model->awaited.trigger, (Str){ 0 }); }
+static void run_terminating(const Fold *fold)
+{
+    set_text(fold->model, &fold->model->ending, fold->event->text.len ? fold->event->text : STR("as its definition says"));
+}
+
 static void run_waiting(const Fold *fold) { fold->model->state = RUN_WAITING_SIGNAL; }
 
 static void run_end(const Fold *fold, RunState state)
@@ -381,6 +442,7 @@ static void run_requeued(const Fold *fold)
     LiveModel *model = fold->model;
     go_on(fold, RUN_QUEUED);
     model->is_failing = false;
+    set_text(model, &model->ending, (Str){ 0 });
     model->failed_step = PLAN_NONE;
     model->cause = model->class_ = 0;
     set_text(model, &model->failure, (Str){ 0 });
@@ -400,7 +462,8 @@ static void compensation_moves(const Fold *fold)
 {
     static const uint8_t states[EVENT_KIND_END] = {
         [EVENT_COMPENSATION_PLANNED] = COMPENSATION_PENDING + 1, [EVENT_COMPENSATION_RUNNING] = COMPENSATION_RUNNING + 1,
-        [EVENT_COMPENSATION_ATTEMPT_FAILED] = COMPENSATION_FAILED + 1, [EVENT_COMPENSATION_SUCCEEDED] = COMPENSATION_SUCCEEDED + 1,
+        [EVENT_COMPENSATION_ATTEMPT_FAILED] = COMPENSATION_FAILED + 1,
+        [EVENT_COMPENSATION_SUCCEEDED] = COMPENSATION_SUCCEEDED + 1,
         [EVENT_COMPENSATION_SKIPPED] = COMPENSATION_SKIPPED + 1,
     };
     const Event *event = fold->event;
@@ -431,6 +494,7 @@ static const FoldKind fold_kinds[EVENT_KIND_END] = {
     [EVENT_STEP_REQUEUED] = step_requeued,     [EVENT_STEP_SKIPPED] = step_skipped,
     [EVENT_STEP_CANCELLED] = step_cancelled,   [EVENT_STEP_WAITING] = step_waiting,
     [EVENT_STEP_RESUMED] = step_running,       [EVENT_STEP_CANCELLING] = step_cancelling,
+    [EVENT_STEP_OVERDUE] = step_cancelling,
     [EVENT_LOOP_REPEATED] = loop_repeated,     [EVENT_RUN_ROLLING_BACK] = run_cancelling,
     [EVENT_RUN_REQUEUED] = run_requeued,       [EVENT_STEP_SUPERSEDED] = step_superseded,
     [EVENT_COMPENSATION_STARTED] = compensation_begins, [EVENT_COMPENSATION_RESUMED] = compensation_begins,
@@ -438,6 +502,10 @@ static const FoldKind fold_kinds[EVENT_KIND_END] = {
     [EVENT_COMPENSATION_ATTEMPT_FAILED] = compensation_moves, [EVENT_COMPENSATION_SUCCEEDED] = compensation_moves,
     [EVENT_COMPENSATION_SKIPPED] = compensation_moves, [EVENT_RUN_COMPENSATED] = run_compensated,
     [EVENT_RUN_COMPENSATION_FAILED] = run_compensation_failed,
+    [EVENT_POLL_ATTEMPTED] = poll_attempted,   [EVENT_STEP_POLLING] = step_polling,
+    [EVENT_POLL_TIMED_OUT] = poll_timed_out,   [EVENT_TRIGGER_AWAITED] = trigger_awaited,
+    [EVENT_TRIGGER_REMINDED] = trigger_reminded, [EVENT_TRIGGER_ENDED] = trigger_ended,
+    [EVENT_RUN_TERMINATING] = run_terminating,
 };
 
 bool model_event(LiveModel *model, const Event *event, uint64_t number, int64_t now_ms)
@@ -454,6 +522,19 @@ bool model_event(LiveModel *model, const Event *event, uint64_t number, int64_t 
 
 /* --- what people ask ----------------------------------------------------------------------------------------------------- */
 
+uint32_t model_succeeded(const LiveModel *model) { return model->counts[STEP_SUCCEEDED] + model->default_count; }
+
+uint32_t model_failed(const LiveModel *model)
+{
+    return model->counts[STEP_FAILED] + model->counts[STEP_TIMED_OUT] - model->default_count;
+}
+
+uint32_t model_poll_max(const LiveModel *model, uint32_t step)
+{
+    const PlanTerms *terms = model->plan->terms;
+    return terms && step_polls(&terms->steps[step]) ? terms->steps[step].poll.count_max : 0;
+}
+
 uint32_t model_done(const LiveModel *model)
 {
     uint32_t done = 0;
@@ -467,7 +548,7 @@ uint32_t model_under_way(const LiveModel *model)
     uint32_t count = 0;
     for (uint32_t i = 0; i < model->active_count; i++) {
         uint8_t state = model->steps[model->active[i]].state;
-        bool is_out = state == STEP_DISPATCHED || state == STEP_RUNNING || state == STEP_POLLING;
+        bool is_out = state == STEP_DISPATCHED || state == STEP_RUNNING;
         count += is_out && step_works(&model->plan->steps[model->active[i]]);
     }
     return count;

@@ -9,7 +9,7 @@
  *
  * Owns:   its arrays, texts and tails, until model_deinit(). The plan is the caller's and outlives it.
  * Fails:  never.
- * Bounds: 72 bytes a step; LIVE_TAIL_COUNT lines of LIVE_LINE_SIZE_MAX for each step under way.     Thread: one at a time.
+ * Bounds: 80 bytes a step; LIVE_TAIL_COUNT lines of LIVE_LINE_SIZE_MAX for each step under way.     Thread: one at a time.
  */
 #ifndef CLI_LIVE_MODEL_H
 #define CLI_LIVE_MODEL_H
@@ -32,11 +32,12 @@ typedef struct LiveTail {
 
 typedef struct LiveStep {
     int64_t started_ms, ended_ms;   /* of the first try; of the end. 0: not yet */
-    int64_t due_ms;                 /* of one that is to be tried again: when */
+    int64_t due_ms;                 /* of one that is to be tried again, or polled: when */
     LiveTail *tail;                 /* NULL: nothing was written */
     char *text;                     /* why it or its last try failed; what it waits for; NULL: nothing to say */
     char *news;                     /* what it says of its progress; NULL: nothing */
     uint32_t attempt;
+    uint32_t poll_count;            /* polls that gave a result */
     uint32_t active_at;             /* its place in `active`, or PLAN_NONE */
     int16_t thousandths;            /* of its progress; negative: it says none */
     uint8_t state;                  /* a StepState */
@@ -45,6 +46,7 @@ typedef struct LiveStep {
     bool is_optional;               /* its failure does not make the run fail */
     bool is_retrying;               /* a try has failed, and another will follow */
     bool is_ending;                 /* it was told to end */
+    bool is_default;                /* its polls have timed out, and it counts as done with the default output */
     uint8_t undo;                   /* of what undoes it, a CompensationState plus one; 0: nothing does */
 } LiveStep;
 
@@ -63,6 +65,7 @@ typedef struct LiveModel {
     uint32_t total;                 /* steps that are counted: all but sequences, which only hold others */
     uint32_t counts[STEP_STATE_COUNT];              /* of these */
     uint32_t optional_failed;       /* of the failed ones */
+    uint32_t default_count;         /* of those that timed out: which count as done */
     uint64_t event_count;           /* number of the last event folded */
     uint64_t line_count;            /* of logs, in all */
     int64_t created_ms, started_ms, ended_ms;
@@ -70,6 +73,14 @@ typedef struct LiveModel {
     uint8_t resolution, cause, class_;
     uint32_t failed_step;           /* that made the run fail, or PLAN_NONE */
     char *failure;                  /* why; NULL: nothing failed */
+    struct {
+        char *trigger;              /* NULL: none is awaited */
+        int64_t since_ms, due_ms;   /* due: its timeout, or when the run goes on by itself; 0: never */
+        bool is_scheduled;          /* it goes on by itself */
+        uint32_t reminder_count;
+    } awaited;
+    uint8_t paused_for;             /* of a run that is paused: a PausedFor */
+    char *ending;                   /* why it ends early; NULL: it does not */
     bool is_cancelling, is_failing;
     bool is_settled;
     uint64_t version;               /* rises with every change that can be seen */
@@ -89,6 +100,11 @@ static inline bool model_counts(const LiveModel *model, uint32_t step)
 {
     return model->plan->steps[step].kind != STEP_SEQUENCE;
 }
+/* Of the counted steps: those that did what they should, with a default output or their own; those that did not. */
+uint32_t model_succeeded(const LiveModel *model);
+uint32_t model_failed(const LiveModel *model);
+/* How often a step is polled at most; 0: it is not polled. */
+uint32_t model_poll_max(const LiveModel *model, uint32_t step);
 uint32_t model_done(const LiveModel *model);            /* counted steps that have ended, in whatever way */
 /* Steps of runners that have been given away: those that a pause waits for. */
 uint32_t model_under_way(const LiveModel *model);

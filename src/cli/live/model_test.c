@@ -58,7 +58,8 @@ TEST(a_try_that_failed_waits_as_an_active_step_and_keeps_its_reason, "")
     stand_begin(&s, "a; b");
     stand_start(&s, 1);
     stand_log(&s, 1, "first");
-    stand_event(&s, (Event){ .kind = EVENT_ATTEMPT_FAILED, .step = 1, .attempt = 1, .cause = CAUSE_TIMEOUT, .text = STR("late") });
+    stand_event(&s, (Event){ .kind = EVENT_ATTEMPT_FAILED, .step = 1, .attempt = 1, .cause = CAUSE_TIMEOUT,
+                             .text = STR("late") });
     stand_event(&s, (Event){ .kind = EVENT_STEP_REQUEUED, .step = 1, .attempt = 1, .due_ms = s.now + 3000 });
     EXPECT_INT(s.model.steps[1].state, STEP_QUEUED);
     EXPECT(s.model.steps[1].is_retrying);

@@ -90,7 +90,10 @@ void stand_end(Stand *stand)
 }
 
 void stand_event(Stand *stand, Event event) { model_event(&stand->model, &event, ++stand->number, stand->now); }
-void stand_step(Stand *stand, EventKind kind, uint32_t step) { stand_event(stand, (Event){ .kind = (uint8_t)kind, .step = step }); }
+void stand_step(Stand *stand, EventKind kind, uint32_t step)
+{
+    stand_event(stand, (Event){ .kind = (uint8_t)kind, .step = step });
+}
 
 void stand_start(Stand *stand, uint32_t step)
 {

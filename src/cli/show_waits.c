@@ -1,0 +1,298 @@
+#include "cli/show_waits.h"
+
+#include <inttypes.h>
+
+#include "base/limits.h"
+#include "cli/draw/plain.h"
+#include "cli/grid.h"
+#include "cli/human.h"
+#include "core/run.h"
+#include "core/terms.h"
+#include "ledger/record.h"
+#include "value/json.h"
+#include "view/id_derive.h"
+
+/* --- reading -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct RowList { Arena *arena; StepRows *rows; } RowList;
+
+static bool take_row(void *context, const Cell *cells, uint32_t count)
+{
+    RowList *list = context;
+    StepRows *rows = list->rows;
+    if (rows->count == rows->capacity)
+        rows->rows = arena_grow(list->arena, rows->rows, sizeof *rows->rows, rows->count, &rows->capacity);
+    rows->rows[rows->count++] = row_copy(list->arena, cells, count);
+    return true;
+}
+
+Status show_waits_read(ShowWaits *waits, Error *err)
+{
+    Arena *arena = waits->args->arena;
+    RowList list = { arena, &waits->triggers };
+    waits->triggers = (StepRows){ 0 };
+    Status status = run_story_read(arena, waits->store, waits->row, &waits->story, err);
+    QueryAsk ask = { .query = QUERY_TRIGGER_PAYLOADS, .param_count = 3,
+                     .params = { waits->row[RUNS_run_no], cell_int(0), cell_text(STR("")) } };
+    return status ? status : store_select(waits->store, &ask, take_row, &list, err);
+}
+
+/* What a trigger brought, by the event that tells of it; NULL where it is not there. */
+static const Cell *payload_of(const ShowWaits *waits, const StoryEvent *event)
+{
+    Id run_id = row_id(waits->row), id = id_derive(&run_id, DERIVED_TRIGGER, event->number);
+    for (size_t i = 0; i < waits->triggers.count; i++)
+        if (str_is(waits->triggers.rows[i][TRIGGER_PAYLOADS_id].text, id_peek(&id)))
+            return &waits->triggers.rows[i][TRIGGER_PAYLOADS_payload];
+    return NULL;
+}
+
+static Status read_polls(Arena *arena, Store *store, const Cell *step, StepRows *out, Error *err)
+{
+    RowList list = { arena, out };
+    int64_t count = step[STEP_RUNS_poll_attempt_count].integer;
+    int64_t after = count > SHOW_POLL_COUNT_MAX ? count - SHOW_POLL_COUNT_MAX : 0;
+    *out = (StepRows){ 0 };
+    QueryAsk ask = { .query = QUERY_POLLS_OF_STEP_RUN, .params = { step[STEP_RUNS_id], cell_int(after) }, .param_count = 2 };
+    return count ? store_select(store, &ask, take_row, &list, err) : OK;
+}
+
+/* --- for people ----------------------------------------------------------------------------------------------------------- */
+
+/* A line of foreign text behind its label. */
+static void print_label(const ShowWaits *waits, const char *label, Str text)
+{
+    print_format("%-11s %.*s\n", label, STR_ARG(plain_text(waits->args->arena, text, PLAIN_LINE)));
+}
+
+static Str cell_or(const Cell *cell, const char *otherwise) { return cell->kind == CELL_TEXT ? cell->text : str_of(otherwise); }
+
+static void print_awaited(const ShowWaits *waits)
+{
+    const Cell *row = waits->row;
+    Arena *arena = waits->args->arena;
+    print_label(waits, "awaits", arena_format(arena, "trigger %.*s since %.*s", STR_ARG(row[RUNS_awaiting_trigger_key].text),
+                                              STR_ARG(cell_or(&row[RUNS_trigger_registered_at], "?"))));
+    if (row[RUNS_trigger_timeout_at].kind == CELL_TEXT) print_label(waits, "until", row[RUNS_trigger_timeout_at].text);
+    if (row[RUNS_scheduled_resume_at].kind == CELL_TEXT)
+        print_label(waits, "goes on", arena_format(arena, "%.*s, by itself", STR_ARG(row[RUNS_scheduled_resume_at].text)));
+}
+
+static void print_change(const ShowWaits *waits, const StoryEvent *event)
+{
+    char storage[64];
+    Buf time = buf_on(storage, sizeof storage);
+    human_time(&time, event->now_ms);
+    print_label(waits, "changed", arena_format(waits->args->arena, "%.*s (%.*s, %.*s UTC)", STR_ARG(event->text),
+                                               STR_ARG(event->actor), STR_ARG(buf_peek(&time))));
+}
+
+void show_waits_state(const ShowWaits *waits)
+{
+    const Cell *row = waits->row;
+    const StoryEvent *pause = run_story_pause(&waits->story);
+    const StoryEvent *ending = run_story_last(&waits->story, EVENT_RUN_TERMINATING, (Str){ 0 });
+    if (ending && ending->step < waits->plan->step_count)
+        print_label(waits, "ended early",
+                    arena_format(waits->args->arena, "by %.*s%s%.*s", STR_ARG(waits->plan->steps[ending->step].id),
+                                 ending->text.len ? ": " : "", STR_ARG(ending->text)));
+    if (row[RUNS_awaiting_trigger_key].kind == CELL_TEXT) print_awaited(waits);
+    else if (row_state(row) == RUN_PAUSED && pause && pause->text.len) print_label(waits, "because", pause->text);
+    for (size_t i = 0; i < waits->story.count; i++)
+        if (waits->story.events[i].kind == EVENT_PARAMS_CHANGED) print_change(waits, &waits->story.events[i]);
+}
+
+static const char *poll_words(const Cell *poll)
+{
+    if (poll[POLLS_result_complete].integer) return "complete";
+    return poll[POLLS_result_continue].integer ? "not yet" : "gave up";
+}
+
+static void print_polls(const ShowWaits *waits)
+{
+    static const GridColumn columns[] = { { "STEP", .is_cut = true }, { "POLL", .is_number = true }, { "AT" }, { "RESULT" },
+                                          { "NEXT IN", .is_number = true }, { NULL } };
+    Grid grid = grid_begin(waits->args->arena, columns);
+    char storage[64];
+    Buf cell = buf_on(storage, sizeof storage);
+    bool is_there = false;
+    for (size_t i = 0; i < waits->steps->count; i++) {
+        StepRows polls;
+        Error err;
+        if (read_polls(waits->args->arena, waits->store, waits->steps->rows[i], &polls, &err)) continue;
+        for (size_t k = 0; k < polls.count; k++) {
+            const Cell *poll = polls.rows[k];
+            is_there = true;
+            grid_cell(&grid, waits->steps->rows[i][STEP_RUNS_step_key].text);
+            buf_format(&cell, "%" PRId64, poll[POLLS_attempt_number].integer);
+            grid_buf(&grid, &cell);
+            human_time(&cell, poll[POLLS_executed_ms].integer);
+            grid_buf(&grid, &cell);
+            grid_text(&grid, poll_words(poll));
+            if (poll[POLLS_next_interval_ms].kind == CELL_INT) human_duration(&cell, poll[POLLS_next_interval_ms].integer);
+            grid_buf(&grid, &cell);
+        }
+    }
+    if (!is_there) return;
+    print_format("\n");
+    grid_print(&grid);
+}
+
+static bool is_trigger(const StoryEvent *event)
+{
+    return event->kind == EVENT_TRIGGER_RECEIVED || event->kind == EVENT_TRIGGER_REFUSED || event->kind == EVENT_TRIGGER_ENDED
+        || event->kind == EVENT_TRIGGER_TIMED_OUT || event->kind == EVENT_REACTION_FIRED;
+}
+
+/* "answered", "refused: ...", "timed-out": what the event says came of it. */
+static const char *event_words(const StoryEvent *event)
+{
+    if (event->kind == EVENT_TRIGGER_RECEIVED) return story_trigger_words(event);
+    if (event->kind == EVENT_TRIGGER_REFUSED) return "refused";
+    if (event->kind == EVENT_TRIGGER_ENDED) return trigger_outcome_name((TriggerOutcome)event->sort);
+    if (event->kind == EVENT_TRIGGER_TIMED_OUT) return event->flags == PAUSE_REMINDS ? "reminded" : "timed-out";
+    return "reaction";
+}
+
+static void print_triggers(const ShowWaits *waits)
+{
+    static const GridColumn columns[] = { { "AT" }, { "TRIGGER" }, { "WHAT" }, { "WHO" }, { "FROM" },
+                                          { "BROUGHT", .is_cut = true }, { NULL } };
+    Grid grid = grid_begin(waits->args->arena, columns);
+    char storage[64];
+    Buf cell = buf_on(storage, sizeof storage);
+    bool is_there = false;
+    for (size_t i = 0; i < waits->story.count; i++) {
+        const StoryEvent *event = &waits->story.events[i];
+        if (!is_trigger(event)) continue;
+        bool is_told = event->kind == EVENT_TRIGGER_RECEIVED || event->kind == EVENT_TRIGGER_REFUSED;
+        const Cell *payload = event->kind == EVENT_TRIGGER_RECEIVED ? payload_of(waits, event) : NULL;
+        is_there = true;
+        human_time(&cell, event->now_ms);
+        grid_buf(&grid, &cell);
+        grid_cell(&grid, event->name);
+        buf_format(&cell, "%s%s", event->kind == EVENT_TRIGGER_ENDED ? "ended: " : "", event_words(event));
+        grid_buf(&grid, &cell);
+        grid_cell(&grid, is_told ? event->source : event->actor);
+        grid_cell(&grid, is_told ? event->origin : STR(""));
+        grid_cell(&grid, payload ? cell_or(payload, "") : event->text);
+    }
+    if (!is_there) return;
+    print_format("\n");
+    grid_print(&grid);
+}
+
+void show_waits_tables(const ShowWaits *waits)
+{
+    print_polls(waits);
+    print_triggers(waits);
+    if (waits->story.is_cut) print_format("(of pauses and triggers the newest)\n");
+}
+
+bool show_waits_next(const ShowWaits *waits)
+{
+    const Cell *row = waits->row;
+    Str id = row[RUNS_id].text;
+    if (row_state(row) != RUN_PAUSED || row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return false;
+    print_format("\nnext: maestro approve %.*s\n", STR_ARG(id));
+    print_format("      maestro trigger %.*s %.*s --payload JSON\n", STR_ARG(id), STR_ARG(row[RUNS_awaiting_trigger_key].text));
+    return true;
+}
+
+/* --- for programs --------------------------------------------------------------------------------------------------------- */
+
+static void add(MemberList *members, const char *name, Value value)
+{
+    if (value.kind != VALUE_NULL) member_list_add(members, str_of(name), value);
+}
+
+static Value text_value(Str text) { return text.len ? value_string(text) : value_null(); }
+
+static Value time_value(Arena *arena, int64_t ms) { return cell_time(arena, &(Cell){ .kind = CELL_INT, .integer = ms }); }
+
+static Value poll_row_value(Arena *arena, const Cell *poll)
+{
+    MemberList members = { .arena = arena };
+    add(&members, "attempt", cell_value(&poll[POLLS_attempt_number]));
+    add(&members, "at", cell_time(arena, &poll[POLLS_executed_ms]));
+    add(&members, "complete", value_bool(poll[POLLS_result_complete].integer));
+    add(&members, "continue", value_bool(poll[POLLS_result_continue].integer));
+    add(&members, "nextIntervalMs", cell_value(&poll[POLLS_next_interval_ms]));
+    return member_list_object(&members);
+}
+
+Status show_polls(Arena *arena, Store *store, const Cell *step, Value *out, Error *err)
+{
+    StepRows polls;
+    ValueList list = { .arena = arena };
+    *out = value_null();
+    Status status = read_polls(arena, store, step, &polls, err);
+    if (status) return status;
+    for (size_t i = 0; i < polls.count; i++) value_list_add(&list, poll_row_value(arena, polls.rows[i]));
+    if (polls.count) *out = value_list_array(&list);
+    return OK;
+}
+
+static Value awaiting_value(const ShowWaits *waits)
+{
+    const Cell *row = waits->row;
+    MemberList members = { .arena = waits->args->arena };
+    if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return value_null();
+    const PlanTerms *terms = waits->plan->terms;
+    add(&members, "trigger", cell_value(&row[RUNS_awaiting_trigger_key]));
+    add(&members, "since", cell_value(&row[RUNS_trigger_registered_at]));
+    add(&members, "until", cell_value(&row[RUNS_trigger_timeout_at]));
+    add(&members, "resumesAt", cell_value(&row[RUNS_scheduled_resume_at]));
+    for (uint32_t i = 0; terms && i < terms->pause_count; i++)
+        if (str_is(terms->steps[terms->pauses[i]].pause.trigger, row[RUNS_awaiting_trigger_key].text)) {
+            add(&members, "payloadSchema", terms->steps[terms->pauses[i]].pause.payload_schema);
+            break;
+        }
+    return member_list_object(&members);
+}
+
+static Value trigger_value(const ShowWaits *waits, const StoryEvent *event)
+{
+    Arena *arena = waits->args->arena;
+    MemberList members = { .arena = arena };
+    const Cell *payload = event->kind == EVENT_TRIGGER_RECEIVED ? payload_of(waits, event) : NULL;
+    Value brought;
+    Error err;
+    add(&members, "at", time_value(arena, event->now_ms));
+    add(&members, "trigger", value_string(event->name));
+    add(&members, "event", value_string(str_of(event_name(event->kind))));
+    add(&members, "outcome", value_string(str_of(event_words(event))));
+    add(&members, "by", text_value(event->source.len ? event->source : event->actor));
+    add(&members, "from", text_value(event->origin));
+    if (payload && payload->kind == CELL_TEXT && !json_parse(arena, payload->text, &brought, &err))
+        member_list_add(&members, STR("payload"), brought);
+    add(&members, "message", text_value(event->text));
+    return member_list_object(&members);
+}
+
+void show_waits_add(const ShowWaits *waits, MemberList *members)
+{
+    Arena *arena = waits->args->arena;
+    ValueList triggers = { .arena = arena }, reactions = { .arena = arena }, changes = { .arena = arena };
+    const StoryEvent *pause = run_story_pause(&waits->story);
+    const StoryEvent *ending = run_story_last(&waits->story, EVENT_RUN_TERMINATING, (Str){ 0 });
+    for (size_t i = 0; i < waits->story.count; i++) {
+        const StoryEvent *event = &waits->story.events[i];
+        MemberList one = { .arena = arena };
+        add(&one, "at", time_value(arena, event->now_ms));
+        if (event->kind == EVENT_REACTION_FIRED) {
+            add(&one, "signal", value_string(event->name));
+            value_list_add(&reactions, member_list_object(&one));
+        } else if (event->kind == EVENT_PARAMS_CHANGED) {
+            add(&one, "by", value_string(event->actor));
+            add(&one, "difference", value_string(event->text));
+            value_list_add(&changes, member_list_object(&one));
+        } else if (is_trigger(event)) value_list_add(&triggers, trigger_value(waits, event));
+    }
+    add(members, "awaiting", awaiting_value(waits));
+    if (row_state(waits->row) == RUN_PAUSED && pause) add(members, "pausedBecause", text_value(pause->text));
+    if (ending) add(members, "endedEarly", value_string(ending->text));
+    if (triggers.count) add(members, "triggers", value_list_array(&triggers));
+    if (reactions.count) add(members, "reactions", value_list_array(&reactions));
+    if (changes.count) add(members, "paramChanges", value_list_array(&changes));
+}
