@@ -61,6 +61,11 @@ TEST(answers_behind_the_first_one_may_fail, "")
           NULL, "1" },
         { "all ways to an item of a set are gone", FAILS_AT_TWO "s contains 1 if { some x in [1, 2]; f(x) }\np if s[1]",
           "data.t.p", NULL, NULL, TWO_CONFLICT },
+        { "no way to an item of another kind is gone", FAILS_AT_TWO "s contains [{x}, 1] if { some x in [1, 2]; f(x) }\n"
+          "p if s[input.k]\nq if s[input.l]", "[{1 | data.t.p}, {1 | data.t.q}]",
+          "{\"k\": \"a\", \"l\": [\"a\", 1]}", NULL, "[[],[]]" },
+        { "and one of its kind is found", "s contains [{x}, 1] if some x in [1, 2]\np if s[[{2}, 1]]", "data.t.p", NULL, NULL,
+          "true" },
         { "a comprehension on the way", "p := 1 if { some x in [1, 2]; {1: y | some y in numbers.range(1, x)} } else := 2",
           "data.t.p", NULL, NULL, "t.rego:2: eval_conflict_error: object keys must be unique" },
         { "a test of what a rule gives", "bad := 1\nbad := 2\np := 1 if { some x in [1, 2]; not is_two(x) } else := 2\n"

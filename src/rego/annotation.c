@@ -27,7 +27,7 @@ typedef struct Annotating {
 /* Writes the member of a block in the form that policies see; a text tells what is wrong with it. */
 typedef const char *ReadField(RegoParser *p, Value value, Value *out_value);
 
-static ReadField read_text, read_truth, read_texts, read_object, read_authors, read_resources, read_schemas;
+static ReadField read_text, read_truth, read_texts, read_object, read_authors, read_resources, read_schemas, read_compile;
 
 static const struct { Str name; ReadField *read; } fields[] = {
     { STR_INIT("scope"), read_text },           { STR_INIT("title"), read_text },
@@ -35,7 +35,7 @@ static const struct { Str name; ReadField *read; } fields[] = {
     { STR_INIT("organizations"), read_texts },  { STR_INIT("related_resources"), read_resources },
     { STR_INIT("authors"), read_authors },      { STR_INIT("schemas"), read_schemas },
     { STR_INIT("custom"), read_object },        { STR_INIT("labels"), read_object },
-    { STR_INIT("compile"), read_object },
+    { STR_INIT("compile"), read_compile },
 };
 
 /* --- fields ------------------------------------------------------------------------------------------------------ */
@@ -131,13 +131,19 @@ static const char *read_resources(RegoParser *p, Value value, Value *out_value)
     return read_list(p, value, read_resource, out_value);
 }
 
-/* input.user as ["input", "user"]. */
-static bool read_path(RegoParser *p, Str text, Value *out_path)
+static RegoTerm *read_term(RegoParser *p, Str text)
 {
     RegoErrors errors;
     rego_errors_init(&errors, &p->scratch);
     RegoTerm *term;
-    if (rego_parse_term(p->arena, text, NULL, &term, &errors)) return false;
+    return rego_parse_term(p->arena, text, NULL, &term, &errors) ? NULL : term;
+}
+
+/* input.user as ["input", "user"]. */
+static bool read_path(RegoParser *p, Str text, Value *out_path)
+{
+    const RegoTerm *term = read_term(p, text);
+    if (!term) return false;
     ValueList list = { .arena = p->arena };
     if (term->kind == REGO_TERM_VAR) value_list_add(&list, value_string(term->name));
     else if (term->kind != REGO_TERM_REF || term->items[0]->kind != REGO_TERM_VAR) return false;
@@ -150,18 +156,26 @@ static bool read_path(RegoParser *p, Str text, Value *out_path)
     return true;
 }
 
+static bool path_begins(Value path, Str name)
+{
+    return str_is(value_text(path.items[0]), name);
+}
+
 /* One pair: a path of a document, and the path of its schema or the schema itself. */
 static const char *read_schema(RegoParser *p, Value value, Value *out_value)
 {
     if (value.kind != VALUE_OBJECT || value.count != 1) return "must be a list of one-member objects";
     Value path, schema = value.members[0].value;
     MemberList list = { .arena = p->arena };
-    if (!read_path(p, value_text(value.members[0].key), &path)) return "has an invalid document reference";
+    bool is_document = read_path(p, value_text(value.members[0].key), &path)
+                    && (path_begins(path, STR("input")) || path_begins(path, STR("data")));
+    if (!is_document) return "has an invalid document reference";
     member_list_add(&list, STR("path"), path);
     if (schema.kind == VALUE_OBJECT) {
         member_list_add(&list, STR("definition"), schema);
     } else {
-        bool is_path = schema.kind == VALUE_STRING && read_path(p, value_text(schema), &schema);
+        bool is_path = schema.kind == VALUE_STRING && read_path(p, value_text(schema), &schema)
+                    && path_begins(schema, STR("schema"));
         if (!is_path) return "has an invalid schema reference";
         member_list_add(&list, STR("schema"), schema);
     }
@@ -172,6 +186,28 @@ static const char *read_schema(RegoParser *p, Value value, Value *out_value)
 static const char *read_schemas(RegoParser *p, Value value, Value *out_value)
 {
     return read_list(p, value, read_schema, out_value);
+}
+
+static const char *read_unknown(RegoParser *p, Value value, Value *out_value)
+{
+    *out_value = value;
+    if (value.kind != VALUE_STRING) return NULL;
+    const RegoTerm *term = read_term(p, value_text(value));
+    bool is_document = term && (rego_term_is_var(term, STR("input")) || rego_term_is_var(term, STR("data")));
+    return is_document || (term && term->kind == REGO_TERM_REF) ? NULL : "has an unknown that is no reference";
+}
+
+/* What partial evaluation takes: nothing here reads it, but a mistake is told where it is made. */
+static const char *read_compile(RegoParser *p, Value value, Value *out_value)
+{
+    const char *wrong = read_object(p, value, out_value);
+    if (wrong) return wrong;
+    Value read;
+    const Value *unknowns = value_get_text(value, "unknowns");
+    if (unknowns && unknowns->kind == VALUE_ARRAY) wrong = read_list(p, *unknowns, read_unknown, &read);
+    Str mask = value_get_string(value, "mask_rule", (Str){ 0 });
+    if (!wrong && mask.len && !read_term(p, mask)) wrong = "has a mask_rule that is no reference";
+    return wrong;
 }
 
 static bool is_empty(Value value)

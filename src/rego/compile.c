@@ -163,13 +163,12 @@ static void imports_check(RegoPolicy *policy, const RegoModule *module, const bo
     map_init(&seen, &policy->arena, module->import_count);
     for (uint32_t i = 0; i < module->import_count; i++) {
         const RegoImport *import = &module->imports[i];
-        if (!import_is_document(import)) continue;
         uint32_t first = 0;
         bool is_new = map_add(&seen, import_alias(import), i, &first);
         if (!is_new && (module->is_v1 || policy->options.strict))
             rego_errors_add(errors, REGO_ERROR_COMPILE, module->file, import->loc, "import must not shadow import %.*s",
                             STR_ARG(import_text(&policy->arena, &module->imports[first])));
-        else if (policy->options.strict && !used[i])
+        if (policy->options.strict && import_is_document(import) && !used[is_new ? i : first])
             rego_errors_add(errors, REGO_ERROR_COMPILE, module->file, import->loc, "import %.*s unused",
                             STR_ARG(import_text(&policy->arena, import)));
     }
@@ -350,6 +349,7 @@ static Status policy_compile(RegoPolicy *policy, RegoErrors *errors)
         imports_check(policy, policy->modules[m], import_used[m], errors);
         shadows_check(policy, policy->modules[m], errors);
     }
+    annotations_check(policy, errors);
     if (rego_errors_settle(errors)) return ERR_INVALID;
     for (int heads_alone = 1; heads_alone >= 0; heads_alone--) {
         errors->pass = heads_alone ? REGO_PASS_HEADS : REGO_PASS_SAFETY;

@@ -1,4 +1,7 @@
+#include "base/limits.h"
+#include "base/map.h"
 #include "rego/flatten.h"
+#include "rego/print.h"
 
 /* --- which annotations belong to a rule -------------------------------------------------------------------------- */
 
@@ -80,6 +83,54 @@ static void chain_add_packages(Flattener *f, ValueList *chain)
         }
     }
 }
+
+/* --- whether there is one for each thing at most ----------------------------------------------------------------- */
+
+/* What it belongs to, as a text that no other thing has; of a rule the part of its name that is known. */
+static Str annotation_subject(Arena *arena, const RegoModule *module, const RegoAnnotation *annotation)
+{
+    Buf buf;
+    buf_init(&buf, REGO_TEXT_SIZE_MAX);
+    buf_format(&buf, "%s ", rego_scope_name(annotation->scope));
+    rego_print_term(&buf, module->package, REGO_PRINT_CALLS);
+    if (annotation->scope == REGO_SCOPE_DOCUMENT) {
+        const RegoHead *head = &annotation->rule->head;
+        uint32_t count = 1;
+        while (count < head->ref_count && rego_term_is_ground(head->ref[count])) count++;
+        buf_char(&buf, ' ');
+        rego_print_ref(&buf, head->ref, count, REGO_PRINT_CALLS);
+    }
+    Str subject = arena_copy(arena, buf_peek(&buf));
+    buf_deinit(&buf);
+    return subject;
+}
+
+void annotations_check(RegoPolicy *policy, RegoErrors *errors)
+{
+    typedef struct Declared { Str file; RegoLoc loc; } Declared;
+    uint32_t count = 0;
+    for (uint32_t m = 0; m < policy->module_count; m++) count += policy->modules[m]->annotation_count;
+    Declared *declared = ARENA_ARRAY(&policy->arena, Declared, count + 1u);
+    Map seen;
+    map_init(&seen, &policy->arena, count);
+    count = 0;
+    for (uint32_t m = 0; m < policy->module_count; m++) {
+        const RegoModule *module = policy->modules[m];
+        for (uint32_t i = 0; i < module->annotation_count; i++) {
+            const RegoAnnotation *annotation = &module->annotations[i];
+            if (annotation->scope == REGO_SCOPE_RULE) continue;
+            uint32_t first = 0;
+            declared[count] = (Declared){ module->file, annotation->loc };
+            bool is_new = map_add(&seen, annotation_subject(&policy->arena, module, annotation), count, &first);
+            if (!is_new)
+                rego_errors_add(errors, REGO_ERROR_TYPE, module->file, annotation->loc, "%s annotation redeclared: %.*s:%u",
+                                rego_scope_name(annotation->scope), STR_ARG(declared[first].file), declared[first].loc.row);
+            count++;
+        }
+    }
+}
+
+/* --- what a call gives ------------------------------------------------------------------------------------------- */
 
 /* Those of the rule itself: an `else` has none. */
 static const RegoAnnotation *annotation_own(const Flattener *f)

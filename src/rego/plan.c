@@ -39,6 +39,36 @@ static void block_settle(Planner *p)
     p->ops[p->op_count - 1].fail = OP_NO_CHOICE;
 }
 
+/* Checks what can be known of a key before the body has run, where it is no pattern: a key that is no set is none of
+ * `contains {x}`, and the body, which may fail, is not run for it. */
+static void plan_shape(Planner *p, Operand key, const FlatTerm *wanted)
+{
+    Op *op = NULL;
+    switch (wanted->kind) {
+    case FLAT_ARRAY:
+        op = op_emit(p, OP_IS_ARRAY);
+        op->c = (int32_t)wanted->count;
+        break;
+    case FLAT_OBJECT:
+    case FLAT_SET:
+        op = op_emit(p, OP_IS_LIKE);
+        op->c = wanted->kind == FLAT_SET ? REGO_TERM_SET_COMPREHENSION : REGO_TERM_OBJECT_COMPREHENSION;
+        break;
+    default: return;
+    }
+    op->a = key;
+    for (uint32_t i = 0; wanted->kind == FLAT_ARRAY && i < wanted->count; i++) {
+        if (term_is_pattern(wanted->items[i])) continue;
+        int32_t item = register_new(p, 1);
+        op = op_emit(p, OP_GET);
+        op->dst = item;
+        op->a = key;
+        op->b = const_operand(p, value_int(i));
+        height_set(p, item, height_of(p, key));
+        plan_shape(p, item, wanted->items[i]);
+    }
+}
+
 /* `key` >= 0: a register that the first yield has to be equal to; what is bound by that is a check in the body. */
 static Block plan_branch(Planner *p, const FlatRule *flat, const FlatBranch *branch, FlatTerm *const *yields,
                          uint32_t count, int32_t key)
@@ -57,6 +87,7 @@ static Block plan_branch(Planner *p, const FlatRule *flat, const FlatBranch *bra
         if (flat->args[i]) plan_match(p, (Operand)i, flat->args[i]);
     bool is_early = key >= 0 && term_is_pattern(yields[0]);
     if (is_early) plan_match(p, key, yields[0]);
+    else if (key >= 0) plan_shape(p, key, yields[0]);
     plan_stmts(p, &branch->block);
     if (key >= 0 && !is_early) plan_match(p, key, yields[0]);
     Operand *operands = ARENA_ARRAY(p->arena, Operand, count + 1u);

@@ -36,7 +36,7 @@ typedef int32_t Operand;
     X(OP_TRUE)          /* a is not false */ \
     X(OP_IS_ARRAY)      /* a is an array of c items */ \
     X(OP_IS_OBJECT)     /* a is an object of c members */ \
-    X(OP_IS_LIKE)       /* a may be what a comprehension makes, c: its RegoTermKind */ \
+    X(OP_IS_LIKE)       /* a may be what a comprehension of RegoTermKind c makes */ \
     X(OP_ARRAY)         /* dst = [operands] */ \
     X(OP_SET)           /* dst = {operands} */ \
     X(OP_OBJECT)        /* dst = {operands: key, value, ...} */ \
@@ -287,6 +287,8 @@ TreeNode *tree_add(Arena *arena, TreeNode *node, Value key);
 void policy_tree_build(RegoPolicy *policy, RegoErrors *errors);
 /* "data.a.b" */
 Str tree_path_text(Arena *arena, const TreeNode *node);
+/* metadata.c: refuses a second annotation of the same document, package, or packages below one. */
+void annotations_check(RegoPolicy *policy, RegoErrors *errors);
 
 /* --- compiling --------------------------------------------------------------------------------------------------- */
 

@@ -88,6 +88,7 @@ static void compare_error(Case *c, const RegoEvalError *error)
     char storage[4096];
     Buf text = buf_on(storage, sizeof storage);
     rego_eval_error_print(&text, error);
+    if (*error->details) buf_format(&text, ": %s", error->details);     /* what newer suites ask for */
     Str code = value_get_string(c->value, "want_error_code", (Str){ 0 });
     Str part = value_get_string(c->value, "want_error", (Str){ 0 });
     bool has_code = !code.len || str_is_text(code, rego_eval_code_name(error->code));

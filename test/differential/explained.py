@@ -148,9 +148,10 @@ def is_package_scan(d):
 
 @reason("functions of which the result is known")
 def known_result(d):
-    """Where the result of a function is known before the call, OPA looks for that result alone and notices no conflict."""
+    """Where the result of a function is known before the call, OPA looks for that result alone: it passes over the bodies that
+    give another, and notices no conflict, between them or inside of them."""
     whole = re.fullmatch(r"(.*)\[([^\]]*)\]", d.query or "")
-    if not whole or "functions must not" not in texts(d.ours):
+    if not whole or codes(d.ours) != ["eval_conflict_error"] or not any(re.match(r"f\d+\(", line) for line in lines_of(d)):
         return False
     return agrees(d, plain=True, query=f"whole := {whole.group(1)}; whole[{whole.group(2)}]")
 
@@ -423,6 +424,19 @@ def index_beside(d):
         return False
     pattern = r"(?<=[\w\]])\[(" + "|".join(sorted(found)) + r")\]"
     return agrees(d, rewrite=lambda line: re.sub(pattern, r'[{"is": \1}.is]', line) if " | " in line else line)
+
+
+@reason("indexes beside calls")
+def index_beside_call(d):
+    """OPA refuses a variable that is an index and stands in a call of the same expression, `[k + 1, input.o[k]]`, though the index
+    gives it its values, as it does in `k + 1 = input.o[k]`. Where the reference stands before the expression as well, both agree."""
+    found = unsafe_names(d.theirs)
+    if d.query or codes(d.theirs) != ["rego_unsafe_var_error"] or not found or found & unsafe_names(d.ours):
+        return False
+    pattern = r"\b(?:input|data)[\w.]*\[(?:" + "|".join(sorted(found)) + r")\]"
+    changed = [line for line in lines_of(d) if re.match(r"\t\w", line) and re.search(pattern, line)]
+    return bool(changed) and agrees(d, rewrite=lambda line: (
+        f"\t{'; '.join(re.findall(pattern, line))}; {line[1:]}" if line in changed else line))
 
 
 def unsafe_names(outcome):
