@@ -80,13 +80,14 @@ static void add_range(ValueList *list, const Range *range)
     value_list_add(list, member_list_object(&members));
 }
 
-static void add_lines(MemberList *members, Lines lines)
+/* `is_whole`: of all files; counts of one file are left out where they are 0. */
+static void add_lines(MemberList *members, Lines lines, bool is_whole)
 {
     uint64_t all = lines.covered + lines.missed;
     double percent = all ? 100.0 * (double)lines.covered / (double)all : 0;
-    member_list_add(members, STR("covered_lines"), value_int((int64_t)lines.covered));
-    member_list_add(members, STR("not_covered_lines"), value_int((int64_t)lines.missed));
-    member_list_add(members, STR("coverage"), policy_decimal(members->arena, percent));
+    if (is_whole || lines.covered) member_list_add(members, STR("covered_lines"), value_int((int64_t)lines.covered));
+    if (is_whole || lines.missed) member_list_add(members, STR("not_covered_lines"), value_int((int64_t)lines.missed));
+    if (is_whole || lines.covered) member_list_add(members, STR("coverage"), policy_decimal(members->arena, percent));
 }
 
 /* Ranges of a file in their order, each once. */
@@ -138,7 +139,7 @@ static Value file_coverage(Arena *arena, const Range *ranges, size_t count, uint
     MemberList members = { .arena = arena };
     if (covered.count) member_list_add(&members, STR("covered"), value_list_array(&covered));
     if (missed.count) member_list_add(&members, STR("not_covered"), value_list_array(&missed));
-    add_lines(&members, *out_lines);
+    add_lines(&members, *out_lines, /* is_whole= */ false);
     return member_list_object(&members);
 }
 
@@ -159,7 +160,7 @@ Value policy_coverage(Arena *arena, const PolicySet *set, const RegoPolicy *poli
         all.missed += lines.missed;
     }
     member_list_add(&members, STR("files"), member_list_object(&files));
-    add_lines(&members, all);
+    add_lines(&members, all, /* is_whole= */ true);
     *out_percent = all.covered + all.missed ? 100.0 * (double)all.covered / (double)(all.covered + all.missed) : 0;
     return member_list_object(&members);
 }

@@ -1,6 +1,7 @@
 #include "cli/policy_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/utf8.h"
 #include "value/number.h"
@@ -62,7 +63,10 @@ Value policy_decimal(Arena *arena, double number)
 {
     char text[64];
     Value value;
-    snprintf(text, sizeof text, "%.15g", number);
+    for (int digits = 15; digits <= 17; digits++) {         /* the fewest that are read back as the same number */
+        snprintf(text, sizeof text, "%.*g", digits, number);
+        if (strtod(text, NULL) == number) break;
+    }
     return number_read(arena, arena_copy(arena, str_of(text)), &value, NULL) ? value_int(0) : value;
 }
 

@@ -250,7 +250,7 @@ static int compare_names(const void *left, const void *right)
 static void print_pair(Buf *buf, const Member *member, uint32_t indent)
 {
     Str name = value_text(member->key);
-    bool is_simple = name.len <= SIMPLE_KEY_SIZE_MAX && str_find(name, '\n', 0) == name.len;
+    bool is_simple = name.len <= SIMPLE_KEY_SIZE_MAX && !analyze(name).has_breaks;
     if (!is_simple) buf_text(buf, "? ");
     print_text(buf, name, indent + INDENT, is_simple);
     if (!is_simple) {
