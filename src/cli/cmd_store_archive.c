@@ -193,6 +193,7 @@ static Status mark_some(Archive *archive, const RunHead *runs, uint32_t count, E
         changes[i] = (RowChange){ TABLE_RUNS, ROW_UPDATE, COLUMN_BIT(RUNS_archived_to), cells };
     }
     Status status = ledger_note(&archive->pen, &(LedgerNote){ .events = events, .event_count = count, .changes = changes,
+                                                              .rationale = STR("to archive runs that are over was asked for"),
                                                               .change_count = count }, err);
     arena_deinit(&arena);
     return status;

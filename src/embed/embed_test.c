@@ -1,5 +1,6 @@
 #include <maestro.h>
 
+#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -156,22 +157,29 @@ typedef struct Place { char folder[64], store[128]; } Place;
 
 static bool place_make(Place *place)
 {
-    snprintf(place->folder, sizeof place->folder, "embed-test-XXXXXX");
+    snprintf(place->folder, sizeof place->folder, "%s/maestro-embed-XXXXXX", P_tmpdir);
     if (!mkdtemp(place->folder)) return false;
     snprintf(place->store, sizeof place->store, "sqlite:%s/store.db", place->folder);
     return true;
 }
 
-static void place_remove(const Place *place)
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
 {
-    static const char *const names[] = { "store.db", "store.db-wal", "store.db-shm", "store.db.lock" };
-    char path[256];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", place->folder, names[i]);
-        unlink(path);
-    }
-    rmdir(place->folder);
+    (void)status;
+    (void)type;
+    (void)where;
+    return remove(path);
 }
+
+/* With all that is in it, whoever put it there. */
+static void place_remove(Place *place)
+{
+    if (place->folder[0]) EXPECT_INT(nftw(place->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    place->folder[0] = 0;
+}
+
+/* A place that is gone at the end of its test, however that ends. */
+#define PLACE(name) __attribute__((cleanup(place_remove))) Place name = { 0 }
 
 /* --- what works --------------------------------------------------------------------------------------------------------- */
 
@@ -185,7 +193,7 @@ static const char two_tasks[] =
 TEST(functions_of_the_program_carry_out_a_definition, "")
 {
     static const char *const stores[] = { "memory:", NULL };
-    Place place;
+    PLACE(place);
     REQUIRE(place_make(&place));
     for (int i = 0; i < 2; i++) {
         ROW(stores[i] ? stores[i] : "sqlite");
@@ -219,7 +227,7 @@ TEST(functions_of_the_program_carry_out_a_definition, "")
 
 TEST(a_key_that_has_a_run_gives_that_run_also_after_opening_again, "")
 {
-    Place place;
+    PLACE(place);
     World world = { 0 };
     MaestroError err;
     MaestroSubmitted first, again, other;
@@ -247,7 +255,7 @@ TEST(a_run_that_was_cut_off_goes_on_when_the_store_is_opened_again, "")
 {
     static const char yaml[] = "workflow: cut\njobs:\n  a: { tasks: [{ name: x, run: quick }] }\n"
                                "  b: { needs: [a], tasks: [{ name: y, run: held }] }\n";
-    Place place;
+    PLACE(place);
     World world = { 0 };
     MaestroError err;
     MaestroSubmitted run;
@@ -270,7 +278,7 @@ TEST(a_run_that_was_cut_off_goes_on_when_the_store_is_opened_again, "")
 
 TEST(closing_waits_for_functions_under_way, "")
 {
-    Place place;
+    PLACE(place);
     World world = { 0 };
     MaestroError err;
     MaestroSubmitted run;
@@ -455,7 +463,7 @@ static void expect_guarded(World *world, const char *yaml)
 
 TEST(policies_of_the_handle_are_asked_for_every_run_and_those_of_a_definition_for_its_own, "")
 {
-    Place place;
+    PLACE(place);
     World world = { 0 };
     MaestroError err;
     MaestroSubmitted run;
@@ -534,7 +542,7 @@ TEST(a_handle_that_cannot_be_opened_says_why, "")
 
 TEST(a_store_has_one_owner, "")
 {
-    Place place;
+    PLACE(place);
     World world = { 0 }, other = { 0 };
     MaestroError err;
     REQUIRE(place_make(&place));
@@ -590,7 +598,7 @@ TEST(many_threads_submit_and_wait_at_once, "")
     static const char *const stores[] = { "memory:", NULL };
     for (int i = 0; i < 2; i++) {
         ROW(stores[i] ? stores[i] : "sqlite");
-        Place place;
+        PLACE(place);
         World world = { 0 };
         MaestroError err;
         MaestroDefinition *definition;
@@ -632,7 +640,7 @@ static void limit_files(rlim_t size)
 
 TEST(while_the_store_cannot_be_written_who_waits_is_told_why, "")
 {
-    Place place;
+    PLACE(place);
     World world = { 0 };
     MaestroError err;
     MaestroSubmitted run, other;
@@ -666,7 +674,7 @@ TEST(closing_sends_home_who_waits, "")
     static const char *const stores[] = { "memory:", NULL };
     for (int i = 0; i < 2; i++) {
         ROW(stores[i] ? stores[i] : "sqlite");
-        Place place;
+        PLACE(place);
         World world = { 0 };
         MaestroError err;
         MaestroSubmitted run;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/rationale.h"
 #include "engine/internal.h"
 #include "ledger/chain.h"
 #include "ledger/record.h"
@@ -283,7 +284,8 @@ void batch_record(Engine *engine, Resident *resident, const Command *command, co
     char trace[TRACE_TEXT_SIZE];
     RecordHead head = {
         .log = engine->options.log, .position = engine->position + 1, .run_id = id_peek(&resident->id),
-        .first_event = first_event, .now_ms = engine->now_ms, .actor = command->actor, .rationale = command->rationale,
+        .first_event = first_event, .now_ms = engine->now_ms, .actor = command->actor,
+        .rationale = rationale_of(&engine->arena, command, decision->events[0].kind),
         .trace = record_trace(resident, command, first_event, trace), .command_id = command->id,
         .policy = is_set(&decision->policy) ? decision->policy : policies_of(engine, resident->plan),
     };

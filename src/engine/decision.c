@@ -155,7 +155,7 @@ void decide_more(Engine *engine, Resident *resident)
     arena_reset(&engine->arena);
     Decision decision;
     decision_init(&decision, &engine->arena);
-    finish(engine, resident, &(Command){ .actor = STR("engine") }, &decision);
+    finish(engine, resident, &(Command){ .actor = STR("engine"), .rationale = STR("it follows from the state of the run") }, &decision);
 }
 
 /* --- commands ---------------------------------------------------------------------------------------------------------- */

@@ -612,13 +612,13 @@ static void take_notice(Engine *engine, const Notice *notice)
     switch (notice->kind) {
     case NOTICE_REPORT:
         if (!take_back(engine, &notice->id, /* is_reported= */ true)) break;
-        queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail_of_notice(notice));
+        queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail_of_notice(notice, executor->name));
         break;
     case NOTICE_EFFECT:
     case NOTICE_COST:
     case NOTICE_SIGNAL: {
         if (!out_find(engine, &notice->id, /* is_reported= */ false)) break;       /* it has ended, by its own word */
-        Mail *mail = mail_of_notice(notice);
+        Mail *mail = mail_of_notice(notice, executor->name);
         mail->command.notice = ++engine->notice_number;     /* kept when it is decided again */
         queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail);
         break;

@@ -60,10 +60,26 @@ void log_note_jump(Engine *engine, int64_t by_ms)
                                      .due_ms = engine->wall_ms, .flags = by_ms < 0 });
 }
 
+/* Why, where whoever did it said nothing. */
+static Str log_reason(const Event *event, const Command *command)
+{
+    static const char *const reasons[EVENT_KIND_END] = {
+        [EVENT_CLOCK_JUMPED] = "the wall clock was set",
+        [EVENT_OWNER_CHANGED] = "another owner took the log",
+        [EVENT_SECRET_SET] = "to set it was asked for",
+        [EVENT_SECRET_REMOVED] = "to remove it was asked for",
+        [EVENT_TENANT_KEY_MADE] = "the tenant had no key",
+        [EVENT_REVISION_ACTIVATED] = "to activate it was asked for",
+        [EVENT_REVISION_DEACTIVATED] = "to deactivate it was asked for",
+    };
+    return command->rationale.len ? command->rationale : str_of(reasons[event->kind]);
+}
+
 void log_event_record(Engine *engine, EngineBatch *batch, const Event *event, const Command *command)
 {
     RecordHead head = { .log = engine->options.log, .position = engine->position + 1, .first_event = engine->chain.event_count + 1,
-                        .now_ms = engine->now_ms, .actor = command->actor, .rationale = command->rationale,
+                        .now_ms = engine->now_ms, .actor = command->actor,
+                        .rationale = log_reason(event, command),
                         .command_id = command->id, .policy = engine->policy_digest };
     buf_clear(&engine->record_buf);
     buf_clear(&engine->payload_buf);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "value/json.h"
@@ -145,13 +146,17 @@ Mail *mail_of_secret(const EngineSecret *secret)
     return mail;
 }
 
-Mail *mail_of_notice(const Notice *notice)
+Mail *mail_of_notice(const Notice *notice, Str executor)
 {
     static const CommandKind kinds[] = { [NOTICE_REPORT] = COMMAND_REPORT, [NOTICE_EFFECT] = COMMAND_EFFECT,
                                          [NOTICE_COST] = COMMAND_COST, [NOTICE_SIGNAL] = COMMAND_SIGNAL };
     CHECK(notice->kind <= NOTICE_SIGNAL);
+    char text[NAME_SIZE_MAX + sizeof "executor:"];
+    Buf actor = buf_on(text, sizeof text);
+    buf_text(&actor, "executor:");
+    buf_str(&actor, str_slice(executor, 0, executor.len < NAME_SIZE_MAX ? executor.len : NAME_SIZE_MAX));
     Command command = {
-        .kind = kinds[notice->kind], .actor = STR("executor"), .step = notice->id.step, .attempt = notice->id.attempt,
+        .kind = kinds[notice->kind], .actor = buf_peek(&actor), .step = notice->id.step, .attempt = notice->id.attempt,
         .holder = notice->id.holder, .number = notice->number, .name = notice->name, .sort = notice->sort,
         .value = notice->value, .report = notice->report, .is_committed = notice->is_committed,
     };

@@ -43,7 +43,7 @@ Mail *mail_of_start(const EngineStart *start);
 Mail *mail_of_request(const EngineRequest *request);
 Mail *mail_of_revision(const EngineRevision *revision);
 Mail *mail_of_secret(const EngineSecret *secret);
-Mail *mail_of_notice(const Notice *notice);         /* a report, effect, cost or signal */
+Mail *mail_of_notice(const Notice *notice, Str executor);        /* of that name: a report, effect, cost or signal */
 Mail *mail_of_engine(uint64_t run_no, CommandKind kind, Str actor);
 void  mail_free(Mail *mail);
 

@@ -292,6 +292,7 @@ static void note_change(Engine *engine, EngineBatch *batch, const Revising *revi
 {
     Command command = mail->command;
     if (mail->is_start) command.id = STR("");
+    if (mail->is_start && !command.rationale.len) command.rationale = STR("a run of it was started");
     Event event = { .kind = (uint8_t)kind, .tenant = revising->tenant, .name = revising->workflow, .revision = version,
                     .payload = EVENT_NO_PAYLOAD };
     if (kind == EVENT_REVISION_STORED) {
