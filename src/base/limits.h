@@ -149,6 +149,7 @@
                                                   * failure of its attempt: two bits of it */
 #define ROLLBACK_COUNT_MAX      30000u           /* of one run; their numbers are half of an attempt's */
 #define RATIONALE_SIZE_MAX      128u             /* why something was decided, where nobody said so; what people say: TEXT_SIZE_MAX */
+#define DIRECTORY_SIZE_MAX      4096u            /* where the programs of a run begin: what a system permits */
 #define FAILURE_TEXT_SIZE_MAX   512u             /* what a run remembers of why it failed */
 #define ACCEPT_MS_DEFAULT       15000            /* how long a remote executor may take to accept an attempt */
 #define LEASE_MS_DEFAULT        30000            /* how long it may be silent then */

@@ -1,5 +1,6 @@
 #include "cli/attend.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "cli/follow.h"
 #include "cli/guardrails.h"
 #include "cli/human.h"
@@ -22,6 +24,7 @@ typedef struct Attend {
     const Args *args;
     const AttendWish *wish;
     Errand errand;                  /* the start or the resumption */
+    Str directory;                  /* of this process: the programs of a run that it starts begin there */
     bool is_asked_for;              /* it was accepted */
     Progress progress;
     Follow follow;
@@ -37,6 +40,8 @@ typedef struct Attend {
     bool is_noted;                  /* why it waits was said */
     bool is_trouble_noted;          /* that the store cannot be written was said, and that it can was not yet */
     int64_t busy_since_ms;
+    int64_t since_ms;               /* when it began: what the run did before is counted, not told again */
+    bool is_catching_up;            /* with a run that was there before */
     bool is_answered;               /* by the own engine */
     EngineReply reply;
     Error error;
@@ -45,12 +50,21 @@ typedef struct Attend {
 
 /* --- what happens ---------------------------------------------------------------------------------------------------------- */
 
+/* What a new owner decides when it takes the run over may be in the store before the run is shown. */
+static void tell_again(Attend *attend)
+{
+    attend->is_catching_up = false;
+    attend->progress.is_quiet = args_flag(attend->args, "quiet");
+    attend->progress.is_json = args_flag(attend->args, "json");
+}
+
 /* Events come from the store and from the own engine; each is shown once. */
 static void take_observation(void *context, const Observation *given)
 {
     Attend *attend = context;
     Observation observation = *given;
     if (!attend->has_begun || memcmp(given->run->id.text, attend->run_id.text, ID_SIZE) != 0) return;
+    if (attend->is_catching_up && given->now_ms >= attend->since_ms) tell_again(attend);
     if (given->kind == OBSERVE_EVENTS) {
         uint64_t last = given->first_event + given->event_count - 1;
         if (last <= attend->seen_event) return;
@@ -124,7 +138,6 @@ static Status catch_up(Attend *attend, Store *store, bool has_logs, uint32_t *ou
 /* The run is known. What it did before this process met it is counted, not told again. */
 static Status begin(Attend *attend, Store *store, const EngineReply *reply, bool has_logs, Error *err)
 {
-    bool is_quiet = attend->progress.is_quiet, is_json = attend->progress.is_json;
     uint32_t count;
     attend->run_id = reply->run_id;
     attend->has_run = attend->has_begun = true;
@@ -133,12 +146,11 @@ static Status begin(Attend *attend, Store *store, const EngineReply *reply, bool
     attend->progress.store = store;
     progress_begin(&attend->progress, reply);
     if (reply->is_repeat) {
-        attend->progress.is_quiet = true;
+        attend->is_catching_up = attend->progress.is_quiet = true;
         attend->progress.is_json = false;
     }
     Status status = catch_up(attend, store, has_logs, &count, err);
-    attend->progress.is_quiet = is_quiet;
-    attend->progress.is_json = is_json;
+    tell_again(attend);
     return status;
 }
 
@@ -169,7 +181,7 @@ static Status start(Attend *attend, Error *err)
     EngineStart request = {
         .tenant = wish->plan->tenant,
         .request = { .params = wish->params, .key = wish->key, .is_again = wish->is_again, .source = STR("manual"),
-                     .revision = wish->revision },
+                     .revision = wish->revision, .directory = attend->directory },
         .command = { .id = attend->errand.id, .actor = attend->errand.actor, .trace = attend->errand.trace },
         .reply = take_reply, .context = attend,
     };
@@ -453,7 +465,16 @@ static Status take_signals(Attend *attend, Error *err)
     return attend->signal_fd < 0 ? error_set(err, ERR_LIMIT, "signals cannot be waited for") : OK;
 }
 
-static Errand errand_of(const Args *args, const AttendWish *wish, Guard *guard)
+/* Empty where it has no name that can be told: it was removed, or is too deep. */
+static Str directory_of(const Args *args)
+{
+    char path[PATH_MAX];
+    bool is_named = getcwd(path, sizeof path) && path[0] == '/' && utf8_valid_size(str_of(path)) == strlen(path)
+                    && strlen(path) <= DIRECTORY_SIZE_MAX;
+    return is_named ? arena_copy(args->arena, str_of(path)) : (Str){ 0 };
+}
+
+static Errand errand_of(const Args *args, const AttendWish *wish, Str directory, Guard *guard)
 {
     Errand errand = errand_begin(args, wish->plan ? "start" : "resume");
     if (!wish->plan) {
@@ -470,6 +491,7 @@ static Errand errand_of(const Args *args, const AttendWish *wish, Guard *guard)
     errand_add(&errand, "tenant", value_string(wish->plan->tenant));
     if (wish->key.len) errand_add(&errand, "key", value_string(wish->key));
     errand_add(&errand, "again", value_bool(wish->is_again));
+    errand_add(&errand, "directory", value_string(directory));
     errand_add(&errand, "offers", value_string(offers_digest(args->arena, wish->plan->document,
                                                              &(OfferScope){ wish->catalog, guard })));
     return errand;
@@ -509,7 +531,9 @@ static ExitCode attend_under(const Args *args, const AttendWish *wish, Guard *gu
 {
     static Attend attend;
     Error err;
-    attend = (Attend){ .args = args, .wish = wish, .guard = guard, .errand = errand_of(args, wish, guard), .run_id = wish->run_id,
+    Str directory = directory_of(args);
+    attend = (Attend){ .args = args, .wish = wish, .guard = guard, .directory = directory, .since_ms = human_now_ms(),
+                       .errand = errand_of(args, wish, directory, guard), .run_id = wish->run_id,
                        .has_run = !wish->plan };
     progress_init(&attend.progress, args, wish->plan ? wish->plan : wish->run_plan, NULL);
     if (take_signals(&attend, &err)) return fail(&err);

@@ -14,6 +14,7 @@ static const Option options[] = {
     STORE_OPTION,
     POLICY_OPTION,
     WAITING_OPTION,
+    { "follow", 'f', NULL, NULL, "Stays until the run is settled, also where another process carries it out." },
     { "json", 0, NULL, NULL, "Prints events as JSON, one a line." },
     { "quiet", 'q', NULL, NULL, "Prints nothing but the run's id and what went wrong." },
     { NULL },
@@ -42,7 +43,7 @@ static ExitCode look(const Args *args, AttendWish *wish, bool *out_is_ordered)
     store_close(store);
     bool has_owner = path && !control_connect(path, &fd, &err);
     if (has_owner) close(fd);
-    *out_is_ordered = has_owner || is_settled;
+    *out_is_ordered = (has_owner && !args_flag(args, "follow")) || is_settled;
     return code;
 }
 
@@ -64,7 +65,8 @@ static ExitCode run(const Args *args)
 const Verb command_resume = {
     .name = "resume", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Resumes a run that is paused, or that nobody carries out.",
-    .doc = "Where a process owns the store, it is told, and goes on with the run. Where none does, this command becomes the\n"
+    .doc = "Where a process owns the store, it is told, and goes on with the run: this command ends then, or with --follow shows\n"
+           "how the run goes until it is settled; Ctrl-C ends the showing, not the run. Where none does, this command becomes the\n"
            "owner and carries the run on until it is settled, as 'maestro run' does: a run that was interrupted, or whose\n"
            "process died, too. Runners are found in --runners FILE, $MAESTRO_RUNNERS, ./runners.yaml or the user's\n"
            "configuration; a step whose runner is not known here waits for a process that knows it.\n"

@@ -71,6 +71,22 @@ static void print_next(const Show *show)
                                        STR_ARG(id), STR_ARG(id));
 }
 
+/* Executions of a try that ended with their process are no tries of their own, and are told beside them. */
+static void put_lost(const Show *show, const Cell *row, Buf *cell)
+{
+    const StoryEvent *last = NULL;
+    const RunStory *story = &show->waits.story;
+    if (step_row_state(row) == STEP_SUPERSEDED || row[STEP_RUNS_started_ms].kind != CELL_INT) return;
+    for (size_t i = 0; i < story->count; i++) {
+        const StoryEvent *event = &story->events[i];
+        bool is_of_row = event->kind == EVENT_LEASE_EXPIRED && event->step < show->plan.step_count
+                      && event->now_ms >= row[STEP_RUNS_started_ms].integer
+                      && str_is(show->plan.steps[event->step].id, row[STEP_RUNS_step_key].text);
+        if (is_of_row) last = event;
+    }
+    if (last && last->count) buf_format(cell, " (%" PRIu64 " lost)", last->count);
+}
+
 static void print_steps(const Show *show)
 {
     static const GridColumn columns[] = { { "#", .is_number = true }, { "STEP" }, { "STATE" }, { "TRIES", .is_number = true },
@@ -87,6 +103,7 @@ static void print_steps(const Show *show)
         grid_cell(&grid, row[STEP_RUNS_step_key].text);
         grid_text(&grid, step_state_name(step_row_state(row)));
         buf_format(&cell, "%" PRId64, row[STEP_RUNS_attempt].integer);
+        put_lost(show, row, &cell);
         grid_buf(&grid, &cell);
         if (has_begun)
             human_duration(&cell, (has_ended ? row[STEP_RUNS_finished_ms].integer : now_ms) - row[STEP_RUNS_started_ms].integer);

@@ -199,7 +199,8 @@ static Status send_start(Client *client, Value request, Error *err)
     EngineStart start = {
         .tenant = value_get_string(request, "tenant", STR("default")),
         .request = { .params = value_null(), .payload = value_null(), .key = value_get_string(request, "key", STR("")),
-                     .is_again = value_get_bool(request, "again", false), .source = STR("manual") },
+                     .is_again = value_get_bool(request, "again", false), .source = STR("manual"),
+                     .directory = value_get_string(request, "directory", STR("")) },
         .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
                      .trace = value_get_string(request, "trace", STR("")) },
         .reply = take_reply, .context = client,

@@ -184,6 +184,8 @@ static void tell(const Order *order)
                    order->command.kind == COMMAND_CANCEL       ? "being cancelled"
                    : order->command.kind == COMMAND_COMPENSATE ? "about to be compensated" : "decided");
         else print_format("run %s: %s -> %s\n", order->run_id.text, before, after);
+        if (order->command.kind == COMMAND_RESUME && order->has_owner && !order->is_repeat)
+            print_note("another process carries it out: maestro watch %s\n", order->run_id.text);
         return;
     }
     Buf out;

@@ -160,6 +160,7 @@ typedef struct StartRequest {
     uint32_t revision;
     Str source;                     /* "manual", "schedule:...", "webhook:..." */
     Str parent;
+    Str directory;                  /* where its programs begin; empty: where its owner is */
 } StartRequest;
 
 /* The key that a start with these parameters has: empty where neither the request nor the definition gives one. */

@@ -108,6 +108,11 @@ Status decide_start(const DecideEnv *env, const Plan *plan, const Run *run, cons
     if (plan->terms->unsupported.len)
         return error_set(err, ERR_INVALID, "this version cannot carry out %.*s; remove it from the definition",
                          STR_ARG(plan->terms->unsupported));
+    if (request->directory.len > DIRECTORY_SIZE_MAX)
+        return error_set(err, ERR_LIMIT, "the directory of a run has at most DIRECTORY_SIZE_MAX (%u) bytes", DIRECTORY_SIZE_MAX);
+    if (request->directory.len && request->directory.ptr[0] != '/')
+        return error_set(err, ERR_INVALID, "the directory of a run is named from the root on: '%.*s' is not",
+                         STR_ARG(request->directory));
     Value params;
     Str key;
     Status status = decide_params(plan, request->params, request->payload, decision->arena, &params, err);
@@ -136,6 +141,7 @@ Status decide_start(const DecideEnv *env, const Plan *plan, const Run *run, cons
     event->payload = decision_payload(decision, params);
     event->parent = request->parent;
     event->source = request->source;
+    event->directory = request->directory;
     decision_event(decision, EVENT_RUN_DISPATCHED, 0);          /* C-05: three events of one transaction */
     decision_event(decision, EVENT_RUN_RUNNING, 0);
     return OK;

@@ -35,7 +35,7 @@ typedef struct Event {
     uint32_t payload;                   /* index among the payloads of its record, or EVENT_NO_PAYLOAD */
     uint64_t count, seed, holder, notice;
     int64_t due_ms, lease_ms, span_ms;
-    Str name, text, key, source, tenant, parent;
+    Str name, text, key, source, tenant, parent, directory;
     const Digest *digest;               /* NULL where the kind has none */
 } Event;
 

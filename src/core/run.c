@@ -46,7 +46,7 @@ void run_init(Run *run, const Plan *plan, const Id *id, uint64_t run_no)
 
 void run_deinit(Run *run)
 {
-    Str *texts[] = { &run->tenant, &run->definition, &run->key, &run->source, &run->parent, &run->failure };
+    Str *texts[] = { &run->tenant, &run->definition, &run->key, &run->source, &run->parent, &run->directory, &run->failure };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((char *)texts[i]->ptr);
     for (uint32_t i = 0; i < run->signal_count; i++) free((char *)run->signals[i].name.ptr);
     free(run->steps);
@@ -73,7 +73,7 @@ size_t run_size(const Run *run)
                 + (run->reaction_count ? run->reaction_count / 8 + 1 : 0) + run->poll_slot_count * sizeof *run->polls + run->end_slot_count * sizeof *run->ends
                 + run->pause_slot_count * (sizeof *run->answers + sizeof *run->pauses)
                 + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
-                + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len
+                + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len + run->directory.len
                 + run->failure.len;
     for (uint32_t i = 0; i < run->signal_count; i++) size += run->signals[i].name.len;
     return size;

@@ -175,6 +175,7 @@ typedef struct Run {
     uint64_t run_no;
     Str tenant, definition, key;    /* owned by the run; `key` is its idempotency key, empty for none */
     Str source, parent;             /* what started it, and the run that did; owned, may be empty */
+    Str directory;                  /* where its programs begin; owned, empty: where the owner of its log is */
     Digest plan_digest;
     uint32_t revision, key_generation;
     uint64_t seed;

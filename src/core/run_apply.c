@@ -279,6 +279,7 @@ static void run_created(const Apply *apply)
     apply_text(&run->key, event->key);
     apply_text(&run->source, event->source);
     apply_text(&run->parent, event->parent);
+    apply_text(&run->directory, event->directory);
     if (event->digest) run->plan_digest = *event->digest;
     run->revision = event->revision;
     run->key_generation = (uint32_t)event->count;

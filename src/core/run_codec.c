@@ -213,6 +213,7 @@ static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
     for (uint32_t i = 0; i < run->use_count; i++) put(buf, run->uses[i].number), put(buf, run->uses[i].step);
     if (format > SNAPSHOT_FORMAT_FIRST) put_rollback(buf, run, format);
     if (run->has_waits) put_waits(buf, run);
+    if (run->directory.len) put_text(buf, run->directory);      /* known to later versions of this format */
 }
 
 void run_encode(const Run *run, Buf *buf)
@@ -539,6 +540,10 @@ static void get_all(RunReader *reader)
     get_signals(reader);
     if (reader->format > SNAPSHOT_FORMAT_FIRST) get_rollback(reader);
     if (run->has_waits) get_waits(reader);
+    if (reader->at < reader->bytes.len) {
+        run->directory = get_text(reader);
+        if (!run->directory.len) reader->is_wrong = true;
+    }
     if (reader->at != reader->bytes.len) reader->is_wrong = true;
     if (!reader->is_wrong) count_again(run, reader->plan);
 }

@@ -12,7 +12,7 @@ Attempt attempt_copy(Arena *arena, const Attempt *attempt)
 {
     Attempt copy = *attempt;
     Str *texts[] = { &copy.run_id, &copy.tenant, &copy.definition, &copy.step_id, &copy.runner, &copy.key,
-                     &copy.traceparent };
+                     &copy.traceparent, &copy.directory };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) *texts[i] = arena_copy(arena, *texts[i]);
     Value *values[] = { &copy.settings, &copy.step, &copy.resources, &copy.input, &copy.params, &copy.context,
                         &copy.args };

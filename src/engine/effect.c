@@ -52,7 +52,8 @@ static void unplace(Engine *engine, const Run *run)
 static Place unknown(Engine *engine, const Executor *executor, Str runner)
 {
     if (!engine->has_place_slot) engine->place_slot = executor->slot;
-    Str why = arena_format(&engine->arena, "waits for a process that knows the runner '%.*s'", STR_ARG(runner));
+    Str why = arena_format(&engine->arena, "waits for a process that knows the runner '%.*s': offer it in runners.yaml, or with --runners, "
+                                             "and resume the run there", STR_ARG(runner));
     return (Place){ .kind = PLACE_DEFERRED, .rationale = why };
 }
 
@@ -475,7 +476,7 @@ static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect
         .args = work.args, .params = params, .context = work.context,
         .key = work.is_undo ? compensation_key(plan, &resident->run, effect->step, declared, &engine->arena)
                             : step_key(plan, &resident->run, effect->step, declared, &engine->arena),
-        .traceparent = trace_print(&span, trace), .now_ms = engine->wall_ms,
+        .traceparent = trace_print(&span, trace), .directory = resident->run.directory, .now_ms = engine->wall_ms,
         .deadline_ms = work.due_ms ? work.due_ms - (engine->now_ms - engine->wall_ms) : 0,
         .is_effect_recorded = work.is_effect_recorded,
     };

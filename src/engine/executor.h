@@ -37,6 +37,7 @@ typedef struct Attempt {
     Value args;                     /* ${paths} filled in; null: none */
     Str key;                        /* idempotency */
     Str traceparent;
+    Str directory;                  /* where its program begins; empty: where this process is */
     int64_t now_ms;                 /* when it is handed over, by the engine's clock */
     int64_t deadline_ms;            /* by the same; 0: none */
     bool is_effect_recorded;        /* its effects are announced and acknowledged */

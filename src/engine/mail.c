@@ -83,7 +83,7 @@ Mail *mail_of_start(const EngineStart *start)
     print_value(&payload, start->request.payload);
     const StartRequest *request = &start->request;
     Mail *mail = mail_alloc(command_size(&start->command) + start->tenant.len + params.len + payload.len
-                            + request->key.len + request->source.len + request->parent.len);
+                            + request->key.len + request->source.len + request->parent.len + request->directory.len);
     Packer packer = { .mail = mail };
     pack_command(&packer, &start->command);
     mail->is_start = true;
@@ -95,6 +95,7 @@ Mail *mail_of_start(const EngineStart *start)
     mail->start.key = pack(&packer, request->key);
     mail->start.source = pack(&packer, request->source);
     mail->start.parent = pack(&packer, request->parent);
+    mail->start.directory = pack(&packer, request->directory);
     mail->start.params = mail->start.payload = value_null();
     mail->reply = start->reply;
     mail->context = start->context;

@@ -249,16 +249,36 @@ static bool put_change(const Words *words)
     return false;
 }
 
+static void put_of_step(const Words *words, const char *before)
+{
+    if (words->event->step < words->model->plan->step_count) put_named(words->out, before, words->model->plan->steps[words->event->step].id);
+    put_named(words->out, " - ", words->event->text);
+}
+
+static bool put_lost(const Words *words)
+{
+    put_of_step(words, "Lost step: ");
+    return true;
+}
+
+static bool put_deferred(const Words *words)
+{
+    put_of_step(words, "Waiting step: ");
+    return true;
+}
+
 /* Each says whether it is a warning. */
 static bool (*const run_words[EVENT_KIND_END])(const Words *words) = {
     [EVENT_TRIGGER_AWAITED] = put_awaited,     [EVENT_TRIGGER_RECEIVED] = put_received, [EVENT_TRIGGER_REFUSED] = put_refused,
     [EVENT_TRIGGER_TIMED_OUT] = put_timed_out, [EVENT_TRIGGER_REMINDED] = put_reminded, [EVENT_TRIGGER_ENDED] = put_ended,
+    [EVENT_LEASE_EXPIRED] = put_lost,          [EVENT_STEP_DEFERRED] = put_deferred,
     [EVENT_RUN_TERMINATING] = put_ending,      [EVENT_REACTION_FIRED] = put_reaction,   [EVENT_PARAMS_CHANGED] = put_change,
 };
 
 bool lines_run_words(Buf *out, const LiveModel *model, const Event *event, bool *out_is_warning)
 {
     if (event->kind >= EVENT_KIND_END || !run_words[event->kind]) return false;
+    if (event->kind == EVENT_STEP_DEFERRED && !event->text.len) return false;       /* for a moment, under pressure */
     *out_is_warning = run_words[event->kind](&(Words){ out, model, event });
     return true;
 }

@@ -1,5 +1,6 @@
 #include "exec/process/request.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,26 @@ static Status variable_add_json(Request *request, Str name, Value value)
     return status;
 }
 
+/* Where it begins: in the directory that its runner's settings name, which may be below that of its run; else in that one. */
+static Status directory_add(Request *request, const Attempt *attempt)
+{
+    const Value *own = setting(attempt, "directory");
+    Str directory = own && own->kind == VALUE_STRING ? value_text(*own) : attempt->directory;
+    if (!directory.len) return OK;
+    char path[PATH_MAX];
+    if (directory.ptr != attempt->directory.ptr && directory.ptr[0] != '/' && attempt->directory.len) {
+        Buf joined = buf_on(path, sizeof path);
+        buf_str(&joined, attempt->directory);
+        buf_char(&joined, '/');
+        buf_str(&joined, directory);
+        if (buf_overflowed(&joined)) return error_set(&request->error, ERR_LIMIT, "the name of its directory is too long");
+        directory = buf_peek(&joined);
+    }
+    uint32_t ignored = 0;
+    request->spawn.has_directory = true;
+    return text_add(request, &ignored, directory, "its directory");
+}
+
 static Status variables_write(Request *request, const Attempt *attempt)
 {
     static const Str passed[] = { STR_INIT("PATH"), STR_INIT("HOME"), STR_INIT("LANG"), STR_INIT("TZ") };
@@ -238,11 +259,7 @@ static Status variables_write(Request *request, const Attempt *attempt)
     for (size_t i = 0; i < sizeof values / sizeof *values && !status; i++)
         status = variable_add_json(request, values[i].name, values[i].value);
 
-    const Value *directory = setting(attempt, "directory");
-    if (status || !directory || directory->kind != VALUE_STRING) return status;
-    uint32_t ignored = 0;
-    request->spawn.has_directory = true;
-    return text_add(request, &ignored, value_text(*directory), "its directory");
+    return status ? status : directory_add(request, attempt);
 }
 
 /* --- limits ------------------------------------------------------------------------------------------------------ */
