@@ -196,7 +196,9 @@ def a_step_whose_runner_the_next_owner_does_not_know_waits_for_one_that_does(t):
     second = t.start("run", gate, "--runners", none, *store(t))
     t.until(lambda: "waits for a process that knows the runner 'say'" in t.maestro("show", run, *store(t)).out, "show says so")
     shown = t.maestro("show", run, "--json", *store(t)).json()
-    t.equal(shown["waiting"], [{"step": "a.s", "why": "waits for a process that knows the runner 'say'"}])
+    t.equal([waiting["step"] for waiting in shown["waiting"]], ["a.s"])
+    t.contains(shown["waiting"][0]["why"], "offer it in runners.yaml, or with --runners", "how to offer it")
+    t.until(lambda: t.maestro("show", run, *store(t)).out.count("(1 lost)"), "the execution that was lost is told beside its try")
     t.true(shown["state"] not in ("failed", "succeeded"), f"the run goes on: {shown['state']}")
     t.equal(t.maestro("signal", next(row["run"] for row in runs(t) if row["workflow"] == "gate"), "go", *store(t)).code, 0)
     t.equal(t.end(second).code, 0, "the other run")
@@ -277,6 +279,75 @@ def while_the_disk_is_full_people_are_told_and_then_the_run_goes_on(t):
     t.equal(result.code, 0, result.err)
     t.contains(result.out + result.err, "can be written again")
     is_sound(t)
+
+
+@case()
+def a_run_is_carried_out_in_the_directory_of_its_start_whoever_owns_it(t):
+    for name in ("here", "there"):
+        (t.folder / name).mkdir()
+        (t.folder / name / "file").write_text(name)
+    gate = t.write("gate.yaml", "workflow: gate\njobs: { a: { tasks: [{ log: x, wait_for_signal: go }] } }\n")
+    file = t.write("reads.yaml", "workflow: reads\njobs: { a: { tasks: [{ name: s, run: shell, input: { command: 'cat file' } }] } }\n")
+    owns = t.start("run", gate, *store(t), cwd=t.folder / "there")
+    t.until(lambda: runs(t), "it owns the store")
+    beside = t.maestro("run", file, *store(t), cwd=t.folder / "here")
+    t.equal(beside.code, 0, beside.err)
+    t.contains(beside.out, "a.s: here", "carried out by the owner, where the run was started")
+    t.equal(t.maestro("signal", next(row["run"] for row in runs(t) if row["workflow"] == "gate"), "go", *store(t)).code, 0)
+    t.equal(t.end(owns).code, 0)
+    with t.row("a directory that is gone"):
+        slow = t.write("slow.yaml", "workflow: slow\njobs: { a: { tasks: [{ name: w, log: x, wait_for_signal: go }, "
+                                    "{ name: s, run: shell, input: { command: 'cat file' } }] } }\n")
+        waits = t.start("run", slow, *store(t), cwd=t.folder / "here")
+        t.until(lambda: runs(t)[0]["workflow"] == "slow" and runs(t)[0]["state"] == "waiting-signal", "it waits")
+        (t.folder / "here").rename(t.folder / "gone")
+        t.equal(t.maestro("signal", runs(t)[0]["run"], "go", *store(t)).code, 0)
+        t.equal(t.end(waits).code, 1)
+        t.contains(t.maestro("show", "last", *store(t)).out, "its directory")
+    t.equal(t.maestro("ledger", "verify", *store(t)).code, 0)
+
+
+@case()
+def the_same_command_tells_what_recovery_decided(t):
+    gone = t.folder / "gone"
+    file = t.write("held.yaml", f"workflow: held\njobs: {{ a: {{ tasks: [{{ name: s, run: shell, input: {{ command: "
+                                f"'test -e {gone} || {{ echo begun > {t.folder}/begun; sleep 600; }}' }} }}] }} }}\n")
+    first = t.start("run", file, "--key", "k", *store(t))
+    t.until(lambda: (t.folder / "begun").exists() and runs(t), "its step is under way")
+    first.kill()
+    first.wait()
+    gone.touch()
+    again = t.maestro("run", file, "--key", "k", *store(t))
+    t.equal(again.code, 0, again.err)
+    t.contains(again.out, "[WARN] Lost step: a.s - its process has ended")
+    t.contains(again.out, "Starting step: a.s", "and that it is carried out again")
+    t.matches(t.maestro("show", "last", *store(t)).out, r"a\.s +succeeded +1 \(1 lost\)")
+
+
+@case()
+def resume_beside_an_owner_ends_or_follows(t):
+    gate = t.write("gate.yaml", "workflow: gate\njobs: { a: { tasks: [{ log: x, wait_for_signal: go }] } }\n")
+    file = t.write("two.yaml", f"workflow: two\njobs: {{ a: {{ tasks: [{{ name: s, run: shell, input: {{ command: "
+                               f"'until test -e {t.folder}/go; do sleep 0.05; done' }} }}, {{ name: e, log: end }}] }} }}\n")
+    owns = t.start("run", gate, *store(t))
+    t.until(lambda: runs(t), "it owns the store")
+    beside = t.start("run", file, *store(t))
+    t.until(lambda: runs(t)[0]["workflow"] == "two" and runs(t)[0]["state"] == "running", "it runs")
+    run = runs(t)[0]["run"]
+    t.equal(t.maestro("pause", run, *store(t)).code, 0)
+    told = t.maestro("resume", run, *store(t))
+    t.equal(told.code, 0)
+    t.contains(told.err, f"maestro watch {run}")
+    t.equal(t.maestro("pause", run, *store(t)).code, 0)
+    followed = t.start("resume", run, "--follow", *store(t))
+    t.until(lambda: runs(t)[0]["state"] == "running", "it was resumed")
+    (t.folder / "go").touch()
+    ended = t.end(followed)
+    t.equal(ended.code, 0)
+    t.contains(ended.out, "Completed step: a.e")
+    t.equal(t.end(beside).code, 0)
+    t.equal(t.maestro("signal", next(row["run"] for row in runs(t) if row["workflow"] == "gate"), "go", *store(t)).code, 0)
+    t.equal(t.end(owns).code, 0)
 
 
 main()

@@ -409,6 +409,8 @@ static bool see_record(void *context, const Cell *cells, uint32_t count)
         return false;
     }
     check_head(watch, &record, position);
+    if (!record.head.actor.len || !record.head.rationale.len)
+        world_fail(world, "F-085: record %" PRIu64 " does not say who or why", position);
     if (cells[LEDGER_run_no].kind == CELL_NULL) {                               /* of the log itself */
         for (uint32_t i = 0; i < record.event_count; i++) check_log_event(watch, &record.events[i], position);
         return !world->is_failed;
