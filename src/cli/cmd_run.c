@@ -21,7 +21,7 @@ static const Option options[] = {
     { "again", 0, NULL, NULL, "A new run, though one with the same key exists." },
     INCOMPATIBLE_OPTION,
     TENANT_OPTION,
-    STORE_OPTION,
+    STORE_OPTION_MADE,
     POLICY_OPTION,
     WAITING_OPTION,
     { "json", 0, NULL, NULL, "Prints events as JSON, one a line, and the result." },

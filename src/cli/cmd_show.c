@@ -7,6 +7,7 @@
 #include "cli/show_waits.h"
 #include "cli/grid.h"
 #include "cli/workplace.h"
+#include "core/terms.h"
 #include "ledger/record.h"
 #include "value/json.h"
 
@@ -322,6 +323,13 @@ static Status print_json(const Show *show, Error *err)
 
 /* --- events --------------------------------------------------------------------------------------------------------------- */
 
+/* What a branch was decided by stands in the plan; whoever reads its event wants to see it there. */
+static Str condition_of(const Show *show, const Event *event)
+{
+    bool is_branch = event->kind == EVENT_BRANCH_TAKEN && event->step < show->plan.step_count;
+    return is_branch ? terms_branch_condition(show->plan.terms, event->step) : STR("");
+}
+
 /* "event" and "number" stand in the line already. */
 static void print_event(const Show *show, const Record *record, uint32_t index, Buf *out)
 {
@@ -344,6 +352,9 @@ static void print_event(const Show *show, const Record *record, uint32_t index, 
         if (field.kind == VALUE_STRING) plain_put(out, value_text(field), PLAIN_LINE);
         else if (json_print(out, field, JSON_COMPACT, &err)) buf_text(out, "?");
     }
+    Str condition = condition_of(show, event);
+    if (condition.len) buf_text(out, " condition=");
+    plain_put(out, condition, PLAIN_LINE);
     buf_text(out, "  by ");
     plain_put(out, record->head.actor, PLAIN_LINE);
     if (record->head.rationale.len) buf_text(out, ": ");
@@ -353,7 +364,7 @@ static void print_event(const Show *show, const Record *record, uint32_t index, 
 }
 
 /* An event with what its record states once. */
-static Status print_event_json(const Record *record, uint32_t index, Arena *arena, Buf *out, Error *err)
+static Status print_event_json(const Show *show, const Record *record, uint32_t index, Arena *arena, Buf *out, Error *err)
 {
     Value event = event_to_value(arena, &record->events[index], record->head.first_event + index);
     Value head = record_to_value(arena, record);
@@ -363,6 +374,8 @@ static Status print_event_json(const Record *record, uint32_t index, Arena *aren
             member_list_add(&members, value_text(head.members[i].key), head.members[i].value);
     for (uint32_t i = 0; i < event.count; i++)
         member_list_add(&members, value_text(event.members[i].key), event.members[i].value);
+    Str condition = condition_of(show, &record->events[index]);
+    if (condition.len) member_list_add(&members, STR("condition"), value_string(condition));
     member_list_add(&members, STR("position"), value_int((int64_t)record->head.position));
     Status status = json_print(out, member_list_object(&members), JSON_COMPACT, err);
     buf_char(out, '\n');
@@ -382,7 +395,7 @@ static Status print_events(const Show *show, Error *err)
         arena_init(&arena, SIZE_MAX);
         status = record_decode_any(&arena, records.rows[i][LEDGER_record].text, &record, err);
         for (uint32_t k = 0; !status && k < record.event_count; k++) {
-            if (is_json) status = print_event_json(&record, k, &arena, &out, err);
+            if (is_json) status = print_event_json(show, &record, k, &arena, &out, err);
             else print_event(show, &record, k, &out);
         }
         print_out(&out);

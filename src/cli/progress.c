@@ -13,7 +13,9 @@
 #include "cli/human.h"
 #include "cli/live/frame.h"
 #include "cli/progress_result.h"
+#include "cli/workplace.h"
 #include "core/run.h"
+#include "core/terms.h"
 #include "ledger/record.h"
 #include "value/json.h"
 #include "view/run_rows.h"
@@ -109,6 +111,8 @@ static void add_place(MemberList *members, const Plan *plan, const Event *event,
     bool is_of_step = event->kind >= EVENT_STEP_READY && event->kind < EVENT_SIGNAL_RECEIVED;
     if (is_of_step && event->step < plan->step_count)
         member_list_add(members, STR("stepId"), value_string(plan->steps[event->step].id));
+    if (event->kind == EVENT_BRANCH_TAKEN && event->step < plan->step_count)
+        member_list_add(members, STR("condition"), value_string(terms_branch_condition(plan->terms, event->step)));
 }
 
 static void json_event(Progress *progress, const Event *event, uint64_t number, int64_t now_ms)
@@ -456,7 +460,8 @@ ExitCode progress_end(Progress *progress, bool is_repeat, bool is_interrupted)
     if (is_tree_drawn && !progress->is_left) draw_last(progress);
     else progress_draw(progress);
     is_interrupted = is_interrupted && !progress->is_over;
-    ResultOptions options = { .args = progress->args, .run_id = id_peek(&progress->run_id), .style = progress->style,
+    bool is_forgotten = !store_path(progress->args->arena, store_url(progress->args));
+    ResultOptions options = { .args = progress->args, .is_forgotten = is_forgotten, .run_id = id_peek(&progress->run_id), .style = progress->style,
                               .width = is_tree_drawn ? drawing_width(progress) : UINT32_MAX, .now_ms = human_now_ms(),
                               .is_repeat = is_repeat, .is_changed = progress->is_changed, .revision = progress->revision,
                               .is_interrupted = is_interrupted,

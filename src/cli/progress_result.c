@@ -112,6 +112,10 @@ static void put_next(Writer *writer)
     const LiveModel *model = writer->model;
     const ResultOptions *options = writer->options;
     bool is_awaiting = !model->is_settled && model->awaited.trigger;
+    if (options->is_forgotten) {                /* its store has ended with it, and no command finds it */
+        if (model->state != RUN_SUCCEEDED) put_again(writer);
+        return;
+    }
     if (is_awaiting) put_awaited(writer);
     if (options->is_interrupted && !model->is_settled && !is_awaiting) put_command(writer, "resume", STR(""), "goes on");
     if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION)

@@ -43,7 +43,7 @@ Status store_check_url(Arena *arena, Str url, Error *err)
 {
     const char *path = store_path(arena, url);
     if (has_other_kind(url))
-        return error_set(err, ERR_INVALID, "there is no store of the kind '%.*s': sqlite:PATH, or the path of a file, is known",
+        return error_set(err, ERR_INVALID, "there is no store of the kind '%.*s': sqlite:PATH, the path of a file, and memory: are known",
                          STR_ARG(str_slice(url, 0, str_find(url, ':', 0) + 1)));
     if (path && !*path)
         return error_set(err, ERR_INVALID, "--store '%.*s' names no file; a store is sqlite:PATH, or the path of a file",
@@ -68,8 +68,12 @@ ExitCode store_open_existing(const Args *args, Store **out_store)
 {
     Error err;
     Status status = store_check_url(args->arena, store_url(args), &err);
+    bool is_gone = !status && !store_path(args->arena, store_url(args));
+    if (is_gone)
+        status = error_set(&err, ERR_NOT_FOUND, "a store in memory belongs to one 'maestro run' and ends with it; what is to be looked "
+                           "at later needs a file: --store sqlite:PATH");
     if (!status) status = adapters.store_open(store_url(args), /* is_created= */ false, out_store, &err);
-    if (status == ERR_NOT_FOUND)
+    if (status == ERR_NOT_FOUND && !is_gone)
         error_set(&err, ERR_NOT_FOUND, "there is no store at %.*s: nothing has been run there; 'maestro run FILE' makes one",
                   STR_ARG(store_url(args)));
     return status ? fail(&err) : EXIT_CODE_OK;

@@ -19,6 +19,9 @@
 #include "secret/vault.h"
 
 #define STORE_OPTION { "store", 0, "URL", NULL, "The store: sqlite:PATH; by default $MAESTRO_STORE, else the user's." }
+/* Of what makes a store where there is none. */
+#define STORE_OPTION_MADE { "store", 0, "URL", NULL, \
+    "The store: sqlite:PATH, or memory: for one that ends with this process; by default $MAESTRO_STORE, else the user's." }
 
 typedef struct Workplace {
     Str url;

@@ -55,7 +55,7 @@ static bool skips_rest(const Run *run)
 static SkipReason why_swept(const Run *run)
 {
     if (is_called_off(run)) return SKIP_RUN_CANCELLED;
-    return run->is_terminating ? SKIP_EARLY_TERMINATION : SKIP_PREDECESSOR_FAILED;
+    return run->is_terminating ? SKIP_TERMINATED_EARLY : SKIP_PREDECESSOR_FAILED;
 }
 
 static bool must_end(const Advancing *advancing)
@@ -174,7 +174,7 @@ static SkipReason why_skipped(const Advancing *advancing, uint32_t step)
     uint16_t flags = run->steps[step].flags;
     uint32_t around = advancing->settle.plan->steps[step].sequence;
     if (flags & STEP_DOOMED) return SKIP_PREDECESSOR_FAILED;
-    if (!(flags & STEP_LIVE)) return SKIP_BRANCH_NOT_TAKEN;
+    if (!(flags & STEP_LIVE)) return SKIP_NOT_ON_ACTIVE_BRANCH;
     bool is_around_skipped = around != PLAN_NONE && run->steps[around].state == STEP_SKIPPED;
     return is_around_skipped ? SKIP_CONDITION_FALSE : SKIP_NONE;
 }

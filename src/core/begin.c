@@ -79,7 +79,7 @@ typedef struct Choice {
     const StepTerms *terms;
     Buf keys;                           /* taken, by commas */
     Str strange;                        /* a selection that is no case */
-    bool is_strange;
+    bool is_strange, is_several;
 } Choice;
 
 static void choose(Choice *choice, Value selected)
@@ -93,11 +93,13 @@ static void choose(Choice *choice, Value selected)
     choice->is_strange = true;
 }
 
-/* What `select` gives: one key, or for an inclusive branch a list or set of them. */
+/* What `select` gives: a key, or a list or set of keys, which for an exclusive branch has exactly one. */
 static void choose_all(Choice *choice, Value selected)
 {
     bool is_list = selected.kind == VALUE_ARRAY || selected.kind == VALUE_SET;
-    if (!choice->terms->is_inclusive || !is_list) {
+    choice->is_several = is_list && selected.count > 1 && !choice->terms->is_inclusive;
+    if (choice->is_several) return;
+    if (!is_list) {
         choose(choice, selected);
         return;
     }
@@ -139,7 +141,8 @@ static Begin begin_select(const Settle *settle, uint32_t step, const ConditionRe
     Begin begin = BEGIN_DONE;
     if (choice.is_strange && terms->otherwise.len) choose(&choice, value_string(terms->otherwise));
     bool is_chosen = choice.keys.len && (!choice.is_strange || terms->otherwise.len);
-    if (buf_overflowed(&choice.keys)) begin = fail(settle, step, CAUSE_CONDITION_ERROR, STR("the selection is too long"));
+    if (choice.is_several) begin = fail(settle, step, CAUSE_CONDITION_ERROR, STR("the selection names several cases, and an exclusive branch takes one"));
+    else if (buf_overflowed(&choice.keys)) begin = fail(settle, step, CAUSE_CONDITION_ERROR, STR("the selection is too long"));
     else if (!is_chosen) begin = fail(settle, step, CAUSE_CONDITION_UNDEFINED, text);
     else take(settle, step, arena_copy(arena, buf_peek(&choice.keys)), is_defined ? summary(arena, result->value) : value_null(), text);
     buf_deinit(&choice.keys);

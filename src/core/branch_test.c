@@ -28,7 +28,7 @@ TEST(arms_that_are_taken_run_and_come_together_for_every_subset, "proves: F-027 
         for (int arm = 0; arm < 3; arm++) {
             bool is_taken = strchr(rows[i].taken, arms[arm][0]) != NULL;
             EXPECT_INT(stage_state(&s, arms[arm]), is_taken ? STEP_RUNNING : STEP_SKIPPED);
-            if (!is_taken) EXPECT_INT(stage_step(&s, arms[arm])->cause, SKIP_BRANCH_NOT_TAKEN);
+            if (!is_taken) EXPECT_INT(stage_step(&s, arms[arm])->cause, SKIP_NOT_ON_ACTIVE_BRANCH);
         }
         for (int arm = 0; arm < 3; arm++) {
             if (stage_state(&s, arms[arm]) != STEP_RUNNING) continue;
@@ -50,7 +50,8 @@ TEST(an_unknown_or_undefined_selection_takes_the_default_or_fails, "proves: C-85
         { "undefined, no default", "param k", "", "{}", NULL, CAUSE_CONDITION_UNDEFINED },
         { "unknown, default", "pick q", ",\"default\":\"b\"", "{}", "b", 0 },
         { "unknown, no default", "pick q", "", "{}", NULL, CAUSE_CONDITION_UNDEFINED },
-        { "several where one is wanted", "pick a,b", "", "{}", NULL, CAUSE_CONDITION_UNDEFINED },
+        { "several where one is wanted", "pick a,b", "", "{}", NULL, CAUSE_CONDITION_ERROR },
+        { "several, default", "pick a,b", ",\"default\":\"b\"", "{}", NULL, CAUSE_CONDITION_ERROR },
         { "an error", "error", ",\"default\":\"b\"", "{}", NULL, CAUSE_CONDITION_ERROR },
         { "known", "param k", "", "{\"k\":\"a\"}", "a", 0 },
     };
@@ -88,7 +89,7 @@ TEST(a_need_from_outside_does_not_start_what_stands_in_an_arm, "")
     EXPECT_OK(stage_succeed(&s, "o", NULL), &s.err);
     EXPECT_INT(stage_state(&s, "x"), STEP_SKIPPED);
     EXPECT_INT(stage_state(&s, "w"), STEP_SKIPPED);
-    EXPECT_INT(stage_step(&s, "w")->cause, SKIP_BRANCH_NOT_TAKEN);
+    EXPECT_INT(stage_step(&s, "w")->cause, SKIP_NOT_ON_ACTIVE_BRANCH);
     EXPECT_OK(stage_succeed(&s, "v", NULL), &s.err);
     EXPECT_OK(stage_succeed(&s, "m", NULL), &s.err);
     EXPECT_INT(stage_state(&s, "z"), STEP_RUNNING);                 /* though an output it reads was not produced */

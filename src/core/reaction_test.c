@@ -55,7 +55,7 @@ TEST(a_short_circuit_ends_the_run_or_a_task_with_its_outcome, "proves: F-054")
     REQUIRE_OK(stage_signal(&s, "go", false), &s.err);
     REQUIRE_OK(stage_fail(&s, "a", CAUSE_CANCELLED), &s.err);
     EXPECT_INT(s.run.state, RUN_SUCCEEDED);
-    EXPECT_INT(stage_step(&s, "b")->cause, SKIP_EARLY_TERMINATION);
+    EXPECT_INT(stage_step(&s, "b")->cause, SKIP_TERMINATED_EARLY);
     stage_close(&s);
 
     static const struct { const char *plan; StepState begun, ahead; RunState run; } rows[] = {

@@ -8,7 +8,7 @@ static void spread(const Plan *plan, const Run *run, uint8_t *set, uint32_t *sta
         for (uint32_t e = 0; e < step->edge_count; e++) {
             const PlanEdge *edge = &plan->edges[step->edge_first + e];
             const StepRun *to = &run->steps[edge->to];
-            bool was_not_taken = to->state == STEP_SKIPPED && to->cause == SKIP_BRANCH_NOT_TAKEN;
+            bool was_not_taken = to->state == STEP_SKIPPED && to->cause == SKIP_NOT_ON_ACTIVE_BRANCH;
             if (set[edge->to] || (was_not_taken && !edge->decides)) continue;
             set[edge->to] = 1;
             stack[depth++] = edge->to;

@@ -226,7 +226,7 @@ TEST(a_retry_stays_on_the_branch_that_was_taken, "proves: A-258")
     STAGE(s, BRANCHED);
     REQUIRE_OK(stage_start(&s, "{\"p\":\"x\"}"), &s.err);
     EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
-    EXPECT_INT(stage_step(&s, "y")->cause, SKIP_BRANCH_NOT_TAKEN);
+    EXPECT_INT(stage_step(&s, "y")->cause, SKIP_NOT_ON_ACTIVE_BRANCH);
     EXPECT_OK(stage_fail(&s, "x", CAUSE_PERMANENT), &s.err);
     EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
     EXPECT_INT(stage_state(&s, "x"), STEP_RUNNING);
@@ -235,7 +235,7 @@ TEST(a_retry_stays_on_the_branch_that_was_taken, "proves: A-258")
     EXPECT_OK(stage_fail(&s, "x", CAUSE_PERMANENT), &s.err);
     EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RETRY_FROM, .name = STR("k"), .value = value_null() }), &s.err);
     EXPECT_INT(stage_count(&s, EVENT_BRANCH_TAKEN), 2);             /* the branch is asked again */
-    EXPECT_INT(stage_step(&s, "y")->cause, SKIP_BRANCH_NOT_TAKEN);
+    EXPECT_INT(stage_step(&s, "y")->cause, SKIP_NOT_ON_ACTIVE_BRANCH);
     EXPECT_OK(stage_succeed(&s, "x", NULL), &s.err);
     EXPECT_OK(stage_succeed(&s, "z", NULL), &s.err);
     EXPECT_INT(s.run.state, RUN_SUCCEEDED);

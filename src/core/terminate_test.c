@@ -20,7 +20,7 @@ TEST(a_run_ends_behind_a_step_that_says_so, "proves: A-117 A-120 A-122 A-123 A-1
         REQUIRE_OK(stage_fail(&s, "c", CAUSE_CANCELLED), &s.err);
         EXPECT_INT(s.run.state, rows[i].state);
         EXPECT_INT(stage_state(&s, "b"), STEP_SKIPPED);
-        EXPECT_INT(stage_step(&s, "b")->cause, SKIP_EARLY_TERMINATION);
+        EXPECT_INT(stage_step(&s, "b")->cause, SKIP_TERMINATED_EARLY);
         EXPECT_INT(stage_state(&s, "c"), STEP_CANCELLED);
         if (i == 1) {
             EXPECT_INT(s.run.resolution, RESOLUTION_RESOLVED);                  /* nobody has to decide on it */

@@ -483,6 +483,12 @@ static Status read_whole(TermsReader *reader)
     return OK;
 }
 
+Str terms_branch_condition(const PlanTerms *terms, uint32_t step_index)
+{
+    uint32_t condition = terms->steps[step_index].select;
+    return condition != CONDITION_NONE ? terms->conditions[condition].text : STR("");
+}
+
 Status terms_read(Arena *arena, const Plan *plan, PlanTerms *out_terms, Error *err)
 {
     PlanTerms terms = { 0 };

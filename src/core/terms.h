@@ -168,6 +168,9 @@ typedef struct PlanTerms {
     Str unsupported;                /* names the first feature of the definition that runs cannot carry out; empty: none */
 } PlanTerms;
 
+/* What a branch selects by, as it is written; empty for every other step. */
+Str terms_branch_condition(const PlanTerms *terms, uint32_t step_index);
+
 /* Fails with ERR_CORRUPT where a setting has the wrong form. */
 MUST_USE Status terms_read(Arena *arena, const Plan *plan, PlanTerms *out_terms, Error *err);
 

@@ -296,7 +296,7 @@ static SkipReason expected(const Model *model, uint32_t index)
     const ModelStep *step = &model->steps[index];
     for (uint32_t i = 0; i < step->arm_count; i++) {
         const ModelStep *branch = &model->steps[step->arms[i]];
-        if (branch->is_held || !strchr(branch->taken, step->keys[i])) return SKIP_BRANCH_NOT_TAKEN;
+        if (branch->is_held || !strchr(branch->taken, step->keys[i])) return SKIP_NOT_ON_ACTIVE_BRANCH;
     }
     return step->is_held ? SKIP_CONDITION_FALSE : SKIP_NONE;
 }

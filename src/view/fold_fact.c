@@ -7,15 +7,13 @@ void fold_branch_taken(Fold *fold)
 {
     const Event *event = fold->event;
     const ProjectionInput *input = fold->input;
-    const PlanTerms *terms = input->plan->terms;
     Arena *arena = pen_arena(fold->run);
     Id id = id_derive(&input->run->id, DERIVED_BRANCH, fold->event_number);
     Cell key = cell_text(arena_copy(arena, id_peek(&id)));
     RowPen pen = pen_at(fold->projection, TABLE_BRANCHES, ROW_INSERT, &key);
     put_int(pen, BRANCHES_workflow_id, input->record->run_no);
     put_borrowed(pen, BRANCHES_branch_point_key, input->plan->steps[event->step].id);
-    uint32_t condition = terms->steps[event->step].select;
-    put(pen, BRANCHES_condition_class, cell_text(condition != CONDITION_NONE ? terms->conditions[condition].text : STR("")));
+    put(pen, BRANCHES_condition_class, cell_text(terms_branch_condition(input->plan->terms, event->step)));
     put(pen, BRANCHES_selected_branches, cell_text(keys_json(arena, event->name)));
     put_time(pen, BRANCHES_evaluated_ms, now_of(fold));
     put_payload_text(fold, pen, BRANCHES_input_summary);        /* longer: a summary it is not */

@@ -91,7 +91,7 @@ static void scene_tree(Stand *s)
     stand_step(s, EVENT_STEP_SUCCEEDED, 0);
     stand_start(s, 1);
     stand_start(s, 2);
-    stand_event(s, (Event){ .kind = EVENT_STEP_SKIPPED, .step = 3, .reason = SKIP_BRANCH_NOT_TAKEN });
+    stand_event(s, (Event){ .kind = EVENT_STEP_SKIPPED, .step = 3, .reason = SKIP_NOT_ON_ACTIVE_BRANCH });
     s->now += 2000;
 }
 

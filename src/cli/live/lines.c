@@ -82,7 +82,7 @@ static void tell_attempt(Buf *out, const LiveModel *model, const Event *event)
 static void tell_skips(Buf *out, const LiveModel *model, const Event *event)
 {
     uint32_t last = event->last > event->step ? event->last : event->step;
-    bool is_planned = event->reason == SKIP_CONDITION_FALSE || event->reason == SKIP_BRANCH_NOT_TAKEN;
+    bool is_planned = event->reason == SKIP_CONDITION_FALSE || event->reason == SKIP_NOT_ON_ACTIVE_BRANCH;
     for (uint32_t i = event->step; i <= last; i++) {
         if (!model_counts(model, i)) continue;
         put_step(out, model, is_planned ? "[INFO] Skipping" : "[WARN] Skipping", i);

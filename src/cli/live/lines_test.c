@@ -76,7 +76,7 @@ TEST(what_the_definition_itself_decides_is_no_warning, "")
 {
     static const struct { SkipReason reason; const char *want; } rows[] = {
         { SKIP_CONDITION_FALSE, "[INFO] Skipping step: a (condition is false)\n" },
-        { SKIP_BRANCH_NOT_TAKEN, "[INFO] Skipping step: a (branch not taken)\n" },
+        { SKIP_NOT_ON_ACTIVE_BRANCH, "[INFO] Skipping step: a (branch not taken)\n" },
         { SKIP_PREDECESSOR_FAILED, "[WARN] Skipping step: a (dependency failed)\n" },
         { SKIP_RUN_CANCELLED, "[WARN] Skipping step: a (run cancelled)\n" },
     };

@@ -573,8 +573,8 @@ const char *skip_words(SkipReason reason)
     static const char *const words[SKIP_REASON_COUNT] = {
         [SKIP_NONE] = "skipped",
         [SKIP_CONDITION_FALSE] = "condition is false",
-        [SKIP_BRANCH_NOT_TAKEN] = "branch not taken",
-        [SKIP_EARLY_TERMINATION] = "ended early",
+        [SKIP_NOT_ON_ACTIVE_BRANCH] = "branch not taken",
+        [SKIP_TERMINATED_EARLY] = "ended early",
         [SKIP_PREDECESSOR_FAILED] = "dependency failed",
         [SKIP_RUN_CANCELLED] = "run cancelled",
     };

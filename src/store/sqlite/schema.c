@@ -28,12 +28,18 @@ static const char views_sql[] = VIEWS_SQL;
     "CREATE TABLE maestro_secrets (tenant TEXT NOT NULL, name TEXT NOT NULL, sealed BLOB NOT NULL, created_ms INTEGER NOT NULL, " \
     "created_by TEXT NOT NULL, updated_ms INTEGER NOT NULL, updated_by TEXT NOT NULL, PRIMARY KEY (tenant, name)) WITHOUT ROWID"
 
+/* Columns hold names, records hold numbers: what the records say has not changed. */
+#define SKIP_REASONS_RENAMED \
+    "UPDATE maestro_step_runs SET skip_reason = 'NOT_ON_ACTIVE_BRANCH' WHERE skip_reason = 'BRANCH_NOT_TAKEN';" \
+    "UPDATE maestro_step_runs SET skip_reason = 'TERMINATED_EARLY' WHERE skip_reason = 'EARLY_TERMINATION'"
+
 /* What leads from one version to the next. The first is made of tables.def and has no text. */
 static const Migration migrations_known[] = {
     { 1, "" },
     { 2, "ALTER TABLE maestro_workflows ADD COLUMN archived_to TEXT;"
          "CREATE INDEX IF NOT EXISTS idx_ledger_log ON maestro_ledger (run_no) WHERE run_no IS NULL" },
     { 3, POLLS_AGAIN ";" SECRETS_FIRST },
+    { 4, SKIP_REASONS_RENAMED },
 };
 
 const Migration *schema_migrations(uint32_t *out_count)
