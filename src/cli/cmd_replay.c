@@ -32,6 +32,8 @@ static Status fold(const Replaying *replaying, uint64_t event_max, Replay *out, 
 {
     Id id = row_id(replaying->row);
     replay_init(out, &replaying->plan, &id, (uint64_t)replaying->row[RUNS_run_no].integer, event_max);
+    out->find_plan = store_plan;
+    out->plans = replaying->store;
     Status status = OK;
     for (size_t i = 0; !status && i < replaying->records.count; i++) {
         LedgerRow row = ledger_row_of(replaying->records.rows[i]);

@@ -16,6 +16,7 @@ static const Option options[] = {
     MODE_OPTION,
     { "include-step", 0, NULL, NULL, "With compensate-then-retry: undoes the step itself, too." },
     UNKNOWN_OPTION,
+    REVISION_OPTION,
     ORDER_OPTIONS,
     { NULL },
 };

@@ -1,3 +1,6 @@
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/limits.h"
 #include "cli/draw/plain.h"
 #include "cli/follow.h"
@@ -5,6 +8,7 @@
 #include "cli/params_read.h"
 #include "cli/resolve_args.h"
 #include "cli/resolve_ask.h"
+#include "cli/revision_read.h"
 #include "cli/run_read.h"
 #include "cli/run_story.h"
 #include "cli/workplace.h"
@@ -12,12 +16,14 @@
 #include "core/decide.h"
 #include "core/name.h"
 #include "core/rerun.h"
+#include "core/revise.h"
 #include "value/json.h"
 
 static const Option options[] = {
     MODE_OPTION,
     { "include-step", 0, NULL, NULL, "With compensate-then-retry: undoes the step itself, too." },
     UNKNOWN_OPTION,
+    REVISION_OPTION,
     { "with", 'w', "NAME=VALUE", NULL, "Changes a parameter of the run, for everything that is carried out from now on.",
       .repeats = true },
     { "dry-run", 'n', NULL, NULL, "Shows what would be run anew, and changes nothing." },
@@ -28,6 +34,24 @@ static const Option options[] = {
 static void take_nothing(void *context, const Observation *observation)
 {
     (void)context, (void)observation;
+}
+
+/* The plan of --revision; that of the run where it is the same. */
+static Status find_target(const Args *args, Store *store, const Cell *row, const Plan *plan, uint32_t revision, Plan *out, Error *err)
+{
+    *out = *plan;
+    if (!revision || revision == (uint32_t)row[RUNS_definition_version].integer) return OK;
+    return revision_plan_of(args->arena, store, plan, revision, out, err);
+}
+
+static Status show_revision(const Args *args, const Plan *before, const Plan *after, uint32_t revision, Error *err)
+{
+    if (!revision || memcmp(&before->digest, &after->digest, sizeof before->digest) == 0) return OK;
+    Status status = revise_check_shape(before, after, err);
+    if (status) return status;
+    Str differences = revise_differences(before, after, args->arena);
+    print_format("revision   %" PRIu32 "%s%.*s\n", revision, differences.len ? ", in which these steps differ: " : "", STR_ARG(differences));
+    return OK;
 }
 
 static void show(const Args *args, const Plan *plan, const Run *run, uint32_t step, const Command *command)
@@ -78,8 +102,11 @@ static Status look(const Args *args, Store *store, const Cell *row, const Comman
                            run_state_name((RunState)run->state));
     if (!status && !name_find_step(&follow.plan, command->name, &step))
         status = error_set(err, ERR_NOT_FOUND, "the run has no step '%.*s'", STR_ARG(command->name));
-    if (!status) status = show_change(args, store, row, &follow.plan, command->value, err);
-    if (!status) show(args, &follow.plan, run, step, command);
+    Plan target;
+    if (!status) status = find_target(args, store, row, &follow.plan, command->revision, &target, err);
+    if (!status) status = show_revision(args, &follow.plan, &target, command->revision, err);
+    if (!status) status = show_change(args, store, row, &target, command->value, err);
+    if (!status) show(args, &target, run, step, command);
     follow_close(&follow);
     return status;
 }
@@ -98,7 +125,7 @@ static ExitCode dry_run(const Args *args, const Command *command)
 }
 
 /* --with, by the types that the run's definition declares; null where nothing is to change. */
-static ExitCode read_edits(const Args *args, Value *out)
+static ExitCode read_edits(const Args *args, uint32_t revision, Value *out)
 {
     Store *store;
     const Cell *row;
@@ -109,7 +136,8 @@ static ExitCode read_edits(const Args *args, Value *out)
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     code = find_row(args, store, args->operands[0], &row);
-    if (!code && run_plan(args->arena, store, row, &plan, &err)) code = fail(&err);
+    if (!code && (run_plan(args->arena, store, row, &plan, &err) || find_target(args, store, row, &plan, revision, &plan, &err)))
+        code = fail(&err);
     if (!code && !params_read(args, "with", &plan, out)) code = EXIT_CODE_USAGE;
     store_close(store);
     return code;
@@ -160,7 +188,7 @@ static ExitCode run(const Args *args)
     ExitCode code = args->operand_count > 1 ? EXIT_CODE_OK : resolve_ask_step(args, &command.name);
     if (code) return code;
     if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
-    code = read_edits(args, &command.value);
+    code = read_edits(args, command.revision, &command.value);
     if (code) return code;
     if (command.value.kind == VALUE_OBJECT) errand_add(&errand, "payload", command.value);
     if (args_flag(args, "dry-run")) return dry_run(args, &command);
@@ -177,11 +205,15 @@ const Verb command_retry_from = {
            "--with changes parameters of the run, typed as 'maestro run --param' is, for what is carried out from now on; what\n"
            "was different is recorded. --dry-run shows the difference.\n"
            "\n"
+           "--revision goes on with another revision of the workflow: one with the same steps, needs, branches and pauses, whose\n"
+           "runners, inputs, conditions, retries or compensations differ. Outputs that are kept must be what it declares.\n"
+           "\n"
            "STEP is the id of a step (job.task), or its bare name where only one has it; without one, a terminal is asked.\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the\n"
            "run has not failed, or the step was not completed.",
     .examples = "maestro retry-from last reserve-inventory --dry-run\n"
                 "maestro retry-from last reserve-inventory --mode compensate-then-retry --reason \"wrong warehouse\"\n"
-                "maestro retry-from last charge --with amount=7 --dry-run",
+                "maestro retry-from last charge --with amount=7 --dry-run\n"
+                "maestro retry-from last charge --revision 2 --reason \"the runner was wrong\"",
     .options = options, .run = run,
 };

@@ -18,6 +18,8 @@ Status follow_open(Follow *follow, Store *store, const Cell *row, bool has_logs,
     }
     Id id = row_id(row);
     replay_init(&follow->replay, &follow->plan, &id, (uint64_t)row[RUNS_run_no].integer, REPLAY_ALL);
+    follow->replay.find_plan = store_plan;
+    follow->replay.plans = store;
     return OK;
 }
 

@@ -47,6 +47,17 @@ static bool read_scope(const Args *args, Command *command)
     return fits || wrong("--scope partial needs --step, --scope from-step needs --from, --scope full takes neither");
 }
 
+static bool read_revision(const Args *args, Command *command)
+{
+    const char *text = args_value(args, "revision");
+    uint64_t number = 0;
+    if (!text) return true;
+    if (!str_to_u64(str_of(text), &number) || !number || number > UINT32_MAX)
+        return wrong("--revision takes the number of a revision: see 'maestro revisions'");
+    command->revision = (uint32_t)number;
+    return true;
+}
+
 bool resolve_args(const Args *args, Command *command, Errand *errand)
 {
     const char *decision = args_value(args, "decision"), *mode = args_value(args, "mode");
@@ -59,6 +70,7 @@ bool resolve_args(const Args *args, Command *command, Errand *errand)
     command->includes = args_flag(args, "include-step") || args_flag(args, "remaining");
     if (args_flag(args, "compensate")) command->undo = CANCEL_COMPENSATES;
     if (args_flag(args, "no-compensate")) command->undo = CANCEL_LEAVES;
+    if (!read_revision(args, command)) return false;
     if (args->operand_count > 1) command->name = str_of(args->operands[1]);
     resolve_put(errand, command);
     return true;
@@ -72,6 +84,7 @@ void resolve_put(Errand *errand, const Command *command)
     errand_add(errand, "unknown", value_string(str_of(unknown_words[command->unknown])));
     errand_add(errand, "undo", value_string(str_of(undo_words[command->undo])));
     errand_add(errand, "includes", value_bool(command->includes));
+    if (command->revision) errand_add(errand, "revision", value_int(command->revision));
     if (command->name.len) errand_add(errand, "name", value_string(command->name));
     if (command->value.kind != VALUE_NULL) errand_add(errand, "payload", command->value);
 }
@@ -89,6 +102,10 @@ Status resolve_request(Value request, Command *command, Error *err)
     command->unknown = (UnknownEffect)unknown_found;
     command->undo = (CancelUndo)undo_found;
     command->includes = value_get_bool(request, "includes", false);
+    const Value *revision = value_get_text(request, "revision");
+    if (revision && (revision->kind != VALUE_INT || revision->integer < 1 || revision->integer > UINT32_MAX))
+        return error_set(err, ERR_INVALID, "a revision is a number from 1");
+    if (revision) command->revision = (uint32_t)revision->integer;
     return OK;
 }
 

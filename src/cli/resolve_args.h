@@ -29,6 +29,8 @@ extern const char *const unknown_words[];
 #define FROM_OPTION { "from", 0, "STEP", NULL, "The step from which on; without --scope, means --scope from-step." }
 #define MODE_OPTION \
     { "mode", 0, "MODE", mode_words, "retry-only (by default), or compensate-then-retry: undoes what comes after it first." }
+#define REVISION_OPTION \
+    { "revision", 0, "N", NULL, "Goes on with this revision of the workflow, which has to have the same shape: see 'maestro revisions'." }
 #define UNKNOWN_OPTION \
     { "unknown-effects", 0, "WORD", unknown_words, "What to do about effects of which nobody knows whether they took place." }
 

@@ -91,6 +91,18 @@ ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *ou
     return EXIT_CODE_OK;
 }
 
+Status revision_plan_of(Arena *arena, Store *store, const Plan *plan, uint32_t version, Plan *out_plan, Error *err)
+{
+    const Cell *row = NULL;
+    Digest digest;
+    Status status = select_with(arena, store, ask_for(QUERY_REVISION, plan->tenant, plan->id), cell_int(version), &row, err);
+    if (status) return status;
+    if (!row || row[REVISIONS_digest].text.len != DIGEST_SIZE)
+        return error_set(err, ERR_NOT_FOUND, "workflow '%.*s' has no revision %" PRIu32 ": see 'maestro revisions'", STR_ARG(plan->id), version);
+    memcpy(&digest, row[REVISIONS_digest].text.ptr, DIGEST_SIZE);
+    return store_plan(store, arena, &digest, out_plan, err);
+}
+
 /* --- what takes the place of another ------------------------------------------------------------------------------------- */
 
 static Status select_in_use(Arena *arena, Store *store, const Plan *plan, const Cell **out_row, Error *err)

@@ -21,6 +21,8 @@ Str revision_tenant(const Args *args);
 ExitCode revision_find(const Args *args, Store *store, const char *operand, const Cell **out_row);
 /* Its plan, and the canonical document of that. */
 ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *out_plan, Str *out_document);
+/* The plan of that revision of the workflow of `plan`. Fails with ERR_NOT_FOUND. */
+MUST_USE Status revision_plan_of(Arena *arena, Store *store, const Plan *plan, uint32_t version, Plan *out_plan, Error *err);
 /* Whether the plan may take the place of the revision in use: of the active one, else of the newest. One that breaks who relies
  * on that is told, and refused unless --allow-incompatible is given. */
 ExitCode revision_compare(const Args *args, Store *store, const Plan *plan);

@@ -17,7 +17,7 @@ static const bool is_told[EVENT_KIND_END] = {
     [EVENT_RUN_PAUSED] = true,        [EVENT_RUN_TERMINATING] = true,  [EVENT_PARAMS_CHANGED] = true,
     [EVENT_TRIGGER_AWAITED] = true,   [EVENT_TRIGGER_RECEIVED] = true, [EVENT_TRIGGER_REFUSED] = true,
     [EVENT_TRIGGER_TIMED_OUT] = true, [EVENT_TRIGGER_REMINDED] = true, [EVENT_TRIGGER_ENDED] = true,
-    [EVENT_REACTION_FIRED] = true,    [EVENT_LEASE_EXPIRED] = true,
+    [EVENT_REACTION_FIRED] = true,    [EVENT_LEASE_EXPIRED] = true,  [EVENT_RUN_REVISED] = true,
 };
 
 static void story_add(Reading *reading, const Record *record, uint32_t index)
@@ -33,7 +33,7 @@ static void story_add(Reading *reading, const Record *record, uint32_t index)
         .rationale = arena_copy(arena, record->head.rationale), .command_id = arena_copy(arena, record->head.command_id),
         .name = arena_copy(arena, event->name), .source = arena_copy(arena, event->source),
         .origin = arena_copy(arena, event->key), .text = arena_copy(arena, event->text),
-        .step = event->step, .sort = event->sort, .flags = event->flags, .count = event->count,
+        .step = event->step, .sort = event->sort, .flags = event->flags, .revision = event->revision, .count = event->count,
     };
 }
 

@@ -87,6 +87,16 @@ static void print_change(const ShowWaits *waits, const StoryEvent *event)
                                                STR_ARG(event->actor), STR_ARG(buf_peek(&time))));
 }
 
+static void print_revision(const ShowWaits *waits, const StoryEvent *event)
+{
+    char storage[64];
+    Buf time = buf_on(storage, sizeof storage);
+    human_time(&time, event->now_ms);
+    print_label(waits, "revised", arena_format(waits->args->arena, "goes on with revision %u%s%.*s (%.*s, %.*s UTC)", event->revision,
+                                               event->text.len ? "; other: " : "", STR_ARG(event->text), STR_ARG(event->actor),
+                                               STR_ARG(buf_peek(&time))));
+}
+
 void show_waits_state(const ShowWaits *waits)
 {
     const Cell *row = waits->row;
@@ -100,6 +110,7 @@ void show_waits_state(const ShowWaits *waits)
     else if (row_state(row) == RUN_PAUSED && pause && pause->text.len) print_label(waits, "because", pause->text);
     for (size_t i = 0; i < waits->story.count; i++)
         if (waits->story.events[i].kind == EVENT_PARAMS_CHANGED) print_change(waits, &waits->story.events[i]);
+        else if (waits->story.events[i].kind == EVENT_RUN_REVISED) print_revision(waits, &waits->story.events[i]);
 }
 
 static const char *poll_words(const Cell *poll)
@@ -273,7 +284,7 @@ static Value trigger_value(const ShowWaits *waits, const StoryEvent *event)
 void show_waits_add(const ShowWaits *waits, MemberList *members)
 {
     Arena *arena = waits->args->arena;
-    ValueList triggers = { .arena = arena }, reactions = { .arena = arena }, changes = { .arena = arena };
+    ValueList triggers = { .arena = arena }, reactions = { .arena = arena }, changes = { .arena = arena }, revisions = { .arena = arena };
     const StoryEvent *pause = run_story_pause(&waits->story);
     const StoryEvent *ending = run_story_last(&waits->story, EVENT_RUN_TERMINATING, (Str){ 0 });
     for (size_t i = 0; i < waits->story.count; i++) {
@@ -287,6 +298,11 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
             add(&one, "by", value_string(event->actor));
             add(&one, "difference", value_string(event->text));
             value_list_add(&changes, member_list_object(&one));
+        } else if (event->kind == EVENT_RUN_REVISED) {
+            add(&one, "by", value_string(event->actor));
+            add(&one, "revision", value_int(event->revision));
+            add(&one, "steps", value_string(event->text));
+            value_list_add(&revisions, member_list_object(&one));
         } else if (is_trigger(event)) value_list_add(&triggers, trigger_value(waits, event));
     }
     add(members, "awaiting", awaiting_value(waits));
@@ -294,5 +310,6 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
     if (ending) add(members, "endedEarly", value_string(ending->text));
     if (triggers.count) add(members, "triggers", value_list_array(&triggers));
     if (reactions.count) add(members, "reactions", value_list_array(&reactions));
+    if (revisions.count) add(members, "revisions", value_list_array(&revisions));
     if (changes.count) add(members, "paramChanges", value_list_array(&changes));
 }

@@ -30,8 +30,9 @@ typedef enum CommandKind {
     COMMAND_PAUSE,
     COMMAND_RESUME,
     COMMAND_CANCEL,         /* `undo` */
-    COMMAND_RESOLVE,        /* about a failed run: `decision`; of RETRY_FROM_STEP and COMPENSATE as the two below */
-    COMMAND_RETRY_FROM,     /* from step `name`, in `mode`; `includes` compensates that step, too; `value`: parameters to change */
+    COMMAND_RESOLVE,        /* about a failed run: `decision`; of RETRY `revision`; of RETRY_FROM_STEP and COMPENSATE as the two below */
+    COMMAND_RETRY_FROM,     /* from step `name`, in `mode`; `includes` compensates that step, too; `value`: parameters to change;
+                             * `revision` */
     COMMAND_COMPENSATE,     /* in `scope`: of FROM_STEP `name`, of PARTIAL `value`, a list of steps; `unknown` */
     COMMAND_RETRY_COMPENSATION,     /* the one that failed */
     COMMAND_SKIP_COMPENSATION,      /* the same, or `name`; `includes` all that are left */
@@ -75,6 +76,8 @@ typedef struct Command {
     CancelUndo undo;
     UnknownEffect unknown;
     bool includes;
+    uint32_t revision;              /* of a retry: the revision to go on with; 0: as before */
+    const struct Plan *before;      /* where that is another one: the plan that the run has had; decide() is given the new one */
 } Command;
 
 /* Attempts of compensations are told from those of the steps that they undo by the number of their rollback in the upper half

@@ -8,6 +8,7 @@
 #include "core/rerun.h"
 #include "core/resolve.h"
 #include "core/retry.h"
+#include "core/revise.h"
 #include "value/json.h"
 
 /* --- who may be asked what -------------------------------------------------------------------------------------------------- */
@@ -165,15 +166,6 @@ static Status check_retry(const Asked *asked, Error *err)
     return decide_ask_policy(asked, HOOK_RUN_RESUME, value_null(), err);
 }
 
-static Status retry_failed(const Asked *asked, Error *err)
-{
-    Status status = check_retry(asked, err);
-    if (status) return status;
-    resolve_decided(&asked->settle, DECISION_RETRY, asked->command->actor, asked->command->rationale);
-    settle_requeue(&asked->settle, RETRY_SOURCE_FAILED_RETRY, STEP_NONE);
-    return OK;
-}
-
 /* What differs, for people: "amount: 5 -> 7; note: none -> \"x\"". */
 static Str difference(Arena *arena, Value before, Value edits)
 {
@@ -231,13 +223,25 @@ static Status check_keys(const Asked *asked, uint32_t from, Value edits, Error *
     return OK;
 }
 
+/* What a revision fills in by itself: parameters that the run did not have. */
+static Value added_params(Arena *arena, Value before, Value whole)
+{
+    const Value *params = value_get_text(whole, "params");
+    MemberList added = { .arena = arena };
+    for (uint32_t i = 0; params && params->kind == VALUE_OBJECT && i < params->count; i++)
+        if (!value_get(before, value_text(params->members[i].key)))
+            member_list_add(&added, value_text(params->members[i].key), params->members[i].value);
+    return member_list_object(&added);
+}
+
 /* Parameters that hold from the retry on: edits of those that the run has. */
 static Status change_params(const Asked *asked, uint32_t from, Error *err)
 {
     const Settle *settle = &asked->settle;
     Value edits = asked->command->value, start, whole;
     Arena *arena = settle->decision->arena;
-    if (edits.kind == VALUE_NULL) return OK;
+    if (edits.kind == VALUE_NULL && !asked->command->before) return OK;
+    if (edits.kind == VALUE_NULL) edits = value_object(arena, NULL, 0);
     if (edits.kind != VALUE_OBJECT) return error_set(err, ERR_INVALID, "parameters are changed by an object of names and values");
     Status status = check_keys(asked, from, edits, err);
     if (status) return status;
@@ -252,10 +256,50 @@ static Status change_params(const Asked *asked, uint32_t from, Error *err)
     for (uint32_t i = 0; i < edits.count; i++) member_list_add(&merged, value_text(edits.members[i].key), edits.members[i].value);
     status = decide_params(settle->plan, member_list_object(&merged), payload ? *payload : value_null(), arena, &whole, err);
     if (status) return status;
+    if (!edits.count && value_equals(whole, start)) return OK;
+    if (!edits.count) edits = added_params(arena, before, whole);
     uint32_t index = decision_payload(settle->decision, whole);
     Event *event = decision_event(settle->decision, EVENT_PARAMS_CHANGED, 0);
     event->payload = index;
     event->text = difference(arena, before, edits);
+    return OK;
+}
+
+/* What is kept fits the other revision; from now on the run is one of that. */
+static Status change_revision(const Asked *asked, uint32_t from, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    const Plan *before = asked->command->before;
+    bool is_undone_first = asked->command->mode == COMPENSATE_THEN_RETRY && from != STEP_NONE;
+    const uint8_t *anew = rerun_set(settle->plan, settle->run, from, settle->decision->arena);
+    Status status = revise_check_kept(settle, before, anew, is_undone_first, err);
+    if (status) return status;
+    Event *event = decision_event(settle->decision, EVENT_RUN_REVISED, 0);
+    event->revision = asked->command->revision;
+    event->digest = &settle->plan->digest;
+    event->text = revise_differences(before, settle->plan, settle->decision->arena);
+    return OK;
+}
+
+/* Nothing that is invalid comes after the first event: a refusal of that kind is recorded with what was decided before it. */
+static Status change_terms(const Asked *asked, uint32_t from, Error *err)
+{
+    const Plan *before = asked->command->before;
+    Status status = before ? revise_check_shape(before, asked->settle.plan, err) : OK;
+    if (!status && before && asked->settle.plan->terms->unsupported.len)
+        status = error_set(err, ERR_CONFLICT, "that revision uses what this version cannot carry out: %.*s",
+                           STR_ARG(asked->settle.plan->terms->unsupported));
+    if (!status) status = change_params(asked, from, err);
+    return status || !before ? status : change_revision(asked, from, err);
+}
+
+static Status retry_failed(const Asked *asked, Error *err)
+{
+    Status status = check_retry(asked, err);
+    if (!status && asked->command->before) status = change_terms(asked, STEP_NONE, err);
+    if (status) return status;
+    resolve_decided(&asked->settle, DECISION_RETRY, asked->command->actor, asked->command->rationale);
+    settle_requeue(&asked->settle, RETRY_SOURCE_FAILED_RETRY, STEP_NONE);
     return OK;
 }
 
@@ -271,7 +315,7 @@ static Status compensate_then_retry(const Asked *asked, uint32_t step, Error *er
         return error_set(err, ERR_LIMIT, "the run has been rolled back ROLLBACK_COUNT_MAX (%u) times", ROLLBACK_COUNT_MAX);
     CompensationList list = compensation_list(settle->plan, settle->run, &wanted, settle->decision->arena);
     if (list.unknown != STEP_NONE) return check_list(asked, &list, err);
-    Status status = change_params(asked, step, err);
+    Status status = change_terms(asked, step, err);
     if (status) return status;
     resolve_decided(settle, DECISION_RETRY_FROM_STEP, command->actor, command->rationale)->step = step;
     if (list.count) compensation_start(settle, &wanted, &list, command->rationale);
@@ -291,7 +335,7 @@ Status decide_retry_from(const Asked *asked, Error *err)
         return error_set(err, ERR_CONFLICT, "step '%.*s' was not completed: it is %s; retry from a step that was carried out",
                          STR_ARG(settle->plan->steps[step].id), step_state_name(state));
     if (asked->command->mode == COMPENSATE_THEN_RETRY) return compensate_then_retry(asked, step, err);
-    status = change_params(asked, step, err);
+    status = change_terms(asked, step, err);
     if (status) return status;
     resolve_decided(settle, DECISION_RETRY_FROM_STEP, asked->command->actor, asked->command->rationale)->step = step;
     settle_requeue(settle, RETRY_SOURCE_RETRY_FROM_STEP, step);

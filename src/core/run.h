@@ -176,7 +176,7 @@ typedef struct Run {
     Str tenant, definition, key;    /* owned by the run; `key` is its idempotency key, empty for none */
     Str source, parent;             /* what started it, and the run that did; owned, may be empty */
     Str directory;                  /* where its programs begin; owned, empty: where the owner of its log is */
-    Digest plan_digest;
+    Digest plan_digest;             /* of the plan that it is pinned to; this and the next change where it goes on with another revision */
     uint32_t revision, key_generation;
     uint64_t seed;
     int64_t created_ms, deadline_ms;

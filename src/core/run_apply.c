@@ -818,6 +818,7 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_TRIGGER_AWAITED] = apply_trigger_awaited, [EVENT_TRIGGER_RECEIVED] = trigger_received,
     [EVENT_TRIGGER_REFUSED] = nothing,       [EVENT_TRIGGER_TIMED_OUT] = nothing,
     [EVENT_REACTION_FIRED] = apply_reaction_fired, [EVENT_PARAMS_CHANGED] = apply_params_changed,
+    [EVENT_RUN_REVISED] = apply_revised,
     [EVENT_TRIGGER_REMINDED] = apply_trigger_reminded, [EVENT_TRIGGER_ENDED] = apply_trigger_ended,
 };
 

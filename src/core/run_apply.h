@@ -39,6 +39,8 @@ void apply_trigger_awaited(const Apply *apply);
 void apply_trigger_reminded(const Apply *apply);
 void apply_trigger_ended(const Apply *apply);
 void apply_params_changed(const Apply *apply);
+void apply_revised(const Apply *apply);
+void apply_revised(const Apply *apply);
 void apply_reaction_fired(const Apply *apply);
 void apply_terminating(const Apply *apply);
 void apply_termination_declined(const Apply *apply);

@@ -143,7 +143,14 @@ void apply_trigger_ended(const Apply *apply)
     else run->answers[pause->slot] = event->payload != EVENT_NO_PAYLOAD ? apply->place->position : 0;
 }
 
-/* --- parameters ------------------------------------------------------------------------------------------------------------ */
+/* --- parameters and revision ------------------------------------------------------------------------------------------------------------ */
+
+/* Its plan has the same shape, so that nothing else of the run changes. */
+void apply_revised(const Apply *apply)
+{
+    apply->run->revision = apply->event->revision;
+    apply->run->plan_digest = *apply->event->digest;
+}
 
 void apply_params_changed(const Apply *apply)
 {

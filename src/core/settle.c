@@ -151,7 +151,7 @@ static bool outputs_match(const Settle *settle, uint32_t step, Value output, Str
     return true;
 }
 
-static bool output_is_valid(const Settle *settle, uint32_t step, Value output, Str *out_text)
+bool settle_output_fits(const Settle *settle, uint32_t step, Value output, Str *out_text)
 {
     const StepTerms *terms = &settle->plan->terms->steps[step];
     if (!outputs_match(settle, step, output, out_text)) return false;
@@ -188,7 +188,7 @@ Status settle_success(const Settle *settle, uint32_t step, Value output, Error *
         settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_CANCELLED, STR("it was told to end"), value_null() });
         return OK;
     }
-    if (!output_is_valid(settle, step, output, &text)) {
+    if (!settle_output_fits(settle, step, output, &text)) {
         settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_OUTPUT_INVALID, text, value_null() });
         return OK;
     }

@@ -201,8 +201,22 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
     Status status = mail_open(mail, &engine->arena, &command, &err);
     if (!status && mail->tenant.len && !str_is(mail->tenant, resident->run.tenant))
         status = error_set(&err, ERR_NOT_FOUND, "there is no run %s", resident->id.text);
+    PlanEntry *before = resident->plan, *target = before;
+    if (!status && command.revision && command.revision != resident->run.revision) {
+        target = target_find(engine, mail);
+        if (!target) {
+            mail_list_put_back(&resident->inbox, mail);
+            target_fetch(engine, resident, command.revision);
+            return;
+        }
+        command.before = &before->plan;
+        status = plan_check_offers(target, &err);
+    }
+    resident->plan = target;                /* everything that the core asks for is of the plan that it is given */
     if (!status)
-        status = decide(&env, &resident->plan->plan, &resident->run, &command, engine->now_ms, &decision, &err);
+        status = decide(&env, &target->plan, &resident->run, &command, engine->now_ms, &decision, &err);
+    if (status) resident->plan = before;
+    else if (target != before) resident_revised(resident, before);
     if (status == ERR_UNAVAILABLE && decision.missing != STEP_NONE) {
         mail_list_put_back(&resident->inbox, mail);
         load_fetch(engine, resident, decision.missing);

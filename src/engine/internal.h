@@ -48,6 +48,7 @@ typedef struct Sealing Sealing;
 typedef struct Resident {
     Run run;
     PlanEntry *plan;                    /* NULL until it is loaded */
+    PlanEntry *earlier;                 /* the one that it had before it went on with another revision; NULL: none */
     uint64_t run_no;
     Id id;
     uint64_t serial;                    /* of all runs that were ever in memory: an answer for an earlier one is not for this */
@@ -60,7 +61,7 @@ typedef struct Resident {
     Loader *loader;                     /* while it is being read */
     MailList inbox;                     /* what came while it was being read, or while a value is being fetched */
     KeyQuestion *key_question;          /* about a declared key, to the store; NULL: none */
-    uint32_t fetching;                  /* the value being fetched: a step or MISSING_PARAMS; else STEP_NONE */
+    uint32_t fetching;                  /* the value being fetched: a step, MISSING_PARAMS or MISSING_TARGET; else STEP_NONE */
     HotText params, *outputs;           /* outputs: by run_value_at(), made with the first one */
     size_t hot_size;
     uint32_t begun_count;               /* step runs that have rows: see view/projection.h */
@@ -149,8 +150,10 @@ typedef struct EngineBatch {
 
 /* --- reads --------------------------------------------------------------------------------------------------------- */
 
+#define MISSING_TARGET (UINT32_MAX - 2)     /* the plan of the revision that the next command of the inbox speaks of */
+
 typedef enum ReadKind { READ_LOAD, READ_VALUE, READ_PLAN, READ_KEY, READ_RUN_ID, READ_RECOVER, READ_TIMERS,
-                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET } ReadKind;
+                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET, READ_TARGET } ReadKind;
 
 typedef struct PendingRead {
     struct PendingRead *next;           /* of those that are free */
@@ -277,6 +280,7 @@ MUST_USE Status plan_check_offers(const PlanEntry *entry, Error *err);     /* ev
 Resident *resident_find(Engine *engine, uint64_t run_no);
 Resident *resident_of_id(Engine *engine, const Id *id);
 Resident *resident_add(Engine *engine, uint64_t run_no, const Id *id);
+void      resident_revised(Resident *resident, PlanEntry *before);          /* its plan is another one now */
 void      resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tenant);
 void      resident_remove(Engine *engine, Resident *resident);
 void      resident_touch(Engine *engine, Resident *resident);              /* used just now */
@@ -333,6 +337,10 @@ typedef enum RevisionFate {
 RevisionFate revision_look(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t *out_version, Error *err);
 void revision_begun(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t version);   /* the run is in the open batch */
 void revision_drop(Engine *engine, Mail *mail);                            /* there is no run */
+/* The plan of the revision that a command goes on with; NULL: it has to be fetched. */
+PlanEntry *target_find(Engine *engine, const Mail *mail);
+void target_fetch(Engine *engine, Resident *resident, uint32_t version);    /* for the first command of the inbox */
+void target_answered(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer);
 void revision_mail(Engine *engine, Mail *mail);                            /* takes the mail: activates or deactivates */
 void revision_answered(Engine *engine, Mail *mail, uint32_t part, const ReadAnswer *answer);
 void revisions_durable(Engine *engine);                                    /* a batch is */

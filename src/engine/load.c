@@ -119,6 +119,8 @@ static Status fold(Resident *resident, Loader *loader, Error *err)
     }
     if (loader->record_count && memcmp(&hash, &loader->head, sizeof hash) != 0)
         return error_set(err, ERR_CORRUPT, "the last record of the run does not have the hash that its row states");
+    if (memcmp(&run->plan_digest, &loader->plan_digest, sizeof run->plan_digest) != 0)
+        return error_set(err, ERR_CORRUPT, "the run's row names another plan than its events");
     if (run->event_count != loader->event_count)
         return error_set(err, ERR_CORRUPT, "the run has %llu events, and its row states %llu",
                          (unsigned long long)run->event_count, (unsigned long long)loader->event_count);

@@ -29,7 +29,8 @@ typedef struct Mail {
     Command command;                /* its values are null: see mail_open() */
     Str value, output;              /* of the command, as JSON; empty: null */
     Str tenant;
-    Digest plan;                    /* of a start */
+    Digest plan;                    /* of a start; of a command that goes on with another revision, once `is_aimed` */
+    bool is_aimed;
     Str params, payload;
     StartRequest start;
     ReplyTo reply;

@@ -85,6 +85,9 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
     case READ_VALUE:
         if (resident && resident->fetching == read.part) load_fetched(engine, resident, read.part, answer);
         break;
+    case READ_TARGET:
+        if (resident && resident->fetching == MISSING_TARGET) target_answered(engine, resident, read.part, answer);
+        break;
     case READ_PLAN: start_plan_answered(engine, read.mail, answer); break;
     case READ_KEY: start_key_answered(engine, read.mail, answer); break;
     case READ_REVISION: revision_answered(engine, read.mail, read.part, answer); break;

@@ -67,6 +67,14 @@ void resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tena
     CHECK(resident->step_numbers);
 }
 
+/* Rows of batches that are still on their way borrow texts of the plan that it had. By the next time these are durable. */
+void resident_revised(Resident *resident, PlanEntry *before)
+{
+    if (resident->earlier) resident->earlier->user_count--;
+    resident->earlier = before;
+    resident->plan->user_count++;
+}
+
 void resident_touch(Engine *engine, Resident *resident)
 {
     if (engine->newest == resident) return;
@@ -95,6 +103,7 @@ void resident_remove(Engine *engine, Resident *resident)
         hot_clear(resident);
         run_deinit(&resident->run);
         resident->plan->user_count--;
+        if (resident->earlier) resident->earlier->user_count--;
         resident->tenant->user_count--;
     }
     loader_free(resident->loader);

@@ -366,3 +366,75 @@ void revision_mail(Engine *engine, Mail *mail)
     mail->revising = NULL;
     batch_reply_open(engine, mail);
 }
+
+/* --- a run that goes on with another one ------------------------------------------------------------------------------------------- */
+
+typedef enum TargetPart { TARGET_ROW, TARGET_PLAN } TargetPart;
+
+PlanEntry *target_find(Engine *engine, const Mail *mail)
+{
+    return mail->is_aimed ? plan_cache_find(engine, &mail->plan) : NULL;
+}
+
+static void target_ask(Engine *engine, Resident *resident, TargetPart part, const QueryAsk *ask)
+{
+    PendingRead read = { .kind = READ_TARGET, .run_no = resident->run_no, .part = part };
+    Error err;
+    if (read_begin(engine, ask, &read)) {
+        resident->fetching = MISSING_TARGET;
+        return;
+    }
+    error_set(&err, ERR_UNAVAILABLE, "the store takes no more questions now");
+    batch_reply(engine, resident, mail_list_take(&resident->inbox), ERR_UNAVAILABLE, &err, /* is_noop= */ false);
+}
+
+void target_fetch(Engine *engine, Resident *resident, uint32_t version)
+{
+    const Plan *plan = &resident->plan->plan;
+    target_ask(engine, resident, TARGET_ROW,
+               &(QueryAsk){ .query = QUERY_REVISION, .param_count = 3,
+                            .params = { cell_text(plan->tenant), cell_text(plan->id), cell_int(version) } });
+}
+
+static Status take_target(Engine *engine, const Resident *resident, Mail *mail, uint32_t part, const ReadAnswer *answer, Error *err)
+{
+    const Plan *plan = &resident->plan->plan;
+    PlanEntry *entry;
+    if (answer->status) {
+        *err = answer->error;
+        return answer->status;
+    }
+    if (!answer->row_count)
+        return error_set(err, ERR_NOT_FOUND, "workflow '%.*s' has no revision %" PRIu32 ": see 'maestro revisions'", STR_ARG(plan->id),
+                         mail->command.revision);
+    if (part == TARGET_ROW) {
+        if (answer->cells[REVISIONS_digest].text.len != DIGEST_SIZE) return error_set(err, ERR_CORRUPT, "that revision names no plan");
+        memcpy(&mail->plan, answer->cells[REVISIONS_digest].text.ptr, DIGEST_SIZE);
+        mail->is_aimed = true;
+        return OK;
+    }
+    Status status = plan_cache_add(engine, answer->cells[PLANS_document].text, &entry, err);
+    if (!status) entry->is_stored = true;
+    return status;
+}
+
+void target_answered(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer)
+{
+    Mail *mail = resident->inbox.first;
+    Error err;
+    resident->fetching = STEP_NONE;
+    CHECK(mail);                                            /* it was put back first, and nobody took it meanwhile */
+    Status status = take_target(engine, resident, mail, part, answer, &err);
+    if (status) {
+        mail = mail_list_take(&resident->inbox);
+        engine->stats.refused_count++;
+        batch_reply(engine, resident, mail, status, &err, /* is_noop= */ false);
+    } else if (!target_find(engine, mail)) {
+        Str digest = { (const char *)mail->plan.bytes, DIGEST_SIZE };
+        target_ask(engine, resident, TARGET_PLAN,
+                   &(QueryAsk){ .query = QUERY_PLAN, .params = { cell_blob(digest) }, .param_count = 1 });
+        return;
+    }
+    decide_inbox(engine, resident);
+    queue_work(engine, resident);
+}

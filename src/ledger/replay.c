@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/revise.h"
 #include "ledger/chain.h"
 #include "ledger/record.h"
 
@@ -34,16 +35,33 @@ static Status check_follows(const Replay *replay, const LedgerRow *row, const Re
     return OK;
 }
 
+/* A plan that the run was pinned to, once or now: its events mean the same under both. */
+static Status check_plan(Replay *replay, const Digest *digest, Error *err)
+{
+    Plan earlier;
+    Error why;
+    if (!digest || memcmp(digest, &replay->plan->digest, sizeof *digest) == 0) return OK;
+    if (!replay->find_plan) return error_set(err, ERR_CONFLICT, "the plan is not the one that the run was created with");
+    Status status = replay->find_plan(replay->plans, &replay->scratch, digest, &earlier, err);
+    if (status) return status;
+    if (!revise_check_shape(&earlier, replay->plan, &why)) return OK;
+    return error_set(err, ERR_CONFLICT, "the plan is not the one that the run was created with, nor one of the same shape: %s", why.text);
+}
+
 /* apply() trusts its events: what they name has to exist. */
-static Status check_event(const Replay *replay, const Event *event, uint64_t number, Error *err)
+static Status check_event(Replay *replay, const Event *event, uint64_t number, Error *err)
 {
     const Plan *plan = replay->plan;
     bool has_step = event_has(event->kind, FIELD_step) && event->step != STEP_NONE;
     bool has_last = event_has(event->kind, FIELD_last);
     if ((event->kind == EVENT_RUN_CREATED) != (number == 1))
         return error_set(err, ERR_CORRUPT, "event %" PRIu64 " is %s", number, event_name(event->kind));
-    if (event->kind == EVENT_RUN_CREATED && event->digest && memcmp(event->digest, &plan->digest, sizeof plan->digest) != 0)
-        return error_set(err, ERR_CONFLICT, "the plan is not the one that the run was created with");
+    if (event->kind == EVENT_RUN_REVISED && !event->digest)
+        return error_set(err, ERR_CORRUPT, "event %" PRIu64 " names no plan", number);
+    if (event->kind == EVENT_RUN_CREATED || event->kind == EVENT_RUN_REVISED) {
+        Status status = check_plan(replay, event->digest, err);
+        if (status) return status;
+    }
     if ((has_step && event->step >= plan->step_count) || (has_last && event->last >= plan->step_count))
         return error_set(err, ERR_CORRUPT, "event %" PRIu64 " names a step that the plan does not have", number);
     if (event_has(event->kind, FIELD_job) && event->job >= plan->job_count)

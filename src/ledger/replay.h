@@ -29,6 +29,9 @@
 
 #define REPLAY_ALL UINT64_MAX
 
+/* A plan by its digest, into `arena`. */
+typedef Status (*FindPlan)(void *plans, Arena *arena, const Digest *digest, Plan *out_plan, Error *err);
+
 typedef struct Replay {
     const Plan *plan;
     Run run;                        /* as it was after event run.event_count */
@@ -38,10 +41,14 @@ typedef struct Replay {
     uint64_t record_count;
     Record record;                  /* the last one that was applied, until the next row is given */
     Arena scratch;
+    FindPlan find_plan;             /* set by who has them: plans of earlier revisions, where the run has gone on with another one */
+    void *plans;                    /* its context */
 } Replay;
 
 void            replay_init(Replay *replay, const Plan *plan, const Id *id, uint64_t run_no, uint64_t event_max);
 void            replay_deinit(Replay *replay);
+/* The plan is the one that the run is pinned to now. Where it was another one earlier, find_plan has to give that, and both have
+ * to be of the same shape (core/revise.h). */
 /* The next record of the run; those behind event_max are passed over. */
 MUST_USE Status replay_row(Replay *replay, const LedgerRow *row, Error *err);
 /* Whether the bytes of run_encode() that were stored are those of the run made again; the reason names what differs first. */

@@ -190,7 +190,10 @@ void audit_log_run(Audit *audit, AuditLog *log, const Cell *row, bool *out_is_he
     Digest digest = { { 0 } };
     if (row[RUNS_plan_digest].kind == CELL_BLOB && row[RUNS_plan_digest].text.len == sizeof digest)
         memcpy(&digest, row[RUNS_plan_digest].text.ptr, sizeof digest);
-    note_plan(log, &digest, row[RUNS_created_ms].integer);
+    /* A plan came with its revision, which may be younger than a run that goes on with it; or, before there were any, with a run. */
+    Str key = { (const char *)digest.bytes, sizeof digest.bytes };
+    bool is_of_revision = row[RUNS_definition_version].integer && map_find(&log->plan_keys, key, &index);
+    if (!is_of_revision) note_plan(log, &digest, row[RUNS_created_ms].integer);
     *out_is_here = !map_find(&log->archive_keys, (Str){ (const char *)&run_no, sizeof run_no }, &index);
     if (*out_is_here) return;
     audit_column(audit, id, TABLE_RUNS, row, RUNS_id, cell_text(log->archives[index].run_id));

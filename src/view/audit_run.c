@@ -263,6 +263,8 @@ static void compare_timer(Comparing *it)
 static Status pass(Comparing *it, const RebuildOptions *options, Error *err)
 {
     rebuild_init(&it->rebuild, options);
+    it->rebuild.replay.find_plan = store_plan;
+    it->rebuild.replay.plans = it->audit->store;
     it->status = OK;
     it->step_run_no = 0;
     Status status = fold_records(it, err);

@@ -54,6 +54,7 @@ void fold_step_superseded(Fold *fold);
 
 /* --- runs --- */
 void fold_run_created(Fold *fold);
+void fold_run_revised(Fold *fold);
 void fold_run_dispatched(Fold *fold);
 void fold_run_running(Fold *fold);
 void fold_run_paused(Fold *fold);

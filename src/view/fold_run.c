@@ -1,6 +1,18 @@
 #include "core/command.h"
 #include "view/fold.h"
 
+/* The event names the plan. That of the input is the newest of the run, of which the strategy is: so it is here and in a rebuild. */
+static void put_plan(const Fold *fold)
+{
+    const ProjectionInput *input = fold->input;
+    const Digest *digest = fold->event->digest ? fold->event->digest : &input->plan->digest;
+    Str bytes = { (const char *)digest->bytes, DIGEST_SIZE };
+    put(fold->run, RUNS_plan_digest, cell_blob(arena_copy(pen_arena(fold->run), bytes)));
+    const Value *resolution = value_get_text(input->plan->document, "failure_resolution");
+    put_borrowed(fold->run, RUNS_failure_resolution_strategy,
+                 resolution ? value_get_string(*resolution, "strategy", STR("AWAIT_DECISION")) : STR("AWAIT_DECISION"));
+}
+
 void fold_run_created(Fold *fold)
 {
     const Event *event = fold->event;
@@ -11,7 +23,7 @@ void fold_run_created(Fold *fold)
     put(pen, RUNS_tenant, cell_text(arena_copy(arena, event->tenant)));
     put(pen, RUNS_definition_key, cell_text(arena_copy(arena, event->name)));
     put_int(pen, RUNS_definition_version, event->revision);
-    put(pen, RUNS_plan_digest, cell_blob((Str){ (const char *)input->plan->digest.bytes, DIGEST_SIZE }));
+    put_plan(fold);
     put_state(fold, RUN_QUEUED);
     put_int(pen, RUNS_cancel_requested, 0);
     put_name(pen, RUNS_priority, priority_name((Priority)event->priority));
@@ -23,9 +35,13 @@ void fold_run_created(Fold *fold)
     put_moment(pen, RUNS_deadline_at, event->due_ms);
     put_copied(pen, RUNS_source, event->source);
     put_copied(pen, RUNS_parent_id, event->parent);
-    const Value *resolution = value_get_text(input->plan->document, "failure_resolution");
-    put_borrowed(pen, RUNS_failure_resolution_strategy,
-                 resolution ? value_get_string(*resolution, "strategy", STR("AWAIT_DECISION")) : STR("AWAIT_DECISION"));
+}
+
+/* What the run goes on with. */
+void fold_run_revised(Fold *fold)
+{
+    put_int(fold->run, RUNS_definition_version, fold->event->revision);
+    put_plan(fold);
 }
 
 void fold_run_dispatched(Fold *fold) { put_state(fold, RUN_DISPATCHED); }

@@ -87,7 +87,7 @@ static const FoldKind fold_kinds[EVENT_KIND_END] = {
     [EVENT_LOOP_REPEATED] = fold_loop_repeated,     [EVENT_EFFECT_COMMITTED] = fold_effect_committed,
     [EVENT_LEASE_EXPIRED] = fold_lease_expired,     [EVENT_COST_REPORTED] = fold_cost_reported,
     [EVENT_SIGNAL_RECEIVED] = fold_signal_received, [EVENT_STEP_SUPERSEDED] = fold_step_superseded,
-    [EVENT_DECISION_MADE] = fold_decision_made,     [EVENT_AUTO_RETRY_SCHEDULED] = fold_retry_scheduled,
+    [EVENT_RUN_REVISED] = fold_run_revised,         [EVENT_DECISION_MADE] = fold_decision_made,     [EVENT_AUTO_RETRY_SCHEDULED] = fold_retry_scheduled,
     [EVENT_RUN_REQUEUED] = fold_run_requeued,       [EVENT_COMPENSATION_STARTED] = fold_compensation_started,
     [EVENT_POLL_ATTEMPTED] = fold_poll_attempted,   [EVENT_STEP_POLLING] = fold_step_polling,
     [EVENT_POLL_TIMED_OUT] = fold_poll_timed_out,   [EVENT_TRIGGER_AWAITED] = fold_trigger_awaited,

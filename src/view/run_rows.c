@@ -101,16 +101,28 @@ StepState step_row_state(const Cell *row)
 
 /* --- what belongs to it ---------------------------------------------------------------------------------------------------- */
 
-Status run_plan(Arena *arena, Store *store, const Cell *row, Plan *out_plan, Error *err)
+static Status read_plan(Arena *arena, Store *store, Str digest, Plan *out_plan, Error *err)
 {
     const Cell *plan;
-    QueryAsk ask = { .query = QUERY_PLAN, .params = { cell_blob(row[RUNS_plan_digest].text) }, .param_count = 1 };
+    QueryAsk ask = { .query = QUERY_PLAN, .params = { cell_blob(digest) }, .param_count = 1 };
     Status status = row_select(arena, store, &ask, &plan, err);
     if (status) return status;
-    if (!plan) return error_set(err, ERR_CORRUPT, "the plan of run %.*s is not in the store", STR_ARG(row[RUNS_id].text));
+    if (!plan) return error_set(err, ERR_CORRUPT, "its plan is not in the store");
     Value document;
     status = json_parse(arena, plan[PLANS_document].text, &document, err);
     return status ? status : plan_read(arena, document, out_plan, err);
+}
+
+Status run_plan(Arena *arena, Store *store, const Cell *row, Plan *out_plan, Error *err)
+{
+    Status status = read_plan(arena, store, row[RUNS_plan_digest].text, out_plan, err);
+    if (status == ERR_CORRUPT) error_prefix(err, "run %.*s: ", STR_ARG(row[RUNS_id].text));
+    return status;
+}
+
+Status store_plan(void *store, Arena *arena, const Digest *digest, Plan *out_plan, Error *err)
+{
+    return read_plan(arena, store, (Str){ (const char *)digest->bytes, DIGEST_SIZE }, out_plan, err);
 }
 
 Status run_steps(Arena *arena, Store *store, const Cell *row, StepRows *out_steps, Error *err)

@@ -32,6 +32,8 @@ MUST_USE Status run_is_here(const Cell *row, Error *err);
 /* Of a row of step runs. */
 StepState   step_row_state(const Cell *row);
 
+/* A plan by its digest, for Replay.find_plan; `store` is a Store. */
+MUST_USE Status store_plan(void *store, Arena *arena, const Digest *digest, Plan *out_plan, Error *err);
 /* The plan that a run is pinned to. */
 MUST_USE Status run_plan(Arena *arena, Store *store, const Cell *row, Plan *out_plan, Error *err);
 

@@ -267,12 +267,20 @@ static bool put_deferred(const Words *words)
     return true;
 }
 
+static bool put_revision(const Words *words)
+{
+    buf_format(words->out, "Goes on with revision %u", words->event->revision);
+    if (words->event->text.len) put_named(words->out, ", in which these steps differ: ", words->event->text);
+    return false;
+}
+
 /* Each says whether it is a warning. */
 static bool (*const run_words[EVENT_KIND_END])(const Words *words) = {
     [EVENT_TRIGGER_AWAITED] = put_awaited,     [EVENT_TRIGGER_RECEIVED] = put_received, [EVENT_TRIGGER_REFUSED] = put_refused,
     [EVENT_TRIGGER_TIMED_OUT] = put_timed_out, [EVENT_TRIGGER_REMINDED] = put_reminded, [EVENT_TRIGGER_ENDED] = put_ended,
     [EVENT_LEASE_EXPIRED] = put_lost,          [EVENT_STEP_DEFERRED] = put_deferred,
     [EVENT_RUN_TERMINATING] = put_ending,      [EVENT_REACTION_FIRED] = put_reaction,   [EVENT_PARAMS_CHANGED] = put_change,
+    [EVENT_RUN_REVISED] = put_revision,
 };
 
 bool lines_run_words(Buf *out, const LiveModel *model, const Event *event, bool *out_is_warning)

@@ -39,7 +39,7 @@ static const Migration migrations_known[] = {
     { 2, "ALTER TABLE maestro_workflows ADD COLUMN archived_to TEXT;"
          "CREATE INDEX IF NOT EXISTS idx_ledger_log ON maestro_ledger (run_no) WHERE run_no IS NULL" },
     { 3, POLLS_AGAIN ";" SECRETS_FIRST },
-    { 4, SKIP_REASONS_RENAMED },
+    { 4, SKIP_REASONS_RENAMED },        /* triggers are made anew with it: a run may go on with another revision */
 };
 
 const Migration *schema_migrations(uint32_t *out_count)

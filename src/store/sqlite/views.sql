@@ -18,7 +18,7 @@ BEFORE DELETE ON maestro_ledger
 BEGIN SELECT RAISE(ABORT, 'the ledger is immutable'); END;
 
 CREATE TRIGGER maestro_workflows_keep_their_beginning
-BEFORE UPDATE OF run_no, id, tenant, definition_key, definition_version, plan_digest, params_at, params_offset, params_size,
+BEFORE UPDATE OF run_no, id, tenant, definition_key, params_at, params_offset, params_size,
   created_ms ON maestro_workflows
 BEGIN SELECT RAISE(ABORT, 'id, revision and parameters of a run are immutable'); END;
 
