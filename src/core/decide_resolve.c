@@ -265,6 +265,18 @@ static Status change_params(const Asked *asked, uint32_t from, Error *err)
     return OK;
 }
 
+/* Another revision can take the place of the run's at all: asked before anything is looked for in its plan. */
+static Status check_revision(const Asked *asked, Error *err)
+{
+    const Plan *after = asked->settle.plan;
+    if (!asked->command->before) return OK;
+    Status status = check_failed(asked, err);
+    if (!status) status = revise_check_shape(asked->command->before, after, err);
+    if (!status && after->terms->unsupported.len)
+        status = error_set(err, ERR_CONFLICT, "that revision uses what this version cannot carry out: %.*s", STR_ARG(after->terms->unsupported));
+    return status;
+}
+
 /* What is kept fits the other revision; from now on the run is one of that. */
 static Status change_revision(const Asked *asked, uint32_t from, Error *err)
 {
@@ -284,18 +296,14 @@ static Status change_revision(const Asked *asked, uint32_t from, Error *err)
 /* Nothing that is invalid comes after the first event: a refusal of that kind is recorded with what was decided before it. */
 static Status change_terms(const Asked *asked, uint32_t from, Error *err)
 {
-    const Plan *before = asked->command->before;
-    Status status = before ? revise_check_shape(before, asked->settle.plan, err) : OK;
-    if (!status && before && asked->settle.plan->terms->unsupported.len)
-        status = error_set(err, ERR_CONFLICT, "that revision uses what this version cannot carry out: %.*s",
-                           STR_ARG(asked->settle.plan->terms->unsupported));
-    if (!status) status = change_params(asked, from, err);
-    return status || !before ? status : change_revision(asked, from, err);
+    Status status = change_params(asked, from, err);
+    return status || !asked->command->before ? status : change_revision(asked, from, err);
 }
 
 static Status retry_failed(const Asked *asked, Error *err)
 {
-    Status status = check_retry(asked, err);
+    Status status = check_revision(asked, err);
+    if (!status) status = check_retry(asked, err);
     if (!status && asked->command->before) status = change_terms(asked, STEP_NONE, err);
     if (status) return status;
     resolve_decided(&asked->settle, DECISION_RETRY, asked->command->actor, asked->command->rationale);
@@ -327,7 +335,8 @@ Status decide_retry_from(const Asked *asked, Error *err)
 {
     const Settle *settle = &asked->settle;
     uint32_t step;
-    Status status = find_step(asked, asked->command->name, &step, err);
+    Status status = check_revision(asked, err);
+    if (!status) status = find_step(asked, asked->command->name, &step, err);
     if (!status) status = check_retry(asked, err);
     if (status) return status;
     StepState state = (StepState)settle->run->steps[step].state;

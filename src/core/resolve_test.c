@@ -447,3 +447,102 @@ TEST(no_strategy_repeats_an_effect_by_itself, "proves: C-22 A-015")
         stage_close(&s);
     }
 }
+
+/* --- another revision ---------------------------------------------------------------------------------------------------------- */
+
+#define REVISION_HEAD TREE_HEAD "\"params\":[{\"name\":\"n\",\"type\":\"integer\",\"default\":1}],"
+#define REVISION_TAIL "\"edges\":[[0,1,\"order\"],[1,2,\"order\"]]}"
+#define REVISION_FIRST REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "]," REVISION_TAIL
+
+/* A run of that plan whose second step has failed. */
+static void fail_second(Stage *s)
+{
+    REQUIRE_OK(stage_start(s, "{}"), &s->err);
+    REQUIRE_OK(stage_succeed(s, "a", "{\"v\":1}"), &s->err);
+    REQUIRE_OK(stage_fail(s, "b", CAUSE_PERMANENT), &s->err);
+    REQUIRE(s->run.state == RUN_FAILED);
+}
+
+/* Retried with that document as revision 2: from a step, or what failed. */
+static Status retry_revised(Stage *s, const char *json, const char *from, RetryMode mode)
+{
+    Value document;
+    Plan before = s->plan, after;
+    Status status = json_parse(&s->plan_arena, str_of(json), &document, &s->err);
+    if (!status) status = plan_read(&s->plan_arena, document, &after, &s->err);
+    if (!EXPECT_OK(status, &s->err)) return status;
+    Command retry = { .kind = from ? COMMAND_RETRY_FROM : COMMAND_RESOLVE, .decision = DECISION_RETRY, .name = str_of(from ? from : ""),
+                      .value = value_null(), .mode = mode, .revision = 2, .before = &before };
+    s->plan = after;
+    status = stage_do(s, &retry);
+    if (status) s->plan = before;
+    return status;
+}
+
+TEST(a_retry_goes_on_with_another_revision_of_the_same_shape, "proves: A-048")
+{
+    static const char *const froms[] = { "b", "a", NULL };
+    for (size_t i = 0; i < 3; i++) {
+        ROW(froms[i] ? froms[i] : "what failed");
+        STAGE(s, REVISION_FIRST);
+        fail_second(&s);
+        Digest first = s.run.plan_digest;
+        REQUIRE_OK(retry_revised(&s, REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", ",\"input\":{\"k\":2}") "," TASK("c", "") "],"
+                                 REVISION_TAIL, froms[i], RETRY_ONLY), &s.err);
+        const Event *revised = stage_last(&s, EVENT_RUN_REVISED);
+        REQUIRE(revised != NULL);
+        EXPECT_INT(revised->revision, 2);
+        EXPECT_STR(revised->text, STR("b"));
+        EXPECT_INT(s.run.revision, 2);
+        EXPECT(memcmp(&s.run.plan_digest, &s.plan.digest, sizeof first) == 0 && memcmp(&s.run.plan_digest, &first, sizeof first) != 0);
+        if (i == 1) REQUIRE_OK(stage_succeed(&s, "a", "{\"v\":1}"), &s.err);
+        EXPECT_INT(stage_state(&s, "a"), STEP_SUCCEEDED);
+        EXPECT_INT(stage_state(&s, "b"), STEP_RUNNING);
+        EXPECT_INT(value_get_int(s.last_payload, "k", 0), 2);               /* its input is the new one's */
+        REQUIRE_OK(stage_succeed(&s, "b", NULL), &s.err);
+        REQUIRE_OK(stage_succeed(&s, "c", NULL), &s.err);
+        EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+        stage_close(&s);
+    }
+}
+
+TEST(a_revision_that_does_not_fit_what_is_kept_is_refused_by_the_name_of_the_step, "proves: A-048")
+{
+#define STEPS(a, b, c) REVISION_HEAD "\"steps\":[" a "," b "," c "]," REVISION_TAIL
+    static const struct { const char *name, *plan, *from, *says; RetryMode mode; Status status; } rows[] = {
+        { "another step", STEPS(TASK("a", ""), TASK("x", ""), TASK("c", "")), "b", "where the run has step 'b', that revision has 'x'",
+          RETRY_ONLY, ERR_CONFLICT },
+        { "a step more", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "," TASK("d", "") "]," REVISION_TAIL,
+          "b", "step 'd' is new", RETRY_ONLY, ERR_CONFLICT },
+        { "a step less", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "],\"edges\":[[0,1,\"order\"]]}", "b", "step ",
+          RETRY_ONLY, ERR_CONFLICT },
+        { "other needs", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "],\"edges\":[[0,1,\"order\"],[0,2,\"order\"]]}",
+          "b", "step 'a' is needed by others", RETRY_ONLY, ERR_CONFLICT },
+        { "a pause", STEPS(TASK("a", ""), TASK("b", ",\"pause_after\":{\"trigger\":\"t\"}"), TASK("c", "")), "b", "step 'b' pauses",
+          RETRY_ONLY, ERR_CONFLICT },
+        { "a gate", STEPS(TASK("a", ",\"wait_for_signal\":{\"signal\":\"s\"}"), TASK("b", ""), TASK("c", "")), "b", "step 'a' waits", RETRY_ONLY,
+          ERR_CONFLICT },
+        { "an output that is kept", STEPS(TASK("a", ",\"outputs\":{\"w\":\"integer\"}"), TASK("b", ""), TASK("c", "")), "b",
+          "step 'a' was done and would be kept", RETRY_ONLY, ERR_CONFLICT },
+        { "an output that is made anew", STEPS(TASK("a", ",\"outputs\":{\"w\":\"integer\"}"), TASK("b", ""), TASK("c", "")), "a", "",
+          RETRY_ONLY, OK },
+        { "an output that it has", STEPS(TASK("a", ",\"outputs\":{\"v\":\"integer\"}"), TASK("b", ""), TASK("c", "")), "b", "", RETRY_ONLY, OK },
+        { "the key of what may be undone", STEPS(TASK("a", ",\"compensation\":{\"run\":\"noop\"},\"key\":\"k\""), TASK("b", ""),
+          TASK("c", "")), "b", "step 'a' was carried out and has another idempotency_key", RETRY_ONLY, ERR_CONFLICT },
+        { "a parameter without a value", TREE_HEAD "\"params\":[{\"name\":\"m\",\"type\":\"integer\"}],\"steps\":[" TASK("a", "") ","
+          TASK("b", "") "," TASK("c", "") "]," REVISION_TAIL, "b", "m", RETRY_ONLY, ERR_INVALID },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        STAGE(s, REVISION_FIRST);
+        fail_second(&s);
+        uint64_t events = s.run.event_count, revision = s.run.revision;
+        EXPECT_INT(retry_revised(&s, rows[i].plan, rows[i].from, rows[i].mode), rows[i].status);
+        if (rows[i].status) {
+            EXPECT(strstr(s.err.text, rows[i].says) != NULL);
+            EXPECT_INT(s.run.event_count, events);
+            EXPECT_INT(s.run.revision, revision);
+        }
+        stage_close(&s);
+    }
+}

@@ -135,7 +135,7 @@ Status revise_check_kept(const Settle *settle, const Plan *before, const uint8_t
 {
     for (uint32_t i = 0; i < settle->run->step_count; i++) {
         const StepRun *step = &settle->run->steps[i];
-        if (!anew[i] && step->state == STEP_SUCCEEDED && step->output_at) {
+        if (!anew[i] && step->state == STEP_SUCCEEDED) {
             Status status = check_output(settle, before, i, err);
             if (status) return status;
         }

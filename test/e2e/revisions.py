@@ -243,4 +243,68 @@ def activation_goes_through_the_owner_of_the_store(t):
     t.equal(t.end(owner).code, 0)
 
 
+# The second task gives an output or not; the first one's is kept.
+STAGED = '''workflow: staged
+params:
+  - {{ name: n, type: integer, default: 1 }}
+{params}jobs:
+  a: {{ tasks: [{{ name: first, run: shell, {first}input: {{ command: "echo a >> {folder}/log; echo 1" }} }}] }}
+  b: {{ needs: [a], tasks: [{{ name: second, run: shell, input: {{ command: "echo {word}-${{params.n}} >> {folder}/log; exit {code}" }} }}] }}
+  c: {{ needs: [b], tasks: [{{ name: third, log: "{last}" }}{more}] }}
+'''
+
+
+def staged(t, name, params="", first="", word="b", code=65, last="done", more=""):
+    return t.write(name, STAGED.format(folder=t.folder, params=params, first=first, word=word, code=code, last=last, more=more))
+
+
+@case("proves: A-048 F-097")
+def a_failed_run_goes_on_with_a_revision_of_the_same_shape(t):
+    t.equal(t.maestro("run", staged(t, "1.yaml"), *store(t)).code, 1)
+    run_id = select(t, "SELECT id FROM maestro_workflows")[0][0]
+    for name, more in (("2.yaml", {"word": "mended", "code": 0, "params": "  - { name: extra, type: string, default: x }\n"}),
+                       ("3.yaml", {"code": 0, "more": ', { name: fourth, log: "more" }'}),
+                       ("4.yaml", {"code": 0, "first": "outputs: { w: integer }, "})):
+        t.maestro("run", staged(t, name, **more), "--allow-incompatible", *store(t))
+    with t.row("what does not fit is refused, by the name of the step, and changes nothing"):
+        before = select(t, "SELECT event_count, definition_version FROM maestro_workflows WHERE id = ?", run_id)
+        for number, words in ((9, "has no revision 9"), (3, "c.fourth"), (4, "step 'a.first' was done and would be kept")):
+            refused = t.maestro("retry-from", run_id, "second", "--revision", str(number), *store(t))
+            t.true(refused.code != 0, f"revision {number} is refused")
+            t.contains(refused.err, words)
+        t.equal(t.maestro("retry-from", run_id, "second", "--revision", "none", *store(t)).code, 64)
+        t.equal(select(t, "SELECT event_count, definition_version FROM maestro_workflows WHERE id = ?", run_id), before)
+    with t.row("what would be done is shown first"):
+        dry = t.maestro("retry-from", run_id, "second", "--revision", "2", "--with", "n=7", "--dry-run", *store(t))
+        t.equal(dry.out, "revision   2, in which these steps differ: b.second\nchange     n: 1 -> 7\nrun anew   b.second\nrun anew   c.third\n")
+        t.equal(select(t, "SELECT definition_version FROM maestro_workflows WHERE id = ?", run_id), [(1,)])
+    with t.row("it goes on with the new one, and what was done is kept"):
+        t.equal(t.maestro("retry-from", run_id, "second", "--revision", "2", "--with", "n=7", "--reason", "mended", *store(t)).code, 0)
+        t.equal(t.maestro("resume", run_id, *store(t)).code, 0)
+        shown = t.maestro("show", run_id, *store(t))
+        t.matches(shown.out, r"(?m)^revised +goes on with revision 2; other: b\.second \(user:")
+        t.matches(shown.out, r"(?m)^state +succeeded$")
+        t.equal(t.maestro("show", run_id, "--json", *store(t)).json()["revisions"][0]["revision"], 2)
+        t.equal(select(t, "SELECT definition_version FROM maestro_workflows WHERE id = ?", run_id), [(2,)])
+    with t.row("and the books are right"):
+        for command in (("replay", run_id, "--verify"), ("ledger", "verify"), ("store", "verify")):
+            result = t.maestro(*command, *store(t))
+            t.equal(result.code, 0, result.out + result.err)
+        t.contains(t.maestro("replay", run_id, "--at", "3", *store(t)).out, "after event 3")
+
+
+@case("proves: A-048")
+def a_decision_goes_on_with_another_revision_too(t):
+    t.equal(t.maestro("run", staged(t, "1.yaml"), *store(t)).code, 1)
+    run_id = select(t, "SELECT id FROM maestro_workflows")[0][0]
+    t.equal(t.maestro("run", staged(t, "2.yaml", code=0), *store(t)).code, 0)
+    ended = t.maestro("retry-from", "last", "second", "--revision", "1", *store(t))
+    t.equal(ended.code, 1)
+    t.contains(ended.err, "succeeded")
+    t.equal(t.maestro("resolve", run_id, "--decision", "retry", "--revision", "2", *store(t)).code, 0)
+    t.equal(t.maestro("resume", run_id, *store(t)).code, 0)
+    t.equal(select(t, "SELECT state, definition_version FROM maestro_workflows WHERE id = ?", run_id), [("SUCCEEDED", 2)])
+    t.equal(t.maestro("store", "verify", *store(t)).code, 0)
+
+
 main()
