@@ -284,7 +284,9 @@ static void chain(const char *prefix, const uint8_t *before, const uint8_t *byte
 
 static bool get_log_head(Line *line, Head *out)
 {
-    return is_part || (get_number(line, "position", &out->position) && get_hex(line, "head", out->head, HASH));
+    Member *position = get(line, "position", 8), *head = get(line, "head", 4);
+    if (is_part) return position && head && !strncmp(position->text, "null,", 5) && !strncmp(head->text, "null,", 5);
+    return get_number(line, "position", &out->position) && get_hex(line, "head", out->head, HASH);
 }
 
 static void check_header(Line *line)
@@ -371,8 +373,7 @@ static void check_run(Line *line)
     head_count++;
     if (run->has_head) wrong(0, "run number %" PRIu64 " has two heads", number);
     run->has_head = true;
-    bool is_named = run->is_archived || is_text(line, "run", run->id);
-    if (!is_named) wrong(0, "the head of run number %" PRIu64 " names another run", number);
+    if (!run->is_archived && !is_text(line, "run", run->id)) wrong(0, "the head of run number %" PRIu64 " names another run", number);
     if (events != run->next_event - 1 || last != run->position)
         wrong(0, "run %s ends with event %" PRIu64 "; its head says %" PRIu64, run->id, run->next_event - 1, events);
     else if (memcmp(head, run->hash, HASH) != 0)
@@ -384,7 +385,6 @@ static void check_end(Line *line, crypto_generichash_state *digest)
     uint64_t records, events, heads;
     uint8_t want[HASH], got[HASH];
     Head head = header;
-    is_ended = true;
     crypto_generichash_final(digest, got, HASH);
     if (!get_number(line, "records", &records) || !get_number(line, "events", &events) || !get_number(line, "runs", &heads)
         || !get_hex(line, "digest", want, HASH) || !get_log_head(line, &head))
@@ -472,7 +472,7 @@ static void read_ledger(const char *path)
         else if (is_ended) wrong(0, "line %" PRIu64 " comes after the end", number);
         else if (is_line && is_text(&line, "kind", "record")) check_record(&line);
         else if (is_line && is_text(&line, "kind", "run")) check_run(&line);
-        else if (is_line && is_text(&line, "kind", "end")) check_end(&line, &before);
+        else if (is_line && is_text(&line, "kind", "end")) is_ended = true, check_end(&line, &before);
         else wrong(0, "line %" PRIu64 " cannot be read", number);
     }
     if (ferror(file)) STOP(EXIT_NO_FILE, "the ledger cannot be read to its end");
