@@ -179,9 +179,11 @@ def one_revision_is_active_and_the_ledger_says_who_chose_it(t):
     events = [(record["actor"].split(":")[0], record.get("rationale"), event["event"], event["revision"])
               for record in map(json.loads, t.maestro("ledger", "show", "--from", "1", "-n", "1000", *store(t)).out.splitlines())
               for event in record["events"] if event["event"].startswith("revision-")]
-    t.equal(events, [("user", None, "revision-stored", 1), ("user", None, "revision-activated", 1), ("user", None, "revision-stored", 2),
-                     ("user", None, "revision-activated", 2), ("user", "shorter", "revision-activated", 1),
-                     ("user", None, "revision-deactivated", 1), ("user", None, "revision-stored", 3), ("user", None, "revision-activated", 3)])
+    started, asked = "a run of it was started", "to deactivate it was asked for"
+    t.equal(events, [("user", started, "revision-stored", 1), ("user", started, "revision-activated", 1),
+                     ("user", started, "revision-stored", 2), ("user", started, "revision-activated", 2),
+                     ("user", "shorter", "revision-activated", 1), ("user", asked, "revision-deactivated", 1),
+                     ("user", started, "revision-stored", 3), ("user", started, "revision-activated", 3)])
     t.equal(t.maestro("revisions", "activate", "greet", *store(t)).code, 2, "without a version")
     t.equal(t.maestro("revisions", "activate", "greet@7", *store(t)).code, 69)
     t.equal(t.maestro("ledger", "verify", *store(t)).code, 0)
