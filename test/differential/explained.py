@@ -562,12 +562,12 @@ def outside_kept(text):
 
 @reason("keys of the same hash")
 def lost_keys(d):
-    """OPA loses a key of an object comprehension where it comes twice and another has the same hash, as true and 1, `[]` and `{}`,
-    3 and `{1: 2}` have. Where the pairs are made a set first each key comes once. They are read out of arrays, since an argument
+    """OPA loses a key of an object comprehension, or has it twice, where it comes twice and another has the same hash, as true and 1,
+    `[]` and `{}`, 3 and `{1: 2}` have. Where the pairs are made a set first each key comes once. They are read out of arrays, since an argument
     by itself has no type."""
     if failed(d.ours) or failed(d.theirs) or all(line == with_pairs(line) for line in lines_of(d)):
         return False
-    return agrees(d, plain=True, rewrite=with_pairs)
+    return agrees(d, plain=True, rewrite=with_pairs, query=d.query and with_pairs(d.query))
 
 
 def with_pairs(line):
