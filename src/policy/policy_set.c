@@ -146,9 +146,21 @@ static Str without_slash(const char *path)
     return name;
 }
 
+/* A file in a folder, without what leads nowhere: "./a/" and "b.rego" are "a/b.rego". */
+static Str name_below(Arena *arena, const char *folder, Str name)
+{
+    Str root = without_slash(folder);
+    while (str_starts(root, STR("./"))) {
+        root = str_slice(root, 2, root.len);
+        while (str_starts(root, STR("/"))) root = str_slice(root, 1, root.len);
+    }
+    bool is_here = !root.len || str_is(root, STR("."));
+    return is_here ? name : arena_format(arena, "%.*s/%.*s", STR_ARG(root), STR_ARG(name));
+}
+
 Status policy_add_path(PolicySet *set, const char *path, Error *err)
 {
-    Str *names, root = without_slash(path);
+    Str *names;
     size_t count;
     if (!file_is_directory(path)) {
         Str name = arena_copy(set->arena, str_of(path));
@@ -160,8 +172,7 @@ Status policy_add_path(PolicySet *set, const char *path, Error *err)
     Status status = directory_walk(set->arena, path, POLICY_FILE_COUNT_MAX, &names, &count, err);
     for (size_t i = 0; !status && i < count; i++)
         if (policy_is_rego(names[i]) || is_data(names[i]))
-            status = add_file(set, arena_format(set->arena, "%.*s/%.*s", STR_ARG(root), STR_ARG(names[i])), names[i],
-                              err);
+            status = add_file(set, name_below(set->arena, path, names[i]), names[i], err);
     return status;
 }
 
@@ -340,7 +351,7 @@ static bool is_bundle_data(Str name)
 
 static Status add_bundle_file(PolicySet *set, const Bundle *bundle, const TarFile *file, Error *err)
 {
-    Str name = arena_format(set->arena, "%s/%.*s", bundle->path, STR_ARG(file->name));
+    Str name = name_below(set->arena, bundle->path, file->name);
     Status status = OK;
     if (policy_is_rego(file->name)) {
         status = check_module(set, bundle, file->name, file->bytes, err);
