@@ -150,6 +150,7 @@ static Str without_slash(const char *path)
 static Str name_below(Arena *arena, const char *folder, Str name)
 {
     Str root = without_slash(folder);
+    while (root.len > 2 && str_ends(root, STR("/."))) root = str_slice(root, 0, root.len - 2);
     while (str_starts(root, STR("./"))) {
         root = str_slice(root, 2, root.len);
         while (str_starts(root, STR("/"))) root = str_slice(root, 1, root.len);

@@ -262,7 +262,15 @@ def coverage_names_ranges_and_lines(t):
     t.equal(ranges, [(4, 2, 4, 14), (5, 2, 5, 14), (8, 1, 10, 2), (8, 6, 10, 2), (9, 2, 9, 8)])
     t.equal([r["start"]["row"] for r in file["not_covered"]], [3])
     t.equal((file["covered_lines"], file["not_covered_lines"], coverage["covered_lines"]), (5, 1, 5))
-    t.true(83.3 < coverage["coverage"] < 83.4, coverage["coverage"])
+    t.equal(coverage["coverage"], 100 * 5 / 6)
+    t.write("d/e.rego", "package e\n\np if input.a\n")
+    for folder in ("d", "./d", ".//d/", "d/."):
+        with t.row(folder):
+            files = t.maestro("policy", "eval", "-d", folder, "--coverage", "1", cwd=t.folder).json()["coverage"]["files"]
+            t.equal((list(files), sorted(files.popitem()[1])), (["d/e.rego"], ["not_covered", "not_covered_lines"]))
+    here = t.maestro("policy", "eval", "-d", ".", "-i", "a.json", "--coverage", "data.e", cwd=t.folder).json()["coverage"]["files"]
+    t.equal(sorted(here), ["c.rego", "d/e.rego"])
+    t.true("not_covered_lines" not in here["d/e.rego"], "what is 0 of a file is left out")
 
 
 @case()
