@@ -267,6 +267,8 @@
 #define SECRET_REDACT_SIZE_MIN  4u               /* a shorter value is not searched for: it would be found everywhere */
 #define VAULT_TENANT_COUNT_MAX  64u              /* keys of tenants that are kept open; the oldest is closed for the next */
 #define TRIGGER_WINDOW_MS       (5 * 60 * 1000)  /* G-20: how old a signed request may be, unless its trigger says otherwise */
+#define TRIGGER_RATE_COUNT      60u              /* G-20: triggers that are taken ... */
+#define TRIGGER_RATE_MS         (60 * 1000)      /* ... in this time, unless the trigger says otherwise */
 #define TRIGGER_REPLAY_COUNT_MAX 4096u           /* signatures remembered at a time; beyond it signed requests are refused */
 #define TRIGGER_BODY_SIZE_MAX   (16u << 20)      /* a request's body */
 #define TRIGGER_HEADER_COUNT_MAX 128u            /* and its headers */

@@ -514,7 +514,7 @@ TEST(a_revision_that_does_not_fit_what_is_kept_is_refused_by_the_name_of_the_ste
           RETRY_ONLY, ERR_CONFLICT },
         { "a step more", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "," TASK("d", "") "]," REVISION_TAIL,
           "b", "step 'd' is new", RETRY_ONLY, ERR_CONFLICT },
-        { "a step less", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "],\"edges\":[[0,1,\"order\"]]}", "b", "step ",
+        { "a step less", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "],\"edges\":[[0,1,\"order\"]]}", "b", "step 'c' is missing",
           RETRY_ONLY, ERR_CONFLICT },
         { "other needs", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "],\"edges\":[[0,1,\"order\"],[0,2,\"order\"]]}",
           "b", "step 'a' is needed by others", RETRY_ONLY, ERR_CONFLICT },

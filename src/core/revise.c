@@ -39,11 +39,13 @@ static Status check_steps(const Plan *before, const Plan *after, Error *err)
         if (!str_is(before->steps[i].id, after->steps[i].id))
             return error_set(err, ERR_CONFLICT, "where the run has step '%.*s', that revision has '%.*s': a run goes on only with one of the "
                              "same shape; start a new run of it", STR_ARG(before->steps[i].id), STR_ARG(after->steps[i].id));
-        const char *what = step_difference(before, after, i);
-        if (what) return differs(before->steps[i].id, what, err);
     }
     if (before->step_count > count) return differs(before->steps[count].id, "is missing", err);
     if (after->step_count > count) return differs(after->steps[count].id, "is new", err);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *what = step_difference(before, after, i);
+        if (what) return differs(before->steps[i].id, what, err);
+    }
     return OK;
 }
 

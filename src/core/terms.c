@@ -206,6 +206,14 @@ static Status read_pause(TermsReader *reader, Value settings, uint32_t step, Pau
     if (!status) status = read_duration(reader, *pause, "auto_resume_after_ms", step, &out->resume_ms);
     if (!status) status = read_action(reader, *pause, "on_timeout", actions, PAUSE_ACTION_COUNT, step, &on_timeout);
     if (!status) status = read_condition(reader, *pause, "resume_when", step, &out->resume_when);
+    if (!status) status = read_duration(reader, *pause, "replay_window_ms", step, &out->window_ms);
+    const Value *rate = value_get_text(*pause, "rate_limit");
+    if (!status && rate) {
+        int64_t count = value_get_int(*rate, "count", 0);
+        status = read_duration(reader, *rate, "per_ms", step, &out->rate_ms);
+        if (!status && (count < 1 || !out->rate_ms)) status = corrupt(reader, "a rate that is none", step);
+        out->rate_count = (uint64_t)count;
+    }
     if (status) return status;
     bool ignored = false;
     int64_t reminders = value_get_int(*pause, "reminders", UINT32_MAX);

@@ -55,6 +55,9 @@ typedef struct PauseTerms {
     Value otherwise;                /* the payload of PAUSE_APPROVES; null: none */
     bool otherwise_has_paths;
     Value auth;                     /* how its trigger is authenticated */
+    int64_t window_ms;              /* how old a signed trigger may be; 0: as usual */
+    uint64_t rate_count;            /* how many triggers are taken ... */
+    int64_t rate_ms;                /* ... in this time; 0: as usual */
     uint32_t slot;                  /* its index in PlanTerms.pauses */
 } PauseTerms;
 

@@ -4,6 +4,6 @@
 
 #include "lang/shape.h"
 
-extern const Type type_auth, type_backoff, type_gate, type_retries, type_risk, type_step_list, type_template_list, type_terminate;
+extern const Type type_auth, type_backoff, type_gate, type_rate, type_retries, type_risk, type_step_list, type_template_list, type_terminate;
 
 #endif

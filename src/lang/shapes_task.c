@@ -113,6 +113,8 @@ static const Field pause_fields[] = {
     { "default_payload", &type_any, "The payload that auto_approve resumes with." },
     { "auto_resume_after", &type_timeout, "The run resumes by itself after this time." },
     { "auth", &type_auth, "How the trigger is authenticated.", .otherwise = "{\"hmac_of_definition\":true}" },
+    { "replay_window", &type_timeout, "A signed trigger older than this, or seen within it, is refused; left out, 5m." },
+    { "rate_limit", &type_rate, "How many triggers are taken in a time; left out, 60/m." },
     { "notify", &type_texts, "Whom to notify when the run pauses." },
     { "reminders", &type_positive,
       "How many reminders are sent before the trigger fails; without it there is no limit." },

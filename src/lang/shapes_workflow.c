@@ -17,7 +17,7 @@ static const Shape shape_auth = { "authentication", "How a trigger is authentica
                                   auth_methods, NULL };
 const Type type_auth = { .kind = TYPE_OBJECT, .shape = &shape_auth, .what = "an authentication method" };
 
-static const Type type_rate = { .kind = TYPE_RATE };
+const Type type_rate = { .kind = TYPE_RATE };
 
 /* What every kind of trigger has; left out, the compiler fills in what is safe. */
 #define TRIGGER_ROWS(default_auth) \

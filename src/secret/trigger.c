@@ -1,5 +1,7 @@
 #include "secret/trigger.h"
 
+#include <inttypes.h>
+
 #include "base/limits.h"
 #include "core/terms.h"
 #include "value/json.h"
@@ -21,21 +23,68 @@ static Status find_run(const TriggerDesk *desk, Arena *arena, const TriggerReque
     return status;
 }
 
+/* What pauses of that key permit: of several, the least. */
+typedef struct TriggerTerms { Value auth; int64_t window_ms, rate_ms; uint64_t rate_count; } TriggerTerms;
+
+static void narrow(TriggerTerms *terms, const PauseTerms *pause, bool is_first)
+{
+    int64_t window_ms = pause->window_ms ? pause->window_ms : TRIGGER_WINDOW_MS;
+    int64_t rate_ms = pause->rate_ms ? pause->rate_ms : TRIGGER_RATE_MS;
+    uint64_t rate_count = pause->rate_ms ? pause->rate_count : TRIGGER_RATE_COUNT;
+    if (is_first || window_ms < terms->window_ms) terms->window_ms = window_ms;
+    if (is_first || rate_count < terms->rate_count) terms->rate_count = rate_count;
+    if (is_first || rate_ms > terms->rate_ms) terms->rate_ms = rate_ms;
+}
+
 /* Pauses of one key that are authenticated differently leave open which of them is meant, and so nobody is let in. */
-static Status find_auth(const Plan *plan, Str trigger, Value *out_auth, Error *err)
+static Status find_terms(const Plan *plan, Str trigger, TriggerTerms *out, Error *err)
 {
     const PlanTerms *terms = plan->terms;
     bool is_found = false;
     for (uint32_t i = 0; i < terms->pause_count; i++) {
         const PauseTerms *pause = &terms->steps[terms->pauses[i]].pause;
         if (!str_is(pause->trigger, trigger)) continue;
-        if (is_found && !value_equals(*out_auth, pause->auth))
+        if (is_found && !value_equals(out->auth, pause->auth))
             return error_set(err, ERR_DENIED, "pauses of the trigger '%.*s' are authenticated differently", STR_ARG(trigger));
-        *out_auth = pause->auth;
+        out->auth = pause->auth;
+        narrow(out, pause, !is_found);
         is_found = true;
     }
     Str shown = str_slice(trigger, 0, NAME_SIZE_MAX);
     return is_found ? OK : error_set(err, ERR_NOT_FOUND, "the run has no trigger '%.*s'", STR_ARG(shown));
+}
+
+/* --- how many there were --------------------------------------------------------------------------------------------------- */
+
+typedef struct Counting { Str trigger; uint64_t count, count_max; uint32_t seen; int64_t received_ms; Str id; Arena *arena; } Counting;
+
+static bool count_payload(void *context, const Cell *cells, uint32_t count)
+{
+    Counting *counting = context;
+    (void)count;
+    counting->seen++;
+    counting->count += str_is(cells[TRIGGER_PAYLOADS_trigger_key].text, counting->trigger);
+    counting->received_ms = cells[TRIGGER_PAYLOADS_received_ms].integer;
+    counting->id = arena_copy(counting->arena, cells[TRIGGER_PAYLOADS_id].text);
+    return counting->count < counting->count_max;
+}
+
+/* What was taken is in the store, whoever took it; only who is authenticated can use it up. */
+static Status check_rate(const TriggerDesk *desk, Arena *arena, const Cell *run, const TriggerTerms *terms, const TriggerRequest *request,
+                         Error *err)
+{
+    Counting counting = { .trigger = request->trigger, .count_max = terms->rate_count, .received_ms = request->now_ms - terms->rate_ms,
+                          .arena = arena };
+    do {
+        QueryAsk ask = { .query = QUERY_TRIGGER_PAYLOADS, .param_count = 3,
+                         .params = { run[RUNS_run_no], cell_int(counting.received_ms), cell_text(counting.id) } };
+        counting.seen = 0;
+        Status status = store_select(desk->store, &ask, count_payload, &counting, err);
+        if (status) return status;
+    } while (counting.seen && counting.count < counting.count_max);
+    if (counting.count < counting.count_max) return OK;
+    return error_set(err, ERR_LIMIT, "the trigger '%.*s' was sent %" PRIu64 " times within %" PRId64 " s, which is its rate_limit; send it later",
+                     STR_ARG(request->trigger), counting.count, terms->rate_ms / 1000);
 }
 
 /* --- who sends it ---------------------------------------------------------------------------------------------------------- */
@@ -65,8 +114,13 @@ Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *req
     TriggerSubject subject = { .tenant = run[RUNS_tenant].text, .workflow = run[RUNS_definition_key].text,
                                .run_id = request->run_id, .trigger = request->trigger };
     TriggerAuthority authority = authority_of(desk);
-    status = find_auth(&plan, request->trigger, &subject.auth, err);
-    if (!status) status = trigger_authenticate(&authority, &subject, request, arena, &proof, err);
+    TriggerTerms terms = { .auth = value_null() };
+    status = find_terms(&plan, request->trigger, &terms, err);
+    if (status) return status;
+    subject.auth = terms.auth;
+    subject.window_ms = terms.window_ms;
+    status = trigger_authenticate(&authority, &subject, request, arena, &proof, err);
+    if (!status) status = check_rate(desk, arena, run, &terms, request, err);
     if (status) return status;
     if (request->body.len && json_parse(arena, request->body, &order.command.value, err)) {
         error_prefix(err, "the body of the trigger is no JSON: ");

@@ -7,7 +7,8 @@
  *
  * Owns:   a desk borrows everything but its signatures. What is made lives in the arena given.
  * Fails:  ERR_NOT_FOUND: no such run, or it has no such trigger; ERR_DENIED: not authenticated, with the reason for the log;
- *         ERR_INVALID: the body is no JSON; ERR_UNAVAILABLE, ERR_LIMIT as of trigger_auth.h.
+ *         ERR_INVALID: the body is no JSON; ERR_LIMIT: the pause's rate_limit is used up; that and ERR_UNAVAILABLE as of
+ *         trigger_auth.h.
  * Bounds: TRIGGER_BODY_SIZE_MAX.     Thread: one at a time, as store_select() of the store.
  */
 #ifndef SECRET_TRIGGER_H

@@ -439,13 +439,15 @@ static void door_open(Door *door, Bench *bench)
                                       .source = STR("192.0.2.7"), .now_ms = bench->now_ms };
 }
 
-static void door_sign(Door *door, Bench *bench, const char *secret)
+static void door_sign_at(Door *door, Bench *bench, const char *secret, const char *time)
 {
-    door->headers[0] = (TriggerHeader){ STR("X-Maestro-Timestamp"), STR("1766000000") };
+    door->headers[0] = (TriggerHeader){ STR("X-Maestro-Timestamp"), str_of(time) };
     door->headers[1] = (TriggerHeader){ STR("X-Maestro-Signature"),
-                                        trigger_sign(&bench->arena, str_of(secret), STR("1766000000"), door->request.body) };
+                                        trigger_sign(&bench->arena, str_of(secret), str_of(time), door->request.body) };
     door->request.header_count = 2;
 }
+
+static void door_sign(Door *door, Bench *bench, const char *secret) { door_sign_at(door, bench, secret, "1766000000"); }
 
 static Status handle(Door *door, Bench *bench)
 {
@@ -507,6 +509,67 @@ TEST(an_authenticated_trigger_resumes_its_run_and_says_from_whom_and_where, "pro
     send_order(&door, &bench);
     EXPECT_INT(bench.reply.status, OK);
     EXPECT_INT(bench.taken_count, 2);
+    trigger_replays_deinit(&door.desk.replays);
+    expect_sound(&bench);
+    end(&bench);
+}
+
+TEST(a_pause_declares_its_replay_window, "proves: F-050 C-28")
+{
+    static const struct { const char *name, *declared; int64_t late_ms; Status status; } rows[] = {
+        { "within the one that is declared", ", replay_window: 10s", 9000, OK },
+        { "beyond it", ", replay_window: 10s", 11000, ERR_DENIED },
+        { "as far ahead", ", replay_window: 10s", -11000, ERR_DENIED },
+        { "a longer one", ", replay_window: 1h", 3000000, OK },
+        { "within the usual one", "", 299000, OK },
+        { "beyond that", "", 301000, ERR_DENIED },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Bench bench;
+        Door door;
+        ROW(rows[i].name);
+        begin(&bench, NULL);
+        set(&bench, "default", "definition/w", "the secret of w");
+        start(&bench, arena_format(&bench.arena, PAUSED("%s") "%c", rows[i].declared, 0).ptr);
+        door_open(&door, &bench);
+        report_done(&bench);
+        door_sign(&door, &bench, "the secret of w");
+        door.request.now_ms = 1766000000000 + rows[i].late_ms;
+        EXPECT_INT(handle(&door, &bench), rows[i].status);
+        trigger_replays_deinit(&door.desk.replays);
+        end(&bench);
+    }
+}
+
+TEST(a_pause_takes_no_more_triggers_than_its_rate_limit, "proves: F-049 C-28")
+{
+    Bench bench;
+    Door door;
+    begin(&bench, NULL);
+    set(&bench, "default", "definition/w", "the secret of w");
+    start(&bench, PAUSED(", rate_limit: 2/m, resume_when: payload.approved == 7"));
+    door_open(&door, &bench);
+    report_done(&bench);
+    static const char *const times[] = { "1766000000", "1766000001", "1766000002", "1766000003" };
+    for (size_t i = 0; i < 2; i++) {
+        ROW(times[i]);
+        door_sign_at(&door, &bench, "the secret of w", times[i]);
+        REQUIRE_OK(handle(&door, &bench), &door.err);
+        send_order(&door, &bench);
+    }
+    ROW("what is beyond it is told so, and is no business of the run's");
+    uint64_t before = engine_stats(bench.engine).record_count;
+    door_sign_at(&door, &bench, "the secret of w", times[2]);
+    EXPECT_INT(handle(&door, &bench), ERR_LIMIT);
+    EXPECT(strstr(door.err.text, "'approval' was sent 2 times within 60 s, which is its rate_limit") != NULL);
+    EXPECT_INT(engine_stats(bench.engine).record_count, before);
+    ROW("a stranger does not learn it");
+    door_sign_at(&door, &bench, "another secret", times[3]);
+    EXPECT_INT(handle(&door, &bench), ERR_DENIED);
+    ROW("later there is room again");
+    door.request.now_ms = bench.now_ms + 61000;
+    door_sign_at(&door, &bench, "the secret of w", times[3]);
+    EXPECT_OK(handle(&door, &bench), &door.err);
     trigger_replays_deinit(&door.desk.replays);
     expect_sound(&bench);
     end(&bench);

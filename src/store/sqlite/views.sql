@@ -20,7 +20,13 @@ BEGIN SELECT RAISE(ABORT, 'the ledger is immutable'); END;
 CREATE TRIGGER maestro_workflows_keep_their_beginning
 BEFORE UPDATE OF run_no, id, tenant, definition_key, params_at, params_offset, params_size,
   created_ms ON maestro_workflows
-BEGIN SELECT RAISE(ABORT, 'id, revision and parameters of a run are immutable'); END;
+BEGIN SELECT RAISE(ABORT, 'id and parameters of a run are immutable'); END;
+
+-- Only an event moves a run to another revision.
+CREATE TRIGGER maestro_workflows_keep_their_revision
+BEFORE UPDATE OF definition_version, plan_digest ON maestro_workflows
+WHEN NEW.event_count <= OLD.event_count
+BEGIN SELECT RAISE(ABORT, 'the revision of a run is immutable'); END;
 
 -- A result, once it is there, never changes; what may still be noted is that the step run was superseded.
 -- I6: what a step gave is written once.
