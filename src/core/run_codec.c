@@ -13,7 +13,8 @@
 #include "core/run_lists.h"
 #include "core/terms.h"
 
-#define SNAPSHOT_FORMAT 3u
+#define SNAPSHOT_FORMAT 4u
+#define SNAPSHOT_FORMAT_THIRD 3u        /* knows no directory of a run */
 #define SNAPSHOT_FORMAT_SECOND 2u       /* counts no lost executions, and knows no attempt whose time is over */
 #define SNAPSHOT_FORMAT_FIRST 1u        /* knows nothing of retries of runs and of compensations, nor in which order work ended */
 
@@ -213,7 +214,7 @@ static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
     for (uint32_t i = 0; i < run->use_count; i++) put(buf, run->uses[i].number), put(buf, run->uses[i].step);
     if (format > SNAPSHOT_FORMAT_FIRST) put_rollback(buf, run, format);
     if (run->has_waits) put_waits(buf, run);
-    if (run->directory.len) put_text(buf, run->directory);      /* known to later versions of this format */
+    if (format > SNAPSHOT_FORMAT_THIRD) put_text(buf, run->directory);
 }
 
 void run_encode(const Run *run, Buf *buf)
@@ -540,10 +541,7 @@ static void get_all(RunReader *reader)
     get_signals(reader);
     if (reader->format > SNAPSHOT_FORMAT_FIRST) get_rollback(reader);
     if (run->has_waits) get_waits(reader);
-    if (reader->at < reader->bytes.len) {
-        run->directory = get_text(reader);
-        if (!run->directory.len) reader->is_wrong = true;
-    }
+    if (reader->format > SNAPSHOT_FORMAT_THIRD) run->directory = get_text(reader);
     if (reader->at != reader->bytes.len) reader->is_wrong = true;
     if (!reader->is_wrong) count_again(run, reader->plan);
 }

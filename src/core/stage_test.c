@@ -483,7 +483,7 @@ Status stage_start(Stage *stage, const char *params_json)
     CHECK(json_parse(&stage->log_arena, str_of(params_json), &params, &stage->err) == OK);
     const Value *given = value_get_text(params, "params"), *payload = value_get_text(params, "payload");
     StartRequest request = { .params = given ? *given : params, .payload = payload ? *payload : value_null(), .seed = 42,
-                             .revision = 3, .source = STR("manual") };
+                             .revision = 3, .source = STR("manual"), .directory = STR("/srv/orders") };
     Status status = decide_start(&env, &stage->plan, &stage->run, &request, &(Command){ .kind = COMMAND_START }, stage->now,
                                  &deciding.decision, &stage->err);
     if (status) return status;

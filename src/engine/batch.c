@@ -397,12 +397,21 @@ void batch_reply_open(Engine *engine, Mail *mail)
 
 /* --- going out and coming back ------------------------------------------------------------------------------------------- */
 
+/* Attempts that were handed over in this turn may have ended already, on this thread. While tenants share the log the open batch
+ * lets one turn pass, so that they are in it: else each of them would wait for one more commit of the others than it needs. */
+static bool is_held(Engine *engine, const EngineBatch *batch)
+{
+    if (!has_other_tenants(engine) || engine->handed_turn != engine->turn || engine->held_seq == batch->seq) return false;
+    engine->held_seq = batch->seq;
+    return true;
+}
+
 void batch_submit(Engine *engine)
 {
     EngineBatch *batch = engine->open;
     /* While tenants share the log, a batch stays open until the one before it is durable: who comes meanwhile is in it. */
     uint32_t count_max = has_other_tenants(engine) ? 1 : ENGINE_BATCH_COUNT_MAX;
-    if (!batch || engine->under_way_count >= count_max || engine->state == ENGINE_STALLED) return;
+    if (!batch || engine->under_way_count >= count_max || engine->state == ENGINE_STALLED || is_held(engine, batch)) return;
     Batch *out = &batch->batch;
     out->now_ms = engine->now_ms;
     batch->submitted_ms = engine->steady_ms;

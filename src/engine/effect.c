@@ -545,6 +545,7 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
         out->is_handed = true;                              /* it may report before execute() returns */
         if (executor->ops->execute(executor, &attempt)) {
             engine->stats.attempt_count++;
+            engine->handed_turn = engine->turn;
         } else {
             out->is_handed = false;
             effect_retry_later(engine, entry);

@@ -166,7 +166,8 @@ bool engine_turn(Engine *engine, const EngineClock *clock)
     else queue_refuse(engine);
     log_lines_store(engine);
     batch_submit(engine);
-    return engine->state != ENGINE_STALLED && queue_has_more(engine);
+    bool is_held = engine->open && engine->open->seq == engine->held_seq && engine->handed_turn == engine->turn;
+    return engine->state != ENGINE_STALLED && (is_held || queue_has_more(engine));
 }
 
 static bool asks_wait(const Engine *engine)

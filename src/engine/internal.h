@@ -229,6 +229,8 @@ struct Engine {
 
     EngineBatch *open, *under_way, *under_way_last, *failed, *failed_last, *spare;
     uint32_t under_way_count;
+    uint64_t handed_turn;               /* in which the last attempt was handed to an executor */
+    uint64_t held_seq;                  /* the batch that waited a turn for what such attempts say */
     uint64_t next_seq, durable_seq;
     int64_t commit_ms_x8;               /* eight times what a commit has taken of late */
     uint64_t weight;                    /* of all decisions so far */

@@ -157,7 +157,8 @@ void people_start(World *world)
     const SimPlan *plan = &world->plans[ask->plan];
     bool is_book = plan->plan.kind == PLAN_RUNBOOK;
     ask->is_bad = !is_book && below(world, 25) == 0;
-    StartRequest request = { .params = value_null(), .source = STR("manual"), .is_again = ask->is_again };
+    StartRequest request = { .params = value_null(), .source = STR("manual"), .is_again = ask->is_again,
+                             .directory = ask->is_again ? STR("/srv/again") : STR("") };
     if (ask->is_bad) request.params = parse(&world->arena, below(world, 2) ? "{\"n\":\"x\"}" : "{\"unknown\":%d}", 1);
     else if (!is_book && below(world, 4))
         request.params = parse(&world->arena, "{\"n\":%u,\"flag\":%s}", below(world, 10), below(world, 2) ? "true" : "false");
