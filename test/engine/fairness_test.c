@@ -52,12 +52,12 @@ typedef struct Hall {
     int64_t now_ms;
     uint64_t chance, turn;
     Digest small, big, flood;
-    uint64_t small_no[SMALL_COUNT], begun_turn[SMALL_COUNT], begun_events[SMALL_COUNT];
+    uint64_t small_no[SMALL_COUNT], begun_turn[SMALL_COUNT], begun_events[SMALL_COUNT], begun_batches[SMALL_COUNT];
     bool is_open[SMALL_COUNT];
     uint64_t big_no;
     uint8_t big_end;                        /* the event that ended it; 0: none */
     uint32_t flood_open, sample_count;
-    uint64_t turn_max, event_max;           /* of one small run, from its start to its end */
+    uint64_t turn_max, event_max, batch_max;        /* of one small run, from its start to its end */
 } Hall;
 
 static EngineClock clock_of(const Hall *hall) { return (EngineClock){ hall->now_ms, hall->now_ms }; }
@@ -111,6 +111,8 @@ static void take_observation(void *context, const Observation *observation)
         uint64_t events = engine_stats(hall->engine).event_count - hall->begun_events[i];
         if (turns > hall->turn_max) hall->turn_max = turns;
         if (events > hall->event_max) hall->event_max = events;
+        uint64_t batches = engine_stats(hall->engine).batch_count - hall->begun_batches[i];
+        if (batches > hall->batch_max) hall->batch_max = batches;
         hall->is_open[i] = false;
         hall->sample_count++;
     }
@@ -191,6 +193,7 @@ static void turn(Hall *hall, uint32_t flood_count)
         hall->is_open[i] = true;
         hall->begun_turn[i] = hall->turn;
         hall->begun_events[i] = engine_stats(hall->engine).event_count;
+        hall->begun_batches[i] = engine_stats(hall->engine).batch_count;
         start(hall, &hall->small, "small", take_small, &hall->small_no[i]);
     }
     for (; hall->flood_open < flood_count; hall->flood_open++) start(hall, &hall->flood, "flood", NULL, NULL);
@@ -199,13 +202,13 @@ static void turn(Hall *hall, uint32_t flood_count)
     turn_engine(hall, 1);
 }
 
-typedef struct Borne { uint64_t turn_max, event_max; uint32_t count; } Borne;
+typedef struct Borne { uint64_t turn_max, event_max, batch_max; uint32_t count; } Borne;
 
 /* The most that a small run had to bear until then; then it is counted anew. */
 static Borne borne(Hall *hall)
 {
-    Borne result = { hall->turn_max, hall->event_max, hall->sample_count };
-    hall->turn_max = hall->event_max = hall->sample_count = 0;
+    Borne result = { hall->turn_max, hall->event_max, hall->batch_max, hall->sample_count };
+    hall->turn_max = hall->event_max = hall->batch_max = hall->sample_count = 0;
     return result;
 }
 
@@ -266,6 +269,7 @@ TEST(a_tenant_that_offers_fifty_times_as_much_waits_for_itself, "")
     for (int i = 0; i < 400; i++) turn(&hall, SMALL_COUNT * 50);
     Borne beside = borne(&hall);
     EXPECT(beside.count > 100);
+    EXPECT(beside.batch_max <= 2);          /* its start and its end: what was handed over and has ended is in the next commit */
     EXPECT(beside.turn_max < 2 * before.turn_max);
     EXPECT(beside.event_max <= before.event_max + bearable(beside.turn_max));
     close_hall(&hall);
