@@ -440,7 +440,7 @@ BLOB_COLUMNS = {("maestro_ledger", "hash"), ("maestro_ledger", "record"), ("maes
                 ("maestro_tenant_keys", "sealed"), ("maestro_secrets", "sealed")}
 
 
-@case("proves: A-008")
+@case("proves: A-008 C-36")
 def what_is_decided_by_lies_in_columns_and_not_in_json(t):
     (t.folder / "go").touch()
     for end in ("true", "exit 65"):
@@ -542,6 +542,62 @@ def a_benchmark_tells_what_a_start_and_a_commit_cost(t):
         t.equal(t.maestro("run", "examples/hello.yaml", "--quiet", *store(t)).code, 0)
         begun.append(select(t, "SELECT max(started_ms) FROM maestro_workflows")[0][0] / 1000 - before)
     t.true(min(begun) < 100 * min(spawned), f"seconds until a run had begun: {begun}; until the program had ended: {spawned}")
+
+
+@case("proves: G-12")
+def tasks_of_a_job_go_one_after_another_and_stop_at_the_first_that_fails(t):
+    task = '{ name: %s, run: shell, input: { command: "echo %s >> ' + str(t.folder) + '/order; %s" } }'
+    tasks = [task % (name, name, end) for name, end in (("zeta", "true"), ("alpha", "true"), ("mid", "exit 65"), ("last", "true"))]
+    file = t.write("order.yaml", "workflow: order\njobs: { a: { tasks: [" + ", ".join(tasks) + "] } }\n")
+    t.equal(t.maestro("run", file, *store(t)).code, 1)
+    t.equal((t.folder / "order").read_text().split(), ["zeta", "alpha", "mid"], "as written")
+    told = [(e["event"], e["step"]) for e in events(t, runs(t)[0]["run"]) if e["event"] in ("step-running", "step-succeeded", "step-failed")]
+    t.equal(told, [("step-running", 0), ("step-succeeded", 0), ("step-running", 1), ("step-succeeded", 1), ("step-running", 2),
+                   ("step-failed", 2)], "each begins when the one before it has succeeded")
+
+
+@case("proves: G-22")
+def the_row_of_a_run_has_its_resolution_cancellation_retry_and_deadline(t):
+    failing = t.write("failing.yaml", "workflow: failing\nconfig: { timeout: 2h }\n"
+                      "failure_resolution: { strategy: auto_retry, max_retries: 2, retry_delay: 1h }\n"
+                      "jobs: { a: { tasks: [{ name: s, run: shell, input: { command: exit 75 } }] } }\n")
+    process, run_id = start(t, failing)
+    columns = "SELECT state, resolution, auto_retry_at IS NOT NULL, deadline_at IS NOT NULL, cancel_requested FROM maestro_workflows WHERE id = ?"
+    t.until(lambda: select(t, columns, run_id)[0][0] == "FAILED", "it waits for its retry")
+    t.equal(select(t, columns, run_id)[0], ("FAILED", "AUTO_RETRY_SCHEDULED", 1, 1, 0))
+    t.equal(t.maestro("cancel", run_id, *store(t)).code, 0)
+    t.equal(t.end(process).code, 1)
+    t.equal(select(t, columns, run_id)[0][0], "CANCELLED")
+    held_process, held_id = start(t, held(t))
+    until_begun(t, held_id)
+    t.equal(t.maestro("cancel", held_id, *store(t)).code, 0)
+    t.end(held_process)
+    t.equal(select(t, columns, held_id)[0][::4], ("CANCELLED", 1))
+    plan = select(t, "EXPLAIN QUERY PLAN SELECT id FROM maestro_workflows WHERE state = 'FAILED' AND auto_retry_at <= '2999'")
+    t.contains(str(plan), "idx_workflows_auto_retry")
+
+
+@case("proves: C-21")
+def what_a_retry_clears_stays_in_the_history_and_other_runs_stay_as_they_are(t):
+    file = t.write("twice.yaml", f"workflow: twice\nparams: [{{ name: who, type: string }}]\njobs: {{ a: {{ tasks: [{{ name: s, run: shell, "
+                   f"input: {{ command: 'n=$(cat {t.folder}/n 2>/dev/null || echo 0); n=$((n+1)); echo $n > {t.folder}/n; "
+                   "echo \"{\\\"n\\\": $n}\" > $MAESTRO_OUTPUT' } }, "
+                   f"{{ name: e, run: shell, input: {{ command: 'test -e {t.folder}/${{params.who}} || exit 65' }} }}] }} }}\n")
+    (t.folder / "a").touch()
+    t.equal(t.maestro("run", file, "-p", "who=a", *store(t)).code, 0)
+    t.equal(t.maestro("run", file, "-p", "who=b", *store(t)).code, 1)
+    (t.folder / "b").touch()
+    second, first = [row["run"] for row in runs(t)[:2]]
+    t.equal(t.maestro("retry-from", second, "a.s", *store(t)).code, 0)
+    t.equal(t.maestro("resume", second, *store(t)).code, 0)
+    t.equal(t.maestro("inspect", second, "a.s", "--json", *store(t)).json()["output"], {"n": 3}, "the current one")
+    t.equal(t.maestro("inspect", first, "a.s", "--json", *store(t)).json()["output"], {"n": 1}, "another run")
+    outputs = [e for e in events(t, second) if e["event"] == "step-succeeded" and e["step"] == 0]
+    t.equal(len(outputs), 2, "both results are in the ledger")
+    rows = select(t, "SELECT s.status, s.output_at IS NOT NULL FROM maestro_step_runs s JOIN maestro_workflows w ON w.run_no = s.workflow_id "
+                     "WHERE w.id = ? AND s.step_key = 'a.s' ORDER BY s.step_index", second)
+    t.equal(rows, [("SUPERSEDED", 1), ("SUCCEEDED", 1)], "and in the table")
+    t.equal(t.maestro("ledger", "verify", *store(t)).code, 0)
 
 
 main()

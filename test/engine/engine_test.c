@@ -906,7 +906,7 @@ static uint32_t results_of(Bench *bench, uint64_t run_no)
 }
 
 /* A sequence is carried out step by step; the result of each is in the store before the next one is given away. */
-TEST(each_step_of_a_sequence_is_persisted_before_the_next_begins, "proves: R-058")
+TEST(each_step_of_a_sequence_is_persisted_before_the_next_begins, "proves: R-058 C-93")
 {
     Bench bench;
     begin(&bench);
