@@ -374,6 +374,7 @@ static Status print_event_json(const Show *show, const Record *record, uint32_t 
             member_list_add(&members, value_text(head.members[i].key), head.members[i].value);
     for (uint32_t i = 0; i < event.count; i++)
         member_list_add(&members, value_text(event.members[i].key), event.members[i].value);
+    event_emits(&members, &record->events[index]);
     Str condition = condition_of(show, &record->events[index]);
     if (condition.len) member_list_add(&members, STR("condition"), value_string(condition));
     member_list_add(&members, STR("position"), value_int((int64_t)record->head.position));

@@ -123,6 +123,7 @@ static void json_event(Progress *progress, const Event *event, uint64_t number, 
     MemberList members = { .arena = &arena };
     for (uint32_t i = 0; i < value.count; i++)
         member_list_add(&members, value_text(value.members[i].key), value.members[i].value);
+    event_emits(&members, event);
     add_place(&members, progress->model.plan, event, now_ms);
     put_json(progress, member_list_object(&members));
     arena_deinit(&arena);

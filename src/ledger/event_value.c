@@ -137,6 +137,14 @@ static void add_DIGEST(Adder *adder, uint32_t field, const char *key, const Dige
     if (digest) member_list_add(&adder->list, str_of(key), digest_value(adder->list.arena, digest));
 }
 
+void event_emits(MemberList *list, const Event *event)
+{
+    ValueList names = { .arena = list->arena };
+#define EMITTED(NAME, name, holds) if (event->kind == EVENT_##NAME && (holds)) value_list_add(&names, value_string(STR(name)));
+#include "../spec/emitted.def"
+    if (names.count) member_list_add(list, STR("emits"), value_list_array(&names));
+}
+
 Value event_to_value(Arena *arena, const Event *event, uint64_t number)
 {
     Adder adder = { { .arena = arena }, event };

@@ -80,6 +80,9 @@ bool event_has(uint8_t kind, EventField field);         /* may such an event car
 /* An event as people and programs see it: {"event": "step-succeeded", "number": 17, "step": 3, ...}. States, causes, classes
  * and the like by name, times as UTC text, digests as text; what is not set is left out. */
 Value event_to_value(Arena *arena, const Event *event, uint64_t number);
+/* Adds the names that users are promised for such an event (spec/emitted.def), where it has any: "emits": ["PollTimedOut"]. It is
+ * no part of the above, which is how an exported ledger shows an event for ever. */
+void event_emits(MemberList *list, const Event *event);
 /* What a record states once, and its events: {"time", "actor", "rationale", "trace", "command", "policy", "events": [...]}. */
 Value record_to_value(Arena *arena, const Record *record);
 
