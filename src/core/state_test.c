@@ -47,7 +47,7 @@ static bool is_listed(const Row *rows, size_t count, const char *from, const cha
     return false;
 }
 
-TEST(every_cell_of_the_run_and_job_tables_is_as_required, "proves: F-069 F-084 C-01 C-06 C-11 C-12 C-85 C-90")
+TEST(every_cell_of_the_run_and_job_tables_is_as_required, "proves: F-069 F-084 A-093 A-094 A-254 C-01 C-06 C-11 C-12 C-85 C-90")
 {
     size_t count = sizeof run_rows / sizeof *run_rows;
     EXPECT_INT(count, RUN_STATE_COUNT);
