@@ -228,6 +228,14 @@ def a_store_in_memory_or_at_a_long_path_has_its_owner_too(t):
     result = t.end(process)
     t.equal((result.code, result.err), (0, ""))
     t.equal(t.maestro("run", "examples/hello.yaml", "--store", "memory:").code, 0, "a store in memory")
+    failing = t.write("failing.yaml", "workflow: failing\njobs: { a: { tasks: [{ run: shell, input: { command: exit 65 } }] } }\n")
+    failed = t.maestro("run", failing, "--store", "memory:")
+    t.equal(failed.code, 1)
+    t.lacks(failed.out + failed.err, "maestro resolve", "what is offered")
+    for words in (("runs",), ("show", "last"), ("resolve", "last", "--decision", "retry"), ("ledger", "verify")):
+        gone = t.maestro(*words, "--store", "memory:")
+        t.equal(gone.code, 69, words[0])
+        t.contains(gone.err, "ends with it")
 
 
 @case("proves: F-006 F-017")
