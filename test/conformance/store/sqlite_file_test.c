@@ -98,6 +98,8 @@ SQLITE_CASE(what_is_no_store_is_refused_with_a_reason, "")
 
 /* --- upgrades ------------------------------------------------------------------------------------------------------ */
 
+#define NEXT_VERSION (SCHEMA_VERSION + 1)
+
 SQLITE_CASE(an_older_file_is_upgraded_step_by_step_or_left_as_it_was, "proves: A-273")
 {
     make_results(it);
@@ -106,21 +108,23 @@ SQLITE_CASE(an_older_file_is_upgraded_step_by_step_or_left_as_it_was, "proves: A
     Error err = { 0 };
     Connection connection;
     REQUIRE_OK(connection_open(&connection, it->path, CONNECTION_WRITES, &err), &err);
-    const Migration broken[] = { { 1, "" }, { 2, "" }, { 3, "" }, { 4, "ALTER TABLE maestro_timers ADD COLUMN a; ALTER TABLE nothing ADD COLUMN b" } };
-    EXPECT(schema_upgrade(&connection, broken, 4, 5, &err) != OK);
-    EXPECT(has(str_of(err.text), "version 4"));
+    const Migration broken[] = { { NEXT_VERSION, "ALTER TABLE maestro_timers ADD COLUMN a; ALTER TABLE nothing ADD COLUMN b" } };
+    EXPECT(schema_upgrade(&connection, broken, 1, 5, &err) != OK);
+    char named[32];
+    snprintf(named, sizeof named, "version %d", NEXT_VERSION);
+    EXPECT(has(str_of(err.text), named));
     int64_t version = 0;
     EXPECT_OK(schema_version(&connection, &version, &err), &err);
     EXPECT_INT(version, SCHEMA_VERSION);
     EXPECT_STR(sql(it, "SELECT count(*) FROM pragma_table_info('maestro_timers') WHERE name = 'a'"), STR("0"));
-    const Migration good[] = { { 1, "" }, { 2, "" }, { 3, "" }, { 4, "ALTER TABLE maestro_timers ADD COLUMN a" }, { 5, "CREATE TABLE more (b)" } };
-    EXPECT_OK(schema_upgrade(&connection, good, 5, 5, &err), &err);
+    const Migration good[] = { { NEXT_VERSION, "ALTER TABLE maestro_timers ADD COLUMN a" }, { NEXT_VERSION + 1, "CREATE TABLE more (b)" } };
+    EXPECT_OK(schema_upgrade(&connection, good, 2, 5, &err), &err);
     EXPECT_OK(schema_version(&connection, &version, &err), &err);
-    EXPECT_INT(version, 5);
+    EXPECT_INT(version, NEXT_VERSION + 1);
     EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_schema"), STR("3"));
     EXPECT_STR(sql(it, "SELECT status FROM workflow_executions"), STR("FAILED"));
     ROW("doing it again changes nothing");
-    EXPECT_OK(schema_upgrade(&connection, good, 5, 6, &err), &err);
+    EXPECT_OK(schema_upgrade(&connection, good, 2, 6, &err), &err);
     EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_schema"), STR("3"));
     connection_close(&connection);
 }
