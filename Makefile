@@ -12,13 +12,16 @@ TSAN    := $(BUILD)-tsan
 RELEASE := $(BUILD)-release
 export BUILD
 
-.PHONY: all quickstart test test-long asan tsan fuzz bench coverage tidy trace install clean help build-asan-programs
+.PHONY: all quickstart examples test test-long asan tsan fuzz bench coverage tidy trace install clean help build-asan-programs
 
 all: $(BUILD)/build.ninja ## build the program, build/maestro, and everything else that is compiled
 	@$(NINJA) -C $(BUILD)
 
 quickstart: ## install what is missing, build, and show maestro at work on the examples
 	@tools/quickstart $(BUILD)
+
+examples: all ## play the gallery: one small example for each feature, as in examples/transcripts
+	@tools/examples --build $(BUILD)
 
 test: ## install what is missing, build, and run every test; the last line counts them
 	@tools/install-deps build test

@@ -6,6 +6,7 @@
 #include "cli/draw/label.h"
 #include "cli/human.h"
 #include "cli/live/frame.h"
+#include "core/terms.h"
 
 typedef struct Writer {
     const LiveModel *model;
@@ -107,6 +108,24 @@ static void put_awaited(Writer *writer)
     put_command_line(writer, buf_peek(&line), "answers it with a payload");
 }
 
+#define SIGNAL_HINT_COUNT_MAX 3         /* commands that are shown; 'show' has the rest */
+
+/* What lets the steps go on that wait for a signal; of several with one signal, once. */
+static void put_signals(Writer *writer)
+{
+    const LiveModel *model = writer->model;
+    const StepTerms *steps = model->plan->terms->steps;
+    Str shown[SIGNAL_HINT_COUNT_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < model->plan->step_count && count < SIGNAL_HINT_COUNT_MAX; i++) {
+        bool is_new = model->steps[i].state == STEP_WAITING_SIGNAL && steps[i].gate.signal.len;
+        for (uint32_t s = 0; s < count; s++) is_new = is_new && !str_is(shown[s], steps[i].gate.signal);
+        if (!is_new) continue;
+        put_command(writer, "signal", steps[i].gate.signal, "lets it go on");
+        shown[count++] = steps[i].gate.signal;
+    }
+}
+
 static void put_next(Writer *writer)
 {
     const LiveModel *model = writer->model;
@@ -117,6 +136,7 @@ static void put_next(Writer *writer)
         return;
     }
     if (is_awaiting) put_awaited(writer);
+    if (model->state == RUN_WAITING_SIGNAL) put_signals(writer);
     if (options->is_interrupted && !model->is_settled && !is_awaiting) put_command(writer, "resume", STR(""), "goes on");
     if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION)
         put_command(writer, "resolve", STR(""), "retry it, compensate it, or close it");
@@ -224,7 +244,7 @@ static void put_headline(Writer *writer)
     char storage[32];
     Buf took = buf_on(storage, sizeof storage);
     human_duration(&took, model_took_ms(model, options->now_ms));
-    bool is_stopped = options->is_interrupted && !model->is_settled && model->state != RUN_PAUSED;
+    bool is_stopped = options->is_interrupted && !model->is_settled && model->state != RUN_PAUSED && model->state != RUN_WAITING_SIGNAL;
     pen_put(pen, tint, is_stopped ? "interrupted" : run_state_name((RunState)model->state));
     if (model->ending && model->is_settled) pen_put(pen, tint, " early");
     pen_format(pen, TINT_PLAIN, " %s %.*s: %u succeeded, %u failed, %u skipped", model->is_settled ? "in" : "after",
