@@ -157,7 +157,10 @@
 #define PATH_PART_COUNT_MAX     32u              /* names of one ${path} */
 
 /* --- dispatch ---------------------------------------------------------------------------------------------------- */
-#define COOPERATIVE_COUNT_DEFAULT 2              /* cooperative sub-routines beside a primary: sizes the spawn budget */
+#define COOPERATIVE_COUNT_DEFAULT 2u             /* cooperative sub-routines beside a primary: sizes the spawn budget */
+#define COOPERATIVE_COUNT_MAX   4u               /* the absolute upper bound of that */
+#define SPAWN_BUDGET_MAX        65535u           /* sub-routines of one task, over its whole life */
+#define REFUSAL_WINDOW          64u              /* offers of an executor by which its refusals are weighed */
 
 /* --- executors --------------------------------------------------------------------------------------------------- */
 #define NOTICE_COUNT_DEFAULT    (1u << 13)       /* notices of executors that wait for the engine ... */
@@ -177,6 +180,15 @@
 #define NATIVE_WAITING_COUNT_MAX (1u << 16)      /* attempts of one native executor that wait for a thread */
 #define NATIVE_CLOSE_MS_DEFAULT 5000             /* how long closing waits for functions that do not return */
 #define SLEEP_COUNT_MAX         (1u << 16)       /* sleeping attempts; ending one looks through them */
+#define WORKER_LEASE_COUNT_MAX  65536u           /* leases of one worker executor at a time */
+#define WORKER_QUEUE_COUNT_MAX  64u              /* queues of one worker executor */
+#define WORKER_ITEM_COUNT_MAX   1024u            /* reports, messages, heartbeats and leases of one exchange, each */
+#define WORKER_EXCHANGE_COUNT_MAX 4096u          /* exchanges that wait at one executor */
+#define WORKER_WAIT_MS_MAX      60000            /* how long one of them waits for work */
+#define WORKER_NAME_SIZE_MAX    128u             /* of a worker */
+#define BREAKER_FAILURE_COUNT_DEFAULT 5u         /* failures in a row by which a circuit opens where runners.yaml does not say ... */
+#define BREAKER_OPEN_MS_DEFAULT 30000            /* ... and how long it stays so before one attempt tries */
+#define BREAKER_OPEN_MS_MAX     600000           /* the longest it stays open, after probes that failed */
 #define HTTP_COUNT_MAX          4096u            /* requests of one executor at a time */
 #define HTTP_REDIRECT_COUNT_MAX 5
 #define HTTP_HEADER_COUNT_MAX   256u             /* of one request or answer */

@@ -269,6 +269,10 @@ static Begin place_refused(const Settle *settle, uint32_t step, const Place *pla
                                                        STR_ARG(runner));
         return fail(settle, step, CAUSE_PERMANENT, text);
     }
+    if (place->kind == PLACE_DROPPED) {
+        settle_drop(settle, step, place, &(Failure){ CAUSE_NONE, place->rationale, value_null() });
+        return BEGIN_DONE;
+    }
     if (settle->run->steps[step].flags & STEP_DEFER_NOTED) return BEGIN_LATER;
     Event *event = decision_event(settle->decision, EVENT_STEP_DEFERRED, step);
     event->count = place->pressure;
@@ -288,6 +292,7 @@ static void dispatch(const Settle *settle, uint32_t step, const Place *place, Va
     event->key = key;
     event->count = settle->run->steps[step].generation;
     event->payload = payload;
+    event->flags = place->admission;
     event->due_ms = is_here ? 0 : settle->now_ms + ACCEPT_MS_DEFAULT;
     if (!is_here) return;
     event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);

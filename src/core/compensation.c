@@ -217,6 +217,10 @@ static Advance begin_attempt(const Settle *settle, const Compensation *item)
     }
     Place place = settle->env->place(settle->env->context, settle->plan, settle->run, item->step);
     if (place.kind == PLACE_LATER || place.kind == PLACE_DEFERRED) return ADVANCE_LATER;
+    if (place.kind == PLACE_DROPPED) {
+        attempt_failed(settle, attempt, &(Failure){ CAUSE_DROPPED, place.rationale, value_null() });
+        return ADVANCE_EVENTS;
+    }
     if (place.kind == PLACE_NEVER) {
         text = arena_format(settle->decision->arena, "no executor offers the runner '%.*s'", STR_ARG(undo->runner));
         attempt_failed(settle, attempt, &(Failure){ CAUSE_PERMANENT, text, value_null() });

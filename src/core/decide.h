@@ -87,6 +87,7 @@ typedef enum PlaceKind {
     PLACE_LATER,                    /* none has room now; the step stays queued, and the run is advanced when one has */
     PLACE_DEFERRED,                 /* admission refuses it under this pressure, or `rationale` says why; recorded once */
     PLACE_NEVER,                    /* no executor offers that runner */
+    PLACE_DROPPED,                  /* the dispatch core drops it, for good: `drop` and `rationale` say why */
 } PlaceKind;
 
 typedef struct Place {
@@ -95,6 +96,8 @@ typedef struct Place {
     uint64_t holder;                /* for PLACE_HERE: this owner's epoch and the executor's slot */
     int64_t lease_ms;               /* how long a lease lasts */
     uint32_t pressure;              /* in thousandths */
+    uint32_t admission;             /* what was decided by what: admission_pack() */
+    uint8_t drop;                   /* a DropCause, of PLACE_DROPPED */
 } Place;
 
 typedef enum DedupeKind { DEDUPE_NONE, DEDUPE_DONE, DEDUPE_UNDER_WAY, DEDUPE_MISSING } DedupeKind;

@@ -39,6 +39,33 @@ uint32_t retry_first(const Plan *plan, const Run *run, uint32_t step)
     return step_polls(terms) ? run->polls[terms->poll.slot].attempt_first : 0;
 }
 
+/* Dispatches so far, those that were repeated after an owner's end included, and the cooperatives beside them. */
+static uint32_t spawned(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt)
+{
+    uint32_t lost = step_lost(&run->steps[step]);
+    uint32_t repeated = lost < LOST_COUNT_MAX ? lost : LOST_COUNT_MAX - 1;
+    return attempt - retry_first(plan, run, step) + repeated + run_cooperatives(run, step);
+}
+
+Task retry_task(const Plan *plan, const Run *run, uint32_t step)
+{
+    RetryTerms retry = reaction_retry(plan, run, step);
+    const StepRun *state = &run->steps[step];
+    TaskTerms terms = { .intent = plan->terms->steps[step].intent, .spawn_budget = retry.spawn_count_max,
+                        .retry_depth_max = retry.attempt_count_max - 1, .cooperative_max = COOPERATIVE_COUNT_DEFAULT };
+    return task_restore(&terms, spawned(plan, run, step, state->attempt), state->retry);
+}
+
+DropCause retry_drop(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause)
+{
+    RetryTerms retry = reaction_retry(plan, run, step);
+    bool is_tried = cause != CAUSE_NOT_ACCEPTED;
+    if (run_is_winding(run) || (is_tried && !(retry.on >> cause & 1)) || cost_is_spent(plan, run)) return DROP_NONE;
+    if (is_tried && run->steps[step].retry + 1u >= retry.attempt_count_max)
+        return retry.attempt_count_max > 1 ? DROP_RETRY_DEPTH : DROP_NONE;         /* one that declares no retries has none to use up */
+    return spawned(plan, run, step, attempt) >= retry.spawn_count_max ? DROP_SPAWN_BUDGET : DROP_NONE;
+}
+
 bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause, int64_t now_ms,
                   int64_t *out_due_ms)
 {
@@ -47,9 +74,7 @@ bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t atte
     const StepRun *state = &run->steps[step];
     uint32_t failure_count = state->retry + 1u;
     uint32_t first = retry_first(plan, run, step);
-    uint32_t lost = step_lost(state);
-    uint32_t repeated = lost < LOST_COUNT_MAX ? lost : LOST_COUNT_MAX - 1;      /* after an owner's end: dispatches, too */
-    if (run_is_winding(run) || attempt - first + repeated >= retry->spawn_count_max) return false;                  /* I7 */
+    if (run_is_winding(run) || spawned(plan, run, step, attempt) >= retry->spawn_count_max) return false;           /* I7 */
     /* What nobody accepted was not tried: it is admitted again as long as dispatches are left. */
     bool is_tried = cause != CAUSE_NOT_ACCEPTED;
     if (is_tried && (!(retry->on >> cause & 1) || failure_count >= retry->attempt_count_max)) return false;

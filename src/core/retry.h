@@ -10,6 +10,7 @@
 
 #include "core/run.h"
 #include "core/terms.h"
+#include "dispatch/task.h"
 
 /* `failure_count` failures so far, this one included: from 1. */
 int64_t retry_delay_ms(const RetryTerms *terms, uint32_t failure_count, uint64_t seed);
@@ -20,6 +21,10 @@ uint64_t retry_seed(uint64_t run_seed, uint32_t step, uint32_t attempt);
  * deadline or its cost limit forbids is none. */
 bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause, int64_t now_ms,
                   int64_t *out_due_ms);
+/* The task of that step as the dispatch core sees it: what it declares, and what has been spawned for it. */
+Task retry_task(const Plan *plan, const Run *run, uint32_t step);
+/* Why a failure that may be retried is not: the budget or the depth of its task, or neither. */
+DropCause retry_drop(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause);
 
 /* The run has cost as much as its limit permits: nothing more is dispatched. */
 bool cost_is_spent(const Plan *plan, const Run *run);

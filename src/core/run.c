@@ -44,12 +44,20 @@ void run_init(Run *run, const Plan *plan, const Id *id, uint64_t run_no)
     for (uint32_t i = 0; i < plan->job_count; i++) run->jobs[i].open = plan->jobs[i].step_count;
 }
 
+/* Few runs ever have any: the others do without the memory. */
+void run_set_cooperatives(Run *run, uint32_t step, uint32_t count)
+{
+    if (!run->cooperatives && count) run->cooperatives = make(run->step_count, sizeof *run->cooperatives);
+    if (run->cooperatives) run->cooperatives[step] = (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
+}
+
 void run_deinit(Run *run)
 {
     Str *texts[] = { &run->tenant, &run->definition, &run->key, &run->source, &run->parent, &run->directory, &run->failure };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((char *)texts[i]->ptr);
     for (uint32_t i = 0; i < run->signal_count; i++) free((char *)run->signals[i].name.ptr);
     free(run->steps);
+    free(run->cooperatives);
     free(run->active);
     free(run->jobs);
     free(run->loops);

@@ -209,6 +209,7 @@ typedef struct Run {
     StepList reached, ready[PRIORITY_COUNT];
     StepList moved;                 /* of jobs */
     StepRun *steps;                 /* step_count */
+    uint16_t *cooperatives;         /* step_count: cooperative sub-routines spawned for the task under way; NULL: none ever */
     ActiveStep *active;             /* in no order: the last one takes the place of one that leaves */
     uint32_t active_count, active_capacity;
     JobRun *jobs;                   /* job_count */
@@ -311,6 +312,9 @@ static inline bool step_is_done(const StepRun *step)
 {
     return step->state == STEP_SUCCEEDED || (step->state == STEP_TIMED_OUT && step->cause == CAUSE_NONE);
 }
+/* Sub-routines that were spawned for the task that the step has under way, of these the cooperative ones. */
+static inline uint32_t run_cooperatives(const Run *run, uint32_t step) { return run->cooperatives ? run->cooperatives[step] : 0; }
+void run_set_cooperatives(Run *run, uint32_t step, uint32_t count);
 /* Executions of the step run that ended with their owner: the first of them were repeated under the same number. */
 static inline uint32_t step_lost(const StepRun *step) { return step->flags >> STEP_LOST_SHIFT; }
 

@@ -440,6 +440,7 @@ static void step_dispatched(const Apply *apply)
     if (step->state != STEP_POLLING) apply_step_move(apply, event->step, STEP_DISPATCHED);
     apply_number(run, step, event->number);
     step->attempt = (uint16_t)event->attempt;
+    run_set_cooperatives(run, event->step, run_cooperatives(run, event->step) + admission_unpack(event->flags).cooperative_count);
     step->generation = (uint32_t)event->count;
     step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING | STEP_DEFER_NOTED | STEP_RENEWED
                                | STEP_WORK_DONE);
@@ -651,6 +652,7 @@ static void loop_repeated(const Apply *apply)
         apply_polls_renewed(apply, member->step);           /* a pause behind it is awaited all the same */
         *step = (StepRun){ .need_left = member->need_count, .generation = step->generation + 1, .output_at = step->output_at,
                            .flags = (uint16_t)((step->flags & STEP_HAS_OUTPUT) | (member->is_live ? STEP_LIVE : 0)) };
+        run_set_cooperatives(run, member->step, 0);
         run->open_count++;
         uint32_t job = plan->steps[member->step].job;
         if (job == PLAN_NONE) continue;
@@ -794,7 +796,7 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_BRANCH_TAKEN] = branch_taken,     [EVENT_LOOP_REPEATED] = loop_repeated,
     [EVENT_LOOP_LEFT] = loop_left,           [EVENT_EFFECT_INTENDED] = effect_intended,
     [EVENT_EFFECT_COMMITTED] = effect_committed, [EVENT_LEASE_EXPIRED] = lease_expired,
-    [EVENT_COST_REPORTED] = cost_reported,   [EVENT_REPORT_REFUSED] = nothing,
+    [EVENT_COST_REPORTED] = cost_reported,   [EVENT_REPORT_REFUSED] = nothing, [EVENT_STEP_DROPPED] = nothing,
     [EVENT_DEDUPE_WAITING] = step_noted,     [EVENT_SIGNAL_RECEIVED] = signal_received,
     [EVENT_SIGNAL_CONSUMED] = signal_consumed, [EVENT_VERDICT] = nothing,
     [EVENT_PAYLOAD_ERASED] = nothing,        [EVENT_RUN_ROLLING_BACK] = apply_rolling_back,

@@ -56,7 +56,8 @@ static void put_steps(Buf *buf, const Run *run, const StepList *list)
 
 enum { HAS_STATE = 1, HAS_FLAGS = 2, HAS_TRIES = 4, HAS_NEEDS = 8, HAS_NUMBER = 16, HAS_GENERATION = 32, HAS_OUTPUT = 64 };
 
-static void put_step(Buf *buf, const StepRun *step)
+/* The depth has the cooperatives of its task above its sixteen bits, where there are any. */
+static void put_step(Buf *buf, const StepRun *step, uint32_t cooperatives)
 {
     uint32_t has = 0;
     if (step->state || step->cause) has |= HAS_STATE;
@@ -69,7 +70,7 @@ static void put_step(Buf *buf, const StepRun *step)
     buf_char(buf, (char)has);
     if (has & HAS_STATE) put(buf, step->state), put(buf, step->cause);
     if (has & HAS_FLAGS) put(buf, step->flags & FLAGS_KEPT);
-    if (has & HAS_TRIES) put(buf, step->attempt), put(buf, step->retry);
+    if (has & HAS_TRIES) put(buf, step->attempt), put(buf, step->retry | (uint64_t)cooperatives << 16);
     if (has & HAS_NEEDS) put(buf, step->need_left);
     if (has & HAS_NUMBER) put(buf, step->number);
     if (has & HAS_GENERATION) put(buf, step->generation);
@@ -192,7 +193,7 @@ static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
     put(buf, run->loop_count);
     for (uint32_t i = 0; i < run->step_count; i++) {
         StepRun step = format == SNAPSHOT_FORMAT_FIRST ? first_step(&run->steps[i], &plan->steps[i]) : run->steps[i];
-        put_step(buf, &step);
+        put_step(buf, &step, run_cooperatives(run, i));
     }
     for (uint32_t i = 0; i < run->job_count; i++) put(buf, run->jobs[i].state), put(buf, run->jobs[i].flags & (JOB_IN_MOVED - 1u));
     for (uint32_t i = 0; i < run->loop_count; i++) put(buf, run->loops[i]);
@@ -331,8 +332,9 @@ static void get_head(RunReader *reader)
     run->sweep_next = (uint32_t)get(reader, run->step_count);
 }
 
-static void get_step(RunReader *reader, StepRun *step)
+static void get_step(RunReader *reader, uint32_t index)
 {
+    StepRun *step = &reader->run->steps[index];
     uint64_t has = get(reader, 127);
     *step = (StepRun){ 0 };
     if (has & HAS_STATE) {
@@ -342,7 +344,9 @@ static void get_step(RunReader *reader, StepRun *step)
     if (has & HAS_FLAGS) step->flags = (uint16_t)(get(reader, UINT16_MAX) & FLAGS_KEPT);
     if (has & HAS_TRIES) {
         step->attempt = (uint16_t)get(reader, UINT16_MAX);
-        step->retry = (uint16_t)get(reader, UINT16_MAX);
+        uint64_t depth = get(reader, UINT32_MAX);
+        step->retry = (uint16_t)depth;
+        run_set_cooperatives(reader->run, index, (uint32_t)(depth >> 16));
     }
     if (has & HAS_NEEDS) step->need_left = get32(reader);
     if (has & HAS_NUMBER) step->number = get32(reader);
@@ -531,7 +535,7 @@ static void get_all(RunReader *reader)
     if (get(reader, UINT32_MAX) != run->step_count || get(reader, UINT32_MAX) != run->job_count
         || get(reader, UINT32_MAX) != run->loop_count)
         reader->is_wrong = true;
-    for (uint32_t i = 0; i < run->step_count && !reader->is_wrong; i++) get_step(reader, &run->steps[i]);
+    for (uint32_t i = 0; i < run->step_count && !reader->is_wrong; i++) get_step(reader, i);
     for (uint32_t i = 0; i < run->job_count && !reader->is_wrong; i++) {
         run->jobs[i].state = (uint8_t)get(reader, RUN_STATE_COUNT - 1);
         run->jobs[i].flags = (uint8_t)get(reader, JOB_IN_MOVED - 1);

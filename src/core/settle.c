@@ -55,6 +55,18 @@ void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
     event->flags = settle->plan->terms->steps[step].is_optional;
 }
 
+void settle_drop(const Settle *settle, uint32_t step, const Place *place, const Failure *failure)
+{
+    Event *event = decision_event(settle->decision, EVENT_STEP_DROPPED, step);
+    event->attempt = settle->run->steps[step].attempt;
+    event->name = str_of(drop_cause_name((DropCause)place->drop));
+    event->cause = failure->cause;
+    event->class_ = failure->cause ? cause_class(failure->cause) : 0;
+    event->text = failure->text;
+    event->flags = place->admission;
+    settle_fail(settle, step, &(Failure){ CAUSE_DROPPED, failure->text, failure->details });
+}
+
 void settle_told(const Settle *settle, uint32_t step)
 {
     const ReactionTerms *cut = run_is_winding(settle->run) ? NULL : reaction_cut(settle->plan, settle->run, step);
@@ -115,7 +127,9 @@ void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const
         return;
     }
     if (!retry_is_due(settle->plan, settle->run, step, attempt, failure->cause, settle->now_ms, &due)) {
-        settle_fail(settle, step, failure);
+        DropCause drop = retry_drop(settle->plan, settle->run, step, attempt, failure->cause);
+        if (drop) settle_drop(settle, step, &(Place){ .drop = (uint8_t)drop }, failure);
+        else settle_fail(settle, step, failure);
         return;
     }
     /* A dispatch that nobody accepted is no try that failed. */
@@ -280,7 +294,8 @@ static void execute_again(const Settle *settle, uint32_t step)
 /* Whether the attempt may be carried out once more after `lost` executions that ended with their owner. */
 static bool may_execute_again(const Settle *settle, uint32_t step, uint32_t lost)
 {
-    uint32_t tries = settle->run->steps[step].attempt - retry_first(settle->plan, settle->run, step);
+    uint32_t tries = settle->run->steps[step].attempt - retry_first(settle->plan, settle->run, step)
+                   + run_cooperatives(settle->run, step);
     return lost < LOST_COUNT_MAX && tries + lost <= settle->plan->terms->steps[step].retry.spawn_count_max;        /* I7 */
 }
 

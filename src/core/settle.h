@@ -27,6 +27,8 @@ typedef struct Failure {
 
 /* The step fails for good, whatever its retries say. */
 void settle_fail(const Settle *settle, uint32_t step, const Failure *failure);
+/* Its task is dropped by the dispatch core, for good; `failure`: of its last attempt. */
+void settle_drop(const Settle *settle, uint32_t step, const Place *place, const Failure *failure);
 /* An attempt failed: the step is tried again later, or fails. One that was told to end is cancelled. */
 void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const Failure *failure);
 /* An attempt that was told to end has ended: it is cancelled, or ends as the signal says that ended it. */

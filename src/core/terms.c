@@ -283,6 +283,7 @@ static Status read_step(TermsReader *reader, uint32_t index)
     int64_t weight = value_get_int(settings, "blast_radius", step->strategy != STRATEGY_REPLAY_SAFE);
     if (weight < 0 || weight > UINT32_MAX) return corrupt(reader, "a weight without bound", index);
     terms->weight = (uint32_t)weight;
+    terms->intent = intent_find(value_get_string(settings, "intent", STR("normal")));                        /* G-18 */
     terms->is_optional = value_get_bool(settings, "optional", false);
     terms->outputs = member_or_null(settings, "outputs");
     terms->output_schema = member_or_null(settings, "output_schema");

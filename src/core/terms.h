@@ -13,6 +13,7 @@
 
 #include "core/plan.h"
 #include "core/state.h"
+#include "dispatch/admission.h"
 
 #define CONDITION_NONE UINT32_MAX
 
@@ -21,7 +22,7 @@ typedef struct RetryTerms {
     int64_t delay_ms, delay_ms_max, jitter_ms;
     bool is_exponential;
     uint32_t on;                    /* bit of each Cause that is retried */
-    uint32_t spawn_count_max;       /* dispatches in all, those that nobody accepted included */
+    uint32_t spawn_count_max;       /* its spawn budget: sub-routines in all, those of dispatches that nobody accepted included */
 } RetryTerms;
 
 typedef struct GateTerms { Str signal; int64_t timeout_ms; bool is_before; } GateTerms;     /* empty signal: no gate */
@@ -79,6 +80,7 @@ typedef struct UndoTerms {
 } UndoTerms;
 
 typedef struct StepTerms {
+    Intent intent;                  /* how heavy its work is, for the dispatch of it */
     RetryTerms retry;
     int64_t timeout_ms;             /* 0: none */
     uint32_t when;                  /* index of a condition, or CONDITION_NONE */

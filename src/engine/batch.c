@@ -157,6 +157,7 @@ static void keep_answer(Resident *resident, const Event *event, Str text)
 /* The effects that follow from these events, in their order; payloads that are needed again soon are kept at hand. */
 static void collect(Engine *engine, EngineBatch *batch, Resident *resident, const Decision *decision, const Str *texts)
 {
+    uint32_t cooperatives = 0;              /* of the dispatch that a start follows; one that is repeated has none */
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const Event *event = &decision->events[i];
         Str text = event->payload != EVENT_NO_PAYLOAD && texts ? texts[event->payload] : (Str){ 0 };
@@ -164,14 +165,19 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
         switch (event->kind) {
         case EVENT_PARAMS_CHANGED:
         case EVENT_RUN_CREATED: resident_keep(resident, MISSING_PARAMS, text); break;
-        case EVENT_STEP_DISPATCHED: dedupe_begun(engine, resident, event, batch->seq); break;
+        case EVENT_STEP_DISPATCHED:
+            cooperatives = admission_unpack(event->flags).cooperative_count;
+            dedupe_begun(engine, resident, event, batch->seq);
+            break;
         case EVENT_STEP_RUNNING:
             if (event->holder) {
                 Effect effect = { EFFECT_EXECUTE, event->step, step->attempt, event->holder };
-                effect_given(engine, resident, &effect);
+                effect_given(engine, resident, &effect, cooperatives);
                 add_effect(batch, resident->run_no, effect);
+                cooperatives = 0;
             }
             break;
+        case EVENT_STEP_DROPPED: engine->stats.drop_counts[drop_cause_find(event->name)]++; break;
         case EVENT_STEP_SUCCEEDED:
             if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);
             dedupe_ended(engine, resident, event->step, /* is_done= */ true, text, batch->seq);
@@ -194,7 +200,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
         case EVENT_COMPENSATION_RUNNING:
             if (event->holder) {
                 Effect effect = { EFFECT_EXECUTE, event->step, rollback_attempt(&resident->run, event->attempt), event->holder };
-                effect_given(engine, resident, &effect);
+                effect_given(engine, resident, &effect, /* cooperative_count= */ engine->placed_admission.cooperative_count);
                 add_effect(batch, resident->run_no, effect);
             }
             break;

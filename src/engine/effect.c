@@ -7,7 +7,7 @@
 #include "core/compensation.h"
 #include "core/input.h"
 #include "core/poll.h"
-#include "dispatch/admission.h"
+#include "core/retry.h"
 #include "engine/internal.h"
 #include "engine/redact.h"
 #include "ledger/record.h"
@@ -28,22 +28,30 @@ Executor *holder_executor(Engine *engine, uint64_t holder)
     return engine->options.executors[slot];
 }
 
-/* The snapshot of the pressure that this admission is decided by. */
-static Admission admit(const Engine *engine, const Resident *resident, const Executor *executor, uint32_t taken, uint32_t step)
+/* The snapshot of the pressure that one admission is decided by. */
+static Pressure pressure_look(const Engine *engine, const Resident *resident, const Executor *executor, uint32_t taken)
 {
-    const PlanStep *info = &resident->plan->plan.steps[step];
     uint64_t queue = (uint64_t)resident->tenant->queue.count * 1000 / engine->options.queue_count_max;
     uint64_t in_flight = executor->capacity ? (uint64_t)taken * 1000 / executor->capacity : 0;
-    return admission_decide(&(AdmissionAsk){ .intent = intent_find(value_get_string(info->settings, "intent", STR("normal"))),
-                                             .pressure = { .queue = (uint32_t)queue, .in_flight = (uint32_t)in_flight },
-                                             .retry_depth = resident->run.steps[step].retry });
+    uint32_t refused = 0;
+    for (uint64_t left = executor->offers; left; left &= left - 1) refused++;
+    return (Pressure){ .queue = (uint32_t)queue, .in_flight = (uint32_t)in_flight, .refused = refused * 1000 / REFUSAL_WINDOW };
+}
+
+/* Of what undoes a step the retries are the rollback's own: each try is a task that begins anew (C-88). */
+static Task task_of(const Plan *plan, const Run *run, uint32_t step, bool is_undo)
+{
+    if (!is_undo) return retry_task(plan, run, step);
+    TaskTerms terms = { .intent = plan->terms->steps[step].intent, .spawn_budget = 1 + COOPERATIVE_COUNT_DEFAULT,
+                        .cooperative_max = COOPERATIVE_COUNT_DEFAULT };
+    return task_restore(&terms, 0, 0);
 }
 
 /* A step that was given a place and did not begin (it waits for a key, a policy denied it) does not keep it. */
 static void unplace(Engine *engine, const Run *run)
 {
     if (engine->placed && run->steps[engine->placed_step].state == STEP_QUEUED) {
-        engine->placing[engine->placed->slot]--;
+        engine->placing[engine->placed->slot] -= engine->placed_count;
         engine->tenant_placing--;
     }
     engine->placed = NULL;
@@ -57,6 +65,23 @@ static Place unknown(Engine *engine, const Executor *executor, Str runner)
     return (Place){ .kind = PLACE_DEFERRED, .rationale = why };
 }
 
+static Place not_admitted(Engine *engine, const Admission *admission)
+{
+    const Pressure *pressure = &admission->pressure;
+    Str parts = arena_format(&engine->arena, "queue %u, in flight %u, refused %u thousandths", pressure->queue, pressure->in_flight, pressure->refused);
+    if (admission->kind == ADMISSION_DEFER) return (Place){ .kind = PLACE_DEFERRED, .pressure = pressure_of(pressure), .rationale = parts };
+    Str why = arena_format(&engine->arena, "dropped at its re-admission, by %s (%.*s)", drop_cause_name((DropCause)admission->drop), STR_ARG(parts));
+    return (Place){ .kind = PLACE_DROPPED, .drop = admission->drop, .admission = admission_pack(admission), .rationale = why };
+}
+
+/* The cooperatives keep places free until the attempt is handed over, as far as there are any: whoever comes meanwhile finds so
+ * much less room. */
+static uint32_t places_for(const Executor *executor, uint32_t taken, const Admission *admission)
+{
+    uint32_t wanted = 1u + admission->cooperative_count, free = executor->capacity ? executor->capacity - taken : wanted;
+    return wanted < free ? wanted : free;
+}
+
 Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step)
 {
     Resident *resident = resident_find(engine, run->run_no);
@@ -66,21 +91,26 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     Executor *executor = offer->executor;
     unplace(engine, run);
     if (offer->is_unknown) return unknown(engine, executor, is_undo ? plan->terms->steps[step].undo.runner : plan->steps[step].runner);
-    uint32_t taken = executor->under_way + engine->placing[executor->slot];
+    uint32_t taken = executor->under_way + executor->reserved + engine->placing[executor->slot];
     uint32_t ceiling = engine->options.tenant_running_max;
     engine->place_slot = executor->slot;
     engine->has_place_slot = true;
     if (engine->state == ENGINE_DRAINING) return (Place){ .kind = PLACE_LATER };
     if (executor->capacity && taken >= executor->capacity) return (Place){ .kind = PLACE_LATER };
     if (ceiling && resident->tenant->running_count + engine->tenant_placing >= ceiling) return (Place){ .kind = PLACE_LATER };
-    Admission admission = admit(engine, resident, executor, taken, step);
-    if (admission.kind == ADMISSION_DEFER) return (Place){ .kind = PLACE_DEFERRED, .pressure = admission.pressure };
-    engine->placing[executor->slot]++;
+    Task task = task_of(plan, run, step, is_undo);
+    Pressure pressure = pressure_look(engine, resident, executor, taken);
+    Admission admission = task_admit(&task, &pressure);
+    if (admission.kind != ADMISSION_ADMIT) return not_admitted(engine, &admission);
+    engine->placed_admission = admission;
+    engine->placed_count = places_for(executor, taken, &admission);
+    engine->placing[executor->slot] += engine->placed_count;
     engine->tenant_placing++;
     engine->placed = executor;
     engine->placed_step = step;
-    /* Its lease is the owner's own: it ends with the epoch. */
-    return (Place){ .kind = PLACE_HERE, .executor = executor->name, .holder = holder_of(engine, executor->slot) };
+    /* Of an executor of this process the lease is the owner's own: it ends with the epoch. */
+    return (Place){ .kind = PLACE_HERE, .executor = executor->name, .holder = holder_of(engine, executor->slot),
+                    .lease_ms = executor->lease_ms, .admission = admission_pack(&admission) };
 }
 
 /* --- what is out ------------------------------------------------------------------------------------------------------------ */
@@ -146,9 +176,20 @@ static void out_remove(Engine *engine, uint64_t run_no, OutEntry *entry)
     free(entry);
 }
 
+/* Its cooperatives are gone, whatever became of it. */
+static void unreserve(Engine *engine, Executor *executor, OutEntry *entry)
+{
+    uint32_t count = entry->reserved;
+    CHECK(executor->reserved >= count);
+    executor->reserved -= count;
+    entry->reserved = 0;
+    if (count) effect_room(engine, executor->slot, count);
+}
+
 static void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool is_reported)
 {
     Executor *executor = holder_executor(engine, id->holder);
+    unreserve(engine, executor, entry);
     CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
     executor->under_way--;
     entry->tenant->running_count--;
@@ -171,7 +212,7 @@ static bool take_back(Engine *engine, const AttemptId *id, bool is_reported)
 
 /* An attempt was decided for this executor: it counts from now on, so that later decisions do not give the place twice. It is
  * known by its run's number and not by the run in memory, which may be read anew while the attempt is out. */
-void effect_given(Engine *engine, Resident *resident, const Effect *effect)
+void effect_given(Engine *engine, Resident *resident, const Effect *effect, uint32_t cooperative_count)
 {
     Executor *executor = holder_executor(engine, effect->holder);
     CHECK(executor);
@@ -187,6 +228,11 @@ void effect_given(Engine *engine, Resident *resident, const Effect *effect)
                          .seq = resident->batch_seq };
     run_index_put(&engine->outs, resident->run_no, entry);
     executor->under_way++;
+    uint32_t taken = executor->under_way + executor->reserved;
+    uint32_t free = !executor->capacity ? cooperative_count : taken < executor->capacity ? executor->capacity - taken : 0;
+    entry->group = group_spawn(cooperative_count);
+    entry->reserved = cooperative_count < free ? cooperative_count : free;
+    executor->reserved += entry->reserved;
     resident->tenant->running_count++;
     engine->stats.attempt_under_way++;
 }
@@ -229,17 +275,26 @@ void effect_placed(Engine *engine)
 
 /* --- waiting for room --------------------------------------------------------------------------------------------------- */
 
+/* The last try that its budget permits is the more urgent (E-049): by one level, though never critical by that. */
+static uint8_t urgency(const Plan *plan, const Run *run, uint32_t step, uint8_t level)
+{
+    if (!run->steps[step].retry || level >= PRIORITY_HIGH) return level;
+    Task task = retry_task(plan, run, step);
+    uint32_t count = cooperative_count(task.terms.intent, /* pressure= */ 0, task.retry_depth, task.terms.cooperative_max);
+    return task_is_last(&task, count) ? (uint8_t)(level + 1) : level;
+}
+
 /* F-021: that of its most urgent step that may begin; of what undoes steps the run's own. */
-static uint8_t wait_level(const Run *run)
+static uint8_t wait_level(const Plan *plan, const Run *run)
 {
     for (int level = PRIORITY_COUNT - 1; level >= 0; level--)
-        if (run->ready[level].count) return (uint8_t)level;
+        if (run->ready[level].count) return urgency(plan, run, run->ready[level].first, (uint8_t)level);
     return run->priority < PRIORITY_COUNT ? run->priority : PRIORITY_NORMAL;
 }
 
 void effect_wait(Engine *engine, Resident *resident)
 {
-    uint8_t level = wait_level(&resident->run);
+    uint8_t level = wait_level(&resident->plan->plan, &resident->run);
     if (resident->is_waiting && level <= resident->wait_level) return;
     effect_forget_waiting(engine, resident);                    /* something more urgent has come up */
     ResidentList *list = &resident->tenant->waiting[engine->place_slot][level];
@@ -490,6 +545,29 @@ static void report_failure(Engine *engine, const AttemptId *id, Cause cause, Str
                                      .report = { .cause = cause, .message = why, .output = value_null() } });
 }
 
+static bool carry(void *executor, const void *attempt)
+{
+    return ((Executor *)executor)->ops->execute(executor, attempt);
+}
+
+/* The dispatch: one group, one call; nothing of what becomes of the attempt comes back by it. */
+static void hand_over(Engine *engine, Executor *executor, const EffectEntry *entry, OutEntry *out, const Attempt *attempt)
+{
+    unreserve(engine, executor, out);
+    SubRoutineGroup group = out->group;
+    out->is_handed = true;                                  /* it may report before execute() returns: then `out` is gone */
+    bool is_issued = group_dispatch(&group, carry, executor, attempt);
+    executor->offers = executor->offers << 1 | !is_issued;
+    if (is_issued) {
+        engine->stats.attempt_count++;
+        engine->handed_turn = engine->turn;
+        return;
+    }
+    out->group = group;
+    out->is_handed = false;
+    effect_retry_later(engine, entry);
+}
+
 void effect_perform(Engine *engine, const EffectEntry *entry)
 {
     Executor *executor = holder_executor(engine, entry->effect.holder);
@@ -542,14 +620,7 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
         break;
     case INPUT_OK:
         attempt.id.serial = out->serial;
-        out->is_handed = true;                              /* it may report before execute() returns */
-        if (executor->ops->execute(executor, &attempt)) {
-            engine->stats.attempt_count++;
-            engine->handed_turn = engine->turn;
-        } else {
-            out->is_handed = false;
-            effect_retry_later(engine, entry);
-        }
+        hand_over(engine, executor, entry, out, &attempt);
         break;
     }
 }
@@ -581,7 +652,7 @@ static void resume_effect(void *context, const Effect *effect)
     if (effect->kind == EFFECT_END) {
         handed_end(engine, executor, id);
     } else if (!is_out) {
-        effect_given(engine, resuming->resident, effect);
+        effect_given(engine, resuming->resident, effect, /* cooperative_count= */ 0);
         effect_retry_later(engine, &(EffectEntry){ *effect, id.run_no });
     }
 }

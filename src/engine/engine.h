@@ -35,6 +35,7 @@
 #include "base/id.h"
 #include "base/status.h"
 #include "core/decide.h"
+#include "dispatch/admission.h"
 #include "engine/executor.h"
 #include "view/store.h"
 
@@ -203,6 +204,7 @@ typedef struct EngineStats {
     uint32_t run_count;                 /* in memory */
     uint32_t attempt_under_way;
     uint32_t batch_under_way;
+    uint64_t drop_counts[DROP_CAUSE_COUNT];     /* tasks that the dispatch core dropped, by cause */
     uint32_t stall_count;               /* how often in a row the store has refused; 0: it takes commits */
 } EngineStats;
 EngineStats engine_stats(const Engine *engine);

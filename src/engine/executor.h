@@ -88,8 +88,11 @@ struct Executor {
     const ExecutorOps *ops;
     Str name, kind;                 /* "local", "process" */
     uint32_t capacity;              /* attempts at a time; 0: without bound */
+    int64_t lease_ms;               /* of one that is elsewhere: how long an attempt may be silent; 0: it is part of this process */
     uint32_t slot;                  /* given by the engine */
-    uint32_t under_way;             /* kept by the engine */
+    uint32_t under_way;             /* kept by the engine, as are: */
+    uint32_t reserved;              /* places kept free by cooperatives, for attempts that are on their way to it */
+    uint64_t offers;                /* of its last REFUSAL_WINDOW offers, a bit each: refused for want of room */
 };
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "base/trace.h"
+#include "dispatch/task.h"
 #include "engine/condition.h"
 #include "engine/engine.h"
 #include "engine/mail.h"
@@ -108,6 +109,8 @@ typedef struct OutEntry {
     Tenant *tenant;
     uint64_t seq;                       /* of the batch that gives it */
     bool is_handed;                     /* its executor has it */
+    SubRoutineGroup group;              /* that carries it to its executor ... */
+    uint32_t reserved;                  /* ... and the places that its cooperatives keep free until then */
     bool is_stray;                      /* given up, and its number is given out anew: whoever has it is being ended */
     struct Redaction *secrets;          /* that it got: they are taken out of what it says; NULL: none */
     bool is_reported;                   /* it has ended; that is not durable yet, and the run, read anew, does not know it */
@@ -220,7 +223,9 @@ struct Engine {
     uint32_t *placing;                  /* by executor: given away in the decision being made */
     uint32_t tenant_placing;            /* the same for the tenant */
     Executor *placed;                   /* that the last step asked about was given; NULL: none */
-    uint32_t placed_step;               /* that step */
+    uint32_t placed_step;               /* that step ... */
+    Admission placed_admission;         /* ... what was decided about it, and the places that were taken for it */
+    uint32_t placed_count;
     uint64_t out_serial;                /* of the last attempt that was given out, in this epoch */
     uint64_t notice_number;             /* of the last thing that an executor said, in this epoch */
     uint32_t place_slot;                /* the executor that was asked last ... */
@@ -380,7 +385,8 @@ void batches_deinit(Engine *engine);
 Executor *holder_executor(Engine *engine, uint64_t holder);
 Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step);
 void  effect_placed(Engine *engine);                                       /* the decision is made */
-void  effect_given(Engine *engine, Resident *resident, const Effect *effect);
+/* `cooperative_count`: of the group that carries it, as it was admitted. */
+void  effect_given(Engine *engine, Resident *resident, const Effect *effect, uint32_t cooperative_count);
 /* An effect that ends an attempt of the step, or of what undoes it: the `nth` that is out; false where there are no more. */
 Tenant *effect_tenant(Engine *engine, uint64_t run_no);                    /* of a run that has attempts out; or NULL */
 bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out);

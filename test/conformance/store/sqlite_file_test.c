@@ -108,8 +108,8 @@ SQLITE_CASE(an_older_file_is_upgraded_step_by_step_or_left_as_it_was, "proves: A
     Error err = { 0 };
     Connection connection;
     REQUIRE_OK(connection_open(&connection, it->path, CONNECTION_WRITES, &err), &err);
-    const Migration broken[] = { { NEXT_VERSION, "ALTER TABLE maestro_timers ADD COLUMN a; ALTER TABLE nothing ADD COLUMN b" } };
-    EXPECT(schema_upgrade(&connection, broken, 1, 5, &err) != OK);
+    const Migration broken[] = { [SCHEMA_VERSION] = { NEXT_VERSION, "ALTER TABLE maestro_timers ADD COLUMN a; ALTER TABLE nothing ADD COLUMN b" } };
+    EXPECT(schema_upgrade(&connection, broken, NEXT_VERSION, 5, &err) != OK);
     char named[32];
     snprintf(named, sizeof named, "version %d", NEXT_VERSION);
     EXPECT(has(str_of(err.text), named));
@@ -117,14 +117,14 @@ SQLITE_CASE(an_older_file_is_upgraded_step_by_step_or_left_as_it_was, "proves: A
     EXPECT_OK(schema_version(&connection, &version, &err), &err);
     EXPECT_INT(version, SCHEMA_VERSION);
     EXPECT_STR(sql(it, "SELECT count(*) FROM pragma_table_info('maestro_timers') WHERE name = 'a'"), STR("0"));
-    const Migration good[] = { { NEXT_VERSION, "ALTER TABLE maestro_timers ADD COLUMN a" }, { NEXT_VERSION + 1, "CREATE TABLE more (b)" } };
-    EXPECT_OK(schema_upgrade(&connection, good, 2, 5, &err), &err);
+    const Migration good[] = { [SCHEMA_VERSION] = { NEXT_VERSION, "ALTER TABLE maestro_timers ADD COLUMN a" }, { NEXT_VERSION + 1, "CREATE TABLE more (b)" } };
+    EXPECT_OK(schema_upgrade(&connection, good, NEXT_VERSION + 1, 5, &err), &err);
     EXPECT_OK(schema_version(&connection, &version, &err), &err);
     EXPECT_INT(version, NEXT_VERSION + 1);
     EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_schema"), STR("3"));
     EXPECT_STR(sql(it, "SELECT status FROM workflow_executions"), STR("FAILED"));
     ROW("doing it again changes nothing");
-    EXPECT_OK(schema_upgrade(&connection, good, 2, 6, &err), &err);
+    EXPECT_OK(schema_upgrade(&connection, good, NEXT_VERSION + 1, 6, &err), &err);
     EXPECT_STR(sql(it, "SELECT count(*) FROM maestro_schema"), STR("3"));
     connection_close(&connection);
 }
