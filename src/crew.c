@@ -8,6 +8,7 @@
 #include "exec/http/http.h"
 #include "exec/native/native.h"
 #include "exec/process/process.h"
+#include "exec/worker/worker.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/limits_probe.h"
 #include "store/sqlite/lock.h"
@@ -97,6 +98,17 @@ static Status add_http(Crew *crew, Str name, Value settings, Error *err)
     return status ? status : crew_add(crew, executor, err);
 }
 
+static Status add_worker(Crew *crew, Str name, Value settings, Error *err)
+{
+    const Value *runners = value_get_text(settings, "runners");
+    Executor *executor;
+    Status status = worker_executor_open(&(WorkerOptions){ .name = name, .runners = runners ? *runners : value_null(),
+                                                           .capacity = (uint32_t)value_get_int(settings, "capacity", 0),
+                                                           .lease_ms = value_get_int(settings, "lease_ms", 0),
+                                                           .sink = notice_ring_sink(crew->notices) }, &executor, err);
+    return status ? status : crew_add(crew, executor, err);
+}
+
 static Status add_builtin(Crew *crew, Error *err)
 {
     Executor *executor;
@@ -160,9 +172,11 @@ static Status crew_open(const CrewOptions *options, Crew *out_crew, Error *err)
     if (options->is_absent) return status;
     Value executors = options->catalog ? options->catalog->executors : value_null();
     if (!status && !options->is_embedded) status = add_processes(out_crew, executors, options->lock_path, err);
-    for (uint32_t i = 0; !status && i < executors.count; i++)
-        if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "http"))
-            status = add_http(out_crew, value_text(executors.members[i].key), executors.members[i].value, err);
+    for (uint32_t i = 0; !status && i < executors.count; i++) {
+        Str kind = value_get_string(executors.members[i].value, "kind", STR("")), name = value_text(executors.members[i].key);
+        if (str_is_text(kind, "http")) status = add_http(out_crew, name, executors.members[i].value, err);
+        if (str_is_text(kind, "worker")) status = add_worker(out_crew, name, executors.members[i].value, err);
+    }
     if (!status) status = add_http(out_crew, STR("requests"), value_null(), err);
     if (!status) status = add_builtin(out_crew, err);
     if (!status && options->is_bench) status = add_bench(out_crew, err);

@@ -66,13 +66,13 @@ TEST(a_crash_without_room_puts_the_attempt_back_under_its_number, "proves: C-22"
 
 TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-087 E-015")
 {
-    static const struct { const char *name, *more; bool has_room; uint32_t executions; } rows[] = {
+    static const struct { const char *name, *more; bool has_room; uint32_t executions; bool is_dropped; } rows[] = {
         { "one attempt is executed three times", "", true, 3 },
         { "and so where it waits for room in between", "", false, 3 },
         { "a spawn budget of one permits no second", ",\"spawn_budget\":1", true, 1 },
         { "a spawn budget of two permits one more", ",\"spawn_budget\":2", true, 2 },
-        { "each further attempt is executed once", ",\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 6 },
-        { "only while the spawn budget lasts", ",\"spawn_budget\":4,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 4 },
+        { "each further attempt is executed once", ",\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 6, true },
+        { "only while the spawn budget lasts", ",\"spawn_budget\":4,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 4, true },
         { "unless that is not among the causes", ",\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}", true, 3 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -95,8 +95,9 @@ TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-08
             EXPECT_OK(recover(&s), &s.err);
         }
         EXPECT_INT(executions, rows[i].executions);
-        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_LOST);
-        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->class_, CLASS_TRANSIENT);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, rows[i].is_dropped ? CAUSE_DROPPED : CAUSE_LOST);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->class_, rows[i].is_dropped ? CLASS_PERMANENT : CLASS_TRANSIENT);
+        if (rows[i].is_dropped) EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, CAUSE_LOST);
         EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
         EXPECT_STR(str_slice(s.run.failure, 0, 13), STR("maestro ended"));
         stage_close(&s);
@@ -245,7 +246,9 @@ TEST(what_nobody_accepts_is_offered_again_within_its_spawn_budget, "proves: F-07
         stage_wait(&s, run_due_ms(&s.run) - s.now);
     }
     EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
-    EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_NOT_ACCEPTED);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_DROPPED);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, CAUSE_NOT_ACCEPTED);
+    EXPECT_STR(stage_last(&s, EVENT_STEP_DROPPED)->name, STR("spawn-budget"));
     stage_close(&s);
 }
 

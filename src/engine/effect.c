@@ -33,8 +33,8 @@ static Pressure pressure_look(const Engine *engine, const Resident *resident, co
 {
     uint64_t queue = (uint64_t)resident->tenant->queue.count * 1000 / engine->options.queue_count_max;
     uint64_t in_flight = executor->capacity ? (uint64_t)taken * 1000 / executor->capacity : 0;
-    uint32_t refused = 0;
-    for (uint64_t left = executor->offers; left; left &= left - 1) refused++;
+    uint32_t refused = 0;                                   /* whoever has nothing under way is not what presses */
+    for (uint64_t left = executor->under_way ? executor->offers : 0; left; left &= left - 1) refused++;
     return (Pressure){ .queue = (uint32_t)queue, .in_flight = (uint32_t)in_flight, .refused = refused * 1000 / REFUSAL_WINDOW };
 }
 
@@ -89,8 +89,9 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     const RunnerOffer *offer = is_undo ? &resident->plan->undo_offers[step] : &resident->plan->offers[step];
     if (!offer->executor) return (Place){ .kind = PLACE_NEVER };
     Executor *executor = offer->executor;
+    Str runner = is_undo ? plan->terms->steps[step].undo.runner : plan->steps[step].runner;
     unplace(engine, run);
-    if (offer->is_unknown) return unknown(engine, executor, is_undo ? plan->terms->steps[step].undo.runner : plan->steps[step].runner);
+    if (offer->is_unknown) return unknown(engine, executor, runner);
     uint32_t taken = executor->under_way + executor->reserved + engine->placing[executor->slot];
     uint32_t ceiling = engine->options.tenant_running_max;
     engine->place_slot = executor->slot;
@@ -98,6 +99,7 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     if (engine->state == ENGINE_DRAINING) return (Place){ .kind = PLACE_LATER };
     if (executor->capacity && taken >= executor->capacity) return (Place){ .kind = PLACE_LATER };
     if (ceiling && resident->tenant->running_count + engine->tenant_placing >= ceiling) return (Place){ .kind = PLACE_LATER };
+    if (executor->ops->has_room && !executor->ops->has_room(executor, run->tenant, runner, taken)) return (Place){ .kind = PLACE_LATER };
     Task task = task_of(plan, run, step, is_undo);
     Pressure pressure = pressure_look(engine, resident, executor, taken);
     Admission admission = task_admit(&task, &pressure);
@@ -192,6 +194,7 @@ static void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool i
     unreserve(engine, executor, entry);
     CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
     executor->under_way--;
+    executor->offers <<= 1;                                 /* room that came to be counts like an offer that was taken */
     entry->tenant->running_count--;
     engine->stats.attempt_under_way--;
     if (is_reported) entry->is_reported = true;
@@ -252,6 +255,7 @@ void effect_report_over(Engine *engine, const Mail *mail)
     AttemptId id = { mail->run_no, mail->command.step, mail->command.attempt, mail->command.holder, mail->serial };
     OutEntry *entry = out_find(engine, &id, /* is_reported= */ true);
     if (entry) out_remove(engine, id.run_no, entry);
+    if (mail->teller && mail->teller->ops->settled) mail->teller->ops->settled(mail->teller, &id, !mail->is_refused);
 }
 
 void outs_deinit(Engine *engine)
@@ -684,8 +688,11 @@ static void take_notice(Engine *engine, const Notice *notice)
     }
     switch (notice->kind) {
     case NOTICE_REPORT:
-        if (!take_back(engine, &notice->id, /* is_reported= */ true)) break;
-        queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail_of_notice(notice, executor->name));
+        /* Of an attempt that an earlier owner of the log gave to a remote executor the core knows whether it is under way. */
+        if (take_back(engine, &notice->id, /* is_reported= */ true) || (notice->teller && holder_epoch(notice->id.holder) < engine->holder_epoch))
+            queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail_of_notice(notice, notice->teller ? notice->teller->name : executor->name));
+        else if (notice->teller && notice->teller->ops->settled)
+            notice->teller->ops->settled(notice->teller, &notice->id, /* is_taken= */ false);
         break;
     case NOTICE_EFFECT:
     case NOTICE_COST:
@@ -704,9 +711,13 @@ static void take_notice(Engine *engine, const Notice *notice)
                                             .step = notice->id.step, .text = notice->text, .number = notice->number,
                                             .now_ms = engine->now_ms });
         break;
-    case NOTICE_HEARTBEAT: break;           /* the lease of an executor of this process ends with the process */
+    case NOTICE_HEARTBEAT:                  /* the lease of an executor of this process ends with the process */
+        if (resident && !resident->loader && notice->teller)
+            run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms);
+        break;
     case NOTICE_ROOM:
-        if (executor) effect_room(engine, executor->slot, UINT32_MAX);
+        if (notice->teller) executor = notice->teller;
+        if (executor) effect_room(engine, executor->slot, notice->number ? (uint32_t)notice->number : UINT32_MAX);
         break;
     }
 }

@@ -51,12 +51,15 @@ typedef enum NoticeKind {
     NOTICE_PROGRESS,                /* number: thousandths; text */
     NOTICE_HEARTBEAT,
     NOTICE_LOG,                     /* text: one line, without its end; is_error: from stderr */
-    NOTICE_ROOM,                    /* it has room again after it had refused */
+    NOTICE_ROOM,                    /* it has room again after it had refused; number: for so many, 0: nobody knows */
 } NoticeKind;
+
+typedef struct Executor Executor;
 
 typedef struct Notice {
     NoticeKind kind;
     AttemptId id;
+    Executor *teller;               /* who is told what became of it, by settled(); NULL: nobody */
     Report report;
     Value value;
     Str name, text;
@@ -72,13 +75,17 @@ typedef struct NoticeSink {
     void *context;
 } NoticeSink;
 
-typedef struct Executor Executor;
 typedef struct ExecutorOps {
     bool (*execute)(Executor *executor, const Attempt *attempt);
     /* Stop it; its report follows once it has ended (CAUSE_CANCELLED): no other attempt of its step begins before. May be called
      * again for the same attempt. */
     void (*end)(Executor *executor, const AttemptId *id);
     void (*acknowledge)(Executor *executor, const AttemptId *id);   /* one more of its effect notices is durable, in order */
+    /* A report of it is durable, or was refused: the attempt is not under way. May be NULL. */
+    void (*settled)(Executor *executor, const AttemptId *id, bool is_taken);
+    /* Whether it would take another one of that runner beside the `taken` that it has or is about to get. May be NULL: then its
+     * capacity says it. */
+    bool (*has_room)(Executor *executor, Str tenant, Str runner, uint32_t taken);
     void (*turn)(Executor *executor, int64_t now_ms);               /* may be NULL; called once an engine turn */
     int  (*wake_fd)(Executor *executor);                            /* may be NULL or answer -1 */
     void (*close)(Executor *executor);                              /* ends what runs, waits for it */

@@ -156,6 +156,14 @@ static void take_start(Resident *resident, Loader *loader)
             resident_keep(resident, MISSING_PARAMS, text);
 }
 
+/* Heartbeats are no events and were forgotten with the memory: whoever has an attempt elsewhere has one full term to be heard of. */
+static void renew_leases(Engine *engine, Run *run)
+{
+    for (uint32_t i = 0; i < run->active_count; i++)
+        if (run->active[i].lease_ms)
+            run_renew(run, run->active[i].step, run->steps[run->active[i].step].attempt, run->active[i].holder, engine->now_ms + LEASE_MS_DEFAULT);
+}
+
 static void build(Engine *engine, Resident *resident)
 {
     Loader *loader = resident->loader;
@@ -179,6 +187,7 @@ static void build(Engine *engine, Resident *resident)
     resident->loader = NULL;
     resident->begun_count = resident->run.begun_count;
     if (resident->step_numbers) projection_numbers(&resident->run, resident->step_numbers);
+    renew_leases(engine, &resident->run);
     int64_t due = run_due_ms(&resident->run);
     if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
     effect_resume(engine, resident);

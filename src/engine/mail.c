@@ -164,6 +164,7 @@ Mail *mail_of_notice(const Notice *notice, Str executor)
     Mail *mail = mail_of_command(&command, (Str){ 0 });
     mail->run_no = notice->id.run_no;
     mail->serial = notice->id.serial;
+    mail->teller = notice->teller;
     mail->is_notice = true;
     return mail;
 }

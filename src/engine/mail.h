@@ -17,6 +17,7 @@ typedef struct Mail {
     bool is_start;
     bool is_notice;                 /* from an executor: decided again where its commit fails */
     uint64_t serial;                /* of a notice: of its attempt */
+    Executor *teller;               /* of a notice: who is told what became of it; NULL: nobody */
     bool is_refused;                /* of a notice: nothing was recorded */
     bool is_revision;               /* activates a revision, or the contrary: start.revision of command.name */
     bool is_activation;

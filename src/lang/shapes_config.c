@@ -43,6 +43,7 @@ static const Field executor_fields[] = {
     { "tenants", &type_names, "Whose work it takes; everybody's where it is left out." },
     { "cost", &type_money, "What an hour costs." },
     { "capacity", &type_positive, "How many attempts it carries at a time." },
+    { "lease", &type_duration, "For workers: how long one may be silent before its attempt is given up.", .otherwise = "\"30s\"" },
     { "trust", &type_trust, "How far it is trusted.", .otherwise = "\"enrolled\"" },
     { "capabilities", &type_refs, "What it has that work may require." },
     { "labels", &type_labels, "Labels." },

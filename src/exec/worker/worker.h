@@ -19,8 +19,9 @@
  *
  * Owns:   a WorkerExchange is copied. Answers borrow for the time of the call.
  * Fails:  worker_executor_open() with ERR_LIMIT. worker_exchange() refuses before anything is done: ERR_INVALID for a request that
- *         is none, ERR_DENIED for a queue that the credential does not permit, ERR_CONFLICT for a second exchange of the same
- *         worker that waits, ERR_LIMIT beyond a bound. done() is then not called.
+ *         is none, ERR_DENIED for a queue that the credential does not permit, ERR_NOT_FOUND for one that there is not, ERR_LIMIT
+ *         beyond a bound. done() is then not called. A second exchange of the same worker that wants work takes the place of the
+ *         one that waits, which is answered.
  * Bounds: WORKER_LEASE_COUNT_MAX leases, WORKER_EXCHANGE_COUNT_MAX waiting exchanges, WORKER_ITEM_COUNT_MAX items in each list.
  * Thread: the engine's, all of it, done() included: whoever serves requests in another one passes them on by a ring, as it does
  *         with engine_request().
