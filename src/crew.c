@@ -8,6 +8,7 @@
 #include "exec/http/http.h"
 #include "exec/native/native.h"
 #include "exec/process/process.h"
+#include "exec/worker/puller.h"
 #include "exec/worker/worker.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/limits_probe.h"
@@ -232,6 +233,25 @@ static bool crew_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
     return true;
 }
 
+/* --- for a server ------------------------------------------------------------------------------------------------------------ */
+
+static bool find_here(void *context, Str runner, Executor **out_executor, Value *out_settings)
+{
+    RunnerOffer offer;
+    if (!known_runner(context, runner, &offer) || executor_is_worker(offer.executor)) return false;
+    *out_executor = offer.executor;
+    *out_settings = offer.settings;
+    return true;
+}
+
+static Status worker_run(const WorkerErrand *errand, Crew *crew, Error *err)
+{
+    return puller_run(&(PullerOptions){ .server = errand->server, .executor = errand->executor, .worker = errand->worker, .bearer = errand->bearer,
+                                        .queues = errand->queues, .queue_count = errand->queue_count, .capacity = errand->capacity,
+                                        .executors = crew->executors, .executor_count = crew->count, .notices = crew->notices,
+                                        .find = find_here, .context = crew, .stop_fd = errand->stop_fd, .told = errand->told }, err);
+}
+
 /* --- measuring -------------------------------------------------------------------------------------------------------------- */
 
 static Status limits(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err)
@@ -240,4 +260,4 @@ static Status limits(const char *directory, double *out_events_per_s, double *ou
     return status ? status : limits_probe_events(directory, 5000, out_events_per_s, err);
 }
 
-const Adapters adapters = { .limits = limits, .store_open = store_open, .store_claim = store_claim, .store_unclaim = store_unclaim, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner };
+const Adapters adapters = { .limits = limits, .store_open = store_open, .store_claim = store_claim, .store_unclaim = store_unclaim, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner, .worker_run = worker_run };

@@ -33,6 +33,15 @@ typedef struct CrewOptions {
 typedef struct Claim { int fd; } Claim;
 #define CLAIM_NONE ((Claim){ -1 })
 
+/* What `maestro worker` does for a server: see exec/worker/puller.h. */
+typedef struct WorkerErrand {
+    Str server, executor, worker, bearer;
+    const Str *queues;
+    uint32_t queue_count, capacity;
+    int stop_fd;
+    void (*told)(void *context, Str line);
+} WorkerErrand;
+
 typedef struct Adapters {
     /* `url` is sqlite:PATH, memory:, or a path. */
     Status (*store_open)(Str url, bool is_created, Store **out_store, Error *err);
@@ -45,6 +54,8 @@ typedef struct Adapters {
     /* Who carries out a runner; as EngineOptions.runner, with a Crew as context. A runner that this process does not know
      * is given to an executor that never has room: the step waits for a process that does. */
     bool   (*crew_runner)(void *crew, Str tenant, Str runner, RunnerOffer *out);
+    /* Pulls work from a server and has the crew carry it out, until it is told to stop. */
+    Status (*worker_run)(const WorkerErrand *errand, Crew *crew, Error *err);
     /* What the disk under a directory and a bare loop of transactions reach. */
     Status (*limits)(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err);
 } Adapters;

@@ -88,7 +88,7 @@ void program_help(Buf *out);
 
 bool args_color(const Args *args, int fd);          /* --color, else whether that descriptor is a terminal that wants it */
 
-extern const Verb command_doctor, command_replay, command_store, command_store_archive, command_store_backup,
+extern const Verb command_doctor, command_worker, command_replay, command_store, command_store_archive, command_store_backup,
     command_store_verify;
 extern const Verb command_ledger, command_ledger_anchor, command_ledger_erase, command_ledger_export, command_ledger_show,
     command_ledger_verify;

@@ -686,6 +686,9 @@ static void take_notice(Engine *engine, const Notice *notice)
         out_end(engine, &notice->id, stray, /* is_reported= */ false);
         return;
     }
+    /* Whatever a remote attempt says, it is alive; the lease of an executor of this process ends with the process. */
+    if (notice->kind != NOTICE_ROOM && notice->teller && resident && !resident->loader)
+        run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms);
     switch (notice->kind) {
     case NOTICE_REPORT:
         /* Of an attempt that an earlier owner of the log gave to a remote executor the core knows whether it is under way. */
@@ -711,10 +714,7 @@ static void take_notice(Engine *engine, const Notice *notice)
                                             .step = notice->id.step, .text = notice->text, .number = notice->number,
                                             .now_ms = engine->now_ms });
         break;
-    case NOTICE_HEARTBEAT:                  /* the lease of an executor of this process ends with the process */
-        if (resident && !resident->loader && notice->teller)
-            run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms);
-        break;
+    case NOTICE_HEARTBEAT: break;
     case NOTICE_ROOM:
         if (notice->teller) executor = notice->teller;
         if (executor) effect_room(engine, executor->slot, notice->number ? (uint32_t)notice->number : UINT32_MAX);

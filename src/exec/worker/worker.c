@@ -34,7 +34,7 @@ typedef struct Lease {
     bool is_ended;                      /* its worker is to end it */
     bool is_ended_told;
     int64_t heard_ms;                   /* when its worker last said anything */
-    char *document;                     /* the task document, JSON; NULL: a worker has it */
+    char *document;                     /* {"task", "definition", "args", "resources", "effect_recorded"}, JSON; NULL: a worker has it */
     uint32_t document_size;
     uint32_t queue;                     /* index */
     Str tenant, runner;                 /* behind the lease, in one allocation */
@@ -51,7 +51,8 @@ typedef struct Exchange {
     Str worker, tenant;
     uint64_t queues;                    /* a bit for each */
     uint32_t want_left;
-    int64_t due_ms, settle_ms;          /* 0: as soon as time is known */
+    int64_t wait_ms;
+    int64_t due_ms, settle_ms;          /* from the first turn that sees it: before, nobody knows the time; 0: not yet */
     Item *items;
     uint32_t item_count, open_count;
     ValueList leases;
@@ -76,6 +77,7 @@ typedef struct WorkerExecutor {
     uint32_t exchange_count;
     Pending *pending, *pending_last;    /* notices that the inbox had no room for */
     int64_t now_ms, looked_ms;
+    bool has_refused;                   /* at its capacity: it says when there is room */
     int timer_fd;
     Value runners;
 } WorkerExecutor;
@@ -218,6 +220,8 @@ static void lease_report(WorkerExecutor *pool, Lease *lease, const Report *repor
     else if (lease->is_ended && !lease->is_ended_told) pool->cancel_count--;
     lease->state = LEASE_REPORTED;
     pool->lease_count--;
+    if (pool->has_refused) send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null() });
+    pool->has_refused = false;
     send(pool, &(Notice){ .kind = NOTICE_REPORT, .id = lease->id, .report = *report, .value = value_null() });
 }
 
@@ -254,16 +258,16 @@ static void lease_grant(WorkerExecutor *pool, Exchange *exchange, Lease *lease)
 {
     Arena *arena = &exchange->arena;
     char text[TOKEN_SIZE_MAX];
-    Value task = value_null();
+    Value work = value_null();
     Error err;
-    CHECK(json_parse(arena, (Str){ lease->document, lease->document_size }, &task, &err) == OK);     /* we printed it */
+    CHECK(json_parse(arena, (Str){ lease->document, lease->document_size }, &work, &err) == OK);     /* we printed it */
     MemberList members = { .arena = arena };
     member_list_add(&members, STR("token"), value_string(arena_copy(arena, token_print(&lease->id, text))));
     member_list_add(&members, STR("queue"), value_string(pool->queues[lease->queue]));
     member_list_add(&members, STR("runner"), value_string(arena_copy(arena, lease->runner)));
     member_list_add(&members, STR("tenant"), value_string(arena_copy(arena, lease->tenant)));
     member_list_add(&members, STR("lease_ms"), value_int(pool->base.lease_ms));
-    member_list_add(&members, STR("task"), task);
+    for (uint32_t i = 0; i < work.count; i++) member_list_add(&members, value_text(work.members[i].key), work.members[i].value);
     value_list_add(&exchange->leases, member_list_object(&members));
     lease->state = LEASE_HELD;
     lease->heard_ms = pool->now_ms;
@@ -312,10 +316,27 @@ static Str text_behind(char **at, Str text)
     return (Str){ *at - text.len, text.len };
 }
 
+static Status document_print(Buf *buf, const Attempt *attempt, Error *err)
+{
+    buf_text(buf, "{\"definition\":");
+    json_print_string(buf, attempt->definition);
+    buf_format(buf, ",\"effect_recorded\":%s,\"args\":", attempt->is_effect_recorded ? "true" : "false");
+    Status status = json_print(buf, attempt->args, JSON_COMPACT, err);
+    buf_text(buf, ",\"resources\":");
+    if (!status) status = json_print(buf, attempt->resources, JSON_COMPACT, err);
+    buf_text(buf, ",\"task\":");
+    if (!status) status = attempt_document(buf, attempt, err);
+    buf_char(buf, '}');
+    return status;
+}
+
 static bool worker_execute(Executor *executor, const Attempt *attempt)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
-    if (pool->lease_count >= pool->base.capacity) return false;
+    if (pool->lease_count >= pool->base.capacity) {
+        pool->has_refused = true;
+        return false;
+    }
     if (attempt->now_ms > pool->now_ms) pool->now_ms = attempt->now_ms;
     Str name = queue_name(pool, attempt->runner);
     Lease *lease = calloc(1, sizeof *lease + attempt->tenant.len + attempt->runner.len);
@@ -331,7 +352,7 @@ static bool worker_execute(Executor *executor, const Attempt *attempt)
     Buf document;
     Error err;
     buf_init(&document, JSON_SIZE_MAX);
-    Status status = attempt_document(&document, attempt, &err);
+    Status status = document_print(&document, attempt, &err);
     if (!status && lease->queue == pool->queue_count)
         status = error_set(&err, ERR_NOT_FOUND, "the executor '%.*s' has no queue '%.*s'", STR_ARG(pool->base.name), STR_ARG(name));
     if (status) {
@@ -483,11 +504,12 @@ static Status check_request(Value request, Error *err)
     return OK;
 }
 
-static void hear(WorkerExecutor *pool, const AttemptId *id)
+/* Any message of an attempt renews its lease; one that says nothing else is passed on for that alone. */
+static void hear(WorkerExecutor *pool, const AttemptId *id, bool is_silent)
 {
     Lease *lease = lease_find(pool, id);
     if (lease) lease->heard_ms = pool->now_ms;
-    send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = *id, .value = value_null() });
+    if (is_silent) send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = *id, .value = value_null() });
 }
 
 static void take_all(WorkerExecutor *pool, Exchange *exchange, Value request)
@@ -497,7 +519,7 @@ static void take_all(WorkerExecutor *pool, Exchange *exchange, Value request)
     AttemptId id;
     Error err;
     for (uint32_t i = 0; beats && i < beats->count; i++)
-        if (beats->items[i].kind == VALUE_STRING && token_read(value_text(beats->items[i]), &id)) hear(pool, &id);
+        if (beats->items[i].kind == VALUE_STRING && token_read(value_text(beats->items[i]), &id)) hear(pool, &id, /* is_silent= */ true);
     for (uint32_t i = 0; logs && i < logs->count; i++)
         if (token_read(value_get_string(logs->items[i], "token", STR("")), &id) && lease_find(pool, &id))
             send(pool, &(Notice){ .kind = NOTICE_LOG, .id = id, .text = value_get_string(logs->items[i], "text", STR("")),
@@ -508,7 +530,7 @@ static void take_all(WorkerExecutor *pool, Exchange *exchange, Value request)
         id = notice.id;
         CHECK(message_of(*value_get_text(messages->items[i], "message"), &notice, &err) == OK);       /* both were checked */
         notice.id = id;
-        hear(pool, &id);
+        hear(pool, &id, /* is_silent= */ notice.kind == NOTICE_HEARTBEAT);
         if (notice.kind == NOTICE_EFFECT) item_add(exchange, (Item){ .id = id, .is_open = lease_find(pool, &id) != NULL, .refusal = "the attempt is not under way any more" });
         if (notice.kind != NOTICE_HEARTBEAT) send(pool, &notice);
     }
@@ -654,8 +676,7 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
     exchange->tenant = arena_copy(&exchange->arena, credential->tenant);
     exchange->queues = queues;
     exchange->want_left = (uint32_t)want;
-    exchange->due_ms = pool->now_ms + wait_ms;
-    exchange->settle_ms = pool->now_ms + SETTLE_MS_MAX;
+    exchange->wait_ms = wait_ms;
     exchange->leases = (ValueList){ .arena = &exchange->arena };
     exchange->items = ARENA_ARRAY(&exchange->arena, Item, 2 * WORKER_ITEM_COUNT_MAX);
     exchange->done = done;
@@ -695,7 +716,7 @@ static void leases_look(WorkerExecutor *pool)
     for (uint32_t i = 0; i < pool->leases.capacity; i++) {
         Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
         if (!lease || lease->state > LEASE_HELD) continue;
-        if (lease->state == LEASE_WAITS && pool->now_ms - lease->heard_ms >= lease_ms / 3) hear(pool, &lease->id);
+        if (lease->state == LEASE_WAITS && pool->now_ms - lease->heard_ms >= lease_ms / 3) hear(pool, &lease->id, /* is_silent= */ true);
         else if (lease->state == LEASE_HELD && pool->now_ms - lease->heard_ms >= lease_ms + GRACE_MS)
             lease_cancel(pool, lease, CAUSE_LEASE_EXPIRED, STR("its worker was not heard of until its lease ran out"));
     }
@@ -716,6 +737,10 @@ static void worker_turn(Executor *executor, int64_t now_ms)
     int64_t next = pool->lease_count || pool->pending ? TICK_MS : INT64_MAX;
     for (Exchange *exchange = pool->exchanges, *after; exchange; exchange = after) {
         after = exchange->next;
+        if (!exchange->due_ms) {
+            exchange->due_ms = pool->now_ms + exchange->wait_ms;
+            exchange->settle_ms = pool->now_ms + SETTLE_MS_MAX;
+        }
         if (is_ready(pool, exchange)) {
             exchange_answer(pool, exchange);
             continue;

@@ -98,6 +98,8 @@ void stand_turn(Stand *stand, int timeout_ms)
     if (ops->turn) ops->turn(stand->executor, clock_realtime_ns() / 1000000);
     notice_ring_lower(stand->ring);
     for (Notice notice; notice_ring_take(stand->ring, &notice);) {
+        bool is_told = notice.kind == NOTICE_REPORT && notice.teller && notice.teller->ops->settled;
+        if (is_told) notice.teller->ops->settled(notice.teller, &notice.id, /* is_taken= */ true);     /* as the engine, when it is durable */
         if (notice.kind == NOTICE_ROOM) stand->room_count++;
         else if (notice.kind == NOTICE_REPORT && stand->report_count < 256)
             stand->reports[stand->report_count++] = notice_keep(&stand->arena, &notice);
@@ -260,12 +262,13 @@ void executor_refuses_beyond_its_capacity_and_says_when_there_is_room(const Subj
         EXPECT(stand_execute(&stand, 2, work));
         EXPECT(!stand_execute(&stand, 3, work));
         EXPECT(!stand_execute(&stand, 3, work));
-        EXPECT_INT(stand.room_count, 0);
+        if (!subject->is_pulled) EXPECT_INT(stand.room_count, 0);
         Attempt attempt = stand_attempt(&stand, 1, work);
         stand.executor->ops->end(stand.executor, &attempt.id);
         EXPECT(stand_await(&stand, 1, 0));
         for (int i = 0; i < 50 && stand.room_count == 0; i++) stand_turn(&stand, 100);
-        EXPECT_INT(stand.room_count, 1);
+        if (!subject->is_pulled) EXPECT_INT(stand.room_count, 1);
+        EXPECT(stand.room_count >= 1);
         EXPECT(stand_execute(&stand, 3, work));
         EXPECT(!stand_execute(&stand, 4, work));
     }

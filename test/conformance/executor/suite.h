@@ -31,6 +31,7 @@ typedef struct Subject {
     void (*before)(void), (*after)(void);       /* may be NULL */
     const uint16_t *port;           /* stands where the texts of its works say @PORT; may be NULL */
     Work works[WORK_KIND_COUNT];
+    bool is_pulled;                 /* workers ask for its work: that there is room it says each time one does */
     bool is_instant;                /* it answers before execute() returns, so that nothing is ever under way */
 } Subject;
 

@@ -1,0 +1,566 @@
+#include "exec/worker/puller.h"
+
+#include <curl/curl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/attempt.h"
+#include "os/clock.h"
+#include "value/json.h"
+
+#define PULLER_ITEM_SIZE_MAX (32u << 20)
+#define WAIT_MS 20000                   /* how long the server may keep the pull */
+#define ANSWER_MS 30000                 /* ... and the time that it has on top of that */
+#define BACKOFF_MS_MIN 100
+#define BACKOFF_MS_MAX 5000
+#define FD_COUNT_MAX 40u
+
+/* An attempt that the server has leased to us. */
+typedef struct Leased {
+    AttemptId id;                       /* here: not the server's */
+    char *token;
+    Executor *executor;
+    Arena arena;
+    Attempt attempt;
+    bool is_taken;                      /* its executor has it */
+    bool is_over;                       /* reported by its executor */
+    int64_t lease_ms;
+} Leased;
+
+typedef enum ItemKind { ITEM_REPORT, ITEM_MESSAGE, ITEM_LOG, ITEM_KIND_COUNT } ItemKind;
+static const char *const item_lists[ITEM_KIND_COUNT] = { "reports", "messages", "logs" };
+
+/* What is to be said, as the JSON text of one element of its list. */
+typedef struct Item { struct Item *next; uint8_t kind; bool is_sent; size_t size; char text[]; } Item;
+
+typedef struct Channel {
+    CURL *easy;
+    Buf body, answer;
+    bool is_busy, is_pull;
+    char error[CURL_ERROR_SIZE];
+    int64_t not_before_ms, backoff_ms;
+} Channel;
+
+typedef struct Puller {
+    const PullerOptions *options;
+    CURLM *multi;
+    struct curl_slist *headers;
+    char *url;
+    Channel pull, push;
+    Leased **leased;
+    uint32_t leased_count;
+    uint64_t serial;
+    Item *items, *items_last;
+    size_t item_size;
+    int64_t beat_ms, lease_ms;
+    bool is_stopping;
+    Error error;                        /* why it ends; OK: it does not */
+} Puller;
+
+static int64_t now_ms(void)
+{
+    return (int64_t)(clock_monotonic_ns() / 1000000);
+}
+
+static void tell(const Puller *puller, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void tell(const Puller *puller, const char *format, ...)
+{
+    if (!puller->options->told) return;
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    va_list args;
+    va_start(args, format);
+    puller->options->told(puller->options->context, arena_format_args(&arena, format, args));
+    va_end(args);
+    arena_deinit(&arena);
+}
+
+/* --- what is to be said ------------------------------------------------------------------------------------------------- */
+
+static void item_put(Puller *puller, ItemKind kind, Str text)
+{
+    Item *item = malloc(sizeof *item + text.len);
+    CHECK(item);
+    *item = (Item){ .kind = (uint8_t)kind, .size = text.len };
+    memcpy(item->text, text.ptr, text.len);
+    *(puller->items_last ? &puller->items_last->next : &puller->items) = item;
+    puller->items_last = item;
+    puller->item_size += text.len;
+}
+
+static void value_put(Buf *buf, Value value)
+{
+    Error err;
+    if (json_print(buf, value, JSON_COMPACT, &err) != OK) buf_text(buf, "null");
+}
+
+static void item_begin(Buf *buf, const Leased *leased)
+{
+    buf_init(buf, 4 * (size_t)OUTPUT_SIZE_MAX);
+    buf_text(buf, "{\"token\":");
+    json_print_string(buf, str_of(leased->token));
+}
+
+static void item_end(Puller *puller, ItemKind kind, Buf *buf)
+{
+    buf_char(buf, '}');
+    item_put(puller, kind, buf_peek(buf));
+    buf_deinit(buf);
+}
+
+static const char *cause_word(Cause cause)
+{
+    switch ((int)cause) {
+    case CAUSE_TRANSIENT: return "transient";
+    case CAUSE_INPUT_INVALID: return "input-invalid";
+    case CAUSE_POLICY: return "policy";
+    case CAUSE_TIMEOUT: return "timeout";
+    case CAUSE_CANCELLED: return "cancelled";
+    case CAUSE_ERROR: return "error";
+    default: return "permanent";
+    }
+}
+
+static void say_report(Puller *puller, const Leased *leased, const Report *report)
+{
+    Buf buf;
+    item_begin(&buf, leased);
+    if (report->cause == CAUSE_NONE) {
+        buf_text(&buf, ",\"output\":");
+        value_put(&buf, report->output);
+    } else {
+        buf_format(&buf, ",\"failure\":{\"cause\":\"%s\",\"message\":", cause_word(report->cause));
+        json_print_string(&buf, report->message);
+        buf_text(&buf, ",\"details\":");
+        value_put(&buf, report->output);
+        buf_char(&buf, '}');
+    }
+    item_end(puller, ITEM_REPORT, &buf);
+}
+
+static void say_log(Puller *puller, const Leased *leased, const Notice *notice)
+{
+    Buf buf;
+    item_begin(&buf, leased);
+    buf_format(&buf, ",\"is_error\":%s,\"text\":", notice->is_error ? "true" : "false");
+    json_print_string(&buf, notice->text);
+    item_end(puller, ITEM_LOG, &buf);
+}
+
+/* The message as its runner wrote it: see engine/message.h. */
+static void say_message(Puller *puller, const Leased *leased, const Notice *notice)
+{
+    Buf buf;
+    item_begin(&buf, leased);
+    buf_text(&buf, ",\"message\":{");
+    if (notice->kind == NOTICE_EFFECT && notice->is_committed) {
+        buf_text(&buf, "\"effectCommitted\":true");
+    } else if (notice->kind == NOTICE_EFFECT) {
+        buf_text(&buf, "\"effect\":");
+        value_put(&buf, notice->value);
+    } else if (notice->kind == NOTICE_COST) {
+        buf_format(&buf, "\"cost\":%llu.%06llu", (unsigned long long)(notice->number / 1000000), (unsigned long long)(notice->number % 1000000));
+    } else if (notice->kind == NOTICE_PROGRESS) {
+        buf_format(&buf, "\"progress\":{\"done\":%llu.%03llu,\"text\":", (unsigned long long)(notice->number / 1000), (unsigned long long)(notice->number % 1000));
+        json_print_string(&buf, notice->text);
+        buf_char(&buf, '}');
+    } else {
+        buf_text(&buf, "\"signal\":{\"name\":");
+        json_print_string(&buf, notice->name);
+        buf_format(&buf, ",\"kind\":\"%s\",\"value\":", signal_kind_name(notice->sort));
+        value_put(&buf, notice->value);
+        buf_char(&buf, '}');
+    }
+    buf_char(&buf, '}');
+    item_end(puller, ITEM_MESSAGE, &buf);
+}
+
+/* --- leases --------------------------------------------------------------------------------------------------------------- */
+
+static Leased *leased_find(const Puller *puller, const AttemptId *id)
+{
+    for (uint32_t i = 0; i < puller->leased_count; i++)
+        if (puller->leased[i]->id.serial == id->serial) return puller->leased[i];
+    return NULL;
+}
+
+static Leased *leased_of(const Puller *puller, Str token)
+{
+    for (uint32_t i = 0; i < puller->leased_count; i++)
+        if (str_is_text(token, puller->leased[i]->token)) return puller->leased[i];
+    return NULL;
+}
+
+static void leased_forget(Puller *puller, Leased *leased)
+{
+    uint32_t i = 0;
+    while (puller->leased[i] != leased) i++;
+    puller->leased[i] = puller->leased[--puller->leased_count];
+    arena_deinit(&leased->arena);
+    free(leased->token);
+    free(leased);
+}
+
+static char *text_copy(Str text)
+{
+    char *copy = malloc(text.len + 1);
+    CHECK(copy);
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
+static Value member_of(Value object, const char *key)
+{
+    const Value *member = value_get_text(object, key);
+    return member ? *member : value_null();
+}
+
+static void leased_fail(Puller *puller, Leased *leased, Str why)
+{
+    say_report(puller, leased, &(Report){ .cause = CAUSE_PERMANENT, .message = why, .output = value_null() });
+    leased->is_over = true;
+}
+
+static void lease_begin(Puller *puller, Value lease)
+{
+    const PullerOptions *options = puller->options;
+    Str token = value_get_string(lease, "token", STR(""));
+    if (!token.len || leased_of(puller, token) || puller->leased_count == options->capacity) return;
+    Value task = member_of(lease, "task"), settings = value_null();
+    Leased *leased = calloc(1, sizeof *leased);
+    CHECK(leased);
+    arena_init(&leased->arena, SIZE_MAX);
+    leased->token = text_copy(token);
+    leased->lease_ms = value_get_int(lease, "lease_ms", LEASE_MS_DEFAULT);
+    if (leased->lease_ms < puller->lease_ms) puller->lease_ms = leased->lease_ms;
+    leased->id = (AttemptId){ .run_no = ++puller->serial, .attempt = (uint32_t)value_get_int(task, "attempt", 1), .holder = 1, .serial = puller->serial };
+    puller->leased[puller->leased_count++] = leased;
+    Str runner = value_get_string(lease, "runner", STR(""));
+    if (!options->find(options->context, runner, &leased->executor, &settings)) {
+        leased_fail(puller, leased, arena_format(&leased->arena, "the worker '%.*s' knows no runner '%.*s': its runners.yaml has to name it",
+                                                 STR_ARG(options->worker), STR_ARG(runner)));
+        return;
+    }
+    Attempt attempt = {
+        .id = leased->id, .run_id = value_get_string(task, "run", STR("")), .tenant = value_get_string(lease, "tenant", STR("")),
+        .definition = value_get_string(lease, "definition", STR("")), .step_id = value_get_string(task, "step", STR("")), .runner = runner,
+        .settings = settings, .step = value_null(), .resources = member_of(lease, "resources"), .input = member_of(task, "input"),
+        .args = member_of(lease, "args"), .params = member_of(task, "params"), .context = member_of(task, "context"),
+        .key = value_get_string(task, "idempotencyKey", STR("")), .traceparent = value_get_string(task, "traceparent", STR("")),
+        .now_ms = clock_realtime_ns() / 1000000, .deadline_ms = value_get_int(task, "deadline", 0),
+        .is_effect_recorded = value_get_bool(lease, "effect_recorded", false),
+    };
+    leased->attempt = attempt_copy(&leased->arena, &attempt);
+    leased->attempt.settings = settings;
+}
+
+/* Those that no executor has yet; one without room is asked again. */
+static void leases_offer(Puller *puller)
+{
+    for (uint32_t i = 0; i < puller->leased_count; i++) {
+        Leased *leased = puller->leased[i];
+        if (!leased->is_taken && !leased->is_over) leased->is_taken = leased->executor->ops->execute(leased->executor, &leased->attempt);
+    }
+}
+
+static void lease_cancel(Puller *puller, Str token)
+{
+    Leased *leased = leased_of(puller, token);
+    if (!leased || leased->is_over) return;
+    if (leased->is_taken) {
+        leased->executor->ops->end(leased->executor, &leased->id);
+        return;
+    }
+    say_report(puller, leased, &(Report){ .cause = CAUSE_CANCELLED, .message = STR("it was ended before it began"), .output = value_null() });
+    leased->is_over = true;
+}
+
+static void take_notice(Puller *puller, const Notice *notice)
+{
+    Leased *leased = leased_find(puller, &notice->id);
+    if (!leased || leased->is_over) return;
+    if (notice->kind == NOTICE_REPORT) {
+        say_report(puller, leased, &notice->report);
+        leased->is_over = true;
+    } else if (notice->kind == NOTICE_LOG) {
+        say_log(puller, leased, notice);
+    } else if (notice->kind != NOTICE_HEARTBEAT && notice->kind != NOTICE_ROOM) {
+        say_message(puller, leased, notice);
+    }
+}
+
+/* --- exchanges ------------------------------------------------------------------------------------------------------------ */
+
+static size_t answer_take(char *bytes, size_t one, size_t size, void *context)
+{
+    Channel *channel = context;
+    buf_bytes(&channel->answer, bytes, one * size);
+    return buf_overflowed(&channel->answer) ? 0 : one * size;
+}
+
+static void channel_open(Puller *puller, Channel *channel, bool is_pull)
+{
+    *channel = (Channel){ .is_pull = is_pull, .easy = curl_easy_init(), .backoff_ms = BACKOFF_MS_MIN };
+    CHECK(channel->easy);
+    buf_init(&channel->body, SIZE_MAX / 2);
+    buf_init(&channel->answer, (size_t)WORKER_ITEM_COUNT_MAX * OUTPUT_SIZE_MAX);
+    curl_easy_setopt(channel->easy, CURLOPT_URL, puller->url);
+    curl_easy_setopt(channel->easy, CURLOPT_HTTPHEADER, puller->headers);
+    curl_easy_setopt(channel->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(channel->easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(channel->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)HTTP_CONNECT_MS_MAX);
+    curl_easy_setopt(channel->easy, CURLOPT_TIMEOUT_MS, (long)(WAIT_MS + ANSWER_MS));
+    curl_easy_setopt(channel->easy, CURLOPT_ERRORBUFFER, channel->error);
+    curl_easy_setopt(channel->easy, CURLOPT_USERAGENT, "maestro-worker");
+    curl_easy_setopt(channel->easy, CURLOPT_WRITEFUNCTION, answer_take);
+    curl_easy_setopt(channel->easy, CURLOPT_WRITEDATA, channel);
+    curl_easy_setopt(channel->easy, CURLOPT_PRIVATE, channel);
+}
+
+static void channel_close(Puller *puller, Channel *channel)
+{
+    if (channel->is_busy) curl_multi_remove_handle(puller->multi, channel->easy);
+    curl_easy_cleanup(channel->easy);
+    buf_deinit(&channel->body);
+    buf_deinit(&channel->answer);
+}
+
+static void channel_send(Puller *puller, Channel *channel)
+{
+    buf_clear(&channel->answer);
+    curl_easy_setopt(channel->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)channel->body.len);
+    curl_easy_setopt(channel->easy, CURLOPT_POSTFIELDS, channel->body.ptr);
+    CHECK(curl_multi_add_handle(puller->multi, channel->easy) == CURLM_OK);
+    channel->is_busy = true;
+}
+
+static void body_begin(const Puller *puller, Buf *body)
+{
+    buf_clear(body);
+    buf_text(body, "{\"worker\":");
+    json_print_string(body, puller->options->worker);
+}
+
+static void pull(Puller *puller)
+{
+    Channel *channel = &puller->pull;
+    uint32_t want = puller->options->capacity - puller->leased_count;
+    if (channel->is_busy || puller->is_stopping || !want || now_ms() < channel->not_before_ms) return;
+    body_begin(puller, &channel->body);
+    buf_text(&channel->body, ",\"queues\":[");
+    for (uint32_t i = 0; i < puller->options->queue_count; i++) {
+        if (i) buf_char(&channel->body, ',');
+        json_print_string(&channel->body, puller->options->queues[i]);
+    }
+    buf_format(&channel->body, "],\"want\":%u,\"wait_ms\":%d}", want, WAIT_MS);
+    channel_send(puller, channel);
+}
+
+/* Everything that waits, in its order, up to the bound of a request; and that the others are alive. */
+static void push(Puller *puller)
+{
+    Channel *channel = &puller->push;
+    bool is_beat_due = puller->leased_count && now_ms() >= puller->beat_ms;
+    if (channel->is_busy || (!puller->items && !is_beat_due) || now_ms() < channel->not_before_ms) return;
+    body_begin(puller, &channel->body);
+    for (int kind = 0; kind < ITEM_KIND_COUNT; kind++) {
+        uint32_t count = 0;
+        buf_format(&channel->body, ",\"%s\":[", item_lists[kind]);
+        for (Item *item = puller->items; item && count < WORKER_ITEM_COUNT_MAX; item = item->next) {
+            if (item->kind != kind) continue;
+            if (count++) buf_char(&channel->body, ',');
+            buf_bytes(&channel->body, item->text, item->size);
+            item->is_sent = true;
+        }
+        buf_char(&channel->body, ']');
+    }
+    buf_text(&channel->body, ",\"heartbeats\":[");
+    for (uint32_t i = 0, count = 0; i < puller->leased_count && count < WORKER_ITEM_COUNT_MAX; i++) {
+        if (puller->leased[i]->is_over) continue;
+        if (count++) buf_char(&channel->body, ',');
+        json_print_string(&channel->body, str_of(puller->leased[i]->token));
+    }
+    buf_text(&channel->body, "]}");
+    puller->beat_ms = now_ms() + puller->lease_ms / 3;
+    channel_send(puller, channel);
+}
+
+static void items_forget(Puller *puller, bool is_taken)
+{
+    Item **place = &puller->items, *last = NULL;
+    while (*place) {
+        Item *item = *place;
+        if (item->is_sent && is_taken) {
+            *place = item->next;
+            puller->item_size -= item->size;
+            free(item);
+            continue;
+        }
+        item->is_sent = false;
+        last = item;
+        place = &item->next;
+    }
+    puller->items_last = last;
+}
+
+static void take_results(Puller *puller, Value results)
+{
+    for (uint32_t i = 0; results.kind == VALUE_ARRAY && i < results.count; i++) {
+        Leased *leased = leased_of(puller, value_get_string(results.items[i], "token", STR("")));
+        Str result = value_get_string(results.items[i], "result", STR(""));
+        if (!leased) continue;
+        if (str_is_text(value_get_string(results.items[i], "of", STR("")), "effect")) {
+            if (str_is_text(result, "accepted")) leased->executor->ops->acknowledge(leased->executor, &leased->id);
+            else if (!leased->is_over && leased->is_taken) leased->executor->ops->end(leased->executor, &leased->id);
+            continue;
+        }
+        if (!str_is_text(result, "accepted"))
+            tell(puller, "the report of %.*s, step %.*s, was not taken: %.*s", STR_ARG(leased->attempt.run_id), STR_ARG(leased->attempt.step_id),
+                 STR_ARG(value_get_string(results.items[i], "reason", result)));
+        if (leased->is_over) leased_forget(puller, leased);
+    }
+}
+
+static void take_answer(Puller *puller, Channel *channel)
+{
+    Arena arena;
+    Error err;
+    Value answer;
+    arena_init(&arena, SIZE_MAX);
+    if (json_parse(&arena, buf_peek(&channel->answer), &answer, &err) == OK) {
+        Value leases = member_of(answer, "leases"), cancels = member_of(answer, "cancels");
+        take_results(puller, member_of(answer, "results"));
+        for (uint32_t i = 0; leases.kind == VALUE_ARRAY && i < leases.count; i++) lease_begin(puller, leases.items[i]);
+        for (uint32_t i = 0; cancels.kind == VALUE_ARRAY && i < cancels.count; i++)
+            if (cancels.items[i].kind == VALUE_STRING) lease_cancel(puller, value_text(cancels.items[i]));
+    } else {
+        tell(puller, "the server's answer is no JSON: %s", err.text);
+        channel->not_before_ms = now_ms() + BACKOFF_MS_MAX;
+    }
+    arena_deinit(&arena);
+}
+
+/* 4xx: asking again does not help, except where the server has too much to do. */
+static void take_end(Puller *puller, Channel *channel, CURLcode code)
+{
+    long status = 0;
+    curl_easy_getinfo(channel->easy, CURLINFO_RESPONSE_CODE, &status);
+    bool is_ok = code == CURLE_OK && status == 200;
+    if (!channel->is_pull) items_forget(puller, is_ok || (code == CURLE_OK && (status == 400 || status == 413 || status == 422)));
+    if (is_ok) {
+        channel->backoff_ms = BACKOFF_MS_MIN;
+        take_answer(puller, channel);
+        return;
+    }
+    if (code == CURLE_OK && (status == 401 || status == 403))
+        error_set(&puller->error, ERR_DENIED, "%.*s refuses this worker (%ld): %.*s", STR_ARG(puller->options->server), status, STR_ARG(str_slice(buf_peek(&channel->answer), 0, 160)));
+    else if (code == CURLE_OK && status == 404)
+        error_set(&puller->error, ERR_NOT_FOUND, "%.*s has no worker executor '%.*s', or not that queue", STR_ARG(puller->options->server), STR_ARG(puller->options->executor));
+    else if (code == CURLE_OK) tell(puller, "the server answers %ld: %.*s", status, STR_ARG(str_slice(buf_peek(&channel->answer), 0, 200)));
+    else if (channel->backoff_ms == BACKOFF_MS_MIN)
+        tell(puller, "no answer from the server (%s); what runs goes on", channel->error[0] ? channel->error : curl_easy_strerror(code));
+    channel->not_before_ms = now_ms() + channel->backoff_ms;
+    channel->backoff_ms = channel->backoff_ms * 2 < BACKOFF_MS_MAX ? channel->backoff_ms * 2 : BACKOFF_MS_MAX;
+}
+
+static void take_ends(Puller *puller)
+{
+    int left, running;
+    curl_multi_perform(puller->multi, &running);
+    for (CURLMsg *message; (message = curl_multi_info_read(puller->multi, &left));) {
+        if (message->msg != CURLMSG_DONE) continue;
+        Channel *channel;
+        CURLcode code = message->data.result;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&channel);
+        curl_multi_remove_handle(puller->multi, channel->easy);
+        channel->is_busy = false;
+        take_end(puller, channel, code);
+    }
+}
+
+/* --- the loop --------------------------------------------------------------------------------------------------------------- */
+
+static void wait_a_while(Puller *puller)
+{
+    const PullerOptions *options = puller->options;
+    struct curl_waitfd fds[FD_COUNT_MAX] = { { .fd = notice_ring_fd(options->notices), .events = CURL_WAIT_POLLIN } };
+    unsigned count = 1;
+    for (uint32_t i = 0; i < options->executor_count && count < FD_COUNT_MAX - 1; i++) {
+        Executor *executor = options->executors[i];
+        int fd = executor->ops->wake_fd ? executor->ops->wake_fd(executor) : -1;
+        if (fd >= 0) fds[count++] = (struct curl_waitfd){ .fd = fd, .events = CURL_WAIT_POLLIN };
+    }
+    if (options->stop_fd >= 0 && !puller->is_stopping) fds[count++] = (struct curl_waitfd){ .fd = options->stop_fd, .events = CURL_WAIT_POLLIN };
+    bool has_work = puller->items && !puller->push.is_busy;
+    int64_t left = has_work ? puller->push.not_before_ms - now_ms() : 500;
+    curl_multi_poll(puller->multi, fds, count, (int)(left < 1 ? 1 : left > 500 ? 500 : left), NULL);
+    if (options->stop_fd >= 0 && !puller->is_stopping && fds[count - 1].revents) {
+        puller->is_stopping = true;
+        tell(puller, "stops: takes no more, and ends when what runs has ended (%u)", puller->leased_count);
+    }
+}
+
+static void turn(Puller *puller)
+{
+    const PullerOptions *options = puller->options;
+    for (uint32_t i = 0; i < options->executor_count; i++)
+        if (options->executors[i]->ops->turn) options->executors[i]->ops->turn(options->executors[i], clock_realtime_ns() / 1000000);
+    notice_ring_lower(options->notices);
+    for (Notice notice; puller->item_size < PULLER_ITEM_SIZE_MAX && notice_ring_take(options->notices, &notice);) take_notice(puller, &notice);
+    leases_offer(puller);
+    push(puller);
+    pull(puller);
+    take_ends(puller);
+}
+
+static bool is_over(const Puller *puller)
+{
+    return puller->error.status || (puller->is_stopping && !puller->leased_count && !puller->items);
+}
+
+Status puller_run(const PullerOptions *options, Error *err)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return error_set(err, ERR_UNAVAILABLE, "libcurl cannot be used");
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    Puller puller = { .options = options, .multi = curl_multi_init(), .lease_ms = LEASE_MS_DEFAULT };
+    CHECK(puller.multi);
+    puller.leased = calloc(options->capacity, sizeof *puller.leased);
+    CHECK(puller.leased);
+    Str base = options->server;
+    while (base.len && base.ptr[base.len - 1] == '/') base.len--;
+    puller.url = text_copy(arena_format(&arena, "%.*s/api/executors/%.*s/exchange", STR_ARG(base), STR_ARG(options->executor)));
+    puller.headers = curl_slist_append(NULL, "Content-Type: application/json");
+    puller.headers = curl_slist_append(puller.headers, "Expect:");
+    if (options->bearer.len) {
+        char *header = text_copy(arena_format(&arena, "Authorization: Bearer %.*s", STR_ARG(options->bearer)));
+        puller.headers = curl_slist_append(puller.headers, header);
+        free(header);
+    }
+    channel_open(&puller, &puller.pull, /* is_pull= */ true);
+    channel_open(&puller, &puller.push, /* is_pull= */ false);
+    while (!is_over(&puller)) {
+        turn(&puller);
+        if (!is_over(&puller)) wait_a_while(&puller);
+    }
+    channel_close(&puller, &puller.pull);
+    channel_close(&puller, &puller.push);
+    while (puller.leased_count) leased_forget(&puller, puller.leased[0]);
+    for (Item *item; (item = puller.items);) puller.items = item->next, free(item);
+    free(puller.leased);
+    free(puller.url);
+    curl_slist_free_all(puller.headers);
+    curl_multi_cleanup(puller.multi);
+    curl_global_cleanup();
+    arena_deinit(&arena);
+    if (puller.error.status) *err = puller.error;
+    return puller.error.status;
+}
