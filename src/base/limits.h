@@ -285,6 +285,32 @@
 #define TRIGGER_BODY_SIZE_MAX   (16u << 20)      /* a request's body */
 #define TRIGGER_HEADER_COUNT_MAX 128u            /* and its headers */
 
+/* --- the server -------------------------------------------------------------------------------------------------- */
+#define API_BODY_SIZE_MAX       (16u << 20)      /* a request's body */
+#define API_HEAD_SIZE_MAX       (24u * 1024)     /* its line and headers, and what the answer's need: memory of one connection */
+#define API_CONNECTION_COUNT_MAX 16384u          /* at a time; one descriptor each */
+#define API_CONNECTION_PER_ADDRESS_MAX 12288u    /* of one address: a proxy in front has all of them */
+#define API_IDLE_S              75u              /* without a byte either way a connection is closed */
+#define API_REQUEST_MS_MAX      30000            /* a request that has not come whole by then is slow on purpose */
+#define API_WAITING_COUNT_MAX   8192u            /* requests that wait for a commit, a run or an event */
+#define API_WAITING_SIZE_MAX    (256u << 20)     /* bodies that are being received, all together */
+#define API_ANSWER_MS_MAX       60000            /* an engine that has not answered by then is stuck */
+#define API_WAIT_MS_MAX         30000            /* C-04: the longest ?wait= */
+#define API_PAGE_COUNT_DEFAULT  50u
+#define API_PAGE_COUNT_MAX      500u
+#define API_STREAM_COUNT_MAX    1024u            /* event streams at a time */
+#define API_STREAM_BEAT_MS      15000            /* a comment after so long without an event: proxies keep the connection */
+#define API_STREAM_PIECE_SIZE   (64u * 1024)     /* sent at a time */
+#define API_RING_COUNT          16384u           /* requests and news between the threads of a server */
+#define API_DRAIN_MS_MAX        30000            /* how long a server that ends waits for what it has begun */
+#define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
+#define API_PLAN_COUNT_MAX      64u              /* plans at hand for checking parameters */
+#define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on */
+#define API_KEY_COUNT_MAX       4096u            /* keys at hand, with their rates */
+#define API_KEY_FRESH_MS        1000             /* how long a key is believed before the store is asked again */
+#define API_RATE_PER_S_DEFAULT  20000u           /* requests a second of one key, and of one tenant ... */
+#define API_RATE_BURST_S        2u               /* ... of so many seconds at once */
+
 /* --- the embedded library ---------------------------------------------------------------------------------------- */
 #define EMBED_REQUEST_COUNT_MAX 1024u            /* calls of a program's threads that wait for the engine */
 #define EMBED_THREAD_COUNT_DEFAULT 4u            /* that call its functions */

@@ -98,6 +98,7 @@ extern const Verb command_approve, command_trigger;
 extern const Verb command_check_trigger_timeouts, command_dispatch_polls, command_process_auto_retries,
     command_process_scheduled_resumes, command_recover_polls;
 extern const Verb command_revisions, command_revisions_activate, command_revisions_deactivate;
+extern const Verb command_key, command_key_create, command_key_list, command_key_revoke, command_server;
 extern const Verb command_secret, command_secret_list, command_secret_remove, command_secret_set, command_trigger_token;
 extern const Verb command_compensate, command_resolve, command_retry_compensation, command_retry_from, command_skip_compensation;
 extern const Verb command_bench, command_check, command_completion, command_help_verb, command_migrate, command_plan,

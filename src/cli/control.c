@@ -7,14 +7,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/base64.h"
+#include "api/petition.h"
 #include "base/check.h"
 #include "base/limits.h"
-#include "cli/resolve_args.h"
 #include "os/local_socket.h"
-#include "secret/seal.h"
 #include "value/json.h"
-#include "value/number.h"
 
 /* --- the owner ------------------------------------------------------------------------------------------------------------ */
 
@@ -97,86 +94,6 @@ static void refuse(Client *client, Status status, const Error *err)
     take_reply(client, &(EngineReply){ .status = status, .error = err });
 }
 
-static Status command_of(Value request, Command *out, Error *err)
-{
-    static const struct { const char *verb; CommandKind kind; } verbs[] = {
-        { "pause", COMMAND_PAUSE }, { "resume", COMMAND_RESUME }, { "cancel", COMMAND_CANCEL }, { "signal", COMMAND_SIGNAL },
-        { "trigger", COMMAND_TRIGGER },
-        { "resolve", COMMAND_RESOLVE }, { "retry-from", COMMAND_RETRY_FROM }, { "compensate", COMMAND_COMPENSATE },
-        { "retry-compensation", COMMAND_RETRY_COMPENSATION }, { "skip-compensation", COMMAND_SKIP_COMPENSATION },
-    };
-    Str verb = value_get_string(request, "verb", STR(""));
-    *out = (Command){ .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
-                      .rationale = value_get_string(request, "reason", STR("")),
-                      .trace = value_get_string(request, "trace", STR("")), .origin = value_get_string(request, "origin", STR("")),
-                      .name = value_get_string(request, "name", STR("")), .value = value_null(),
-                      .is_denial = value_get_bool(request, "denial", false), .report.output = value_null() };
-    const Value *payload = value_get_text(request, "payload");
-    if (payload) out->value = *payload;
-    Str sort = value_get_string(request, "kind", STR("operator"));
-    if (!signal_kind_find(sort, &out->sort))
-        return error_set(err, ERR_INVALID, "there is no kind of signal '%.*s'", STR_ARG(sort));
-    Status status = resolve_request(request, out, err);
-    if (status) return status;
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (str_is_text(verb, verbs[i].verb)) {
-            out->kind = verbs[i].kind;
-            return OK;
-        }
-    return error_set(err, ERR_INVALID, "there is no command '%.*s'", STR_ARG(verb));
-}
-
-/* Which revision of a workflow may be started. */
-static Status send_revision(Client *client, Value request, bool is_activation, Error *err)
-{
-    const Value *version = value_get_text(request, "revision");
-    int64_t number;
-    if (!version || !number_to_int64(*version, &number) || number < 1 || number > UINT32_MAX)
-        return error_set(err, ERR_INVALID, "'revision' is no number of one");
-    EngineRevision revision = {
-        .tenant = value_get_string(request, "tenant", STR("default")), .workflow = value_get_string(request, "workflow", STR("")),
-        .version = (uint32_t)number, .is_activation = is_activation, .reply = take_reply, .context = client,
-        .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
-                     .rationale = value_get_string(request, "reason", STR("")),
-                         .trace = value_get_string(request, "trace", STR("")) },
-    };
-    return engine_revise(host_engine(client->server->host), &revision) ? OK
-               : error_set(err, ERR_LIMIT, "the engine takes no further requests now");
-}
-
-static Status read_sealed(Arena *arena, Value request, const char *key, Str *out, Error *err)
-{
-    Str text = value_get_string(request, key, STR(""));
-    size_t wrong_at, size = 0;
-    char *bytes = arena_bytes(arena, base64_decoded_size_max(text.len));
-    if (!base64_decode(text, BASE64_STANDARD, bytes, &size, &wrong_at) || size > SECRET_SIZE_MAX + SEAL_EXTRA_SIZE)
-        return error_set(err, ERR_INVALID, "'%s' is no sealed secret", key);
-    *out = (Str){ bytes, size };
-    return OK;
-}
-
-/* A secret, which its sender has sealed: this process could not read it without the key file either. */
-static Status send_secret(Client *client, Value request, bool is_removal, Error *err)
-{
-    Arena arena;
-    EngineSecret secret = {
-        .tenant = value_get_string(request, "tenant", STR("default")), .name = value_get_string(request, "name", STR("")),
-        .is_removal = is_removal, .reply = take_reply, .context = client,
-        .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
-                     .rationale = value_get_string(request, "reason", STR("")) },
-    };
-    arena_init(&arena, SIZE_MAX);
-    Status status = secret.name.len ? secret_check_name(secret.name, err) : OK;
-    if (!status && (!secret.tenant.len || secret.tenant.len > NAME_SIZE_MAX || (is_removal && !secret.name.len)))
-        status = error_set(err, ERR_INVALID, "'tenant' and 'name' name no secret");
-    if (!status && !is_removal) status = read_sealed(&arena, request, "sealed", &secret.sealed, err);
-    if (!status && !is_removal) status = read_sealed(&arena, request, "tenantKey", &secret.tenant_key, err);
-    if (!status && !engine_secret(host_engine(client->server->host), &secret))
-        status = error_set(err, ERR_LIMIT, "the engine takes no further requests now");
-    arena_deinit(&arena);
-    return status;
-}
-
 /* A run is carried out as the one who started it means it, or not by this process. */
 static Status check_offers(const Client *client, Value request, Error *err)
 {
@@ -191,48 +108,12 @@ static Status check_offers(const Client *client, Value request, Error *err)
     return status;
 }
 
-static Status send_start(Client *client, Value request, Error *err)
-{
-    Engine *engine = host_engine(client->server->host);
-    if (engine_state(engine) == ENGINE_DRAINING)
-        return error_set(err, ERR_UNAVAILABLE, "the process that owns the store is about to end");
-    EngineStart start = {
-        .tenant = value_get_string(request, "tenant", STR("default")),
-        .request = { .params = value_null(), .payload = value_null(), .key = value_get_string(request, "key", STR("")),
-                     .is_again = value_get_bool(request, "again", false), .source = STR("manual"),
-                     .directory = value_get_string(request, "directory", STR("")) },
-        .command = { .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
-                     .trace = value_get_string(request, "trace", STR("")) },
-        .reply = take_reply, .context = client,
-    };
-    const Value *params = value_get_text(request, "params");
-    if (params) start.request.params = *params;
-    const Value *revision = value_get_text(request, "revision");
-    int64_t number;
-    if (revision && number_to_int64(*revision, &number) && number > 0
-        && number <= UINT32_MAX) start.request.revision = (uint32_t)number;
-    Status status = check_offers(client, request, err);
-    if (!status) status = engine_plan_add(engine, value_get_string(request, "plan", STR("")), &start.plan, err);
-    if (status) return status;
-    engine_plan_text(engine, &start.plan, value_get_string(request, "text", STR("")));
-    return engine_start(engine, &start) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further runs now");
-}
-
 static Status send_command(Client *client, Value request, Error *err)
 {
-    Str verb = value_get_string(request, "verb", STR(""));
-    if (str_is_text(verb, "start")) return send_start(client, request, err);
-    if (str_is_text(verb, "activate") || str_is_text(verb, "deactivate"))
-        return send_revision(client, request, str_is_text(verb, "activate"), err);
-    if (str_is_text(verb, "set-secret") || str_is_text(verb, "remove-secret"))
-        return send_secret(client, request, str_is_text(verb, "remove-secret"), err);
-    EngineRequest out = { .reply = take_reply, .context = client };
-    Status status = command_of(request, &out.command, err);
-    if (status) return status;
-    if (!id_read(value_get_string(request, "run", STR("")), &out.run_id))
-        return error_set(err, ERR_INVALID, "'run' is no id of a run");
-    return engine_request(host_engine(client->server->host), &out) ? OK
-               : error_set(err, ERR_LIMIT, "the engine takes no further requests now");
+    Engine *engine = host_engine(client->server->host);
+    bool is_start = str_is_text(value_get_string(request, "verb", STR("")), "start");
+    Status status = is_start ? check_offers(client, request, err) : OK;
+    return status ? status : petition_send(engine, request, take_reply, client, err);
 }
 
 static void take_line(Client *client, Str line)

@@ -2,10 +2,7 @@
  *
  * The owner listens on PATH.sock (its user's alone). A caller sends one JSON object a line and gets one back:
  *
- *   {"verb":"pause","run":"...","id":"...","actor":"user:ana","reason":"..."}      verb: start pause resume cancel signal
- *                                                                            trigger resolve retry-from compensate ...
- *                                                                            activate deactivate
- *                                                                            set-secret remove-secret
+ *   {"verb":"pause","run":"...","id":"...","actor":"user:ana","reason":"..."}      a petition: api/petition.h
  *   {"status":"ok","run":"...","state":"paused","noop":false}   or   {"status":"conflict","error":"..."}
  *
  * The answer comes when what it says is durable. A request has an id: a caller whose owner died before it answered sends the same

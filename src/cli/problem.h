@@ -1,7 +1,7 @@
-/* problem.h - refusals as programs read them: the errors that the documents name, and every other one by its kind.
+/* problem.h - refusals of commands as programs read them: the errors that the documents name, and every other one by its kind.
  *
  * People read the text on standard error. With --json a program reads one line on standard output beside it: the members of
- * problem details (RFC 9457), and `error`, the name that the documents give it:
+ * problem details (api/problem.h), and `error`, the name that the documents give it:
  *
  *   {"error":"WorkflowNotFoundException","type":"https://maestro/errors/workflow-not-found","title":"...","status":404,
  *    "detail":"..."}
@@ -11,27 +11,9 @@
 #ifndef CLI_PROBLEM_H
 #define CLI_PROBLEM_H
 
-#include "base/status.h"
+#include "api/problem.h"
 #include "cli/command.h"
 
-typedef enum ProblemKind {
-    PROBLEM_WORKFLOW_NOT_FOUND,
-    PROBLEM_REVISION_NOT_FOUND,
-    PROBLEM_REVISION_NOT_ACTIVE,
-    PROBLEM_PARAMETERS,
-    PROBLEM_KEY,
-    /* What has no name of its own, by its Status. */
-    PROBLEM_INVALID,
-    PROBLEM_DENIED,
-    PROBLEM_NOT_FOUND,
-    PROBLEM_CONFLICT,
-    PROBLEM_LIMIT,
-    PROBLEM_UNAVAILABLE,
-    PROBLEM_CORRUPT,
-    PROBLEM_KIND_COUNT
-} ProblemKind;
-
-ProblemKind problem_of(Status status);                  /* never of OK */
 void        problem_print(ProblemKind kind, const Error *err);      /* the object, to standard output */
 /* Both, by the name that the documents give it. The exit code of the status; 1 where a state does not permit it. */
 ExitCode    problem_report(ProblemKind kind, const Error *err);

@@ -2,12 +2,11 @@
 
 #include <string.h>
 
+#include "api/petition.h"
 #include "cli/order.h"
 
 const char *const scope_words[] = { "full", "partial", "from-step", NULL };
 const char *const mode_words[] = { "retry-only", "compensate-then-retry", NULL };
-const char *const unknown_words[] = { "hold", "compensate", "leave", NULL };         /* in the order of UnknownEffect */
-static const char *const undo_words[] = { "as-defined", "compensate", "leave", NULL };       /* in the order of CancelUndo */
 
 static bool word_find(Str word, const char *const *words, unsigned *out)
 {
@@ -66,7 +65,7 @@ bool resolve_args(const Args *args, Command *command, Errand *errand)
     if (decision && !decision_kind_find(str_of(decision), &command->decision)) return wrong("there is no such decision");
     if (!read_scope(args, command)) return false;
     if (mode && !retry_mode_find(str_of(mode), &command->mode)) return wrong("there is no such mode");
-    if (unknown && word_find(str_of(unknown), unknown_words, &found)) command->unknown = (UnknownEffect)found;
+    if (unknown && word_find(str_of(unknown), petition_unknown_words, &found)) command->unknown = (UnknownEffect)found;
     command->includes = args_flag(args, "include-step") || args_flag(args, "remaining");
     if (args_flag(args, "compensate")) command->undo = CANCEL_COMPENSATES;
     if (args_flag(args, "no-compensate")) command->undo = CANCEL_LEAVES;
@@ -81,32 +80,12 @@ void resolve_put(Errand *errand, const Command *command)
     errand_add(errand, "decision", value_string(str_of(decision_kind_name(command->decision))));
     errand_add(errand, "scope", value_string(str_of(compensation_scope_name(command->scope))));
     errand_add(errand, "mode", value_string(str_of(retry_mode_name(command->mode))));
-    errand_add(errand, "unknown", value_string(str_of(unknown_words[command->unknown])));
-    errand_add(errand, "undo", value_string(str_of(undo_words[command->undo])));
+    errand_add(errand, "unknown", value_string(str_of(petition_unknown_words[command->unknown])));
+    errand_add(errand, "undo", value_string(str_of(petition_undo_words[command->undo])));
     errand_add(errand, "includes", value_bool(command->includes));
     if (command->revision) errand_add(errand, "revision", value_int(command->revision));
     if (command->name.len) errand_add(errand, "name", value_string(command->name));
     if (command->value.kind != VALUE_NULL) errand_add(errand, "payload", command->value);
-}
-
-Status resolve_request(Value request, Command *command, Error *err)
-{
-    Str decision = value_get_string(request, "decision", STR("RETRY")), scope = value_get_string(request, "scope", STR("FULL"));
-    Str mode = value_get_string(request, "mode", STR("RETRY_ONLY")), unknown = value_get_string(request, "unknown", STR("hold"));
-    Str undo = value_get_string(request, "undo", STR("as-defined"));
-    unsigned unknown_found, undo_found;
-    bool is_known = decision_kind_find(decision, &command->decision) && compensation_scope_find(scope, &command->scope)
-                 && retry_mode_find(mode, &command->mode) && word_find(unknown, unknown_words, &unknown_found)
-                 && word_find(undo, undo_words, &undo_found);
-    if (!is_known) return error_set(err, ERR_INVALID, "there is no such decision, scope or mode");
-    command->unknown = (UnknownEffect)unknown_found;
-    command->undo = (CancelUndo)undo_found;
-    command->includes = value_get_bool(request, "includes", false);
-    const Value *revision = value_get_text(request, "revision");
-    if (revision && (revision->kind != VALUE_INT || revision->integer < 1 || revision->integer > UINT32_MAX))
-        return error_set(err, ERR_INVALID, "a revision is a number from 1");
-    if (revision) command->revision = (uint32_t)revision->integer;
-    return OK;
 }
 
 ExitCode resolve_order(const Args *args, CommandKind kind, const char *verb)

@@ -9,6 +9,7 @@
 #ifndef CLI_RESOLVE_ARGS_H
 #define CLI_RESOLVE_ARGS_H
 
+#include "api/petition.h"
 #include "cli/errand.h"
 
 bool resolve_args(const Args *args, Command *command, Errand *errand);
@@ -16,12 +17,9 @@ bool resolve_args(const Args *args, Command *command, Errand *errand);
 void resolve_put(Errand *errand, const Command *command);
 /* Gives that order: the whole of a command whose options say all. */
 ExitCode resolve_order(const Args *args, CommandKind kind, const char *verb);
-/* The same from a request that such an errand made. */
-MUST_USE Status resolve_request(Value request, Command *command, Error *err);
 
 extern const char *const scope_words[];
 extern const char *const mode_words[];
-extern const char *const unknown_words[];
 
 #define SCOPE_OPTION \
     { "scope", 0, "SCOPE", scope_words, "What is undone: full (by default), partial (--step) or from-step (--from)." }
@@ -32,6 +30,6 @@ extern const char *const unknown_words[];
 #define REVISION_OPTION \
     { "revision", 0, "N", NULL, "Goes on with this revision of the workflow, which has to have the same shape: see 'maestro revisions'." }
 #define UNKNOWN_OPTION \
-    { "unknown-effects", 0, "WORD", unknown_words, "What to do about effects of which nobody knows whether they took place." }
+    { "unknown-effects", 0, "WORD", petition_unknown_words, "What to do about effects of which nobody knows whether they took place." }
 
 #endif

@@ -127,6 +127,7 @@ typedef struct EngineStart {
     Digest plan;                        /* of engine_plan_add(), or of a plan that is in the store */
     Str tenant;                         /* the queue it waits in, and whose run it is */
     StartRequest request;
+    bool is_stored_only;                /* no run begins: the plan becomes a revision, inactive, unless it is one already */
     Command command;                    /* id, actor, rationale, trace */
     ReplyTo reply;
     void *context;
@@ -141,11 +142,12 @@ typedef struct EngineRequest {
     void *context;
 } EngineRequest;
 
-/* Makes a stored revision the active one, and no other; or deactivates it. ERR_NOT_FOUND where there is no such one. */
+/* Makes a stored revision the active one, and no other; or deactivates it; or removes it, where it is not active and no run is
+ * pinned to it (else ERR_CONFLICT). ERR_NOT_FOUND where there is no such one. */
 typedef struct EngineRevision {
     Str tenant, workflow;
     uint32_t version;
-    bool is_activation;
+    bool is_activation, is_removal;
     Command command;                    /* id, actor, rationale */
     ReplyTo reply;
     void *context;

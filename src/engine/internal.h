@@ -348,6 +348,8 @@ void revision_drop(Engine *engine, Mail *mail);                            /* th
 PlanEntry *target_find(Engine *engine, const Mail *mail);
 void target_fetch(Engine *engine, Resident *resident, uint32_t version);    /* for the first command of the inbox */
 void target_answered(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer);
+/* The same of a start that is to store its plan alone: answers the mail. */
+void revision_stored(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t version);
 void revision_mail(Engine *engine, Mail *mail);                            /* takes the mail: activates or deactivates */
 void revision_answered(Engine *engine, Mail *mail, uint32_t part, const ReadAnswer *answer);
 void revisions_durable(Engine *engine);                                    /* a batch is */

@@ -87,6 +87,7 @@ Mail *mail_of_start(const EngineStart *start)
     Packer packer = { .mail = mail };
     pack_command(&packer, &start->command);
     mail->is_start = true;
+    mail->is_stored_only = start->is_stored_only;
     mail->tenant = pack(&packer, start->tenant);
     mail->plan = start->plan;
     mail->params = pack(&packer, buf_peek(&params));
@@ -122,6 +123,7 @@ Mail *mail_of_revision(const EngineRevision *revision)
     Mail *mail = mail_of_command(&command, revision->tenant);
     mail->is_revision = true;
     mail->is_activation = revision->is_activation;
+    mail->is_removal = revision->is_removal;
     mail->start.revision = revision->version;
     mail->reply = revision->reply;
     mail->context = revision->context;

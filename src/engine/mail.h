@@ -21,8 +21,9 @@ typedef struct Mail {
     bool is_refused;                /* of a notice: nothing was recorded */
     bool is_revision;               /* activates a revision, or the contrary: start.revision of command.name */
     bool is_activation;
+    bool is_stored_only;            /* of a start: no run begins, its plan becomes a revision */
     bool is_secret;                 /* stores the secret command.name, sealed in `params`; `payload`: the tenant's key, sealed */
-    bool is_removal;                /* removes it */
+    bool is_removal;                /* removes it, or that revision */
     struct Revising *revising;      /* what was found of the workflow's revisions; the engine's */
     struct KnownRequest *known;     /* of a request with an id that is being decided; the engine's */
     uint64_t run_no;                /* 0: by run_id, or a start */

@@ -127,6 +127,7 @@ static Digest digest_of_mail(const Mail *mail)
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) put_text(&buf, texts[i]);
         put_number(&buf, start->is_again);
         put_number(&buf, start->revision);
+        if (mail->is_stored_only) put_number(&buf, 1);
     } else {
         put_number(&buf, mail->run_no);
         put_text(&buf, mail->run_no ? (Str){ 0 } : id_peek(&mail->run_id));
@@ -137,6 +138,7 @@ static Digest digest_of_mail(const Mail *mail)
         put_text(&buf, command->name);
         put_number(&buf, mail->start.revision);
         put_number(&buf, mail->is_activation);
+        if (mail->is_removal) put_number(&buf, 1);
     }
     if (mail->is_secret) {
         put_text(&buf, command->name);

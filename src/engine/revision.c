@@ -16,7 +16,7 @@
 #include "engine/internal.h"
 #include "view/revision_row.h"
 
-typedef enum Question { ASK_DIGEST, ASK_VERSION, ASK_NEWEST, ASK_LABEL, ASK_ACTIVE, ASK_NOTHING } Question;
+typedef enum Question { ASK_DIGEST, ASK_VERSION, ASK_NEWEST, ASK_LABEL, ASK_ACTIVE, ASK_USERS, ASK_NOTHING } Question;
 
 struct Revising {
     struct Revising *next;              /* of all workflows that are being looked at */
@@ -28,6 +28,7 @@ struct Revising {
     uint32_t newest, active;            /* versions; 0: none */
     uint32_t labelled;                  /* the other version that has the label of this one; 0: none */
     bool is_text_same;                  /* and that was written just like this one */
+    int64_t user_count;                 /* runs that are pinned to what was found; of a removal */
     Digest digest;                      /* of the plan of what was found */
     Str tenant, workflow;
     char bytes[];
@@ -118,15 +119,20 @@ static bool ask(Engine *engine, Mail *mail, Question question)
     case ASK_VERSION: query.query = QUERY_REVISION, query.params[2] = cell_int(mail->start.revision); break;
     case ASK_NEWEST: query.query = QUERY_REVISION_NEWEST; break;
     case ASK_LABEL: query.query = QUERY_REVISION_BY_LABEL, query.params[2] = cell_text(label_of(entry)); break;
+    case ASK_USERS: query.query = QUERY_COUNT_OF_REVISION, query.params[2] = cell_int(mail->start.revision); break;
     case ASK_ACTIVE:
     case ASK_NOTHING: query.query = QUERY_REVISION_ACTIVE, query.params[2] = cell_int(1); break;
     }
-    query.param_count = question == ASK_NEWEST ? 2 : 3;
+    query.param_count = question == ASK_NEWEST ? 2 : question == ASK_USERS ? 4 : 3;     /* the fourth is null: in any state */
     return read_begin(engine, &query, &(PendingRead){ .kind = READ_REVISION, .part = question, .mail = mail });
 }
 
 static void take_answer(Revising *revising, Question question, const Cell *row)
 {
+    if (question == ASK_USERS) {
+        revising->user_count = row[0].integer;
+        return;
+    }
     uint32_t version = (uint32_t)row[REVISIONS_version].integer;
     switch (question) {
     case ASK_DIGEST:
@@ -141,6 +147,7 @@ static void take_answer(Revising *revising, Question question, const Cell *row)
         revising->is_text_same = revising->entry->text.len && str_is(row[REVISIONS_text].text, revising->entry->text);
         break;
     case ASK_ACTIVE: revising->active = version; break;
+    case ASK_USERS:
     case ASK_NOTHING: break;
     }
 }
@@ -152,12 +159,15 @@ static Question question_after(const Mail *mail, Question question)
     bool is_found = revising->found != 0, is_active = is_found && revising->active == revising->found;
     switch (question) {
     case ASK_DIGEST:
-    case ASK_VERSION: return is_active ? ASK_NOTHING : is_found ? ASK_ACTIVE : ASK_NEWEST;
+    case ASK_VERSION:
+        if (mail->is_removal && is_found) return ASK_USERS;
+        return is_active ? ASK_NOTHING : is_found ? ASK_ACTIVE : ASK_NEWEST;
     case ASK_NEWEST:
         if (!mail->is_start || mail->start.revision || !revising->newest) return ASK_NOTHING;
         return label_of(revising->entry).len ? ASK_LABEL : ASK_ACTIVE;
     case ASK_LABEL: return ASK_ACTIVE;
     case ASK_ACTIVE:
+    case ASK_USERS:
     case ASK_NOTHING: break;
     }
     return ASK_NOTHING;
@@ -237,11 +247,19 @@ static Status choose(const Revising *revising, uint32_t wanted, uint32_t *out_ve
 RevisionFate revision_look(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t *out_version, Error *err)
 {
     uint32_t wanted = mail->start.revision;
+    if (mail->is_stored_only && entry->revision) {
+        *out_version = entry->revision;
+        return REVISION_IS_KNOWN;
+    }
     if (entry->revision && entry->is_active && (!wanted || wanted == entry->revision)) {
         *out_version = entry->revision;
         return REVISION_IS_KNOWN;
     }
     if (!look(engine, mail, entry->plan.tenant, entry->plan.id, entry)) return REVISION_IS_TAKEN;
+    if (mail->is_stored_only && mail->revising->found) {
+        *out_version = mail->revising->found;
+        return REVISION_IS_KNOWN;
+    }
     return choose(mail->revising, wanted, out_version, err) ? REVISION_IS_REFUSED : REVISION_IS_KNOWN;
 }
 
@@ -263,14 +281,14 @@ static Cell *row_of(EngineBatch *batch, const Revising *revising, uint32_t versi
 }
 
 /* What is written once more under the same label, because a later Maestro makes another plan of it, goes without the label. */
-static void store_revision(Engine *engine, EngineBatch *batch, const Revising *revising, uint32_t version)
+static void store_revision(Engine *engine, EngineBatch *batch, const Revising *revising, uint32_t version, bool is_active)
 {
     const PlanEntry *entry = revising->entry;
     Arena *arena = &batch->batch.arena;
     Cell *cells = row_of(batch, revising, version);
     cells[REVISIONS_label] = revising->labelled ? cell_null() : text_or_null(arena, label_of(entry));
     cells[REVISIONS_digest] = cell_blob(arena_copy(arena, (Str){ (const char *)entry->digest.bytes, DIGEST_SIZE }));
-    cells[REVISIONS_active] = cell_int(1);
+    cells[REVISIONS_active] = cell_int(is_active);
     revision_row_describe(arena, entry->plan.document, entry->plan.id, cells);
     cells[REVISIONS_text] = cell_text(arena_copy(arena, entry->text.len ? entry->text : entry->document));
     cells[REVISIONS_created_ms] = cells[REVISIONS_updated_ms] = cell_int(engine->now_ms);
@@ -291,8 +309,8 @@ static void note_change(Engine *engine, EngineBatch *batch, const Revising *revi
                         const Mail *mail)
 {
     Command command = mail->command;
-    if (mail->is_start) command.id = STR("");
-    if (mail->is_start && !command.rationale.len) command.rationale = STR("a run of it was started");
+    if (mail->is_start && !mail->is_stored_only) command.id = STR("");
+    if (mail->is_start && !mail->is_stored_only && !command.rationale.len) command.rationale = STR("a run of it was started");
     Event event = { .kind = (uint8_t)kind, .tenant = revising->tenant, .name = revising->workflow, .revision = version,
                     .payload = EVENT_NO_PAYLOAD };
     if (kind == EVENT_REVISION_STORED) {
@@ -323,7 +341,7 @@ void revision_begun(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t versi
         EngineBatch *batch = batch_open(engine);
         if (revising->active) set_flag(engine, batch, revising, revising->active, false);
         if (!revising->found) {
-            store_revision(engine, batch, revising, version);
+            store_revision(engine, batch, revising, version, /* is_active= */ true);
             note_change(engine, batch, revising, EVENT_REVISION_STORED, version, mail);
         } else {
             set_flag(engine, batch, revising, version, true);
@@ -336,7 +354,57 @@ void revision_begun(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t versi
     if (is_active) revising_end(engine, revising);
 }
 
+void revision_stored(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t version)
+{
+    Revising *revising = mail->revising;
+    if (!revising || revising->found) {
+        revision_drop(engine, mail);
+        batch_reply(engine, NULL, mail, OK, NULL, /* is_noop= */ true);
+        return;
+    }
+    EngineBatch *batch = batch_open(engine);
+    store_revision(engine, batch, revising, version, /* is_active= */ false);
+    note_change(engine, batch, revising, EVENT_REVISION_STORED, version, mail);
+    revising->seq = batch->seq;
+    entry->revision = version;
+    entry->is_active = false;
+    mail->revising = NULL;
+    batch_reply_open(engine, mail);
+}
+
 /* --- activation ------------------------------------------------------------------------------------------------------------------- */
+
+static Status check_removal(const Revising *revising, uint32_t version, Error *err)
+{
+    if (revising->active == version)
+        return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of '%.*s' is active", version, STR_ARG(revising->workflow));
+    if (revising->user_count)
+        return error_set(err, ERR_CONFLICT, "%" PRId64 " runs are pinned to revision %" PRIu32 " of '%.*s'", revising->user_count, version,
+                         STR_ARG(revising->workflow));
+    return OK;
+}
+
+/* Its plan stays, as all plans do. */
+static void remove_revision(Engine *engine, Mail *mail, uint32_t version)
+{
+    Revising *revising = mail->revising;
+    Error err = { 0 };
+    Status status = check_removal(revising, version, &err);
+    if (status) {
+        revision_drop(engine, mail);
+        engine->stats.refused_count++;
+        batch_reply(engine, NULL, mail, status, &err, /* is_noop= */ false);
+        return;
+    }
+    EngineBatch *batch = batch_open(engine);
+    projection_row(batch->projection, TABLE_REVISIONS, ROW_DELETE, 0, row_of(batch, revising, version));
+    note_change(engine, batch, revising, EVENT_REVISION_REMOVED, version, mail);
+    PlanEntry *entry = plan_cache_find(engine, &revising->digest);
+    if (entry && entry->revision == version) entry->revision = 0;
+    revising->seq = batch->seq;
+    mail->revising = NULL;
+    batch_reply_open(engine, mail);
+}
 
 void revision_mail(Engine *engine, Mail *mail)
 {
@@ -349,6 +417,10 @@ void revision_mail(Engine *engine, Mail *mail)
         revision_drop(engine, mail);
         engine->stats.refused_count++;
         batch_reply(engine, NULL, mail, status, &err, /* is_noop= */ false);
+        return;
+    }
+    if (mail->is_removal) {
+        remove_revision(engine, mail, version);
         return;
     }
     bool is_active = revising->active == version;

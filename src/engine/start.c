@@ -43,6 +43,19 @@ static void store_plan(Engine *engine, PlanEntry *entry)
     batch->plans[batch->plan_count++] = entry;
 }
 
+/* No run begins: the plan becomes a revision, and waits for its activation. */
+static void store_only(Engine *engine, Mail *mail, PlanEntry *entry)
+{
+    uint32_t version;
+    Error err = { 0 };
+    RevisionFate fate = revision_look(engine, mail, entry, &version, &err);
+    if (fate == REVISION_IS_REFUSED) refuse(engine, mail, entry, err.status, &err);
+    else entry->user_count--;
+    if (fate != REVISION_IS_KNOWN) return;
+    store_plan(engine, entry);
+    revision_stored(engine, mail, entry, version);
+}
+
 static void begin(Engine *engine, Mail *mail, PlanEntry *entry, Str key, uint32_t generation)
 {
     uint32_t version;
@@ -99,9 +112,13 @@ static void with_plan(Engine *engine, Mail *mail, PlanEntry *entry)
     Status status = mail_open_start(mail, &engine->arena, &request, &err);
     if (!status && mail->tenant.len && !str_is(mail->tenant, entry->plan.tenant))
         status = error_set(&err, ERR_NOT_FOUND, "there is no such plan");       /* a run belongs to whom its plan belongs to */
-    if (!status) status = decide_start_key(&entry->plan, &request, &engine->arena, &key, &err);
+    if (!status && !mail->is_stored_only) status = decide_start_key(&entry->plan, &request, &engine->arena, &key, &err);
     if (status) {
         refuse(engine, mail, entry, status, &err);
+        return;
+    }
+    if (mail->is_stored_only) {
+        store_only(engine, mail, entry);
         return;
     }
     if (!key.len) {

@@ -17,7 +17,7 @@ typedef struct RevisionFact {
     Digest digest;
     uint32_t version;
     int64_t created_ms, updated_ms;
-    bool is_active;
+    bool is_active, is_removed;
 } RevisionFact;
 
 typedef struct ArchiveFact { uint64_t run_no; Str run_id, path; } ArchiveFact;
@@ -106,7 +106,7 @@ static void revision_stored(AuditLog *log, const Event *event, int64_t now_ms)
     RevisionFact *fact = revision_of(log, event);
     fact->created_ms = fact->updated_ms = now_ms;
     fact->label = arena_copy(&log->arena, event->text);
-    fact->is_active = true;
+    fact->is_active = fact->is_removed = false;
     if (!event->digest) return;
     fact->digest = *event->digest;
     note_plan(log, event->digest, now_ms);
@@ -152,6 +152,7 @@ static bool take_record(void *context, const Cell *cells, uint32_t count)
     for (uint32_t i = 0; i < record.event_count; i++) {
         const Event *event = &record.events[i];
         if (event->kind == EVENT_REVISION_STORED) revision_stored(log, event, record.head.now_ms);
+        else if (event->kind == EVENT_REVISION_REMOVED) revision_of(log, event)->is_removed = true;
         else if (event->kind == EVENT_REVISION_ACTIVATED || event->kind == EVENT_REVISION_DEACTIVATED)
             revision_moved(log, event, record.head.now_ms);
         else if (event->kind == EVENT_RUN_ARCHIVED) run_archived(log, event);
@@ -290,6 +291,7 @@ static Status compare_revisions(Audit *audit, AuditLog *log, Error *err)
     for (size_t i = 0; !status && i < log->revision_count; i++) {
         const RevisionFact *fact = &log->revisions[i];
         const Cell *row;
+        if (fact->is_removed) continue;         /* a row that is there all the same is one too many */
         Cell key[3] = { cell_text(fact->tenant), cell_text(fact->workflow), cell_int(fact->version) };
         arena_reset(&arena);
         QueryAsk ask = { .query = QUERY_REVISION, .params = { key[0], key[1], key[2] }, .param_count = 3 };

@@ -358,7 +358,7 @@ static void check_log_event(Watch *watch, const Event *event, uint64_t position)
         watch->is_opening = true;
         return;
     }
-    if (event->kind >= EVENT_REVISION_STORED && event->kind <= EVENT_REVISION_DEACTIVATED) {
+    if (event->kind >= EVENT_REVISION_STORED && event->kind <= EVENT_REVISION_REMOVED) {
         check_revision(watch, event, position);
         return;
     }

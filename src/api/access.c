@@ -1,0 +1,86 @@
+#include "api/access.h"
+
+#include <stdlib.h>
+
+#include "api/access_policy.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "policy/policy.h"
+
+#define MEMORY_COUNT 256u           /* answers of the built-in policy that are remembered */
+
+typedef struct Remembered { const char *verb; Str role; bool is_allowed; } Remembered;
+
+struct Access {
+    Policy *policy;
+    Arena scratch;
+    bool is_built_in;
+    Remembered memory[MEMORY_COUNT];
+    uint32_t memory_count;
+    uint64_t allowed, denied;
+};
+
+Status access_open(const char *path, Access **out_access, Error *err)
+{
+    Access *access = calloc(1, sizeof *access);
+    Arena arena;
+    PolicySet set;
+    Status status = OK;
+    CHECK(access);
+    arena_init(&arena, SIZE_MAX);
+    arena_init(&access->scratch, SIZE_MAX);
+    policy_set_init(&set, &arena);
+    access->is_built_in = !path;
+    if (path) status = policy_add_path(&set, path, err);
+    else policy_set_add(&set, STR("access.rego"), STR(ACCESS_POLICY));
+    if (!status) status = policy_make(&set, &(PolicyOptions){ STR("access"), HOOKS_ALL }, &access->policy, err);
+    arena_deinit(&arena);
+    if (status) access_close(access);
+    else *out_access = access;
+    return status;
+}
+
+void access_close(Access *access)
+{
+    if (!access) return;
+    policy_free(access->policy);
+    arena_deinit(&access->scratch);
+    free(access);
+}
+
+static Value input_of(Call *call, const char *verb, Str tenant)
+{
+    MemberList caller = { .arena = &call->arena }, input = { .arena = &call->arena };
+    member_list_add(&caller, STR("key"), value_string(call->caller.key));
+    member_list_add(&caller, STR("role"), value_string(call->caller.role));
+    member_list_add(&caller, STR("tenant"), value_string(call->caller.tenant));
+    member_list_add(&input, STR("verb"), value_string(str_of(verb)));
+    member_list_add(&input, STR("tenant"), value_string(tenant));
+    member_list_add(&input, STR("caller"), member_list_object(&caller));
+    member_list_add(&input, STR("address"), value_string(call->source));
+    return member_list_object(&input);
+}
+
+static const Remembered *remembered(const Access *access, const Call *call, const char *verb)
+{
+    for (uint32_t i = 0; access->is_built_in && i < access->memory_count; i++)
+        if (access->memory[i].verb == verb && str_is(access->memory[i].role, call->caller.role)) return &access->memory[i];
+    return NULL;
+}
+
+bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Str *out_why)
+{
+    const Remembered *known = remembered(access, call, verb);
+    bool is_allowed = known && known->is_allowed;
+    if (!is_allowed) {
+        PolicyMoment moment = { .scratch = &access->scratch, .now_ms = call->now_ms };
+        is_allowed = policy_permits(access->policy, input_of(call, verb, tenant), &moment, &call->arena, out_why);
+        /* A role is one of a few constant texts, a verb a constant of the table of routes. */
+        if (is_allowed && access->is_built_in && access->memory_count < MEMORY_COUNT)
+            access->memory[access->memory_count++] = (Remembered){ verb, call->caller.role, true };
+    }
+    *(is_allowed ? &access->allowed : &access->denied) += 1;
+    return is_allowed;
+}
+
+uint64_t access_count(const Access *access, bool is_denial) { return is_denial ? access->denied : access->allowed; }

@@ -1,0 +1,27 @@
+/* access.h - what a caller may do: the access policy, asked for every request.
+ *
+ * A policy in Rego decides by verb, role and tenant; the one that is built in (access.rego) can be replaced. It is given
+ *
+ *   {"verb":"execution.cancel","tenant":"acme","caller":{"key":"Xq3hT9aB","role":"operator","tenant":"acme"},"address":"..."}
+ *
+ * and has to permit as policies at hooks do (policy/policy.h). What is not clearly allowed is denied. Answers of the built-in policy
+ * depend on role and verb alone, and are remembered.
+ *
+ * Owns:   the policy, until access_close().     Fails: access_open() with the first mistake of the policy.
+ * Bounds: those of policies.     Thread: one.
+ */
+#ifndef API_ACCESS_H
+#define API_ACCESS_H
+
+#include "api/call.h"
+
+typedef struct Access Access;
+
+MUST_USE Status access_open(const char *path, Access **out_access, Error *err);     /* NULL: the one that is built in */
+void access_close(Access *access);          /* NULL is permitted */
+
+/* Where it does not permit, *out_why says so, in the call's arena. */
+bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Str *out_why);
+uint64_t access_count(const Access *access, bool is_denial);
+
+#endif

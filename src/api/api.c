@@ -1,0 +1,146 @@
+#include "api/api.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "os/clock.h"
+
+/* --- who may ----------------------------------------------------------------------------------------------------------------------- */
+
+bool api_sees(const Call *call, Str tenant)
+{
+    return str_is_text(call->caller.tenant, "*") || str_is(call->caller.tenant, tenant);
+}
+
+Str api_tenant(const Call *call, Str given)
+{
+    if (given.len) return given;
+    return str_is_text(call->caller.tenant, "*") ? STR("default") : call->caller.tenant;
+}
+
+bool api_may(Call *call, Str tenant, ProblemKind hidden)
+{
+    Str why;
+    if (!api_sees(call, tenant)) {
+        call_problem(call, hidden, "there is nothing here that this key may see");
+        return false;
+    }
+    if (access_permits(call->api->access, call, call->route->verb, tenant, &why)) return true;
+    call_problem_fields(call, PROBLEM_DENIED, why, NULL, 0);
+    return false;
+}
+
+bool api_execution(Call *call, const Cell **out_row)
+{
+    Error err;
+    Id id;
+    const Cell *row = NULL;
+    Status status = id_read(call->segments[0], &id) ? run_row(&call->arena, call->api->store, call->segments[0], &row, &err) : OK;
+    if (status) {
+        call_error(call, &err);
+        return false;
+    }
+    if (!row || !api_sees(call, row[RUNS_tenant].text)) {
+        call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(call->segments[0]));
+        return false;
+    }
+    *out_row = row;
+    return api_may(call, row[RUNS_tenant].text, PROBLEM_EXECUTION_NOT_FOUND);
+}
+
+/* --- to the engine ------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Asked { Call *call; ApiDone done; uint64_t began_ns; } Asked;
+
+void api_refuse(Call *call, const BridgeAnswer *answer)
+{
+    if (answer->is_other_request) call_problem_fields(call, PROBLEM_REQUEST_KEY, str_of(answer->error.text), NULL, 0);
+    else call_error(call, &answer->error);
+}
+
+static void take_answer(void *context, const BridgeAnswer *answer)
+{
+    Asked *asked = context;
+    Call *call = asked->call;
+    spread_add(&call->api->metrics.petition, clock_monotonic_ns() - asked->began_ns);
+    if (!call->is_gone && !call->status) {
+        if (answer->status) api_refuse(call, answer);
+        else asked->done(call, answer);
+    }
+    call_release(call);
+}
+
+static void be_late(Call *call)
+{
+    call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s; the same request with the same Idempotency-Key gets "
+                 "its answer", API_ANSWER_MS_MAX / 1000);
+}
+
+void api_petition(Call *call, MemberList *members, const char *verb, ApiDone done)
+{
+    Api *api = call->api;
+    char traced[TRACE_TEXT_SIZE];
+    Str key = call_header(call, "Idempotency-Key");
+    if (key.len > REQUEST_ID_SIZE_MAX / 2) {
+        call_problem(call, PROBLEM_INVALID, "an Idempotency-Key has at most %u bytes", REQUEST_ID_SIZE_MAX / 2);
+        return;
+    }
+    add_member(members, "verb", value_string(str_of(verb)));
+    add_member(members, "actor", value_string(call->caller.actor));
+    /* Ids belong to a tenant; the id of a signed trigger is made of its signature. */
+    if (key.len && call->route->access != ROUTE_TRIGGER) add_member(members, "id", value_string(key));
+    add_member(members, "trace", value_string(arena_copy(&call->arena, trace_print(&call->trace, traced))));
+    Asked *asked = ARENA_NEW(&call->arena, Asked);
+    *asked = (Asked){ .call = call, .done = done, .began_ns = clock_monotonic_ns() };
+    if (!bridge_ask(api->bridge, member_list_object(members), take_answer, asked)) {
+        call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
+        return;
+    }
+    call->use_count++;
+    call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
+}
+
+/* --- plans ---------------------------------------------------------------------------------------------------------------------------- */
+
+Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *err)
+{
+    for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
+        if (api->plans[i].is_used && memcmp(&api->plans[i].digest, digest, sizeof *digest) == 0) {
+            *out_plan = &api->plans[i].plan;
+            return OK;
+        }
+    ApiPlan *place = &api->plans[api->plan_next];
+    if (place->is_used) arena_deinit(&place->arena);
+    place->is_used = false;
+    arena_init(&place->arena, SIZE_MAX);
+    Cell row[RUNS_plan_digest + 1] = { 0 };
+    row[RUNS_plan_digest] = cell_blob((Str){ (const char *)digest->bytes, DIGEST_SIZE });
+    Status status = run_plan(&place->arena, api->store, row, &place->plan, err);
+    if (status) {
+        arena_deinit(&place->arena);
+        return status;
+    }
+    place->digest = *digest;
+    place->is_used = true;
+    api->plan_next = (api->plan_next + 1) % API_PLAN_COUNT_MAX;
+    *out_plan = &place->plan;
+    return OK;
+}
+
+/* --- members ---------------------------------------------------------------------------------------------------------------------------- */
+
+void add_member(MemberList *members, const char *name, Value value) { member_list_add(members, str_of(name), value); }
+
+Value api_link(Call *call, const char *format, ...)
+{
+    MemberList link = { .arena = &call->arena };
+    va_list args;
+    va_start(args, format);
+    Str path = arena_format_args(&call->arena, format, args);
+    va_end(args);
+    add_member(&link, "href", value_string(path));
+    return member_list_object(&link);
+}

@@ -1,0 +1,147 @@
+#include "api/call.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "value/json.h"
+
+/* --- what was asked ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_name(Str name, const char *text)
+{
+    return strlen(text) == name.len && strncasecmp(name.ptr, text, name.len) == 0;
+}
+
+Str call_header(const Call *call, const char *name)
+{
+    for (uint32_t i = 0; i < call->header_count; i++)
+        if (is_name(call->headers[i].name, name)) return call->headers[i].value;
+    return (Str){ 0 };
+}
+
+bool call_has_query(const Call *call, const char *name)
+{
+    for (uint32_t i = 0; i < call->query_count; i++)
+        if (str_is_text(call->query[i].name, name)) return true;
+    return false;
+}
+
+Str call_query(const Call *call, const char *name)
+{
+    for (uint32_t i = 0; i < call->query_count; i++)
+        if (str_is_text(call->query[i].name, name)) return call->query[i].value;
+    return (Str){ 0 };
+}
+
+static bool is_json_type(Str type)
+{
+    Str name = str_trim(str_slice(type, 0, str_find(type, ';', 0)));
+    return !type.len || is_name(name, "application/json") || (name.len > 5 && str_ends(name, STR("+json")));
+}
+
+bool call_read_json(Call *call, Value *out_value)
+{
+    Error err;
+    Str body = buf_peek(&call->body);
+    *out_value = (Value){ .kind = VALUE_OBJECT };
+    if (!str_trim(body).len) return true;
+    if (!is_json_type(call_header(call, "Content-Type"))) {
+        call_problem(call, PROBLEM_MEDIA_TYPE, "the body has to be application/json");
+        return false;
+    }
+    if (json_parse(&call->arena, body, out_value, &err)) {
+        call_problem(call, PROBLEM_INVALID, "the body is no JSON: line %u, column %u: %s", err.line, err.column, err.text);
+        return false;
+    }
+    if (out_value->kind != VALUE_OBJECT) {
+        call_problem(call, PROBLEM_INVALID, "the body has to be a JSON object, and is of the type %s", value_kind_name(*out_value));
+        return false;
+    }
+    return true;
+}
+
+bool call_query_number(Call *call, const char *name, uint64_t otherwise, uint64_t max, uint64_t *out_number)
+{
+    *out_number = otherwise;
+    if (!call_has_query(call, name)) return true;
+    Str text = call_query(call, name);
+    if (str_to_u64(text, out_number) && *out_number <= max) return true;
+    call_problem(call, PROBLEM_INVALID, "'%s' of the query has to be a whole number up to %llu", name, (unsigned long long)max);
+    return false;
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------------------ */
+
+static void answer(Call *call, unsigned status, const char *type)
+{
+    CHECK(!call->status);
+    call->status = status;
+    call->type = type;
+    call_wake(call);
+}
+
+/* What stands in a header is one line. */
+void call_add_header(Call *call, const char *name, Str value)
+{
+    CHECK(call->answer_count < CALL_HEADER_COUNT_MAX);
+    Str copy = arena_copy(&call->arena, value);
+    for (size_t i = 0; i < copy.len; i++)
+        if ((unsigned char)copy.ptr[i] < ' ' || copy.ptr[i] == 127) ((char *)copy.ptr)[i] = ' ';
+    call->answer[call->answer_count++] = (CallPair){ str_of(name), copy };
+}
+
+void call_value(Call *call, unsigned status, Value value)
+{
+    Error err;
+    if (json_print(&call->out, value, JSON_COMPACT, &err)) {
+        buf_clear(&call->out);
+        call_problem(call, PROBLEM_LIMIT, "the answer does not fit: %s", err.text);
+        return;
+    }
+    buf_char(&call->out, '\n');
+    answer(call, status, "application/json");
+}
+
+void call_text(Call *call, unsigned status, const char *type, Str text)
+{
+    buf_str(&call->out, text);
+    answer(call, status, type);
+}
+
+void call_empty(Call *call, unsigned status) { answer(call, status, NULL); }
+
+void call_stream(Call *call, const char *type, CallSource source)
+{
+    call->stream = source;
+    answer(call, 200, type);
+}
+
+void call_problem_fields(Call *call, ProblemKind kind, Str detail, const ProblemField *fields, uint32_t count)
+{
+    const ProblemInfo *info = problem_info(kind);
+    buf_clear(&call->out);
+    problem_print_json(&call->out, kind, detail, call->path, fields, count);
+    buf_char(&call->out, '\n');
+    call_add_header(call, "Link", arena_format(&call->arena, "</errors/%s>; rel=\"help\"", info->type));
+    if (info->status == 503 || info->status == 429) call_add_header(call, "Retry-After", STR("1"));
+    if (info->status == 401) call_add_header(call, "WWW-Authenticate", STR("Bearer realm=\"maestro\""));
+    call->problem = kind;
+    answer(call, info->status, "application/problem+json");
+}
+
+void call_problem(Call *call, ProblemKind kind, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str detail = arena_format_args(&call->arena, format, args);
+    va_end(args);
+    call_problem_fields(call, kind, detail, NULL, 0);
+}
+
+void call_error(Call *call, const Error *err)
+{
+    call_problem_fields(call, problem_of(err->status), str_of(err->text), NULL, 0);
+}

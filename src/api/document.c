@@ -1,0 +1,221 @@
+#include "api/document.h"
+
+#include <inttypes.h>
+
+#include "base/limits.h"
+#include "value/json.h"
+
+/* --- executions --------------------------------------------------------------------------------------------------------------------- */
+
+static Value revision_id(Call *call, Str tenant, Str workflow, int64_t version)
+{
+    MemberList id = { .arena = &call->arena };
+    add_member(&id, "namespace", value_string(tenant));
+    add_member(&id, "workflowId", value_string(workflow));
+    add_member(&id, "version", value_int(version));
+    return member_list_object(&id);
+}
+
+/* What can be done with it as it stands. */
+static void add_actions(Call *call, MemberList *links, const Cell *row)
+{
+    static const struct { const char *name; uint32_t states; bool is_open; } actions[] = {
+        { "pause", 1u << RUN_QUEUED | 1u << RUN_DISPATCHED | 1u << RUN_RUNNING | 1u << RUN_WAITING_SIGNAL, true },
+        { "resume", 1u << RUN_PAUSED, true },
+        { "cancel", ~0u, true },
+        { "resolve", 1u << RUN_FAILED, false },
+        { "retry-from", 1u << RUN_FAILED, false },
+        { "compensate", 1u << RUN_FAILED, false },
+        { "retry-compensation", 1u << RUN_COMPENSATION_FAILED, false },
+        { "skip-compensation", 1u << RUN_COMPENSATION_FAILED, false },
+    };
+    Str id = row[RUNS_id].text;
+    RunState state = row_state(row);
+    if (row_is_over(row)) return;
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (actions[i].states >> state & 1u && !(actions[i].is_open && row_is_settled(row)))
+            add_member(links, actions[i].name, api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), actions[i].name));
+    if (row[RUNS_awaiting_trigger_key].kind == CELL_TEXT)
+        add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
+}
+
+static Value execution_links(Call *call, const Cell *row)
+{
+    MemberList links = { .arena = &call->arena };
+    Str id = row[RUNS_id].text, tenant = row[RUNS_tenant].text, workflow = row[RUNS_definition_key].text;
+    add_member(&links, "self", api_link(call, "/api/executions/%.*s", STR_ARG(id)));
+    add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
+    add_member(&links, "revision", api_link(call, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(tenant), STR_ARG(workflow),
+                                            row[RUNS_definition_version].integer));
+    add_member(&links, "steps", api_link(call, "/api/executions/%.*s/steps", STR_ARG(id)));
+    add_member(&links, "events", api_link(call, "/api/executions/%.*s/events", STR_ARG(id)));
+    add_member(&links, "logs", api_link(call, "/api/executions/%.*s/logs", STR_ARG(id)));
+    add_actions(call, &links, row);
+    return member_list_object(&links);
+}
+
+static Value steps_of(Call *call, const Cell *row)
+{
+    StepRows steps;
+    ValueList list = { .arena = &call->arena };
+    Error err;
+    if (row[RUNS_archived_to].kind == CELL_TEXT || run_steps(&call->arena, call->api->store, row, &steps, &err)) return value_null();
+    for (size_t i = 0; i < steps.count; i++) value_list_add(&list, document_step(call, steps.rows[i], row[RUNS_id].text));
+    return value_list_array(&list);
+}
+
+static Value failure_message(const Cell *row, const char *status)
+{
+    if (!str_is_text(STR("FAILED"), status)) return value_null();
+    if (row[RUNS_error_message].kind == CELL_TEXT) return cell_value(&row[RUNS_error_message]);
+    return row[RUNS_error_cause].kind == CELL_TEXT ? cell_value(&row[RUNS_error_cause]) : value_string(STR("failed"));
+}
+
+Value document_execution(Call *call, const Cell *row, bool has_steps)
+{
+    Arena *arena = &call->arena;
+    MemberList members = { .arena = arena };
+    const char *status = run_status(row_state(row), row_resolution(row), row[RUNS_cancel_requested].integer != 0);
+    bool is_here = row[RUNS_archived_to].kind != CELL_TEXT;
+    Value start = is_here ? payload_or_null(arena, call->api->store, &row[RUNS_params_at]) : value_null();
+    const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
+    add_member(&members, "executionId", cell_value(&row[RUNS_id]));
+    add_member(&members, "revisionId", revision_id(call, row[RUNS_tenant].text, row[RUNS_definition_key].text,
+                                                   row[RUNS_definition_version].integer));
+    add_member(&members, "inputParameters", params ? *params : start);
+    if (payload && payload->kind != VALUE_NULL) add_member(&members, "triggerPayload", *payload);
+    add_member(&members, "status", value_string(str_of(status)));
+    add_member(&members, "state", value_string(str_of(run_state_name(row_state(row)))));
+    add_member(&members, "resolution", cell_value(&row[RUNS_resolution]));
+    add_member(&members, "errorMessage", failure_message(row, status));
+    add_member(&members, "errorClass", cell_value(&row[RUNS_error_class]));
+    add_member(&members, "errorCause", cell_value(&row[RUNS_error_cause]));
+    add_member(&members, "failedStep", cell_value(&row[RUNS_failed_step_key]));
+    add_member(&members, "awaitingTrigger", cell_value(&row[RUNS_awaiting_trigger_key]));
+    add_member(&members, "idempotencyKey", cell_value(&row[RUNS_idempotency_key]));
+    add_member(&members, "source", cell_value(&row[RUNS_source]));
+    add_member(&members, "startedAt", cell_time(arena, &row[RUNS_started_ms]));
+    add_member(&members, "completedAt", cell_time(arena, &row[RUNS_completed_ms]));
+    add_member(&members, "lastUpdatedAt", cell_time(arena, &row[RUNS_updated_ms]));
+    add_member(&members, "eventCount", cell_value(&row[RUNS_event_count]));
+    add_member(&members, "archivedTo", cell_value(&row[RUNS_archived_to]));
+    if (has_steps) add_member(&members, "steps", steps_of(call, row));
+    add_member(&members, "_links", execution_links(call, row));
+    return member_list_object(&members);
+}
+
+void document_answer_execution(Call *call, unsigned status, Str execution_id)
+{
+    const Cell *row = NULL;
+    Error err;
+    if (run_row(&call->arena, call->api->store, execution_id, &row, &err)) call_error(call, &err);
+    else if (!row) call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(execution_id));
+    else call_value(call, status, document_execution(call, row, /* has_steps= */ true));
+}
+
+/* --- steps -------------------------------------------------------------------------------------------------------------------------- */
+
+static Value error_details(Call *call, const Cell *row)
+{
+    MemberList details = { .arena = &call->arena };
+    if (row[STEP_RUNS_error_cause].kind != CELL_TEXT && row[STEP_RUNS_error_message].kind != CELL_TEXT) return value_null();
+    add_member(&details, "class", cell_value(&row[STEP_RUNS_error_class]));
+    add_member(&details, "cause", cell_value(&row[STEP_RUNS_error_cause]));
+    add_member(&details, "details", payload_or_null(&call->arena, call->api->store, &row[STEP_RUNS_details_at]));
+    return member_list_object(&details);
+}
+
+Value document_step(Call *call, const Cell *row, Str execution_id)
+{
+    Arena *arena = &call->arena;
+    MemberList members = { .arena = arena };
+    StepState state = step_row_state(row);
+    bool has_begun = row[STEP_RUNS_started_ms].kind == CELL_INT, has_output = row[STEP_RUNS_output_at].kind == CELL_INT;
+    const char *status = step_status(state, has_begun, has_output);
+    /* A step that was superseded keeps the result it had. */
+    Value shown = row[STEP_RUNS_result].kind == CELL_TEXT ? cell_value(&row[STEP_RUNS_result]) : value_string(str_of(status));
+    add_member(&members, "resultId", cell_value(&row[STEP_RUNS_id]));
+    add_member(&members, "executionId", value_string(execution_id));
+    add_member(&members, "stepIndex", cell_value(&row[STEP_RUNS_step_index]));
+    add_member(&members, "stepId", cell_value(&row[STEP_RUNS_step_key]));
+    add_member(&members, "stepType", cell_value(&row[STEP_RUNS_step_type]));
+    add_member(&members, "status", shown);
+    add_member(&members, "state", value_string(str_of(step_state_name(state))));
+    add_member(&members, "attempts", cell_value(&row[STEP_RUNS_attempt]));
+    add_member(&members, "inputData", payload_or_null(arena, call->api->store, &row[STEP_RUNS_input_at]));
+    add_member(&members, "outputData", payload_or_null(arena, call->api->store, &row[STEP_RUNS_output_at]));
+    add_member(&members, "errorMessage", cell_value(&row[STEP_RUNS_error_message]));
+    add_member(&members, "errorDetails", error_details(call, row));
+    add_member(&members, "skipReason", cell_value(&row[STEP_RUNS_skip_reason]));
+    add_member(&members, "waitingFor", cell_value(&row[STEP_RUNS_waiting_for]));
+    add_member(&members, "executor", cell_value(&row[STEP_RUNS_executor]));
+    add_member(&members, "supersededBy", cell_value(&row[STEP_RUNS_superseded_by_id]));
+    add_member(&members, "startedAt", cell_time(arena, &row[STEP_RUNS_started_ms]));
+    add_member(&members, "completedAt", cell_time(arena, &row[STEP_RUNS_finished_ms]));
+    return member_list_object(&members);
+}
+
+/* --- revisions ------------------------------------------------------------------------------------------------------------------------ */
+
+Str document_etag(Call *call, const Cell *row)
+{
+    return arena_format(&call->arena, "\"%" PRId64 "-%" PRId64 "-%" PRId64 "\"", row[REVISIONS_version].integer,
+                        row[REVISIONS_active].integer, row[REVISIONS_updated_ms].integer);
+}
+
+static Value json_cell(Call *call, const Cell *cell)
+{
+    Value value;
+    Error err;
+    return cell->kind == CELL_TEXT && !json_parse(&call->arena, cell->text, &value, &err) ? value : value_null();
+}
+
+static Value revision_links(Call *call, const Cell *row)
+{
+    MemberList links = { .arena = &call->arena };
+    Str tenant = row[REVISIONS_tenant].text, workflow = row[REVISIONS_workflow_id].text;
+    Str self = arena_format(&call->arena, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(tenant), STR_ARG(workflow),
+                            row[REVISIONS_version].integer);
+    bool is_active = row[REVISIONS_active].integer != 0;
+    add_member(&links, "self", api_link(call, "%.*s", STR_ARG(self)));
+    add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
+    add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s&version=%" PRId64, STR_ARG(tenant),
+                                              STR_ARG(workflow), row[REVISIONS_version].integer));
+    if (is_active) add_member(&links, "start", api_link(call, "/api/executions"));
+    add_member(&links, is_active ? "deactivate" : "activate", api_link(call, "%.*s/%s", STR_ARG(self), is_active ? "deactivate" : "activate"));
+    return member_list_object(&links);
+}
+
+Value document_revision(Call *call, const Cell *row, bool is_whole)
+{
+    MemberList members = { .arena = &call->arena };
+    add_member(&members, "revisionId", revision_id(call, row[REVISIONS_tenant].text, row[REVISIONS_workflow_id].text,
+                                                   row[REVISIONS_version].integer));
+    add_member(&members, "label", cell_value(&row[REVISIONS_label]));
+    add_member(&members, "name", cell_value(&row[REVISIONS_name]));
+    add_member(&members, "description", cell_value(&row[REVISIONS_description]));
+    add_member(&members, "parameters", json_cell(call, &row[REVISIONS_parameters]));
+    if (is_whole) add_member(&members, "steps", json_cell(call, &row[REVISIONS_steps]));
+    if (is_whole) add_member(&members, "definition", cell_value(&row[REVISIONS_text]));
+    add_member(&members, "active", value_bool(row[REVISIONS_active].integer != 0));
+    add_member(&members, "createdAt", cell_time(&call->arena, &row[REVISIONS_created_ms]));
+    add_member(&members, "updatedAt", cell_time(&call->arena, &row[REVISIONS_updated_ms]));
+    add_member(&members, "_links", revision_links(call, row));
+    return member_list_object(&members);
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------------------------- */
+
+Value document_event(Arena *arena, const Record *record, uint32_t index)
+{
+    Value event = event_to_value(arena, &record->events[index], record->head.first_event + index);
+    MemberList members = { .arena = arena };
+    Cell time = cell_int(record->head.now_ms);
+    for (uint32_t i = 0; i < event.count; i++) member_list_add(&members, value_text(event.members[i].key), event.members[i].value);
+    add_member(&members, "executionId", record->head.run_id.len ? value_string(arena_copy(arena, record->head.run_id)) : value_null());
+    add_member(&members, "time", cell_time(arena, &time));
+    add_member(&members, "actor", value_string(arena_copy(arena, record->head.actor)));
+    if (record->head.rationale.len) add_member(&members, "rationale", value_string(arena_copy(arena, record->head.rationale)));
+    if (record->head.trace.len) add_member(&members, "trace", value_string(arena_copy(arena, record->head.trace)));
+    return member_list_object(&members);
+}

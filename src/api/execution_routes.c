@@ -1,0 +1,313 @@
+#include <inttypes.h>
+
+#include "api/document.h"
+#include "api/follow.h"
+#include "api/page.h"
+#include "api/routes.h"
+#include "api/stream.h"
+#include "base/limits.h"
+#include "core/decide.h"
+
+/* --- start -------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Starting { int64_t wait_ms; } Starting;
+
+static void started(Call *call, const BridgeAnswer *answer)
+{
+    Starting *starting = call->state;
+    Str id = arena_copy(&call->arena, id_peek(&answer->run_id));
+    call_add_header(call, "Location", arena_format(&call->arena, "/api/executions/%.*s", STR_ARG(id)));
+    follow(call, answer->run_no, id, answer->is_repeat ? 200 : 201, starting->wait_ms);
+}
+
+/* Each wrong parameter with its pointer: the core names all of them in one text. */
+static void refuse_params(Call *call, const Error *err)
+{
+    ProblemField fields[32];
+    uint32_t count = 0;
+    Str text = str_of(err->text), mark = STR("parameter '");
+    for (size_t at = 0; at < text.len && count < 32;) {
+        if (!str_starts(str_slice(text, at, text.len), mark)) {
+            at++;
+            continue;
+        }
+        size_t begin = at + mark.len, end = str_find(text, '\'', begin), next = end;
+        while (next < text.len && !str_starts(str_slice(text, next, text.len), mark)) next++;
+        Str what = str_slice(text, at, next);
+        while (what.len && (what.ptr[what.len - 1] == ' ' || what.ptr[what.len - 1] == ';' || what.ptr[what.len - 1] == ',')) what.len--;
+        fields[count++] = (ProblemField){ arena_format(&call->arena, "/parameters/%.*s", STR_ARG(str_slice(text, begin, end))), what };
+        at = next;
+    }
+    call_problem_fields(call, PROBLEM_PARAMETERS, text, fields, count);
+}
+
+static bool find_revision(Call *call, Str tenant, Str workflow, Value wanted, const Cell **out_row)
+{
+    Store *store = call->api->store;
+    Error err;
+    const Cell *any = NULL;
+    int64_t version = wanted.kind == VALUE_INT ? wanted.integer : 0;
+    QueryAsk ask = { .query = version ? QUERY_REVISION : QUERY_REVISION_ACTIVE, .param_count = 3,
+                     .params = { cell_text(tenant), cell_text(workflow), cell_int(version ? version : 1) } };
+    QueryAsk newest = { .query = QUERY_REVISION_NEWEST, .param_count = 2, .params = { cell_text(tenant), cell_text(workflow) } };
+    *out_row = NULL;
+    Status status = row_select(&call->arena, store, &ask, out_row, &err);
+    if (!status && !*out_row) status = row_select(&call->arena, store, &newest, &any, &err);
+    if (status) call_error(call, &err);
+    else if (!*out_row && !any)
+        call_problem(call, PROBLEM_WORKFLOW_NOT_FOUND, "there is no workflow '%.*s'", STR_ARG(workflow));
+    else if (!*out_row && version)
+        call_problem(call, PROBLEM_REVISION_NOT_FOUND, "workflow '%.*s' has no revision %" PRId64, STR_ARG(workflow), version);
+    else if (!*out_row)
+        call_problem(call, PROBLEM_REVISION_NOT_ACTIVE, "no revision of workflow '%.*s' is active", STR_ARG(workflow));
+    else if (!(*out_row)[REVISIONS_active].integer)
+        call_problem(call, PROBLEM_REVISION_NOT_ACTIVE, "revision %" PRId64 " of workflow '%.*s' is not active",
+                     (*out_row)[REVISIONS_version].integer, STR_ARG(workflow));
+    else return true;
+    return false;
+}
+
+static bool check_start(Call *call, const Digest *digest, Value params, Str key)
+{
+    const Plan *plan;
+    Error err;
+    Str made;
+    StartRequest request = { .params = params, .payload = value_null(), .key = key };
+    if (api_plan(call->api, digest, &plan, &err)) call_error(call, &err);
+    else if (decide_start_key(plan, &request, &call->arena, &made, &err)) refuse_params(call, &err);
+    else return true;
+    return false;
+}
+
+void start_execution(Call *call, Str tenant, const Cell *revision, const StartWish *wish)
+{
+    Arena *arena = &call->arena;
+    Digest digest;
+    MemberList members = { .arena = arena };
+    char storage[128];
+    Buf text = buf_on(storage, sizeof storage);
+    memcpy(digest.bytes, revision[REVISIONS_digest].text.ptr, DIGEST_SIZE);
+    if (!check_start(call, &digest, wish->params, wish->key)) return;
+    digest_print(&text, &digest);
+    add_member(&members, "digest", value_string(arena_copy(arena, buf_peek(&text))));
+    add_member(&members, "tenant", value_string(tenant));
+    add_member(&members, "params", wish->params);
+    add_member(&members, "payload", wish->payload);
+    add_member(&members, "source", value_string(wish->source));
+    add_member(&members, "revision", cell_value(&revision[REVISIONS_version]));
+    if (wish->key.len) add_member(&members, "key", value_string(wish->key));
+    if (wish->is_again) add_member(&members, "again", value_bool(true));
+    if (wish->reason.len) add_member(&members, "reason", value_string(wish->reason));
+    Starting *starting = ARENA_NEW(arena, Starting);
+    starting->wait_ms = wish->wait_ms;
+    call->state = starting;
+    api_petition(call, &members, "start", started);
+}
+
+/* Members of a body that are of another kind than they have to be, and those that nobody knows, are refused by name. */
+bool check_members(Call *call, Value body, const BodyMember *known, uint32_t count)
+{
+    for (uint32_t i = 0; i < body.count; i++) {
+        Str name = value_text(body.members[i].key);
+        const BodyMember *member = NULL;
+        for (uint32_t k = 0; k < count && !member; k++)
+            if (str_is_text(name, known[k].name)) member = &known[k];
+        ProblemField field = { arena_format(&call->arena, "/%.*s", STR_ARG(name)), STR("is not known here") };
+        if (member && (member->kind == VALUE_NULL || body.members[i].value.kind == member->kind)) continue;
+        if (member) field.detail = arena_format(&call->arena, "has to be of the type %s", value_kind_name((Value){ .kind = member->kind }));
+        call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%.*s' %.*s", STR_ARG(name), STR_ARG(field.detail)),
+                            &field, 1);
+        return false;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        if (!known[k].is_required || value_get_text(body, known[k].name)) continue;
+        ProblemField field = { arena_format(&call->arena, "/%s", known[k].name), STR("is missing") };
+        call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' is missing", known[k].name), &field, 1);
+        return false;
+    }
+    return true;
+}
+
+void route_execution_start(Call *call)
+{
+    static const BodyMember known[] = {
+        { "namespace", VALUE_STRING, false }, { "workflowId", VALUE_STRING, true }, { "version", VALUE_INT, false },
+        { "parameters", VALUE_OBJECT, false }, { "idempotencyKey", VALUE_STRING, false }, { "again", VALUE_BOOL, false },
+        { "reason", VALUE_STRING, false },
+    };
+    Value body;
+    const Cell *revision;
+    StartWish wish = { .payload = value_null(), .source = STR("api") };
+    if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)) return;
+    if (!follow_read(call, &wish.wait_ms)) return;
+    Str tenant = api_tenant(call, value_get_string(body, "namespace", STR("")));
+    Str workflow = value_get_string(body, "workflowId", STR(""));
+    const Value *version = value_get_text(body, "version"), *params = value_get_text(body, "parameters");
+    if (version && (version->integer < 1 || version->integer > UINT32_MAX)) {
+        call_problem(call, PROBLEM_INVALID, "'version' is from 1 up");
+        return;
+    }
+    if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND)) return;
+    if (!find_revision(call, tenant, workflow, version ? *version : value_null(), &revision)) return;
+    wish.params = params ? *params : (Value){ .kind = VALUE_OBJECT };
+    wish.key = value_get_string(body, "idempotencyKey", STR(""));
+    wish.is_again = value_get_bool(body, "again", false);
+    wish.reason = value_get_string(body, "reason", STR(""));
+    start_execution(call, tenant, revision, &wish);
+}
+
+/* --- look ------------------------------------------------------------------------------------------------------------------------------ */
+
+void route_execution(Call *call)
+{
+    const Cell *row;
+    int64_t wait_ms;
+    if (!api_execution(call, &row) || !follow_read(call, &wait_ms)) return;
+    if (wait_ms) follow(call, (uint64_t)row[RUNS_run_no].integer, row[RUNS_id].text, 200, wait_ms);
+    else call_value(call, 200, document_execution(call, row, /* has_steps= */ true));
+}
+
+typedef struct Listing { Page page; bool has_state; RunState state; Str workflow; int64_t version; uint32_t seen; int64_t cursor; } Listing;
+
+static bool take_execution(void *context, const Cell *cells, uint32_t count)
+{
+    Listing *listing = context;
+    (void)count;
+    listing->seen++;
+    listing->cursor = cells[RUNS_run_no].integer;
+    if (!api_sees(listing->page.call, cells[RUNS_tenant].text)) return true;
+    if (listing->has_state && row_state(cells) != listing->state) return true;
+    if (listing->version && cells[RUNS_definition_version].integer != listing->version) return true;
+    if (!page_has_room(&listing->page)) return false;
+    const Cell *row = row_copy(&listing->page.call->arena, cells, count);
+    page_add(&listing->page, document_execution(listing->page.call, row, /* has_steps= */ false), (Str){ 0 },
+             row[RUNS_run_no].integer, 0);
+    return true;
+}
+
+/* The query whose index serves the filter best; the rest is looked at row by row. */
+static QueryAsk ask_of(const Listing *listing, Str tenant)
+{
+    Cell stored = listing->has_state ? cell_text(str_of(run_state_stored(listing->state))) : cell_null();
+    Cell before = cell_int(listing->cursor), workflow = cell_text(listing->workflow);
+    if (!tenant.len) return (QueryAsk){ QUERY_RUNS, { before, stored, cell_null() }, 3, 0 };
+    if (listing->workflow.len)
+        return (QueryAsk){ QUERY_RUNS_OF_DEFINITION, { cell_text(tenant), workflow, before, stored, cell_null() }, 5, 0 };
+    if (listing->has_state)
+        return (QueryAsk){ QUERY_RUNS_IN_STATE, { cell_text(tenant), stored, before, cell_null(), cell_null() }, 5, 0 };
+    return (QueryAsk){ QUERY_RUNS_OF_TENANT, { cell_text(tenant), before, cell_null() }, 3, 0 };
+}
+
+void route_executions(Call *call)
+{
+    Listing listing = { .workflow = call_query(call, "workflowId") };
+    uint64_t version;
+    Error err;
+    Str state = call_query(call, "state"), given = call_query(call, "namespace");
+    if (!page_begin(&listing.page, call, 'x') || !call_query_number(call, "version", 0, UINT32_MAX, &version)) return;
+    if (state.len && (!run_state_find(state, &listing.state) || listing.state == RUN_SKIPPED)) {
+        call_problem(call, PROBLEM_INVALID, "there is no state '%.*s'", STR_ARG(state));
+        return;
+    }
+    bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*") && !listing.workflow.len;
+    Str tenant = is_of_all ? STR("") : api_tenant(call, given);
+    if (!api_may(call, is_of_all ? STR("*") : tenant, PROBLEM_NOT_FOUND)) return;
+    listing.has_state = state.len != 0;
+    listing.version = (int64_t)version;
+    listing.cursor = listing.page.has_cursor ? listing.page.number : INT64_MAX;
+    Status status;
+    do {
+        QueryAsk ask = ask_of(&listing, tenant);
+        listing.seen = 0;
+        status = store_select(call->api->store, &ask, take_execution, &listing, &err);
+    } while (!status && listing.seen && !listing.page.is_full);
+    if (status) call_error(call, &err);
+    else page_answer(&listing.page);
+}
+
+typedef struct StepListing { Page page; Str execution_id; } StepListing;
+
+static bool take_step(void *context, const Cell *cells, uint32_t count)
+{
+    StepListing *listing = context;
+    if (!page_has_room(&listing->page)) return false;
+    const Cell *row = row_copy(&listing->page.call->arena, cells, count);
+    page_add(&listing->page, document_step(listing->page.call, row, listing->execution_id), (Str){ 0 },
+             row[STEP_RUNS_step_index].integer, 0);
+    return true;
+}
+
+void route_steps(Call *call)
+{
+    StepListing listing;
+    const Cell *row;
+    Error err;
+    if (!api_execution(call, &row) || !page_begin(&listing.page, call, 's')) return;
+    listing.execution_id = row[RUNS_id].text;
+    QueryAsk ask = { .query = QUERY_STEP_RUNS, .param_count = 2, .row_count_max = listing.page.limit + 1,
+                     .params = { row[RUNS_run_no], cell_int(listing.page.has_cursor ? listing.page.number + 1 : 0) } };
+    if (store_select(call->api->store, &ask, take_step, &listing, &err)) call_error(call, &err);
+    else page_answer(&listing.page);
+}
+
+static bool take_line(void *context, const Cell *cells, uint32_t count)
+{
+    Page *page = context;
+    MemberList members = { .arena = &page->call->arena };
+    (void)count;
+    if (!page_has_room(page)) return false;
+    const Cell *row = row_copy(&page->call->arena, cells, count);
+    add_member(&members, "line", cell_value(&row[LOGS_line_no]));
+    add_member(&members, "stepIndex", cell_value(&row[LOGS_step_index]));
+    add_member(&members, "attempt", cell_value(&row[LOGS_attempt]));
+    add_member(&members, "time", cell_time(&page->call->arena, &row[LOGS_time_ms]));
+    add_member(&members, "stream", cell_value(&row[LOGS_stream]));
+    add_member(&members, "text", cell_value(&row[LOGS_text]));
+    page_add(page, member_list_object(&members), (Str){ 0 }, row[LOGS_line_no].integer, 0);
+    return true;
+}
+
+void route_execution_logs(Call *call)
+{
+    Page page;
+    const Cell *row;
+    Error err;
+    if (!api_execution(call, &row) || !page_begin(&page, call, 'l')) return;
+    QueryAsk ask = { .query = QUERY_LOG_LINES, .param_count = 3, .row_count_max = page.limit + 1,
+                     .params = { row[RUNS_run_no], cell_int(page.has_cursor ? page.number : 0), cell_null() } };
+    if (store_select(call->api->store, &ask, take_line, &page, &err)) call_error(call, &err);
+    else page_answer(&page);
+}
+
+static bool add_events(Page *page, const Cell *row, Error *err)
+{
+    Record record;
+    Arena *arena = &page->call->arena;
+    if (record_decode_any(arena, row[LEDGER_record].text, &record, err)) return false;
+    for (uint32_t i = 0; i < record.event_count; i++) {
+        int64_t number = (int64_t)(record.head.first_event + i);
+        if (number <= page->number) continue;
+        if (!page_has_room(page)) return true;
+        page_add(page, document_event(arena, &record, i), (Str){ 0 }, number, 0);
+    }
+    return true;
+}
+
+void route_execution_events(Call *call)
+{
+    Page page;
+    const Cell *row;
+    Error err;
+    StepRows records;
+    if (!api_execution(call, &row)) return;
+    if (stream_is_wanted(call)) {
+        stream_of_execution(call, row);
+        return;
+    }
+    if (!page_begin(&page, call, 'e')) return;
+    Status status = run_records(&call->arena, call->api->store, row, (uint64_t)page.number, /* has_payloads= */ false, &records, &err);
+    for (size_t i = 0; !status && i < records.count && !page.is_full; i++)
+        if (!add_events(&page, records.rows[i], &err)) status = err.status;
+    if (status) call_error(call, &err);
+    else page_answer(&page);
+}

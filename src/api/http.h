@@ -1,0 +1,41 @@
+/* http.h - HTTP in the server's own loop: sockets, TLS, requests in pieces, answers that wait.
+ *
+ * The only file that knows libmicrohttpd. It runs in the thread that calls http_turn(), in a loop of its caller: one epoll, no
+ * thread of its own. Requests whose answer waits are suspended, cost nothing meanwhile, and are resumed all at once when commits
+ * have answered them. Who sends slowly on purpose is cut off: a head and a body have to come within API_REQUEST_MS_MAX, and a
+ * connection without a request is closed after API_IDLE_S.
+ *
+ * Owns:   connections and calls until http_close(). The listening socket is taken.
+ * Fails:  http_open() with ERR_UNAVAILABLE and the reason; ERR_INVALID for a certificate that cannot be used.
+ * Bounds: API_CONNECTION_COUNT_MAX, API_BODY_SIZE_MAX, API_WAITING_COUNT_MAX, API_WAITING_SIZE_MAX.     Thread: one.
+ */
+#ifndef API_HTTP_H
+#define API_HTTP_H
+
+#include "api/call.h"
+
+typedef struct Http Http;
+
+typedef struct HttpOptions {
+    int fd;                         /* listens already */
+    const char *certificate, *key;  /* PEM; NULL: without TLS */
+    /* A request has come whole. Answers, or calls call_wait(). */
+    void (*handle)(void *context, Call *call);
+    /* It is over: counted and logged. */
+    void (*done)(void *context, const Call *call, uint64_t took_ns);
+    void *context;
+} HttpOptions;
+
+typedef struct HttpStats { uint64_t accepted; uint32_t connection_count, waiting_count, stream_count; size_t body_size; } HttpStats;
+
+MUST_USE Status http_open(const HttpOptions *options, Http **out_http, Error *err);
+void http_close(Http *http);            /* NULL is permitted; cuts off what is left */
+
+int  http_fd(const Http *http);         /* readable when there is something to do */
+int64_t http_due_ms(Http *http);        /* how long it can wait at most; -1: for ever */
+void http_turn(Http *http);
+/* Takes no further connections, and closes each when its request is answered. True once none is left that has one. */
+bool http_drain(Http *http);
+HttpStats http_stats(const Http *http);
+
+#endif

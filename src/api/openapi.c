@@ -1,0 +1,141 @@
+/* openapi.c - the table of routes as a document: OpenAPI 3.1. Schemas are those of schemas.json. */
+#include <string.h>
+
+#include "api/openapi_schemas.h"
+#include "api/route.h"
+#include "value/json.h"
+
+static const char *const method_words[] = { "get", "post", "put", "delete" };
+
+/* What each name of a query is; the rest are texts. */
+static const struct { const char *name, *schema, *doc; } parameters[] = {
+    { "cursor", "{\"type\":\"string\"}", "nextCursor of the page before" },
+    { "limit", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":500}", "how many a page has" },
+    { "version", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}", "of the revision" },
+    { "wait", "{\"type\":\"string\",\"pattern\":\"^([0-9]|[12][0-9]|30)s?$\"}", "how long to wait at most, in seconds" },
+    { "namespace", "{\"type\":\"string\",\"minLength\":1}", "the tenant; without, that of the key" },
+    { "state", "{\"enum\":[\"queued\",\"dispatched\",\"running\",\"paused\",\"waiting-signal\",\"succeeded\",\"failed\",\"compensating\","
+               "\"compensated\",\"compensation-failed\",\"cancelled\"]}", "of the execution" },
+    { "workflowId", "{\"type\":\"string\"}", "the workflow" },
+};
+
+static Str next_word(Str *words)
+{
+    size_t end = str_find(*words, ' ', 0);
+    Str word = str_slice(*words, 0, end);
+    *words = str_slice(*words, end < words->len ? end + 1 : end, words->len);
+    return word;
+}
+
+static void print_parameter(Buf *out, bool *is_first, Str name, const char *in, const char *schema, const char *doc)
+{
+    buf_text(out, *is_first ? "" : ",");
+    *is_first = false;
+    buf_format(out, "{\"name\":\"%.*s\",\"in\":\"%s\",\"required\":%s,\"description\":", STR_ARG(name), in,
+               strcmp(in, "path") == 0 ? "true" : "false");
+    json_print_string(out, str_of(doc));
+    buf_format(out, ",\"schema\":%s}", schema);
+}
+
+static void print_parameters(Buf *out, const Route *route)
+{
+    bool is_first = true;
+    Str pattern = str_of(route->pattern), query = str_of(route->query);
+    buf_text(out, "\"parameters\":[");
+    for (size_t at = str_find(pattern, '{', 0); at < pattern.len; at = str_find(pattern, '{', at + 1)) {
+        Str name = str_slice(pattern, at + 1, str_find(pattern, '}', at));
+        bool is_version = str_is_text(name, "version");
+        print_parameter(out, &is_first, name, "path",
+                        is_version ? "{\"type\":\"integer\",\"minimum\":1}" : "{\"type\":\"string\",\"minLength\":1}", "of the address");
+    }
+    for (Str name = next_word(&query); name.len; name = next_word(&query)) {
+        size_t i = 0;
+        while (!str_is_text(name, parameters[i].name)) i++;
+        print_parameter(out, &is_first, name, "query", parameters[i].schema, parameters[i].doc);
+    }
+    if (route->method != METHOD_GET && route->access == ROUTE_KEY)
+        print_parameter(out, &is_first, STR("Idempotency-Key"), "header", "{\"type\":\"string\",\"maxLength\":127,\"pattern\":\"^[!-~]+$\"}",
+                        "sent again with the same key, a request gets its first answer, and nothing is done");
+    buf_text(out, "],");
+}
+
+static void print_content(Buf *out, const char *schema)
+{
+    bool is_json = !strchr(schema, '/');
+    if (!*schema) return;
+    if (is_json) buf_format(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}}", schema);
+    else buf_format(out, ",\"content\":{\"%s\":{\"schema\":{\"type\":\"string\"}}}", schema);
+}
+
+static void print_problem(Buf *out, Str status)
+{
+    if (str_is_text(status, "304")) buf_text(out, ",\"304\":{\"description\":\"It is as the caller knows it\"}");
+    else buf_format(out, ",\"%.*s\":{\"$ref\":\"#/components/responses/Problem\"}", STR_ARG(status));
+}
+
+static void print_answers(Buf *out, const Route *route)
+{
+    Str own = str_of(route->problems), common = STR("400 401 403 429 503"), of_bodies = STR("413 415");
+    buf_format(out, "\"responses\":{\"%u\":{\"description\":\"Done\"", route->status);
+    print_content(out, route->answer);
+    buf_char(out, '}');
+    /* What is there already is answered as it is. */
+    if (route->status == 201) {
+        buf_text(out, ",\"200\":{\"description\":\"It was there already\"");
+        print_content(out, route->answer);
+        buf_char(out, '}');
+    }
+    for (Str status = next_word(&own); status.len; status = next_word(&own)) print_problem(out, status);
+    if (route->access != ROUTE_OPEN)
+        for (Str status = next_word(&common); status.len; status = next_word(&common)) print_problem(out, status);
+    if (route->method != METHOD_GET)
+        for (Str status = next_word(&of_bodies); status.len; status = next_word(&of_bodies)) print_problem(out, status);
+    buf_text(out, "}");
+}
+
+static void print_body(Buf *out, const Route *route)
+{
+    if (!*route->body) return;
+    bool is_definition = strcmp(route->body, "Definition") == 0;
+    buf_format(out, "\"requestBody\":{\"required\":%s", is_definition || strcmp(route->body, "Start") == 0 ? "true" : "false");
+    if (is_definition)
+        buf_text(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Definition\"}},"
+                      "\"application/yaml\":{\"schema\":{\"type\":\"string\"}}}");
+    else print_content(out, route->body);
+    buf_text(out, "},");
+}
+
+static void print_operation(Buf *out, const Route *route)
+{
+    buf_format(out, "\"%s\":{\"operationId\":\"%s\",\"summary\":", method_words[route->method], route->name);
+    json_print_string(out, str_of(route->summary));
+    buf_char(out, ',');
+    if (route->access == ROUTE_OPEN) buf_text(out, "\"security\":[],");
+    print_parameters(out, route);
+    print_body(out, route);
+    print_answers(out, route);
+    buf_char(out, '}');
+}
+
+void openapi_print(Buf *out)
+{
+    buf_text(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Maestro\",\"version\":\"" MAESTRO_VERSION "\",\"description\":"
+                  "\"Durable workflows: revisions, executions, events.\"},\"security\":[{\"key\":[]}],\"paths\":{");
+    for (uint32_t i = 0; i < route_count; i++) {
+        bool is_known = false;
+        for (uint32_t k = 0; k < i && !is_known; k++) is_known = strcmp(routes[k].pattern, routes[i].pattern) == 0;
+        if (is_known) continue;
+        buf_format(out, "%s\"%s\":{", i ? "," : "", routes[i].pattern);
+        bool is_first = true;
+        for (uint32_t k = i; k < route_count; k++) {
+            if (strcmp(routes[k].pattern, routes[i].pattern)) continue;
+            if (!is_first) buf_char(out, ',');
+            is_first = false;
+            print_operation(out, &routes[k]);
+        }
+        buf_char(out, '}');
+    }
+    buf_text(out, "},\"components\":");
+    buf_text(out, OPENAPI_SCHEMAS);
+    buf_text(out, "}");
+}

@@ -1,0 +1,96 @@
+#include "api/page.h"
+
+#include <inttypes.h>
+
+#include "base/base64.h"
+#include "base/limits.h"
+
+bool page_begin(Page *page, Call *call, char kind)
+{
+    uint64_t limit;
+    *page = (Page){ .call = call, .kind = kind, .items = { .arena = &call->arena } };
+    if (!call_query_number(call, "limit", API_PAGE_COUNT_DEFAULT, API_PAGE_COUNT_MAX, &limit)) return false;
+    if (!limit) {
+        call_problem(call, PROBLEM_INVALID, "'limit' of the query has to be from 1 to %u", API_PAGE_COUNT_MAX);
+        return false;
+    }
+    page->limit = (uint32_t)limit;
+    Str given = call_query(call, "cursor");
+    if (!given.len) return true;
+    size_t size = 0, wrong_at;
+    char *bytes = arena_bytes(&call->arena, base64_decoded_size_max(given.len) + 1);
+    if (given.len < 1024 && base64_decode(given, BASE64_URL_BARE, bytes, &size, &wrong_at)) {
+        Str text = { bytes, size };
+        size_t first = str_find(text, ' ', 0), second = str_find(text, ' ', first + 1);
+        uint64_t number, other;
+        if (second < text.len && first == 1 && text.ptr[0] == kind && str_to_u64(str_slice(text, 2, second), &number)) {
+            size_t third = str_find(text, ' ', second + 1);
+            if (third < text.len && str_to_u64(str_slice(text, second + 1, third), &other) && number <= INT64_MAX && other <= INT64_MAX) {
+                page->has_cursor = true;
+                page->number = (int64_t)number;
+                page->second = (int64_t)other;
+                page->text = str_slice(text, third + 1, text.len);
+                return true;
+            }
+        }
+    }
+    call_problem(call, PROBLEM_INVALID, "'cursor' of the query is none of this list; use 'nextCursor' of its last answer");
+    return false;
+}
+
+bool page_has_room(Page *page)
+{
+    page->is_full = page->items.count >= page->limit;
+    return !page->is_full;
+}
+
+void page_add(Page *page, Value item, Str text, int64_t number, int64_t second)
+{
+    value_list_add(&page->items, item);
+    page->text = arena_copy(&page->call->arena, text);
+    page->number = number;
+    page->second = second;
+}
+
+/* The same address, with another cursor. */
+static Str next_path(Page *page, Str cursor)
+{
+    Call *call = page->call;
+    Buf path;
+    buf_init(&path, 8192);
+    buf_str(&path, call->path);
+    buf_format(&path, "?cursor=%.*s&limit=%" PRIu32, STR_ARG(cursor), page->limit);
+    for (uint32_t i = 0; i < call->query_count; i++) {
+        if (str_is_text(call->query[i].name, "cursor") || str_is_text(call->query[i].name, "limit")) continue;
+        buf_format(&path, "&%.*s=", STR_ARG(call->query[i].name));
+        for (size_t k = 0; k < call->query[i].value.len; k++) {
+            char c = call->query[i].value.ptr[k];
+            if (ascii_is_alnum(c) || c == '-' || c == '_' || c == '.') buf_char(&path, c);
+            else buf_format(&path, "%%%02X", (unsigned char)c);
+        }
+    }
+    Str copy = arena_copy(&call->arena, buf_peek(&path));
+    buf_deinit(&path);
+    return copy;
+}
+
+void page_answer(Page *page)
+{
+    Call *call = page->call;
+    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
+    add_member(&members, "items", value_list_array(&page->items));
+    add_member(&links, "self", api_link(call, "%.*s", STR_ARG(call->path)));
+    if (page->is_full) {
+        Buf cursor;
+        Str plain = arena_format(&call->arena, "%c %" PRId64 " %" PRId64 " %.*s", page->kind, page->number, page->second,
+                                 STR_ARG(page->text));
+        buf_init(&cursor, 2048);
+        base64_encode(&cursor, plain, BASE64_URL_BARE);
+        Str text = arena_copy(&call->arena, buf_peek(&cursor));
+        buf_deinit(&cursor);
+        add_member(&members, "nextCursor", value_string(text));
+        add_member(&links, "next", api_link(call, "%.*s", STR_ARG(next_path(page, text))));
+    }
+    add_member(&members, "_links", member_list_object(&links));
+    call_value(call, 200, member_list_object(&members));
+}

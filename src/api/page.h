@@ -1,0 +1,33 @@
+/* page.h - lists in pieces: cursors that stay right while rows come and go.
+ *
+ * A cursor names the last row that was given, by the key of the list's order; so what is inserted meanwhile neither shifts nor
+ * repeats anything. It is opaque to clients, and one of another list is refused.
+ *
+ *   ?limit=50&cursor=...      ->      {"items":[...],"nextCursor":"...","_links":{"self":...,"next":...}}
+ *
+ * Owns:   what lives in the call's arena.     Fails: by answering.     Bounds: API_PAGE_COUNT_MAX.     Thread: the server's.
+ */
+#ifndef API_PAGE_H
+#define API_PAGE_H
+
+#include "api/api.h"
+
+typedef struct Page {
+    Call *call;
+    char kind;                      /* of the list: a cursor of another is refused */
+    uint32_t limit;
+    bool has_cursor;
+    Str text;                       /* of the last row: a name, for lists in the order of names */
+    int64_t number, second;         /* of the last row */
+    ValueList items;
+    bool is_full;                   /* there may be more */
+} Page;
+
+/* Reads limit and cursor; false after answering. Without a cursor text and numbers are empty. */
+bool page_begin(Page *page, Call *call, char kind);
+/* Takes a row; `text` and numbers say where the next page begins. False: the page is full, and the row was not taken. */
+bool page_has_room(Page *page);
+void page_add(Page *page, Value item, Str text, int64_t number, int64_t second);
+void page_answer(Page *page);
+
+#endif

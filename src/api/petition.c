@@ -1,0 +1,221 @@
+#include "api/petition.h"
+
+#include "base/base64.h"
+#include "base/limits.h"
+#include "secret/seal.h"
+#include "value/number.h"
+
+const char *const petition_unknown_words[] = { "hold", "compensate", "leave", NULL };
+const char *const petition_undo_words[] = { "as-defined", "compensate", "leave", NULL };
+
+typedef struct Petition {
+    Engine *engine;
+    Value request;
+    ReplyTo reply;
+    void *context;
+} Petition;
+
+static Status refuse_full(Error *err) { return error_set(err, ERR_LIMIT, "the engine takes no further requests now"); }
+
+/* Who asks, and why: of every petition. */
+static Command command_head(Value request)
+{
+    return (Command){ .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
+                      .rationale = value_get_string(request, "reason", STR("")),
+                      .trace = value_get_string(request, "trace", STR("")), .origin = value_get_string(request, "origin", STR("")),
+                      .value = value_null(), .report.output = value_null() };
+}
+
+/* --- about a run ------------------------------------------------------------------------------------------------------------ */
+
+static bool word_find(Str word, const char *const *words, unsigned *out)
+{
+    for (*out = 0; words[*out]; (*out)++)
+        if (str_is_text(word, words[*out])) return true;
+    return false;
+}
+
+static Status read_resolution(Value request, Command *command, Error *err)
+{
+    Str decision = value_get_string(request, "decision", STR("RETRY")), scope = value_get_string(request, "scope", STR("FULL"));
+    Str mode = value_get_string(request, "mode", STR("RETRY_ONLY")), unknown = value_get_string(request, "unknown", STR("hold"));
+    Str undo = value_get_string(request, "undo", STR("as-defined"));
+    unsigned unknown_found, undo_found;
+    bool is_known = decision_kind_find(decision, &command->decision) && compensation_scope_find(scope, &command->scope)
+                 && retry_mode_find(mode, &command->mode) && word_find(unknown, petition_unknown_words, &unknown_found)
+                 && word_find(undo, petition_undo_words, &undo_found);
+    if (!is_known) return error_set(err, ERR_INVALID, "there is no such decision, scope or mode");
+    command->unknown = (UnknownEffect)unknown_found;
+    command->undo = (CancelUndo)undo_found;
+    command->includes = value_get_bool(request, "includes", false);
+    const Value *revision = value_get_text(request, "revision");
+    if (revision && (revision->kind != VALUE_INT || revision->integer < 1 || revision->integer > UINT32_MAX))
+        return error_set(err, ERR_INVALID, "a revision is a number from 1");
+    if (revision) command->revision = (uint32_t)revision->integer;
+    return OK;
+}
+
+static Status command_of(Value request, Command *out, Error *err)
+{
+    static const struct { const char *verb; CommandKind kind; } verbs[] = {
+        { "pause", COMMAND_PAUSE }, { "resume", COMMAND_RESUME }, { "cancel", COMMAND_CANCEL }, { "signal", COMMAND_SIGNAL },
+        { "trigger", COMMAND_TRIGGER },
+        { "resolve", COMMAND_RESOLVE }, { "retry-from", COMMAND_RETRY_FROM }, { "compensate", COMMAND_COMPENSATE },
+        { "retry-compensation", COMMAND_RETRY_COMPENSATION }, { "skip-compensation", COMMAND_SKIP_COMPENSATION },
+    };
+    Str verb = value_get_string(request, "verb", STR(""));
+    *out = command_head(request);
+    out->name = value_get_string(request, "name", STR(""));
+    out->is_denial = value_get_bool(request, "denial", false);
+    const Value *payload = value_get_text(request, "payload");
+    if (payload) out->value = *payload;
+    Str sort = value_get_string(request, "kind", STR("operator"));
+    if (!signal_kind_find(sort, &out->sort))
+        return error_set(err, ERR_INVALID, "there is no kind of signal '%.*s'", STR_ARG(sort));
+    Status status = read_resolution(request, out, err);
+    if (status) return status;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (str_is_text(verb, verbs[i].verb)) {
+            out->kind = verbs[i].kind;
+            return OK;
+        }
+    return error_set(err, ERR_INVALID, "there is no command '%.*s'", STR_ARG(verb));
+}
+
+/* --- about no run --------------------------------------------------------------------------------------------------------------- */
+
+/* Which revision of a workflow may be started. */
+static Status send_revision(const Petition *petition, bool is_activation, bool is_removal, Error *err)
+{
+    Value request = petition->request;
+    const Value *version = value_get_text(request, "revision");
+    int64_t number;
+    if (!version || !number_to_int64(*version, &number) || number < 1 || number > UINT32_MAX)
+        return error_set(err, ERR_INVALID, "'revision' is no number of one");
+    EngineRevision revision = {
+        .tenant = value_get_string(request, "tenant", STR("default")), .workflow = value_get_string(request, "workflow", STR("")),
+        .version = (uint32_t)number, .is_activation = is_activation, .is_removal = is_removal, .reply = petition->reply, .context = petition->context,
+        .command = command_head(request),
+    };
+    return engine_revise(petition->engine, &revision) ? OK
+               : refuse_full(err);
+}
+
+static Status read_sealed(Arena *arena, Value request, const char *key, Str *out, Error *err)
+{
+    Str text = value_get_string(request, key, STR(""));
+    size_t wrong_at, size = 0;
+    char *bytes = arena_bytes(arena, base64_decoded_size_max(text.len));
+    if (!base64_decode(text, BASE64_STANDARD, bytes, &size, &wrong_at) || size > SECRET_SIZE_MAX + SEAL_EXTRA_SIZE)
+        return error_set(err, ERR_INVALID, "'%s' is no sealed secret", key);
+    *out = (Str){ bytes, size };
+    return OK;
+}
+
+/* A secret, which its sender has sealed: this process could not read it without the key file either. */
+static Status send_secret(const Petition *petition, bool is_removal, Error *err)
+{
+    Value request = petition->request;
+    Arena arena;
+    EngineSecret secret = {
+        .tenant = value_get_string(request, "tenant", STR("default")), .name = value_get_string(request, "name", STR("")),
+        .is_removal = is_removal, .reply = petition->reply, .context = petition->context,
+        .command = command_head(request),
+    };
+    arena_init(&arena, SIZE_MAX);
+    Status status = secret.name.len ? secret_check_name(secret.name, err) : OK;
+    if (!status && (!secret.tenant.len || secret.tenant.len > NAME_SIZE_MAX || (is_removal && !secret.name.len)))
+        status = error_set(err, ERR_INVALID, "'tenant' and 'name' name no secret");
+    if (!status && !is_removal) status = read_sealed(&arena, request, "sealed", &secret.sealed, err);
+    if (!status && !is_removal) status = read_sealed(&arena, request, "tenantKey", &secret.tenant_key, err);
+    if (!status && !engine_secret(petition->engine, &secret))
+        status = refuse_full(err);
+    arena_deinit(&arena);
+    return status;
+}
+
+/* --- starts ------------------------------------------------------------------------------------------------------------------- */
+
+static int hex_digit(char c)
+{
+    return ascii_is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "sha256:" and 64 hex digits, as digest_print() writes it. */
+static bool read_digest(Str text, Digest *out)
+{
+    Str prefix = STR("sha256:");
+    if (!str_starts(text, prefix) || text.len != prefix.len + 2 * DIGEST_SIZE) return false;
+    for (size_t i = 0; i < DIGEST_SIZE; i++) {
+        int high = hex_digit(text.ptr[prefix.len + 2 * i]), low = hex_digit(text.ptr[prefix.len + 2 * i + 1]);
+        if (high < 0 || low < 0) return false;
+        out->bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static Status read_plan(const Petition *petition, Digest *out, Error *err)
+{
+    Str digest = value_get_string(petition->request, "digest", STR(""));
+    if (digest.len) {
+        if (read_digest(digest, out)) return OK;
+        return error_set(err, ERR_INVALID, "'digest' is no digest of a plan");
+    }
+    Status status = engine_plan_add(petition->engine, value_get_string(petition->request, "plan", STR("")), out, err);
+    if (!status) engine_plan_text(petition->engine, out, value_get_string(petition->request, "text", STR("")));
+    return status;
+}
+
+static Status send_start(const Petition *petition, Error *err)
+{
+    Engine *engine = petition->engine;
+    Value request = petition->request;
+    if (engine_state(engine) == ENGINE_DRAINING)
+        return error_set(err, ERR_UNAVAILABLE, "the process that owns the store is about to end");
+    EngineStart start = {
+        .tenant = value_get_string(request, "tenant", STR("default")),
+        .request = { .params = value_null(), .payload = value_null(), .key = value_get_string(request, "key", STR("")),
+                     .is_again = value_get_bool(request, "again", false),
+                     .directory = value_get_string(request, "directory", STR("")) },
+        .command = command_head(request),
+        .reply = petition->reply, .context = petition->context,
+    };
+    const Value *params = value_get_text(request, "params");
+    if (params) start.request.params = *params;
+    const Value *revision = value_get_text(request, "revision");
+    int64_t number;
+    if (revision && number_to_int64(*revision, &number) && number > 0
+        && number <= UINT32_MAX) start.request.revision = (uint32_t)number;
+    const Value *payload = value_get_text(request, "payload");
+    if (payload) start.request.payload = *payload;
+    start.request.source = value_get_string(request, "source", STR("manual"));
+    start.is_stored_only = str_is_text(value_get_string(request, "verb", STR("")), "store-revision");
+    Status status = read_plan(petition, &start.plan, err);
+    if (status) return status;
+    return engine_start(engine, &start) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further runs now");
+}
+
+/* --- the door ------------------------------------------------------------------------------------------------------------------ */
+
+static Status send_about_run(const Petition *petition, Error *err)
+{
+    EngineRequest out = { .tenant = value_get_string(petition->request, "tenant", STR("")), .reply = petition->reply,
+                          .context = petition->context };
+    Status status = command_of(petition->request, &out.command, err);
+    if (status) return status;
+    if (!id_read(value_get_string(petition->request, "run", STR("")), &out.run_id))
+        return error_set(err, ERR_INVALID, "'run' is no id of a run");
+    return engine_request(petition->engine, &out) ? OK : refuse_full(err);
+}
+
+Status petition_send(Engine *engine, Value request, ReplyTo reply, void *context, Error *err)
+{
+    Petition petition = { .engine = engine, .request = request, .reply = reply, .context = context };
+    Str verb = value_get_string(request, "verb", STR(""));
+    if (str_is_text(verb, "start") || str_is_text(verb, "store-revision")) return send_start(&petition, err);
+    if (str_is_text(verb, "activate") || str_is_text(verb, "deactivate") || str_is_text(verb, "remove-revision"))
+        return send_revision(&petition, str_is_text(verb, "activate"), str_is_text(verb, "remove-revision"), err);
+    if (str_is_text(verb, "set-secret") || str_is_text(verb, "remove-secret"))
+        return send_secret(&petition, str_is_text(verb, "remove-secret"), err);
+    return send_about_run(&petition, err);
+}

@@ -1,0 +1,27 @@
+/* petition.h - a request to the engine as one JSON object: what sockets, the server and commands send alike.
+ *
+ *   {"verb":"pause","run":"...","id":"...","actor":"user:ana","reason":"..."}      verb: start pause resume cancel signal
+ *                                                                            trigger resolve retry-from compensate ...
+ *                                                                            activate deactivate store-revision remove-revision
+ *                                                                            set-secret remove-secret
+ *
+ * There is one way from such an object to the engine, so that whatever a person may ask of a run is the same by whichever door it
+ * comes. A start names its plan by `digest` where it is stored, else it brings it as `plan`, with the definition as `text`.
+ * With `tenant` a run of another one is not found.
+ *
+ * Owns:   nothing: the engine copies what it is asked.
+ * Fails:  ERR_INVALID with the member that is wrong, ERR_LIMIT where the engine takes nothing more, ERR_UNAVAILABLE where it is about
+ *         to end; then nobody is answered. Else the reply comes when what it says is durable.
+ * Thread: the engine's.
+ */
+#ifndef API_PETITION_H
+#define API_PETITION_H
+
+#include "engine/engine.h"
+
+MUST_USE Status petition_send(Engine *engine, Value request, ReplyTo reply, void *context, Error *err);
+
+/* The words for what a request about a failed run says, ended by NULL: in the order of UnknownEffect and CancelUndo. */
+extern const char *const petition_unknown_words[], *const petition_undo_words[];
+
+#endif

@@ -1,0 +1,72 @@
+#include "api/page.h"
+#include "api/routes.h"
+#include "base/limits.h"
+
+void route_root(Call *call)
+{
+    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
+    if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND)) return;
+    add_member(&links, "self", api_link(call, "/api"));
+    add_member(&links, "workflows", api_link(call, "/api/workflows"));
+    add_member(&links, "executions", api_link(call, "/api/executions"));
+    add_member(&links, "decisions", api_link(call, "/api/decisions"));
+    add_member(&links, "signals", api_link(call, "/api/signals"));
+    add_member(&links, "events", api_link(call, "/api/events"));
+    add_member(&links, "description", api_link(call, "/openapi.json"));
+    add_member(&links, "metrics", api_link(call, "/metrics"));
+    add_member(&members, "name", value_string(STR("maestro")));
+    add_member(&members, "version", value_string(STR(MAESTRO_VERSION)));
+    add_member(&members, "namespace", value_string(call->caller.tenant));
+    add_member(&members, "role", value_string(call->caller.role));
+    add_member(&members, "_links", member_list_object(&links));
+    call_value(call, 200, member_list_object(&members));
+}
+
+void route_openapi(Call *call)
+{
+    Buf text;
+    buf_init(&text, JSON_SIZE_MAX);
+    openapi_print(&text);
+    call_text(call, 200, "application/json", buf_peek(&text));
+    buf_deinit(&text);
+}
+
+static void answer_health(Call *call, const char *status, const char *engine)
+{
+    MemberList members = { .arena = &call->arena };
+    add_member(&members, "status", value_string(str_of(status)));
+    add_member(&members, "engine", value_string(str_of(engine)));
+    call_value(call, 200, member_list_object(&members));
+}
+
+static const char *engine_word(EngineState state)
+{
+    static const char *const words[] = { [ENGINE_RECOVERING] = "recovering", [ENGINE_RUNNING] = "running", [ENGINE_STALLED] = "stalled",
+                                         [ENGINE_DRAINING] = "draining", [ENGINE_FENCED] = "fenced" };
+    return words[state];
+}
+
+void route_healthz(Call *call) { answer_health(call, "ok", engine_word(bridge_state(call->api->bridge).state)); }
+
+void route_readyz(Call *call)
+{
+    EngineState state = bridge_state(call->api->bridge).state;
+    if (!call->api->is_draining && (state == ENGINE_RUNNING || state == ENGINE_RECOVERING)) answer_health(call, "ready", engine_word(state));
+    else call_problem(call, PROBLEM_UNAVAILABLE, "the engine is %s", engine_word(state));
+}
+
+void route_metrics(Call *call)
+{
+    Buf text;
+    buf_init(&text, JSON_SIZE_MAX);
+    metrics_print(call->api, &text);
+    call_text(call, 200, "text/plain; version=0.0.4; charset=utf-8", buf_peek(&text));
+    buf_deinit(&text);
+}
+
+void route_error_page(Call *call)
+{
+    ProblemKind kind;
+    if (problem_find(call->segments[0], &kind)) call_text(call, 200, "text/markdown; charset=utf-8", problem_page(kind));
+    else call_problem(call, PROBLEM_NOT_FOUND, "there is no type of error '%.*s'", STR_ARG(call->segments[0]));
+}

@@ -1,0 +1,43 @@
+/* server.h - the server: HTTP in a thread of its own, beside the engine in its caller's.
+ *
+ * server_start() begins to answer; the caller goes on turning the host, which carries out what is asked. Each request is
+ * authenticated, authorised, counted and, where it is refused or fails, told in the log: one JSON object a line on standard error,
+ * with the id that its answer carries as X-Request-Id.
+ *
+ * To end: server_drain() takes no further connections and answers what has begun; then server_stop(), then the host is closed, then
+ * server_free().
+ *
+ * Owns:   its thread, connections and what it was given to own. Borrows store, host, vault, catalog and guard.
+ * Fails:  server_start() with the reason for people.     Bounds: those of http.h.
+ * Thread: the engine's, for all functions.
+ */
+#ifndef API_SERVER_H
+#define API_SERVER_H
+
+#include "engine/host.h"
+#include "lang/catalog.h"
+#include "policy/guard.h"
+#include "secret/vault.h"
+
+typedef struct Server Server;
+
+typedef struct ServerOptions {
+    Host *host;
+    Store *store;
+    Vault *vault;                   /* for this thread alone: not the engine's */
+    Guard *guard;                   /* the same */
+    const Catalog *catalog;
+    int fd;                         /* listens; taken */
+    const char *certificate, *key;  /* PEM; NULL: without TLS */
+    const char *access;             /* a policy in place of the built-in one; NULL */
+    uint64_t rate_per_s;            /* of a key and of a tenant */
+    bool logs_all;                  /* every request is logged */
+} ServerOptions;
+
+MUST_USE Status server_start(const ServerOptions *options, Server **out_server, Error *err);
+void server_drain(Server *server);          /* begins to */
+bool server_is_drained(const Server *server);
+void server_stop(Server *server);           /* NULL is permitted; ends the thread */
+void server_free(Server *server);           /* NULL is permitted; after the host was closed */
+
+#endif

@@ -1,0 +1,310 @@
+/* steering_routes.c - what can be asked of an execution that is there: one petition each. */
+#include <string.h>
+
+#include "api/document.h"
+#include "api/routes.h"
+#include "base/limits.h"
+
+/* The execution as it is after the commit. */
+static void steered(Call *call, const BridgeAnswer *answer)
+{
+    (void)answer;
+    document_answer_execution(call, 200, call->state ? *(Str *)call->state : call->segments[0]);
+}
+
+static void petition_about(Call *call, const Cell *row, MemberList *members, const char *verb, ApiDone done)
+{
+    add_member(members, "run", cell_value(&row[RUNS_id]));
+    add_member(members, "tenant", cell_value(&row[RUNS_tenant]));
+    api_petition(call, members, verb, done);
+}
+
+static void add_reason(MemberList *members, Value body)
+{
+    Str reason = value_get_string(body, "reason", STR(""));
+    if (reason.len) add_member(members, "reason", value_string(reason));
+}
+
+/* A word that is one of several; false after answering. The documents write FULL, and full is the same. */
+static bool is_word(Call *call, Value body, const char *name, const char *const *words)
+{
+    Str given = value_get_string(body, name, STR(""));
+    if (!value_get_text(body, name)) return true;
+    char storage[256];
+    Buf known = buf_on(storage, sizeof storage);
+    for (size_t i = 0; words[i]; i++) {
+        if (str_is_text(given, words[i])) return true;
+        buf_format(&known, "%s%s", i ? ", " : "", words[i]);
+    }
+    ProblemField field = { arena_format(&call->arena, "/%s", name), arena_format(&call->arena, "is one of %.*s", STR_ARG(buf_peek(&known))) };
+    call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' %.*s", name, STR_ARG(field.detail)), &field, 1);
+    return false;
+}
+
+static void copy_text(MemberList *members, Value body, const char *from, const char *to)
+{
+    const Value *value = value_get_text(body, from);
+    if (value) add_member(members, to, *value);
+}
+
+/* The execution and the body, both looked at; false after answering. */
+static bool begin(Call *call, const BodyMember *known, uint32_t count, const Cell **out_row, Value *out_body)
+{
+    if (!api_execution(call, out_row) || !call_read_json(call, out_body)) return false;
+    return check_members(call, *out_body, known, count);
+}
+
+static void plain_order(Call *call, const char *verb)
+{
+    static const BodyMember known[] = { { "reason", VALUE_STRING, false } };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!begin(call, known, 1, &row, &body)) return;
+    add_reason(&members, body);
+    petition_about(call, row, &members, verb, steered);
+}
+
+void route_execution_pause(Call *call) { plain_order(call, "pause"); }
+void route_execution_resume(Call *call) { plain_order(call, "resume"); }
+void route_execution_retry_compensation(Call *call) { plain_order(call, "retry-compensation"); }
+
+void route_execution_cancel(Call *call)
+{
+    static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "compensate", VALUE_BOOL, false } };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!begin(call, known, 2, &row, &body)) return;
+    add_reason(&members, body);
+    if (value_get_text(body, "compensate"))
+        add_member(&members, "undo", value_string(value_get_bool(body, "compensate", false) ? STR("compensate") : STR("leave")));
+    petition_about(call, row, &members, "cancel", steered);
+}
+
+static const char *const decision_words[] = { "RETRY", "RETRY_FROM_STEP", "COMPENSATE", "CANCEL", "MARK_RESOLVED", "retry",
+                                              "retry_from_step", "compensate", "cancel", "mark_resolved", NULL };
+static const char *const scope_words[] = { "FULL", "PARTIAL", "FROM_STEP", "full", "partial", "from_step", NULL };
+static const char *const mode_words[] = { "RETRY_ONLY", "COMPENSATE_THEN_RETRY", "retry_only", "compensate_then_retry", NULL };
+static const char *const effect_words[] = { "hold", "compensate", "leave", NULL };
+
+/* What decisions have in common; false after answering. */
+static bool add_terms(Call *call, Value body, MemberList *members)
+{
+    if (!is_word(call, body, "decision", decision_words) || !is_word(call, body, "scope", scope_words)
+        || !is_word(call, body, "mode", mode_words) || !is_word(call, body, "unknownEffects", effect_words))
+        return false;
+    const Value *steps = value_get_text(body, "steps");
+    add_reason(members, body);
+    copy_text(members, body, "decision", "decision");
+    copy_text(members, body, "scope", "scope");
+    copy_text(members, body, "mode", "mode");
+    copy_text(members, body, "unknownEffects", "unknown");
+    copy_text(members, body, "step", "name");
+    copy_text(members, body, "includeStep", "includes");
+    copy_text(members, body, "parameters", "payload");
+    if (steps) add_member(members, "payload", *steps);
+    if (steps && !value_get_text(body, "scope")) add_member(members, "scope", value_string(STR("PARTIAL")));
+    return true;
+}
+
+#define REASON_MEMBER { "reason", VALUE_STRING, false }
+#define TERM_MEMBERS \
+    REASON_MEMBER, { "scope", VALUE_STRING, false }, { "mode", VALUE_STRING, false }, { "step", VALUE_STRING, false }, \
+    { "includeStep", VALUE_BOOL, false }, { "steps", VALUE_ARRAY, false }, { "unknownEffects", VALUE_STRING, false }, \
+    { "parameters", VALUE_OBJECT, false }
+
+void route_execution_resolve(Call *call)
+{
+    static const BodyMember known[] = { { "decision", VALUE_STRING, true }, TERM_MEMBERS };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!begin(call, known, sizeof known / sizeof *known, &row, &body) || !add_terms(call, body, &members)) return;
+    petition_about(call, row, &members, "resolve", steered);
+}
+
+void route_execution_retry_from(Call *call)
+{
+    static const BodyMember known[] = { REASON_MEMBER, { "step", VALUE_STRING, true }, { "mode", VALUE_STRING, false },
+                                        { "includeStep", VALUE_BOOL, false }, { "parameters", VALUE_OBJECT, false } };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!begin(call, known, sizeof known / sizeof *known, &row, &body) || !add_terms(call, body, &members)) return;
+    petition_about(call, row, &members, "retry-from", steered);
+}
+
+void route_execution_compensate(Call *call)
+{
+    static const BodyMember known[] = { REASON_MEMBER, { "scope", VALUE_STRING, false }, { "step", VALUE_STRING, false },
+                                        { "steps", VALUE_ARRAY, false }, { "unknownEffects", VALUE_STRING, false } };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!begin(call, known, sizeof known / sizeof *known, &row, &body) || !add_terms(call, body, &members)) return;
+    petition_about(call, row, &members, "compensate", steered);
+}
+
+void route_execution_skip_compensation(Call *call)
+{
+    static const BodyMember known[] = { REASON_MEMBER, { "step", VALUE_STRING, false }, { "remaining", VALUE_BOOL, false } };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!begin(call, known, sizeof known / sizeof *known, &row, &body)) return;
+    add_reason(&members, body);
+    copy_text(&members, body, "step", "name");
+    copy_text(&members, body, "remaining", "includes");
+    petition_about(call, row, &members, "skip-compensation", steered);
+}
+
+void route_execution_approve(Call *call)
+{
+    static const BodyMember known[] = { REASON_MEMBER, { "trigger", VALUE_STRING, false }, { "approved", VALUE_BOOL, false },
+                                        { "payload", VALUE_NULL, false } };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!begin(call, known, sizeof known / sizeof *known, &row, &body)) return;
+    Str trigger = value_get_string(body, "trigger", STR(""));
+    const Value *payload = value_get_text(body, "payload");
+    if (!trigger.len && row[RUNS_awaiting_trigger_key].kind == CELL_TEXT) trigger = row[RUNS_awaiting_trigger_key].text;
+    if (!trigger.len) {
+        call_problem(call, PROBLEM_CONFLICT, "the execution is %s and awaits no trigger; 'trigger' names one that is still ahead",
+                     run_state_name(row_state(row)));
+        return;
+    }
+    /* As 'maestro approve' has it: without a payload an approval says that it is one. */
+    MemberList said = { .arena = &call->arena };
+    add_member(&said, "approved", value_bool(true));
+    add_reason(&members, body);
+    add_member(&members, "name", value_string(trigger));
+    add_member(&members, "payload", payload ? *payload : member_list_object(&said));
+    add_member(&members, "denial", value_bool(!value_get_bool(body, "approved", true)));
+    petition_about(call, row, &members, "trigger", steered);
+}
+
+void route_signals(Call *call)
+{
+    static const BodyMember known[] = { { "executionId", VALUE_STRING, true }, { "name", VALUE_STRING, true },
+                                        { "kind", VALUE_STRING, false }, { "payload", VALUE_NULL, false },
+                                        { "denial", VALUE_BOOL, false }, REASON_MEMBER };
+    static const char *const kinds[] = { "health", "anomaly", "milestone", "approval", "operator", NULL };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)
+        || !is_word(call, body, "kind", kinds))
+        return;
+    call->segments[0] = value_get_string(body, "executionId", STR(""));
+    if (!api_execution(call, &row)) return;
+    add_reason(&members, body);
+    copy_text(&members, body, "name", "name");
+    copy_text(&members, body, "kind", "kind");
+    copy_text(&members, body, "payload", "payload");
+    copy_text(&members, body, "denial", "denial");
+    petition_about(call, row, &members, "signal", steered);
+}
+
+/* --- many at once --------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Bulk { uint32_t left; ValueList results; } Bulk;
+typedef struct BulkPart { Call *call; Bulk *bulk; Str id; } BulkPart;
+
+static void bulk_add(Call *call, Bulk *bulk, Str id, const char *outcome, Value state, Value detail)
+{
+    MemberList result = { .arena = &call->arena };
+    add_member(&result, "executionId", value_string(id));
+    add_member(&result, "outcome", value_string(str_of(outcome)));
+    add_member(&result, "state", state);
+    add_member(&result, "detail", detail);
+    value_list_add(&bulk->results, member_list_object(&result));
+}
+
+static void bulk_end(Call *call, Bulk *bulk)
+{
+    MemberList members = { .arena = &call->arena };
+    add_member(&members, "items", value_list_array(&bulk->results));
+    call_value(call, 200, member_list_object(&members));
+}
+
+static void bulk_answer(void *context, const BridgeAnswer *answer)
+{
+    BulkPart *part = context;
+    Call *call = part->call;
+    if (!call->is_gone && !call->status) {
+        if (answer->status)
+            bulk_add(call, part->bulk, part->id, "refused", value_null(),
+                     value_string(arena_copy(&call->arena, str_of(answer->error.text))));
+        else
+            bulk_add(call, part->bulk, part->id, answer->is_noop ? "unchanged" : "done",
+                     value_string(str_of(run_state_name(answer->state))), value_null());
+        if (!--part->bulk->left) bulk_end(call, part->bulk);
+    }
+    call_release(call);
+}
+
+static void bulk_late(Call *call)
+{
+    call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s", API_ANSWER_MS_MAX / 1000);
+}
+
+/* One petition about one of them; what it does not find is a result, too. */
+static void bulk_ask(Call *call, Bulk *bulk, Value body, Str id)
+{
+    MemberList members = { .arena = &call->arena };
+    const Cell *row = NULL;
+    Error err;
+    Id read;
+    Str key = call_header(call, "Idempotency-Key"), why;
+    BulkPart *part = ARENA_NEW(&call->arena, BulkPart);
+    *part = (BulkPart){ call, bulk, id };
+    if (id_read(id, &read) && run_row(&call->arena, call->api->store, id, &row, &err)) row = NULL;
+    if (!row || !api_sees(call, row[RUNS_tenant].text)) {
+        bulk_add(call, bulk, id, "not-found", value_null(), value_null());
+        return;
+    }
+    if (!access_permits(call->api->access, call, call->route->verb, row[RUNS_tenant].text, &why)) {
+        bulk_add(call, bulk, id, "denied", value_null(), value_string(why));
+        return;
+    }
+    if (!add_terms(call, body, &members)) return;
+    add_member(&members, "verb", value_string(STR("resolve")));
+    add_member(&members, "actor", value_string(call->caller.actor));
+    add_member(&members, "run", value_string(id));
+    add_member(&members, "tenant", cell_value(&row[RUNS_tenant]));
+    if (key.len) add_member(&members, "id", value_string(arena_format(&call->arena, "%.*s/%.*s", STR_ARG(key), STR_ARG(id))));
+    if (!bridge_ask(call->api->bridge, member_list_object(&members), bulk_answer, part)) {
+        bulk_add(call, bulk, id, "unavailable", value_null(), value_null());
+        return;
+    }
+    call->use_count++;
+    bulk->left++;
+}
+
+void route_decisions(Call *call)
+{
+    static const BodyMember known[] = { { "executionIds", VALUE_ARRAY, true }, { "decision", VALUE_STRING, true }, TERM_MEMBERS };
+    Value body;
+    MemberList unused = { .arena = &call->arena };
+    if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND) || !call_read_json(call, &body)
+        || !check_members(call, body, known, sizeof known / sizeof *known) || !add_terms(call, body, &unused))
+        return;
+    Value ids = *value_get_text(body, "executionIds");
+    if (ids.count > API_BULK_COUNT_MAX || call_header(call, "Idempotency-Key").len > REQUEST_ID_SIZE_MAX / 2) {
+        call_problem(call, PROBLEM_INVALID, "one request decides on at most %u executions, under a key of at most %u bytes",
+                     API_BULK_COUNT_MAX, REQUEST_ID_SIZE_MAX / 2);
+        return;
+    }
+    for (uint32_t i = 0; i < ids.count; i++)
+        if (ids.items[i].kind != VALUE_STRING) {
+            call_problem(call, PROBLEM_INVALID, "'executionIds' are texts");
+            return;
+        }
+    Bulk *bulk = ARENA_NEW(&call->arena, Bulk);
+    bulk->results.arena = &call->arena;
+    for (uint32_t i = 0; i < ids.count; i++) bulk_ask(call, bulk, body, value_text(ids.items[i]));
+    if (bulk->left) call_wait(call, API_ANSWER_MS_MAX, bulk_late, NULL);
+    else bulk_end(call, bulk);
+}

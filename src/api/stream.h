@@ -1,0 +1,23 @@
+/* stream.h - what happens, as it happens: server-sent events.
+ *
+ *   id: 1234.2                     the ledger's position and the event in its record: Last-Event-ID goes on behind it
+ *   event: step-succeeded
+ *   data: {"event":"step-succeeded","executionId":"...",...}
+ *
+ * A stream reads the ledger from its own place on, a page at a time, whenever the engine has news: nothing is lost however slow its
+ * reader is, and nothing is kept for it. Only what is durable is told. Of other tenants nothing is.
+ *
+ * Owns:   a Stream lives in its call's arena, and is in the server's list until the call is over.
+ * Fails:  by answers.     Bounds: API_STREAM_COUNT_MAX streams.     Thread: the server's.
+ */
+#ifndef API_STREAM_H
+#define API_STREAM_H
+
+#include "api/api.h"
+
+bool stream_is_wanted(const Call *call);                /* Accept: text/event-stream */
+void stream_of_execution(Call *call, const Cell *row);
+void stream_of_tenant(Call *call, Str tenant);          /* "*": every one */
+void stream_news(Api *api, uint64_t run_no);
+
+#endif
