@@ -1,0 +1,518 @@
+#!/usr/bin/env python3
+"""The server over real sockets: revisions, executions, identity, events, metrics."""
+import gzip
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import threading
+
+from maestro_test import case, main
+from server_test import HELLO, Server
+
+FAILING = """workflow: fails
+jobs:
+  a:
+    tasks:
+      - { name: first, log: "one" }
+      - { name: second, run: shell, args: ["sh", "-c", "exit 65"], retries: { attempts: 1 } }
+      - { name: third, log: "three" }
+"""
+
+PAUSING = """workflow: pausing
+jobs:
+  a:
+    tasks:
+      - name: ask
+        log: "asked"
+        pause_after:
+          trigger: approval
+          timeout: 1h
+          auth: { api_key: true }
+      - { name: after, log: "after" }
+"""
+
+
+def problem(t, answer, status, kind):
+    t.equal(answer.status, status, "the status")
+    t.equal(answer.headers["Content-Type"], "application/problem+json", "the type of an error")
+    body = answer.json()
+    t.equal(body["type"], "https://maestro/errors/" + kind, "the type")
+    t.equal(body["status"], status, "the status in the body")
+    t.true(body["title"] and body["detail"], "title and detail are there")
+    t.contains(answer.headers["Link"], f"</errors/{kind}>", "the help")
+    return body
+
+
+@case("proves: R-016 R-036 R-037 R-039 R-012 R-091")
+def revisions_are_created_listed_activated_and_deleted(t):
+    server = Server(t)
+    made = server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yaml"})
+    t.equal(made.status, 201)
+    first = made.json()
+    t.equal(first["revisionId"], {"namespace": "default", "workflowId": "hello", "version": 1})
+    t.equal((first["active"], first["parameters"][0]["name"]), (False, "who"))
+    t.equal(made.headers["Location"], "/api/workflows/default/hello/revisions/1")
+    again = server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yaml"})
+    t.equal((again.status, again.json()["revisionId"]["version"]), (200, 1), "the same definition")
+    second = server.call("POST", "/api/workflows/default/hello/revisions", HELLO.replace("hello $", "good day $"),
+                         headers={"Content-Type": "application/yaml"})
+    t.equal((second.status, second.json()["revisionId"]["version"]), (201, 2), "the next definition")
+    base = "/api/workflows/default/hello/revisions"
+    problem(t, server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x"}}), 409, "revision-not-active")
+    active = server.post(base + "/1/activate", {"reason": "first"})
+    t.equal((active.status, active.json()["active"]), (200, True))
+    server.post(base + "/2/activate")
+    t.equal([r["active"] for r in server.get(base).json()["items"]], [True, False], "at most one is active")
+    problem(t, server.call("DELETE", base + "/2"), 409, "active-revision")
+    t.equal(server.call("DELETE", base + "/1").status, 204)
+    problem(t, server.get(base + "/1"), 404, "workflow-revision-not-found")
+    off = server.post(base + "/2/deactivate")
+    t.equal((off.status, off.json()["active"]), (200, False))
+    server.post(base + "/2/activate")
+    server.begin("hello", {"who": "x"}, wait="20s")
+    server.post(base + "/2/deactivate")
+    problem(t, server.call("DELETE", base + "/2"), 409, "conflict")
+    t.equal(server.get("/api/workflows").json()["items"][0]["newestVersion"], 2)
+    server.stop()
+    checked = t.maestro("store", "verify", "--store", "sqlite:" + server.store)
+    t.equal(checked.code, 0, "the store agrees with its ledger: " + checked.out + checked.err)
+
+
+@case("proves: F-118 R-082")
+def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.call("POST", "/api/workflows", HELLO.replace("name: who", "name: whom").replace("params.who", "params.whom"), headers={"Content-Type": "application/yaml"})
+    path = "/api/workflows/default/hello/revisions/2/activate"
+    body = problem(t, server.post(path), 409, "revision-incompatible")
+    t.true(any("who" in e["pointer"] for e in body["errors"]), "the parameter is named")
+    t.equal(server.post(path, {"allowIncompatible": True}).status, 200)
+
+
+@case("")
+def a_definition_with_mistakes_is_refused_with_their_places(t):
+    server = Server(t)
+    answer = server.call("POST", "/api/workflows", "workflow: x\njobz: {}\n", headers={"Content-Type": "application/yaml"})
+    body = problem(t, answer, 400, "definition-invalid")
+    t.contains(json.dumps(body["errors"]), "line 2", "the errors")
+
+
+@case("")
+def the_tag_of_a_revision_follows_its_flag(t):
+    server = Server(t)
+    server.define(HELLO)
+    path = "/api/workflows/default/hello/revisions/1"
+    tag = server.get(path).headers["ETag"]
+    t.equal(server.get(path, headers={"If-None-Match": tag}).status, 304)
+    problem(t, server.post(path + "/deactivate", headers={"If-Match": '"other"'}), 412, "precondition-failed")
+    t.equal(server.post(path + "/deactivate", headers={"If-Match": tag}).status, 200)
+    t.true(server.get(path).headers["ETag"] != tag, "the tag has changed")
+
+
+@case("proves: R-002 R-019 R-022 R-025 R-040 R-043 R-044 R-045 R-047 R-072 R-095 R-101")
+def an_execution_is_started_and_answered_with_its_outcome(t):
+    server = Server(t)
+    server.define(HELLO)
+    answer = server.post("/api/executions?wait=30s", {"workflowId": "hello", "parameters": {"who": "Ana"}})
+    t.equal(answer.status, 201)
+    run = answer.json()
+    t.matches(run["executionId"], r"^[A-Za-z0-9_-]{21}$")
+    t.equal(answer.headers["Location"], "/api/executions/" + run["executionId"])
+    t.equal((run["status"], run["errorMessage"], run["inputParameters"]), ("COMPLETED", None, {"who": "Ana"}))
+    t.true(run["completedAt"] >= run["startedAt"], "it ended after it began")
+    t.equal([(s["stepIndex"], s["stepId"], s["status"], s["stepType"]) for s in run["steps"]], [(0, "greet.say", "COMPLETED", "task")])
+    t.equal(sorted(set(run["_links"]) & {"self", "workflow", "revision", "steps", "events"}),
+            ["events", "revision", "self", "steps", "workflow"])
+    for name, link in run["_links"].items():
+        with t.row(name):
+            t.equal(server.get(link["href"]).status, 200, "the link is there")
+    logs = server.get(run["_links"]["logs"]["href"]).json()["items"]
+    t.equal([line["text"] for line in logs], ["hello Ana"])
+
+
+@case("proves: R-029 R-030 R-042 R-048 R-049 R-059 R-060 R-061")
+def a_failed_execution_says_why_and_skips_the_rest(t):
+    server = Server(t)
+    server.define(FAILING)
+    run = server.begin("fails", wait="30s")
+    t.equal((run["status"], run["state"], run["resolution"]), ("FAILED", "failed", "AWAITING_DECISION"))
+    t.true(run["errorMessage"], "there is a message")
+    steps = {s["stepId"]: s for s in run["steps"]}
+    t.equal({k: v["status"] for k, v in steps.items()}, {"a.first": "COMPLETED", "a.second": "FAILED", "a.third": "SKIPPED"})
+    t.equal((steps["a.second"]["outputData"], bool(steps["a.second"]["errorMessage"]), bool(steps["a.second"]["errorDetails"])),
+            (None, True, True))
+    resolved = server.post(run["_links"]["resolve"]["href"], {"decision": "MARK_RESOLVED", "reason": "known"})
+    t.equal((resolved.status, resolved.json()["resolution"]), (200, "RESOLVED"))
+    problem(t, server.post("/api/executions/%s/resolve" % run["executionId"], {"decision": "RETRY"}), 409, "conflict")
+
+
+@case("proves: R-003 R-020 R-023 R-024 R-078 R-079 R-080 R-081 R-082 R-084 R-085")
+def what_is_wrong_is_a_problem_with_its_own_type(t):
+    server = Server(t)
+    server.define(HELLO)
+    before = len(server.get("/api/executions").json()["items"])
+    rows = [
+        ("no such workflow", {"workflowId": "nobody"}, 404, "workflow-not-found"),
+        ("no such revision", {"workflowId": "hello", "version": 9}, 404, "workflow-revision-not-found"),
+        ("parameters", {"workflowId": "hello", "parameters": {"who": 3, "x": 1}}, 400, "parameter-validation"),
+        ("missing member", {}, 400, "invalid"),
+        ("unknown member", {"workflowId": "hello", "foo": 1}, 400, "invalid"),
+        ("another kind", {"workflowId": 3}, 400, "invalid"),
+    ]
+    for name, body, status, kind in rows:
+        with t.row(name):
+            got = problem(t, server.post("/api/executions", body), status, kind)
+            if name == "parameters":
+                t.equal(sorted(e["pointer"] for e in got["errors"]), ["/parameters/who", "/parameters/x"])
+    json_type = {"Content-Type": "application/json"}
+    problem(t, server.call("POST", "/api/executions", "{", headers=json_type), 400, "invalid")
+    problem(t, server.call("POST", "/api/executions", "[]", headers=json_type), 400, "invalid")
+    problem(t, server.call("POST", "/api/executions", "a=b", headers={"Content-Type": "text/plain"}), 415, "unsupported-media-type")
+    problem(t, server.get("/api/executions/" + "a" * 21), 404, "execution-not-found")
+    problem(t, server.get("/nowhere"), 404, "not-found")
+    problem(t, server.call("PUT", "/api/executions"), 405, "method-not-allowed")
+    t.equal(len(server.get("/api/executions").json()["items"]), before, "nothing was started")
+
+
+@case("proves: R-114")
+def every_type_of_error_has_its_page(t):
+    server = Server(t)
+    folder = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "errors")
+    for name in sorted(os.listdir(folder)):
+        if name == "README.md":
+            continue
+        with t.row(name):
+            page = server.get("/errors/" + name[:-3], key="")
+            t.equal(page.status, 200)
+            with open(os.path.join(folder, name), "rb") as file:
+                t.equal(page.body, file.read(), "the page")
+    problem(t, server.get("/errors/none", key=""), 404, "not-found")
+
+
+@case("proves: R-105")
+def lists_are_paged_without_loss_or_repetition(t):
+    server = Server(t)
+    server.define(HELLO)
+    ids = [server.begin("hello", {"who": str(i)})["executionId"] for i in range(7)]
+    seen, path, pages = [], "/api/executions?workflowId=hello&limit=3", 0
+    while path:
+        page = server.get(path).json()
+        seen += [item["executionId"] for item in page["items"]]
+        path = page["_links"].get("next", {}).get("href")
+        pages += 1
+        if pages == 1:
+            server.begin("hello", {"who": "late"})
+    t.equal((seen, pages), (ids[::-1], 3), "what was there before, the newest first")
+    problem(t, server.get("/api/executions?cursor=nonsense"), 400, "invalid")
+    problem(t, server.get("/api/workflows?cursor=" + "eCA1IDAg"), 400, "invalid")
+    problem(t, server.get("/api/executions?limit=0"), 400, "invalid")
+    t.equal(len(server.get("/api/executions?state=succeeded&workflowId=none").json()["items"]), 0)
+    problem(t, server.get("/api/executions?state=odd"), 400, "invalid")
+
+
+@case("")
+def a_request_that_is_sent_again_is_answered_as_the_first(t):
+    server = Server(t)
+    server.define(HELLO)
+    body, head = {"workflowId": "hello", "parameters": {"who": "x"}}, {"Idempotency-Key": "order-17"}
+    first = server.post("/api/executions", body, headers=head)
+    again = server.post("/api/executions", body, headers=head)
+    t.equal(again.json()["executionId"], first.json()["executionId"])
+    problem(t, server.post("/api/executions", dict(body, parameters={"who": "y"}), headers=head), 422, "idempotency-key-reused")
+    server.stop(signal.SIGKILL)
+    server.start()
+    later = server.post("/api/executions", body, headers=head)
+    t.equal(later.json()["executionId"], first.json()["executionId"], "after a crash, too")
+    t.equal(len(server.get("/api/executions").json()["items"]), 1, "one was started")
+
+
+@case("proves: R-093")
+def what_was_answered_survives_a_kill(t):
+    server = Server(t)
+    server.define(HELLO)
+    ids = []
+    for i in range(20):
+        ids.append(server.begin("hello", {"who": str(i)})["executionId"])
+    server.stop(signal.SIGKILL)
+    server.start()
+    for i in ids:
+        t.until(lambda: server.get("/api/executions/" + i).json()["status"] == "COMPLETED", "it is completed")
+
+
+@case("proves: R-106 A-045")
+def executions_are_paused_resumed_and_cancelled(t):
+    server = Server(t)
+    server.define("workflow: long\njobs:\n  a:\n    tasks:\n      - { name: wait, run: shell, args: [\"sleep\", \"600\"] }\n")
+    run = server.begin("long")
+    path = "/api/executions/" + run["executionId"]
+    t.until(lambda: server.get(path).json()["state"] == "running", "it runs")
+    paused = server.post(path + "/pause", {"reason": "lunch"})
+    t.equal((paused.status, paused.json()["state"]), (200, "paused"))
+    resumed = server.post(path + "/resume")
+    t.equal((resumed.status, resumed.json().get("state")), (200, "running"), f"resumed: {resumed}")
+    t.equal(server.post(path + "/cancel", {"reason": "enough"}).status, 200)
+    t.until(lambda: server.get(path).json()["status"] == "CANCELLED", "it is cancelled")
+    problem(t, server.post(path + "/pause"), 409, "conflict")
+    events = server.get(path + "/events").json()["items"]
+    t.true(any(e.get("rationale") == "lunch" and e["actor"].startswith("key:") for e in events), "who and why are recorded")
+
+
+@case("")
+def many_failed_executions_are_decided_on_at_once(t):
+    server = Server(t)
+    server.define(FAILING)
+    ids = [server.begin("fails", wait="30s")["executionId"] for _ in range(3)]
+    answer = server.post("/api/decisions", {"executionIds": ids + ["b" * 21], "decision": "MARK_RESOLVED", "reason": "known"})
+    t.equal(answer.status, 200)
+    t.equal({i["executionId"]: i["outcome"] for i in answer.json()["items"]},
+            dict({i: "done" for i in ids}, **{"b" * 21: "not-found"}))
+    for i in ids:
+        t.equal(server.get("/api/executions/" + i).json()["resolution"], "RESOLVED")
+
+
+@case("proves: A-201")
+def a_pause_is_ended_by_its_trigger_or_an_approval(t):
+    server = Server(t)
+    server.define(PAUSING)
+    run = server.begin("pausing", wait="30s")
+    t.equal((run["status"], run["awaitingTrigger"]), ("RUNNING", "approval"))
+    path = "/maestro/trigger/%s/approval" % run["executionId"]
+    problem(t, server.call("POST", path, "{}", key=""), 401, "unauthenticated")
+    problem(t, server.call("POST", path.replace("/approval", "/other"), "{}"), 404, "not-found")
+    problem(t, server.post(path, {"ok": 1}, key=server.key("viewer")), 403, "denied")
+    problem(t, server.post(path, {"ok": 1}, key=server.key("operator", "other")), 404, "not-found")
+    t.equal(server.post(path, {"ok": 1}, key=server.key("operator")).status, 200)
+    t.until(lambda: server.get("/api/executions/" + run["executionId"]).json()["status"] == "COMPLETED", "it went on")
+    run = server.begin("pausing", wait="30s")
+    t.equal(server.post(run["_links"]["approvals"]["href"], {"reason": "fine"}).status, 200)
+    t.equal(server.get("/api/executions/%s?wait=30s" % run["executionId"]).json()["status"], "COMPLETED")
+
+
+@case("")
+def events_are_told_as_they_happen_and_go_on_behind_the_last(t):
+    server = Server(t)
+    server.define(HELLO)
+
+    def read(connection, enough):
+        seen, event = [], {}
+        answer = connection.getresponse()
+        t.equal((answer.status, answer.headers["Content-Type"]), (200, "text/event-stream"))
+        for line in answer:
+            line = line.decode().rstrip("\n")
+            if line.startswith(("id: ", "event: ", "data: ")):
+                event[line.split(": ")[0]] = line.split(": ", 1)[1]
+            elif not line and event:
+                seen.append(event)
+                event = {}
+                if enough(seen):
+                    break
+        return seen
+
+    head = {"Authorization": "Bearer " + server.admin, "Accept": "text/event-stream"}
+    stream = server.connect()
+    stream.request("GET", "/api/events", headers=head)
+    t.until(lambda: b"maestro_event_streams 1" in server.get("/metrics").body, "the stream is there")
+    run = server.begin("hello", {"who": "x"}, wait="30s")
+    seen = read(stream, lambda events: events[-1]["event"] == "run-succeeded")
+    stream.close()
+    t.equal({json.loads(e["data"])["executionId"] for e in seen}, {run["executionId"]})
+    t.equal(len({e["id"] for e in seen}), len(seen), "every event has its own id")
+    middle = len(seen) // 2
+    stream = server.connect()
+    stream.request("GET", "/api/events", headers=dict(head, **{"Last-Event-ID": seen[middle]["id"]}))
+    rest = read(stream, lambda events: events[-1]["event"] == "run-succeeded")
+    stream.close()
+    t.equal([e["id"] for e in rest], [e["id"] for e in seen[middle + 1:]], "what came behind it")
+    stream = server.connect()
+    stream.request("GET", "/api/executions/%s/events" % run["executionId"], headers=head)
+    whole = read(stream, lambda events: False)
+    t.equal([json.loads(e["data"])["number"] for e in whole], list(range(1, run["eventCount"] + 1)), "the stream of a run ends with it")
+    problem(t, server.get("/api/events", headers={"Last-Event-ID": "x"}), 400, "invalid")
+
+
+@case("proves: F-144")
+def keys_are_shown_once_expire_and_are_revoked(t):
+    server = Server(t)
+    t.equal(stat.S_IMODE(os.stat(server.store + ".admin-key").st_mode), 0o600)
+    made = t.maestro("key", "create", "--role", "viewer", "--json", "--store", "sqlite:" + server.store).json()
+    t.equal(server.get("/api", key=made["key"]).json()["role"], "viewer")
+    with open(server.store, "rb") as store, open(server.store + "-wal", "rb") as wal:
+        t.true(made["key"].split(".")[-1].encode() not in store.read() + wal.read(), "the store does not have the key")
+    listed = t.maestro("key", "list", "--store", "sqlite:" + server.store).out
+    t.contains(listed, made["id"])
+    t.lacks(listed, made["key"].split(".")[-1])
+    wrong = made["key"][:-2] + ("aa" if not made["key"].endswith("aa") else "bb")
+    for name, key in (("another secret", wrong), ("no key", "mk.default.abcdefgh.x"), ("nonsense", "nonsense")):
+        with t.row(name):
+            problem(t, server.get("/api", key=key), 401, "unauthenticated")
+    t.equal(t.maestro("key", "revoke", made["id"], "--store", "sqlite:" + server.store).code, 0)
+    t.until(lambda: server.get("/api", key=made["key"]).status == 401, "the key is refused")
+    t.equal(t.maestro("key", "create", "--expires", "2001-01-01", "--store", "sqlite:" + server.store).code, 2)
+    t.equal(server.get("/api", key=server.key("viewer", "default", "--expires", "1h")).status, 200)
+
+
+@case("proves: F-113")
+def roles_permit_what_they_say_and_refusals_are_logged(t):
+    server = Server(t)
+    server.define(HELLO)
+    keys = {role: server.key(role) for role in ("viewer", "operator", "author", "admin")}
+    run = server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    rows = [
+        ("GET", "/api/executions/" + run, None, {"viewer", "operator", "author", "admin"}),
+        ("POST", "/api/executions", {"workflowId": "hello", "parameters": {"who": "y"}}, {"operator", "admin"}),
+        ("POST", "/api/workflows", {"definition": HELLO}, {"author", "admin"}),
+        ("POST", "/api/workflows/default/hello/revisions/1/activate", {}, {"author", "admin"}),
+        ("POST", "/api/executions/%s/pause" % run, {}, {"operator", "admin"}),
+    ]
+    for method, path, body, allowed in rows:
+        for role, key in keys.items():
+            with t.row(f"{method} {path} as {role}"):
+                answer = server.call(method, path, body, key=key)
+                t.equal(answer.status == 403, role not in allowed, f"refused ({answer.status})")
+                if answer.status == 403:
+                    problem(t, answer, 403, "denied")
+    log = server.stop().err
+    refused = [json.loads(line) for line in log.splitlines() if '"request refused"' in line]
+    t.true(any(entry["status"] == 403 and entry["key"] and entry["path"] for entry in refused), "refusals are in the log")
+
+
+@case("proves: F-109")
+def nobody_learns_of_another_tenant(t):
+    server = Server(t)
+    server.define(HELLO.replace("workflow: hello", "workflow: hello\ntenant: acme"), tenant="acme")
+    run = server.begin("hello", {"who": "x"}, wait="30s", namespace="acme")["executionId"]
+    document = server.get("/openapi.json").json()
+    foreign = {"executionId": run, "workflow_id": run, "trigger_key": "approval", "namespace": "acme", "workflowId": "hello", "version": "1"}
+    missing = {"executionId": "c" * 21, "workflow_id": "c" * 21, "trigger_key": "approval", "namespace": "nobody", "workflowId": "none",
+               "version": "1"}
+    bodies = {"execution_resolve": {"decision": "RETRY"}, "execution_retry_from": {"step": "a"}}
+    for role in ("viewer", "operator", "author", "admin"):
+        key = server.key(role, "other")
+        for path, methods in document["paths"].items():
+            if "{" not in path or "{type}" in path:
+                continue
+            for method, operation in methods.items():
+                with t.row(f"{method} {path} as {role}"):
+                    body = bodies.get(operation["operationId"], {}) if method == "post" else None
+                    answers = [server.call(method.upper(), path.format(**ids), body, key=key) for ids in (foreign, missing)]
+                    t.equal([a.status for a in answers], [404, 404], "both are not found")
+                    told = [re.sub(r"'[^']*'", "''", json.dumps({k: v for k, v in a.json().items() if k != "instance"})) for a in answers]
+                    t.equal(told[0], told[1], "and told alike")
+        for path in ("/api/executions?namespace=acme", "/api/workflows?namespace=acme", "/api/events?namespace=acme"):
+            t.equal(server.get(path, key=key).status, 404, path)
+        t.equal(server.get("/api/executions", key=key).json()["items"], [], "its own list")
+        if role in ("operator", "admin"):
+            for member, body in (("start", {"workflowId": "hello", "namespace": "acme"}),):
+                t.equal(server.post("/api/executions", body, key=key).status, 404, member)
+            t.equal(server.post("/api/signals", {"executionId": run, "name": "x"}, key=key).status, 404)
+            told = server.post("/api/decisions", {"executionIds": [run], "decision": "RETRY"}, key=key).json()["items"]
+            t.equal([i["outcome"] for i in told], ["not-found"])
+
+
+@case("")
+def a_policy_can_take_the_place_of_the_built_in_one(t):
+    rego = t.write("access.rego", 'package maestro.mine\ndefault allow := false\nallow if input.verb == "root.read"\n')
+    server = Server(t, "--access", str(rego))
+    t.equal(server.get("/api").status, 200)
+    problem(t, server.get("/api/executions"), 403, "denied")
+
+
+@case("")
+def a_key_that_sends_too_much_is_told_when_to_come_again(t):
+    server = Server(t, "--rate", "5")
+    answers = [server.get("/api") for _ in range(40)]
+    limited = [a for a in answers if a.status == 429]
+    t.true(limited and answers[0].status == 200, "some are refused")
+    problem(t, limited[0], 429, "too-many-requests")
+    t.true(int(limited[0].headers["Retry-After"]) >= 1, "Retry-After")
+
+
+@case("proves: R-109")
+def metrics_are_what_prometheus_reads(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.begin("hello", {"who": "x"}, wait="30s")
+    text = server.get("/metrics", key="").body
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
+    t.equal((checked.returncode, checked.stdout + checked.stderr), (0, b""), "promtool")
+    t.contains(text.decode(), 'maestro_executions{state="succeeded"} 1')
+    t.contains(text.decode(), 'maestro_http_requests_total{route="execution_start",status="2xx"} 1')
+    t.equal((server.get("/healthz", key="").status, server.get("/readyz", key="").status), (200, 200))
+
+
+@case("")
+def a_request_carries_its_trace_and_its_id(t):
+    server = Server(t, "--log-requests")
+    server.define(HELLO)
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    answer = server.post("/api/executions?wait=30s", {"workflowId": "hello", "parameters": {"who": "x"}},
+                         headers={"traceparent": trace, "X-Request-Id": "mine-17"})
+    t.equal(answer.headers["X-Request-Id"], "mine-17")
+    events = server.get(answer.json()["_links"]["events"]["href"]).json()["items"]
+    t.true(all(trace[3:35] in e["trace"] for e in events), "the ledger has the trace")
+    log = [json.loads(line) for line in server.stop().err.splitlines()]
+    t.true(any(e["requestId"] == "mine-17" and trace[3:35] in e["trace"] for e in log), "the log has both")
+
+
+@case("")
+def large_answers_are_packed_for_whoever_accepts_it(t):
+    server = Server(t)
+    plain = server.get("/openapi.json")
+    packed = server.get("/openapi.json", headers={"Accept-Encoding": "gzip"})
+    t.equal(packed.headers["Content-Encoding"], "gzip")
+    t.equal(gzip.decompress(packed.body), plain.body)
+
+
+@case("")
+def requests_that_have_begun_are_answered_before_the_end(t):
+    server = Server(t)
+    server.define("workflow: nap\njobs:\n  a:\n    tasks:\n      - { name: wait, run: shell, args: [\"sleep\", \"2\"] }\n")
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(Server.post(server, "/api/executions?wait=30s", {"workflowId": "nap"})))
+    waiting.start()
+    other = server.connect()
+
+    def is_waiting():
+        other.request("GET", "/metrics")
+        return b"maestro_http_requests_waiting 1" in other.getresponse().read()
+    t.until(is_waiting, "the request waits")
+    ended = server.stop()
+    waiting.join()
+    t.equal(ended.code, 0)
+    t.equal(answers[0].status, 201, "it was answered")
+    t.equal(answers[0].json()["status"] in ("RUNNING", "COMPLETED"), True)
+
+
+@case("")
+def two_servers_do_not_share_a_store(t):
+    server = Server(t)
+    second = t.maestro("server", "--listen", "127.0.0.1:0", "--store", "sqlite:" + server.store)
+    t.equal(second.code, 75)
+    t.contains(second.err, "another process owns the store")
+    t.equal(t.maestro("server", "--listen", "nonsense").code, 65)
+
+
+@case("proves: R-091")
+def everything_is_reached_by_links_from_the_root(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.begin("hello", {"who": "x"}, wait="30s")
+    seen, todo = set(), ["/api"]
+    while todo:
+        path = todo.pop()
+        if path in seen or path in ("/api/events", "/api/decisions", "/api/signals"):
+            continue
+        seen.add(path)
+        answer = server.get(path)
+        t.true(answer.status in (200, 405), f"{path} answers {answer.status}")
+        if answer.status == 200 and answer.headers["Content-Type"] == "application/json":
+            todo += re.findall(r'"href":"([^"]+)"', answer.body.decode())
+    for part in ("/revisions/1", "/steps", "/events", "/logs", "/api/workflows/default/hello"):
+        t.true(any(path.endswith(part) for path in seen), f"{part} was reached")
+
+
+if __name__ == "__main__":
+    main()

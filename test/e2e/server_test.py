@@ -1,0 +1,96 @@
+"""What the suites of the server share: a server of the case's own, and a client that speaks to it over real sockets.
+
+    server = Server(t)                      # started, with its first key
+    answer = server.get("/api")             # status, headers, body; answer.json()
+    server.post("/api/executions", {"workflowId": "hello"}, key=server.key("viewer"))
+"""
+import http.client
+import json
+import signal
+
+HELLO = """workflow: hello
+params: [{ name: who, type: string }]
+jobs:
+  greet:
+    tasks:
+      - { name: say, log: "hello ${params.who}" }
+"""
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"<{self.status} {self.body[:400]!r}>"
+
+
+class Server:
+    def __init__(self, t, *args, store=None, env=None):
+        self.t = t
+        self.store = store or str(t.folder / "store.db")
+        self.args, self.env = args, env
+        self.start()
+
+    def start(self):
+        self.process = self.t.start("server", "--listen", "127.0.0.1:0", "--store", "sqlite:" + self.store, *self.args, env=self.env)
+        self.t.until(lambda: "maestro serves" in self.t.said(self.process) or self.process.poll() is not None, "the server listens")
+        self.line = next((line for line in self.t.said(self.process).splitlines() if "maestro serves" in line), "")
+        self.t.require("maestro serves" in self.line, "the server listens")
+        self.port = int(self.line.split("/api")[0].rsplit(":", 1)[1])
+        with open(self.store + ".admin-key", encoding="utf-8") as file:
+            self.admin = file.read().strip()
+        self.connection = None
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        return self.t.end(self.process)
+
+    def key(self, role, tenant="default", *args):
+        made = self.t.maestro("key", "create", "--role", role, "--tenant", tenant, "--store", "sqlite:" + self.store, *args)
+        self.t.equal(made.code, 0, "the code of key create")
+        return made.out.strip()
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+
+    def call(self, method, path, body=None, key=None, headers=None):
+        sent = {"Authorization": "Bearer " + (key or self.admin)} if key != "" else {}
+        if body is not None and not isinstance(body, (str, bytes)):
+            body, sent["Content-Type"] = json.dumps(body), "application/json"
+        sent.update(headers or {})
+        for attempt in (1, 2):
+            if self.connection is None:
+                self.connection = self.connect()
+            try:
+                self.connection.request(method, path, body, sent)
+                answer = self.connection.getresponse()
+                return Answer(answer.status, answer.headers, answer.read())
+            except (ConnectionError, http.client.HTTPException):
+                self.connection = None
+                if attempt == 2:
+                    raise
+
+    def get(self, path, **options):
+        return self.call("GET", path, **options)
+
+    def post(self, path, body=None, **options):
+        return self.call("POST", path, {} if body is None else body, **options)
+
+    def define(self, text, tenant="default", key=None):
+        """Stores a definition and activates it; gives its revision."""
+        made = self.call("POST", "/api/workflows?namespace=" + tenant, text, key=key, headers={"Content-Type": "application/yaml"})
+        self.t.require(made.status in (200, 201), f"the definition is stored: {made}")
+        path = made.json()["_links"]["self"]["href"]
+        active = self.post(path + "/activate", {"allowIncompatible": True}, key=key)
+        self.t.require(active.status == 200, f"the revision is activated: {active}")
+        return active.json()
+
+    def begin(self, workflow, parameters=None, wait="", key=None, **members):
+        answer = self.post("/api/executions" + (f"?wait={wait}" if wait else ""),
+                           dict(members, workflowId=workflow, parameters=parameters or {}), key=key)
+        self.t.require(answer.status in (200, 201), f"the execution is started: {answer}")
+        return answer.json()
