@@ -298,3 +298,46 @@ TEST(cycles_inside_one_another_count_their_own_rounds, "proves: F-027")
     EXPECT_INT(s.run.jobs[1].state, RUN_SUCCEEDED);
     stage_close(&s);
 }
+
+TEST(cycles_that_end_with_the_same_step_go_round_the_inner_one_first, "proves: F-027")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "],\"edges\":[[0,1,\"order\"]],\"loops\":["
+          "{\"head\":0,\"tail\":1,\"max_iterations\":2,\"on_max\":\"continue\",\"when\":\"yes\"},"
+          "{\"head\":1,\"tail\":1,\"max_iterations\":3,\"on_max\":\"continue\",\"when\":\"yes\"}]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    uint32_t counts[2] = { 0 };
+    for (int guard = 0; guard < 50 && s.run.state == RUN_RUNNING; guard++) {
+        bool is_first = s.run.steps[0].state == STEP_RUNNING;
+        counts[!is_first]++;
+        EXPECT_OK(stage_succeed(&s, is_first ? "a" : "b", NULL), &s.err);
+    }
+    EXPECT_INT(s.run.state, RUN_SUCCEEDED);
+    EXPECT_INT(counts[0], 2);
+    EXPECT_INT(counts[1], 6);
+    stage_close(&s);
+}
+
+TEST(a_sequence_ends_with_the_run_that_is_cancelled, "proves: C-09")
+{
+    STAGE(s, TREE("", "is p"));
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_OK(stage_kind(&s, COMMAND_CANCEL), &s.err);
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_CANCELLED), &s.err);
+    EXPECT_INT(s.run.state, RUN_CANCELLED);
+    EXPECT_INT(stage_state(&s, "s"), STEP_CANCELLED);
+    EXPECT_INT(stage_state(&s, "b"), STEP_SKIPPED);
+    stage_close(&s);
+}
+
+TEST(a_step_that_comes_after_the_money_is_gone_is_not_begun, "proves: C-44")
+{
+    STAGE(s, TREE_HEAD "\"config\":{\"cost_limit_micro\":10},\"failure_mode\":\"continue-independent\",\"steps\":[" TASK("a", "") "," TASK("b", "")
+          "],\"edges\":[[0,1,\"order\"]]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    Command cost = { .kind = COMMAND_COST, .attempt = 1, .holder = holder_make(1, 1), .number = 10, .value = value_null() };
+    EXPECT_OK(stage_do(&s, &cost), &s.err);
+    EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+    EXPECT_INT(stage_state(&s, "b"), STEP_FAILED);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_BUDGET_EXCEEDED);
+    stage_close(&s);
+}

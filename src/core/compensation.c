@@ -54,8 +54,7 @@ typedef struct Ended { uint32_t step, order; } Ended;
 static int by_order(const void *a, const void *b)
 {
     const Ended *x = a, *y = b;
-    if (x->order != y->order) return x->order > y->order ? -1 : 1;
-    return x->step > y->step ? -1 : 1;
+    return (x->order != y->order ? x->order > y->order : x->step > y->step) ? -1 : 1;
 }
 
 CompensationList compensation_list(const Plan *plan, const Run *run, const RollbackPlan *wanted, Arena *arena)

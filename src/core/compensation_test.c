@@ -426,5 +426,132 @@ TEST(many_compensations_are_planned_in_bounded_decisions, "proves: A-088")
     EXPECT_INT(item(&s, 0)->step, 2998);
     EXPECT_INT(item(&s, 2998)->step, 0);
     EXPECT_INT(item(&s, 1)->state, COMPENSATION_PENDING);
+    EXPECT_OK(stage_undo(&s, "s2998", CAUSE_PERMANENT), &s.err);
+    Command skip = { .kind = COMMAND_SKIP_COMPENSATION, .includes = true, .value = value_null() };
+    EXPECT_INT(stage_do(&s, &skip), ERR_LIMIT);                     /* more than a decision takes, told by name */
+    EXPECT(strstr(s.err.text, "DECISION_EVENT_COUNT_MAX") != NULL);
     stage_close(&s);
+}
+
+#define PATHS ",\"compensation\":{\"run\":\"undo\",\"args\":[\"${outputs.a.n}\"],\"input\":{\"n\":\"${outputs.a.n}\"},\"retries\":{\"attempts\":1}}"
+#define WITH_PATHS TREE_HEAD AUTO "\"steps\":[" TASK("a", PATHS) "," TASK("d", "") "],\"edges\":[[0,1,\"order\"]]}"
+
+TEST(a_compensation_is_given_what_its_input_names, "proves: A-097")
+{
+    static const struct { const char *name, *output; bool is_hidden; Cause cause; } rows[] = {
+        { "at hand", "{\"n\":7}", false, CAUSE_NONE }, { "fetched first", "{\"n\":7}", true, CAUSE_NONE },
+        { "not there", "{\"m\":7}", false, CAUSE_INPUT_INVALID },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        STAGE(s, WITH_PATHS);
+        EXPECT_OK(stage_start(&s, "{}"), &s.err);
+        EXPECT_OK(stage_succeed(&s, "a", rows[i].output), &s.err);
+        if (rows[i].is_hidden) s.hidden = stage_index(&s, "a");
+        EXPECT_OK(stage_fail(&s, "d", CAUSE_PERMANENT), &s.err);
+        if (rows[i].is_hidden) {
+            EXPECT_INT(s.answer, ADVANCE_MISSING);
+            EXPECT_INT(s.missing, stage_index(&s, "a"));
+            EXPECT_INT(stage_count(&s, EVENT_COMPENSATION_RUNNING), 0);
+            s.hidden = STEP_NONE;
+            stage_more(&s);
+        }
+        EXPECT_INT(s.run.state, rows[i].cause ? RUN_COMPENSATION_FAILED : RUN_COMPENSATING);
+        EXPECT_INT(stage_count(&s, EVENT_COMPENSATION_RUNNING), rows[i].cause ? 0 : 1);
+        if (rows[i].cause) EXPECT_INT(stage_last(&s, EVENT_COMPENSATION_ATTEMPT_FAILED)->cause, rows[i].cause);
+        else EXPECT_OK(stage_undo(&s, "a", CAUSE_NONE), &s.err);
+        stage_close(&s);
+    }
+}
+
+TEST(a_compensation_that_nobody_takes_or_a_policy_cannot_judge_is_not_begun, "proves: A-102")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    s.verdicts[HOOK_STEP_DISPATCH] = VERDICT_MISSING;
+    EXPECT_OK(compensate(&s, SCOPE_FULL, ""), &s.err);
+    EXPECT_INT(s.answer, ADVANCE_MISSING);
+    EXPECT_INT(s.missing, MISSING_PARAMS);
+    EXPECT_INT(stage_count(&s, EVENT_COMPENSATION_RUNNING), 0);
+    s.verdicts[HOOK_STEP_DISPATCH] = VERDICT_ALLOW;
+    s.place = PLACE_NEVER;
+    stage_more(&s);
+    EXPECT_INT(s.run.state, RUN_COMPENSATION_FAILED);
+    EXPECT_INT(stage_last(&s, EVENT_COMPENSATION_ATTEMPT_FAILED)->class_, CLASS_PERMANENT);
+    stage_close(&s);
+}
+
+TEST(an_overdue_compensation_whose_owner_dies_has_run_out_of_time, "proves: A-090")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD AUTO))) return;
+    stage_wait(&s, 9000);
+    EXPECT_INT(stage_count_last(&s, EVENT_COMPENSATION_OVERDUE), 1);
+    s.epoch++;
+    EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(s.epoch, 0), .value = value_null() }), &s.err);
+    EXPECT_INT(stage_last(&s, EVENT_COMPENSATION_ATTEMPT_FAILED)->cause, CAUSE_TIMEOUT);
+    EXPECT_INT(item(&s, 0)->attempt, 1);
+    stage_close(&s);
+}
+
+TEST(why_a_step_is_not_undone_is_told, "proves: A-075")
+{
+    STAGE(s, TREE_HEAD "\"failure_mode\":\"continue-independent\",\"steps\":[" TASK("a", UNDO) "," TASK("b", "") "," TASK("c", UNDO) "," TASK("d", UNDO)
+          "],\"edges\":[[2,3,\"order\"]]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
+    EXPECT_OK(stage_succeed(&s, "b", NULL), &s.err);
+    EXPECT_OK(stage_fail(&s, "c", CAUSE_PERMANENT), &s.err);
+    EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "b")), STR("it has no compensation"));
+    EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "c")), STR("it failed, and no effect of it is recorded"));
+    EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "d")), STR("it was not carried out"));
+    EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "a")), STR("its result is another run's"));   /* of what succeeded, nothing else */
+    EXPECT_OK(compensate(&s, SCOPE_FULL, ""), &s.err);
+    EXPECT_OK(stage_undo(&s, "a", CAUSE_NONE), &s.err);
+    EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "a")), STR("it has been compensated already"));
+    stage_close(&s);
+}
+
+/* What is counted is counted up to a limit that the refusal names. The counters are set by hand: nobody waits for that many. */
+TEST(rollbacks_and_attempts_to_undo_have_their_limits, "proves: A-090 F-084")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD))) return;
+    s.run.rollback.number = s.fold.rollback.number = ROLLBACK_COUNT_MAX;
+    EXPECT_INT(compensate(&s, SCOPE_FULL, ""), ERR_LIMIT);
+    EXPECT(strstr(s.err.text, "ROLLBACK_COUNT_MAX") != NULL);
+    Command retry = { .kind = COMMAND_RETRY_FROM, .name = STR("a"), .mode = COMPENSATE_THEN_RETRY, .value = value_null() };
+    EXPECT_INT(stage_do(&s, &retry), ERR_LIMIT);
+    EXPECT(strstr(s.err.text, "ROLLBACK_COUNT_MAX") != NULL);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    stage_close(&s);
+
+    Stage a;
+    if (!fail_at_d(&a, CHAIN(TREE_HEAD AUTO))) return;
+    EXPECT_OK(stage_undo(&a, "c", CAUSE_PERMANENT), &a.err);
+    a.run.rollback.items[0].attempt = a.fold.rollback.items[0].attempt = ATTEMPT_COUNT_MAX;
+    EXPECT_INT(stage_kind(&a, COMMAND_RETRY_COMPENSATION), ERR_LIMIT);
+    EXPECT(strstr(a.err.text, "ATTEMPT_COUNT_MAX") != NULL);
+    EXPECT_INT(a.run.state, RUN_COMPENSATION_FAILED);
+    stage_close(&a);
+}
+
+TEST(what_the_dispatcher_drops_has_failed_and_says_so, "")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", ",\"retries\":{\"attempts\":1}") "]}");
+    s.place = PLACE_DROPPED;
+    s.place_text = STR("its budget is spent");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    stage_close(&s);
+
+    Stage c;
+    if (!fail_at_d(&c, CHAIN(TREE_HEAD))) return;
+    c.place = PLACE_DROPPED;
+    c.place_text = STR("its budget is spent");
+    EXPECT_OK(compensate(&c, SCOPE_FULL, ""), &c.err);
+    EXPECT_INT(stage_last(&c, EVENT_COMPENSATION_ATTEMPT_FAILED)->cause, CAUSE_DROPPED);
+    EXPECT_INT(c.run.state, RUN_COMPENSATION_FAILED);
+    stage_close(&c);
 }

@@ -125,6 +125,10 @@ TEST(an_output_that_is_not_as_declared_fails_the_step, "proves: R-049 F-075")
     EXPECT_INT(stage_last(&n, EVENT_STEP_FAILED)->cause, CAUSE_INPUT_INVALID);
     EXPECT_INT(stage_count(&n, EVENT_STEP_DISPATCHED), 0);
     stage_close(&n);
+    STAGE(v, TREE_HEAD "\"steps\":[" TASK("a", ",\"input\":{\"x\":1},\"input_schema\":{}") "]}");
+    REQUIRE_OK(stage_start(&v, "{}"), &v.err);
+    EXPECT_INT(stage_state(&v, "a"), STEP_RUNNING);
+    stage_close(&v);
 }
 
 TEST(the_deadline_ends_the_run, "proves: C-43 K-010")

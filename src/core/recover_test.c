@@ -340,6 +340,12 @@ TEST(a_step_without_a_place_waits_or_fails, "proves: C-94 F-071")
     EXPECT_INT(stage_state(&n, "a"), STEP_FAILED);
     EXPECT_INT(stage_last(&n, EVENT_STEP_FAILED)->class_, CLASS_PERMANENT);
     stage_close(&n);
+    STAGE(w, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    w.place = PLACE_NEVER;
+    w.place_text = STR("every place is in the wrong region");
+    REQUIRE_OK(stage_start(&w, "{}"), &w.err);
+    EXPECT_STR(stage_last(&w, EVENT_STEP_FAILED)->text, w.place_text);
+    stage_close(&w);
 }
 
 TEST(what_an_attempt_says_again_counts_once_and_another_owner_counts_anew, "")

@@ -546,3 +546,25 @@ TEST(a_revision_that_does_not_fit_what_is_kept_is_refused_by_the_name_of_the_ste
         stage_close(&s);
     }
 }
+
+TEST(a_revision_may_bring_parameters_that_have_defaults, "proves: A-048")
+{
+    STAGE(s, REVISION_FIRST);
+    fail_second(&s);
+    REQUIRE_OK(retry_revised(&s, TREE_HEAD "\"params\":[{\"name\":\"n\",\"type\":\"integer\",\"default\":1},{\"name\":\"speed\",\"type\":\"string\",\"default\":\"slow\"}],\"steps\":["
+                             TASK("a", "") "," TASK("b", "") "," TASK("c", "") "]," REVISION_TAIL, "b", RETRY_ONLY), &s.err);
+    const Event *changed = stage_last(&s, EVENT_PARAMS_CHANGED);
+    if (EXPECT(changed)) EXPECT(memmem(changed->text.ptr, changed->text.len, "speed", 5) != NULL);
+    stage_close(&s);
+}
+
+TEST(a_revision_that_cannot_be_carried_out_is_refused, "proves: F-084")
+{
+    STAGE(s, REVISION_FIRST);
+    fail_second(&s);
+    EXPECT_INT(retry_revised(&s, REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", ",\"canary\":{\"percent\":5}") "," TASK("c", "") "]," REVISION_TAIL,
+                             "b", RETRY_ONLY), ERR_CONFLICT);
+    EXPECT(strstr(s.err.text, "canary") != NULL);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    stage_close(&s);
+}

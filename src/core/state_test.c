@@ -201,4 +201,6 @@ TEST(decisions_scopes_and_modes_are_spelled_as_in_the_document_or_in_lower_case,
     EXPECT(compensation_scope_find(STR("from-step"), &scope) && scope == SCOPE_FROM_STEP && !compensation_scope_find(STR("some"), &scope));
     EXPECT(retry_mode_find(STR("compensate_then_retry"), &mode) && mode == COMPENSATE_THEN_RETRY && !retry_mode_find(STR("both"), &mode));
     EXPECT(strcmp(retry_source_name(RETRY_SOURCE_AUTO_RETRY), "AUTO_RETRY") == 0);
+    EXPECT(strcmp(retry_mode_name(COMPENSATE_THEN_RETRY), "COMPENSATE_THEN_RETRY") == 0);
+    EXPECT(strcmp(compensation_scope_name(SCOPE_FROM_STEP), "FROM_STEP") == 0);
 }
