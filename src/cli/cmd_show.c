@@ -73,11 +73,11 @@ static void print_next(const Show *show)
 }
 
 /* Executions of a try that ended with their process are no tries of their own, and are told beside them. */
-static void put_lost(const Show *show, const Cell *row, Buf *cell)
+static uint64_t lost_count(const Show *show, const Cell *row)
 {
     const StoryEvent *last = NULL;
     const RunStory *story = &show->waits.story;
-    if (step_row_state(row) == STEP_SUPERSEDED || row[STEP_RUNS_started_ms].kind != CELL_INT) return;
+    if (step_row_state(row) == STEP_SUPERSEDED || row[STEP_RUNS_started_ms].kind != CELL_INT) return 0;
     for (size_t i = 0; i < story->count; i++) {
         const StoryEvent *event = &story->events[i];
         bool is_of_row = event->kind == EVENT_LEASE_EXPIRED && event->step < show->plan.step_count
@@ -85,7 +85,7 @@ static void put_lost(const Show *show, const Cell *row, Buf *cell)
                       && str_is(show->plan.steps[event->step].id, row[STEP_RUNS_step_key].text);
         if (is_of_row) last = event;
     }
-    if (last && last->count) buf_format(cell, " (%" PRIu64 " lost)", last->count);
+    return last ? last->count : 0;
 }
 
 static void print_steps(const Show *show)
@@ -104,7 +104,8 @@ static void print_steps(const Show *show)
         grid_cell(&grid, row[STEP_RUNS_step_key].text);
         grid_text(&grid, step_state_name(step_row_state(row)));
         buf_format(&cell, "%" PRId64, row[STEP_RUNS_attempt].integer);
-        put_lost(show, row, &cell);
+        uint64_t lost = lost_count(show, row);
+        if (lost) buf_format(&cell, " (%" PRIu64 " lost)", lost);
         grid_buf(&grid, &cell);
         if (has_begun)
             human_duration(&cell, (has_ended ? row[STEP_RUNS_finished_ms].integer : now_ms) - row[STEP_RUNS_started_ms].integer);
@@ -245,13 +246,16 @@ static Value error_value(Arena *arena, const Cell *message, const Cell *error_cl
     return member_list_object(&members);
 }
 
-static Value step_value(Arena *arena, const Cell *row)
+static Value step_value(const Show *show, const Cell *row)
 {
+    Arena *arena = show->args->arena;
     MemberList members = { .arena = arena };
     add(&members, "index", cell_value(&row[STEP_RUNS_step_index]));
     add(&members, "step", cell_value(&row[STEP_RUNS_step_key]));
     add(&members, "state", value_string(str_of(step_state_name(step_row_state(row)))));
     add(&members, "attempts", cell_value(&row[STEP_RUNS_attempt]));
+    uint64_t lost = lost_count(show, row);
+    if (lost) add(&members, "lost", value_int((int64_t)lost));
     add(&members, "startedAt", cell_time(arena, &row[STEP_RUNS_started_ms]));
     add(&members, "finishedAt", cell_time(arena, &row[STEP_RUNS_finished_ms]));
     add(&members, "skipReason", cell_value(&row[STEP_RUNS_skip_reason]));
@@ -300,7 +304,7 @@ static Value run_value(const Show *show)
     add(&members, "archivedTo", cell_value(&row[RUNS_archived_to]));
     add(&members, "eventCount", cell_value(&row[RUNS_event_count]));
     add(&members, "stepCount", value_int(show->plan.step_count));
-    for (size_t i = 0; i < show->steps.count; i++) value_list_add(&steps, step_value(arena, show->steps.rows[i]));
+    for (size_t i = 0; i < show->steps.count; i++) value_list_add(&steps, step_value(show, show->steps.rows[i]));
     add(&members, "steps", value_list_array(&steps));
     ValueList waiting = { .arena = arena };
     for (uint32_t i = 0; i < show->plan.step_count; i++)

@@ -330,6 +330,7 @@ def the_same_command_tells_what_recovery_decided(t):
     t.contains(again.out, "[WARN] Lost step: a.s - its process has ended")
     t.contains(again.out, "Starting step: a.s", "and that it is carried out again")
     t.matches(t.maestro("show", "last", *store(t)).out, r"a\.s +succeeded +1 \(1 lost\)")
+    t.equal([(step["attempts"], step["lost"]) for step in t.maestro("show", "last", "--json", *store(t)).json()["steps"]], [(1, 1)])
 
 
 @case()

@@ -486,13 +486,16 @@ static void check_key(Watch *watch, const WatchRun *run, const Attempt *attempt)
     if (!known) {
         watch->keys = arena_grow(&watch->arena, watch->keys, sizeof *watch->keys, watch->key_count, &watch->key_capacity);
         known = &watch->keys[watch->key_count++];
-    } else if (known->run_no != run->run_no || known->step != step || known->generation != generation) {
+    } else if (known->run_no && (known->run_no != run->run_no || known->step != step || known->generation != generation)) {
         const StepRun *other = &watch_run(watch, known->run_no)->run.steps[known->step];
         bool is_same = other->generation == known->generation;
         if (is_same && (other->state == STEP_RUNNING || other->state == STEP_SUCCEEDED))
             world_fail(watch->world, "F-059: step %u of run %" PRIu64 " begins with a key that step %u of run %" PRIu64
                        " has, which is %s", step, run->run_no, known->step, known->run_no, step_state_name((StepState)other->state));
     }
+    /* A step whose run got other parameters has another key from then on, and the one that it had no longer. */
+    for (size_t i = 0; i < watch->key_count; i++)
+        if (watch->keys[i].run_no == run->run_no && watch->keys[i].step == step) watch->keys[i].run_no = 0;
     *known = (WatchKey){ key, run->run_no, step, generation };
 }
 
