@@ -69,8 +69,10 @@ static Str log_reason(const Event *event, const Command *command)
         [EVENT_SECRET_SET] = "to set it was asked for",
         [EVENT_SECRET_REMOVED] = "to remove it was asked for",
         [EVENT_TENANT_KEY_MADE] = "the tenant had no key",
+        [EVENT_REVISION_STORED] = "to store it was asked for",
         [EVENT_REVISION_ACTIVATED] = "to activate it was asked for",
         [EVENT_REVISION_DEACTIVATED] = "to deactivate it was asked for",
+        [EVENT_REVISION_REMOVED] = "to remove it was asked for",
     };
     return command->rationale.len ? command->rationale : str_of(reasons[event->kind]);
 }

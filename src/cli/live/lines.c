@@ -286,7 +286,7 @@ static bool (*const run_words[EVENT_KIND_END])(const Words *words) = {
 bool lines_run_words(Buf *out, const LiveModel *model, const Event *event, bool *out_is_warning)
 {
     if (event->kind >= EVENT_KIND_END || !run_words[event->kind]) return false;
-    if (event->kind == EVENT_STEP_DEFERRED && !event->text.len) return false;       /* for a moment, under pressure */
+    if (event->kind == EVENT_STEP_DEFERRED && (event->count || !event->text.len)) return false;    /* for a moment, under pressure */
     *out_is_warning = run_words[event->kind](&(Words){ out, model, event });
     return true;
 }
