@@ -28,6 +28,10 @@ static ExitCode run(const Args *args)
         print_note("maestro: which runs? Either RUN, or --where 'workflow=NAME state=failed since=1h' for many\n");
         return EXIT_CODE_USAGE;
     }
+    if (args_flag(args, "revision") && (args_flag(args, "dry-run") || !args_flag(args, "decision"))) {
+        print_note("maestro: --revision needs --decision retry; 'maestro retry-from RUN STEP --revision N --dry-run' shows what differs\n");
+        return EXIT_CODE_USAGE;
+    }
     if (is_bulk) return resolve_bulk(args);
     if (args_flag(args, "dry-run") || !args_flag(args, "decision")) return resolve_ask(args);
     return resolve_order(args, COMMAND_RESOLVE, "resolve");

@@ -59,6 +59,7 @@ static void tell(const Bulk *bulk, const Cell *row, const OrderAnswer *answer)
         print_format("run %.*s: %s%s%.*s, would be decided: %s\n", STR_ARG(id), before, step.len ? " at " : "", STR_ARG(step),
                      args_value(bulk->args, "decision"));
     else if (answer->is_noop) print_format("run %.*s: %s, nothing to do\n", STR_ARG(id), before);
+    else if (answer->before == answer->after) print_format("run %.*s: %s, decided\n", STR_ARG(id), before);
     else print_format("run %.*s: %s -> %s\n", STR_ARG(id), before, run_state_name(answer->after));
 }
 

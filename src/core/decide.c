@@ -198,5 +198,10 @@ Status decide(const DecideEnv *env, const Plan *plan, const Run *run, const Comm
               Decision *decision, Error *err)
 {
     Asked asked = { { env, plan, run, now_ms, decision }, command };
+    bool is_retry = command->kind == COMMAND_RETRY_FROM
+                 || (command->kind == COMMAND_RESOLVE
+                     && (command->decision == DECISION_RETRY || command->decision == DECISION_RETRY_FROM_STEP));
+    if (command->revision && !is_retry)         /* nothing else moves a run to another plan */
+        return error_set(err, ERR_INVALID, "only a retry goes on with another revision");
     return decide_kinds[command->kind](&asked, err);
 }

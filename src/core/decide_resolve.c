@@ -406,7 +406,8 @@ static Status check_stuck(const Asked *asked, Error *err)
 {
     const Run *run = asked->settle.run;
     if (run->state == RUN_COMPENSATION_FAILED) return OK;
-    return refuse_state(asked, stuck_instead, run_is_terminal(run) ? "it has ended" : "no compensation of it has failed", err);
+    if (run_is_terminal(run)) return decide_refuse(asked, err, "it has ended", "");
+    return refuse_state(asked, stuck_instead, "no compensation of it has failed", err);
 }
 
 static Event *stuck_event(const Asked *asked, EventKind kind, uint32_t index)

@@ -303,6 +303,13 @@ def a_decision_goes_on_with_another_revision_too(t):
     ended = t.maestro("retry-from", "last", "second", "--revision", "1", *store(t))
     t.equal(ended.code, 1)
     t.contains(ended.err, "succeeded")
+    with t.row("only a retry does, and what is not looked at is not taken"):
+        for decision in ("mark-resolved", "cancel", "compensate"):
+            refused = t.maestro("resolve", run_id, "--decision", decision, "--revision", "2", *store(t))
+            t.equal(refused.code, 65)
+            t.contains(refused.err, "only a retry goes on with another revision")
+        t.equal(t.maestro("resolve", run_id, "--decision", "retry", "--revision", "2", "--dry-run", *store(t)).code, 2)
+        t.equal(select(t, "SELECT state, definition_version FROM maestro_workflows WHERE id = ?", run_id), [("FAILED", 1)])
     t.equal(t.maestro("resolve", run_id, "--decision", "retry", "--revision", "2", *store(t)).code, 0)
     t.equal(t.maestro("resume", run_id, *store(t)).code, 0)
     t.equal(select(t, "SELECT state, definition_version FROM maestro_workflows WHERE id = ?", run_id), [("SUCCEEDED", 2)])
