@@ -82,7 +82,7 @@ size_t run_size(const Run *run)
                 + run->pause_slot_count * (sizeof *run->answers + sizeof *run->pauses)
                 + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
                 + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len + run->directory.len
-                + run->failure.len;
+                + run->failure.len + (run->cooperatives ? run->step_count * sizeof *run->cooperatives : 0);
     for (uint32_t i = 0; i < run->signal_count; i++) size += run->signals[i].name.len;
     return size;
 }

@@ -223,6 +223,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
         default: break;
         }
         if (event->due_ms) timer_note(engine, resident->run_no, event->due_ms);
+        if (event->lease_ms) timer_note(engine, resident->run_no, event->lease_ms);
     }
 }
 

@@ -33,6 +33,7 @@ typedef struct Lease {
     uint8_t state;                      /* a LeaseState */
     bool is_ended;                      /* its worker is to end it */
     bool is_ended_told;
+    bool is_lost;                       /* given up for its worker's silence: whatever that one says is refused */
     int64_t heard_ms;                   /* when its worker last said anything */
     char *document;                     /* {"task", "definition", "args", "resources", "effect_recorded"}, JSON; NULL: a worker has it */
     uint32_t document_size;
@@ -409,7 +410,7 @@ static void worker_settled(Executor *executor, const AttemptId *id, bool is_take
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
     Lease *lease = lease_find(pool, id);
-    if (lease && lease->state == LEASE_REPORTED) lease_keep(pool, lease, is_taken ? LEASE_TAKEN : LEASE_REFUSED);
+    if (lease && lease->state == LEASE_REPORTED) lease_keep(pool, lease, is_taken && !lease->is_lost ? LEASE_TAKEN : LEASE_REFUSED);
     item_close(pool, id, /* is_report= */ true, is_taken);
 }
 
@@ -717,8 +718,10 @@ static void leases_look(WorkerExecutor *pool)
         Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
         if (!lease || lease->state > LEASE_HELD) continue;
         if (lease->state == LEASE_WAITS && pool->now_ms - lease->heard_ms >= lease_ms / 3) hear(pool, &lease->id, /* is_silent= */ true);
-        else if (lease->state == LEASE_HELD && pool->now_ms - lease->heard_ms >= lease_ms + GRACE_MS)
+        else if (lease->state == LEASE_HELD && pool->now_ms - lease->heard_ms >= lease_ms + GRACE_MS) {
+            lease->is_lost = true;
             lease_cancel(pool, lease, CAUSE_LEASE_EXPIRED, STR("its worker was not heard of until its lease ran out"));
+        }
     }
 }
 

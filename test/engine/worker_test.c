@@ -1,0 +1,306 @@
+/* Pulled work with the engine behind it: leases, what is committed together, workers and owners that vanish. */
+#include "exec/worker/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "harness/test.h"
+#include "lang/compile.h"
+#include "store/memory/memory_store.h"
+#include "value/json.h"
+#include "view/store.h"
+
+enum { WORKER_MAX = 40, HELD_MAX = 64 };
+
+/* What a worker has heard. */
+typedef struct Helper {
+    char name[16];
+    uint32_t answer_count, accepted, refused, cancelled;
+    Str tokens[HELD_MAX];               /* leased, not reported */
+    uint32_t token_count;
+    struct Yard *yard;
+} Helper;
+
+typedef struct Yard {
+    Store *store;
+    Engine *engine;
+    Executor *pool;
+    int64_t now_ms;
+    uint64_t chance;
+    Arena arena;
+    EngineReply reply;
+    Helper helpers[WORKER_MAX];
+} Yard;
+
+static bool hear(void *context, const Notice *notice)
+{
+    engine_notice(((Yard *)context)->engine, notice);
+    return true;
+}
+
+static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+{
+    (void)tenant;
+    *out = (RunnerOffer){ .executor = ((Yard *)context)->pool, .settings = value_null() };
+    return str_is_text(runner, "noop");
+}
+
+static void chance(void *context, uint8_t *bytes, size_t size)
+{
+    Yard *yard = context;
+    for (size_t i = 0; i < size; i++) {
+        yard->chance = yard->chance * 6364136223846793005u + 1442695040888963407u;
+        bytes[i] = (uint8_t)(yard->chance >> 56);
+    }
+}
+
+static Value json(Yard *yard, const char *text)
+{
+    Value value = value_null();
+    Error err;
+    EXPECT_OK(json_parse(&yard->arena, arena_copy(&yard->arena, str_of(text)), &value, &err), &err);
+    return value;
+}
+
+static void own(Yard *yard)
+{
+    Error err;
+    WorkerOptions worker = { .name = STR("workers"), .runners = json(yard, "{\"noop\":{\"queue\":\"q\"}}"), .lease_ms = 30000, .sink = { hear, yard } };
+    EXPECT_OK(worker_executor_open(&worker, &yard->pool, &err), &err);
+    EngineOptions options = { .store = yard->store, .log = 1, .executors = &yard->pool, .executor_count = 1, .runner = find_runner, .random = chance, .context = yard };
+    EXPECT_OK(engine_open(&options, &(EngineClock){ yard->now_ms, yard->now_ms }, &yard->engine, &err), &err);
+}
+
+static void yard_open(Yard *yard)
+{
+    memset(yard, 0, sizeof *yard);
+    arena_init(&yard->arena, SIZE_MAX);
+    yard->store = memory_store_new(NULL);
+    yard->now_ms = 1766000000000;
+    for (int i = 0; i < WORKER_MAX; i++) {
+        yard->helpers[i].yard = yard;
+        Buf name = buf_on(yard->helpers[i].name, sizeof yard->helpers[i].name);
+        buf_format(&name, "w%d", i);
+    }
+    own(yard);
+}
+
+/* The process is gone, with whatever was not durable. */
+static void kill_owner(Yard *yard)
+{
+    engine_close(yard->engine);
+    yard->pool->ops->close(yard->pool);
+}
+
+static void yard_close(Yard *yard)
+{
+    kill_owner(yard);
+    store_close(yard->store);
+    arena_deinit(&yard->arena);
+}
+
+static void turns(Yard *yard)
+{
+    for (int i = 0; i < 40; i++) engine_turn(yard->engine, &(EngineClock){ yard->now_ms, yard->now_ms });
+}
+
+static void pass(Yard *yard, int64_t ms)
+{
+    yard->now_ms += ms;
+    turns(yard);
+}
+
+static void take_reply(void *context, const EngineReply *reply)
+{
+    ((Yard *)context)->reply = *reply;
+}
+
+static uint64_t start(Yard *yard, const char *text)
+{
+    Catalog catalog;
+    Compiled compiled;
+    Buf document;
+    Error err;
+    Digest digest;
+    catalog_init(&catalog, &yard->arena);
+    compile(&yard->arena, str_of(text), &(CompileOptions){ .file = STR("test.yaml"), .format = TEXT_YAML, .catalog = &catalog }, &compiled);
+    EXPECT(compiled.is_valid);
+    buf_init(&document, SIZE_MAX);
+    EXPECT_OK(canonical_print(&document, compiled.plan.document, &err), &err);
+    EXPECT_OK(engine_plan_add(yard->engine, buf_peek(&document), &digest, &err), &err);
+    buf_deinit(&document);
+    EXPECT(engine_start(yard->engine, &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply, .context = yard, .command.actor = STR("user:test") }));
+    turns(yard);
+    EXPECT_INT(yard->reply.status, OK);
+    return yard->reply.run_no;
+}
+
+static void heard(void *context, Value answer)
+{
+    Helper *helper = context;
+    const Value *leases = value_get_text(answer, "leases"), *results = value_get_text(answer, "results");
+    helper->answer_count++;
+    helper->cancelled += value_get_text(answer, "cancels")->count;
+    for (uint32_t i = 0; i < results->count; i++) {
+        if (str_is_text(value_get_string(results->items[i], "result", STR("")), "accepted")) helper->accepted++;
+        else helper->refused++;
+    }
+    for (uint32_t i = 0; i < leases->count && helper->token_count < HELD_MAX; i++)
+        helper->tokens[helper->token_count++] = arena_copy(&helper->yard->arena, value_get_string(leases->items[i], "token", STR("")));
+}
+
+static void exchange(Yard *yard, Helper *helper, Str text)
+{
+    Error err;
+    Value request = value_null();
+    EXPECT_OK(json_parse(&yard->arena, text, &request, &err), &err);
+    EXPECT_OK(worker_exchange(yard->pool, &(WorkerCredential){ .worker = str_of(helper->name) }, request, heard, helper, &err), &err);
+    turns(yard);
+}
+
+static void pull(Yard *yard, Helper *helper, uint32_t want)
+{
+    exchange(yard, helper, arena_format(&yard->arena, "{\"want\":%u,\"wait_ms\":60000}", want));
+}
+
+/* All that it has, and so much more. */
+static void report(Yard *yard, Helper *helper, uint32_t want)
+{
+    Buf body;
+    buf_init(&body, 1u << 20);
+    buf_text(&body, "{\"reports\":[");
+    for (uint32_t i = 0; i < helper->token_count; i++) buf_format(&body, "%s{\"token\":\"%.*s\",\"output\":%u}", i ? "," : "", STR_ARG(helper->tokens[i]), i);
+    buf_format(&body, "],\"want\":%u,\"wait_ms\":%u}", want, want ? 60000u : 0u);
+    helper->token_count = 0;
+    exchange(yard, helper, arena_copy(&yard->arena, buf_peek(&body)));
+    buf_deinit(&body);
+}
+
+static bool count_row(void *context, const Cell *cells, uint32_t count)
+{
+    Str *wanted = ((void **)context)[0];
+    (void)count;
+    if (str_is(cells[RUNS_state].text, *wanted)) ++*(uint32_t *)((void **)context)[1];
+    return true;
+}
+
+static uint32_t runs_in(Yard *yard, uint64_t last, const char *state)
+{
+    Error err;
+    uint32_t count = 0;
+    Str wanted = str_of(state);
+    for (uint64_t run_no = 1; run_no <= last; run_no++) {
+        QueryAsk ask = { .query = QUERY_RUN, .params = { cell_int((int64_t)run_no) }, .param_count = 1 };
+        void *context[] = { &wanted, &count };
+        EXPECT_OK(store_select(yard->store, &ask, count_row, context, &err), &err);
+    }
+    return count;
+}
+
+#define CHAIN "workflow: w\njobs:\n  a: { tasks: [{ run: noop, retries: { attempts: 3, delay: 1s, jitter_ms: 0 } }] }\n" \
+              "  b: { needs: [a], tasks: [{ run: noop, retries: { attempts: 3, delay: 1s, jitter_ms: 0 } }] }\n"
+#define ONE "workflow: w\njobs:\n  a: { tasks: [{ run: noop, idempotency: replay-safe, retries: { attempts: 3, delay: 1s, jitter_ms: 0 } }] }\n"
+
+TEST(worker_report_and_next_lease_are_one_commit, "proves: F-071 F-072 C-33")
+{
+    Yard yard;
+    yard_open(&yard);
+    Helper *helper = &yard.helpers[0];
+    uint64_t run = start(&yard, CHAIN);
+    EXPECT_INT(engine_stats(yard.engine).attempt_under_way, 0);            /* what nobody asks for is not given */
+    pull(&yard, helper, 1);
+    EXPECT_INT(helper->token_count, 1);
+    uint64_t commits = engine_stats(yard.engine).batch_count;
+    report(&yard, helper, 1);
+    EXPECT_INT(helper->accepted, 1);
+    EXPECT_INT(helper->token_count, 1);                                    /* of the next step */
+    EXPECT_INT(engine_stats(yard.engine).batch_count, commits + 1);
+    report(&yard, helper, 0);
+    EXPECT_INT(helper->accepted, 2);
+    EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), 1);
+    yard_close(&yard);
+}
+
+TEST(worker_that_vanishes_loses_its_lease_and_its_late_report_is_refused, "proves: F-086 F-087 F-116")
+{
+    Yard yard;
+    yard_open(&yard);
+    Helper *lost = &yard.helpers[0], *other = &yard.helpers[1];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, lost, 1);
+    EXPECT_INT(lost->token_count, 1);
+    pull(&yard, other, 1);
+    for (int i = 0; i < 29; i++) pass(&yard, 1000);
+    EXPECT_INT(other->token_count, 0);
+    for (int i = 0; i < 10; i++) pass(&yard, 1000);                        /* its lease, and then the delay of the retry */
+    EXPECT_INT(other->token_count, 1);
+    report(&yard, lost, 0);
+    EXPECT_INT(lost->refused, 1);
+    EXPECT_INT(lost->accepted, 0);
+    EXPECT_INT(runs_in(&yard, run, "RUNNING"), 1);                         /* unmoved by it */
+    report(&yard, other, 0);
+    EXPECT_INT(other->accepted, 1);
+    EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), 1);
+    yard_close(&yard);
+}
+
+TEST(worker_that_is_heard_of_keeps_its_lease, "proves: F-072 F-086")
+{
+    Yard yard;
+    yard_open(&yard);
+    Helper *helper = &yard.helpers[0];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, helper, 1);
+    for (int i = 0; i < 20; i++) {
+        pass(&yard, 20000);
+        exchange(&yard, helper, arena_format(&yard.arena, "{\"heartbeats\":[\"%.*s\"]}", STR_ARG(helper->tokens[0])));
+    }
+    report(&yard, helper, 0);
+    EXPECT_INT(helper->accepted, 1);
+    EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), 1);
+    yard_close(&yard);
+}
+
+TEST(worker_reports_to_the_next_owner_what_it_got_from_the_last, "proves: F-010 F-115")
+{
+    Yard yard;
+    yard_open(&yard);
+    Helper *helper = &yard.helpers[0];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, helper, 1);
+    kill_owner(&yard);
+    yard.now_ms += 600000;                                                 /* nobody was there for ten minutes */
+    own(&yard);
+    turns(&yard);
+    pass(&yard, 20000);                                                    /* within its one full term */
+    report(&yard, helper, 0);
+    EXPECT_INT(helper->accepted, 1);
+    EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), 1);
+    report(&yard, helper, 0);
+    yard_close(&yard);
+}
+
+TEST(half_of_the_workers_vanish_and_nothing_is_lost, "proves: F-116 F-087")
+{
+    enum { RUNS = 1000, WORKERS = 40, EACH = 25 };
+    Yard *yard = malloc(sizeof *yard);
+    REQUIRE(yard);
+    yard_open(yard);
+    uint64_t last = 0;
+    for (int i = 0; i < RUNS; i++) last = start(yard, ONE);
+    for (int i = 0; i < WORKERS; i++) pull(yard, &yard->helpers[i], EACH);
+    EXPECT_INT(engine_stats(yard->engine).attempt_under_way, RUNS);        /* 1,000 leases are out */
+    uint32_t accepted = 0;
+    for (int i = 0; i < WORKERS / 2; i++) report(yard, &yard->helpers[i], 0);
+    for (int second = 0; second < 60; second++) pass(yard, 1000);          /* the others are not heard of again */
+    for (int i = 0; i < WORKERS / 2; i++) {
+        pull(yard, &yard->helpers[i], EACH);
+        report(yard, &yard->helpers[i], 0);
+        accepted += yard->helpers[i].accepted;
+    }
+    EXPECT_INT(accepted, RUNS);                                            /* each effect once */
+    EXPECT_INT(runs_in(yard, last, "SUCCEEDED"), RUNS);
+    yard_close(yard);
+    free(yard);
+}
