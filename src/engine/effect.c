@@ -100,6 +100,8 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     if (executor->capacity && taken >= executor->capacity) return (Place){ .kind = PLACE_LATER };
     if (ceiling && resident->tenant->running_count + engine->tenant_placing >= ceiling) return (Place){ .kind = PLACE_LATER };
     if (executor->ops->has_room && !executor->ops->has_room(executor, run->tenant, runner, taken)) return (Place){ .kind = PLACE_LATER };
+    Place held;
+    if (!gate_permits(engine, run->tenant, runner, offer->settings, &held)) return held;
     Task task = task_of(plan, run, step, is_undo);
     Pressure pressure = pressure_look(engine, resident, executor, taken);
     Admission admission = task_admit(&task, &pressure);
@@ -192,6 +194,8 @@ static void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool i
 {
     Executor *executor = holder_executor(engine, id->holder);
     unreserve(engine, executor, entry);
+    if (gate_end(entry->gate)) effect_room(engine, executor->slot, UINT32_MAX);
+    entry->gate = NULL;
     CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
     executor->under_way--;
     executor->offers <<= 1;                                 /* room that came to be counts like an offer that was taken */
@@ -233,6 +237,10 @@ void effect_given(Engine *engine, Resident *resident, const Effect *effect, uint
     executor->under_way++;
     uint32_t taken = executor->under_way + executor->reserved;
     uint32_t free = !executor->capacity ? cooperative_count : taken < executor->capacity ? executor->capacity - taken : 0;
+    bool is_undo = attempt_rollback(effect->attempt) != 0;
+    const RunnerOffer *offer = is_undo ? &resident->plan->undo_offers[effect->step] : &resident->plan->offers[effect->step];
+    entry->gate = gate_begin(engine, resident->run.tenant, is_undo ? resident->plan->plan.terms->steps[effect->step].undo.runner
+                                                                   : resident->plan->plan.steps[effect->step].runner, offer->settings);
     entry->group = group_spawn(cooperative_count);
     entry->reserved = cooperative_count < free ? cooperative_count : free;
     executor->reserved += entry->reserved;
@@ -274,6 +282,7 @@ void effect_placed(Engine *engine)
     memset(engine->placing, 0, engine->options.executor_count * sizeof *engine->placing);
     engine->tenant_placing = 0;
     engine->placed = NULL;
+    engine->decision_no++;
     engine->has_place_slot = false;
 }
 
@@ -676,6 +685,12 @@ void effect_resume(Engine *engine, Resident *resident)
 
 /* --- what comes back ---------------------------------------------------------------------------------------------------- */
 
+static void gate_report(Engine *engine, const Notice *notice)
+{
+    const OutEntry *entry = out_find(engine, &notice->id, /* is_reported= */ false);
+    if (entry) gate_outcome(engine, entry->gate, notice->report.cause);
+}
+
 static void take_notice(Engine *engine, const Notice *notice)
 {
     Resident *resident = resident_find(engine, notice->id.run_no);
@@ -691,6 +706,7 @@ static void take_notice(Engine *engine, const Notice *notice)
         run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms);
     switch (notice->kind) {
     case NOTICE_REPORT:
+        gate_report(engine, notice);
         /* Of an attempt that an earlier owner of the log gave to a remote executor the core knows whether it is under way. */
         if (take_back(engine, &notice->id, /* is_reported= */ true) || (notice->teller && holder_epoch(notice->id.holder) < engine->holder_epoch))
             queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail_of_notice(notice, notice->teller ? notice->teller->name : executor->name));

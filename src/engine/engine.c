@@ -65,6 +65,7 @@ Status engine_open(const EngineOptions *options, const EngineClock *clock, Engin
     engine->store = options->store;
     engine->wall_ms = now_ms;
     engine->steady_ms = clock->steady_ms;
+    engine->gates_due = INT64_MAX;
     engine->policy_digest = digest_of(builtin_policy_text());
     arena_init(&engine->arena, SIZE_MAX);
     buf_init(&engine->record_buf, RECORD_SIZE_MAX);
@@ -106,6 +107,7 @@ void engine_close(Engine *engine)
     for (uint32_t i = 0; engine->reads && i < ENGINE_READ_COUNT_MAX; i++)
         if (engine->reads[i].is_asked && engine->reads[i].mail) mail_free(engine->reads[i].mail);
     free(engine->reads);
+    gates_deinit(engine);
     outs_deinit(engine);
     dedupe_deinit(engine);
     requests_deinit(engine);
@@ -156,6 +158,7 @@ bool engine_turn(Engine *engine, const EngineClock *clock)
     timer_turn(engine);
     request_purge(engine);
     late_effects_perform(engine);
+    gates_turn(engine);
     effect_stir(engine);
     for (uint32_t i = 0; i < engine->options.executor_count; i++) {
         Executor *executor = engine->options.executors[i];
@@ -191,6 +194,7 @@ int64_t engine_due_ms(const Engine *engine)
     if (has_mail(engine)) return engine->wall_ms;
     int64_t due = timer_first(engine);
     if (engine->sweep_at < due) due = engine->sweep_at;
+    if (engine->gates_due < due) due = engine->gates_due;
     bool can_rescan = engine->rescan_at && !engine->is_recovering && engine->state != ENGINE_STALLED;
     if (can_rescan && engine->rescan_at < due) due = engine->rescan_at;
     if (engine->lines && engine->state != ENGINE_STALLED && engine->lines_due < due) due = engine->lines_due;

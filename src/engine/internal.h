@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "base/trace.h"
+#include "dispatch/breaker.h"
 #include "dispatch/task.h"
 #include "engine/condition.h"
 #include "engine/engine.h"
@@ -45,6 +46,7 @@ typedef struct KeyQuestion KeyQuestion;
 typedef struct KnownRequest KnownRequest;
 typedef struct Revising Revising;
 typedef struct Sealing Sealing;
+typedef struct Gate Gate;
 
 typedef struct Resident {
     Run run;
@@ -111,6 +113,7 @@ typedef struct OutEntry {
     bool is_handed;                     /* its executor has it */
     SubRoutineGroup group;              /* that carries it to its executor ... */
     uint32_t reserved;                  /* ... and the places that its cooperatives keep free until then */
+    Gate *gate;                         /* the circuit of its runner; NULL: it has none */
     bool is_stray;                      /* given up, and its number is given out anew: whoever has it is being ended */
     struct Redaction *secrets;          /* that it got: they are taken out of what it says; NULL: none */
     bool is_reported;                   /* it has ended; that is not durable yet, and the run, read anew, does not know it */
@@ -226,6 +229,9 @@ struct Engine {
     uint32_t placed_step;               /* that step ... */
     Admission placed_admission;         /* ... what was decided about it, and the places that were taken for it */
     uint32_t placed_count;
+    uint64_t decision_no;               /* of the decision being made */
+    RunIndex gates;                     /* by the hash of runner and tenant: see gate.c */
+    int64_t gates_due;                  /* when one of them may permit what it held back; INT64_MAX: never */
     uint64_t out_serial;                /* of the last attempt that was given out, in this epoch */
     uint64_t notice_number;             /* of the last thing that an executor said, in this epoch */
     uint32_t place_slot;                /* the executor that was asked last ... */
@@ -404,6 +410,15 @@ void  effect_wait(Engine *engine, Resident *resident);                     /* it
 void  effect_room(Engine *engine, uint32_t slot, uint32_t count);          /* an executor has room again */
 void  effect_stir(Engine *engine);
 void  effect_forget_waiting(Engine *engine, Resident *resident);
+
+/* gate.c */
+/* Whether its circuit and its rate let one more begin; else `out` says why not. */
+bool  gate_permits(Engine *engine, Str tenant, Str runner, Value settings, Place *out);
+Gate *gate_begin(Engine *engine, Str tenant, Str runner, Value settings);  /* its circuit; NULL: none */
+void  gate_outcome(Engine *engine, Gate *gate, Cause cause);
+bool  gate_end(Gate *gate);                                                /* true: somebody waits for that */
+void  gates_turn(Engine *engine);
+void  gates_deinit(Engine *engine);
 
 /* late.c */
 void effect_retry_later(Engine *engine, const EffectEntry *entry);

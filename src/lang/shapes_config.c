@@ -1,5 +1,6 @@
 /* The keys of runners.yaml, and of a plug-in component's manifest. */
 #include "lang/shapes.h"
+#include "lang/shapes_parts.h"
 
 static const EnumName executor_kinds[] = {
     { "native", NULL }, { "process", NULL },    { "http", NULL }, { "worker", NULL },
@@ -16,6 +17,14 @@ static const Type type_command_list = { .kind = TYPE_LIST, .item = &type_line, .
 static const Type *const command_forms[] = { &type_text, &type_command_list, NULL };
 static const Type type_command = { .kind = TYPE_EITHER, .either = command_forms, .what = "a line for the shell, or a list of texts" };
 
+static const Field breaker_fields[] = {
+    { "failures", &type_positive, "Failures in a row by which it opens.", .otherwise = "5" },
+    { "open", &type_duration, "How long it stays open before one attempt tries.", .otherwise = "\"30s\"" },
+    { NULL },
+};
+static const Shape shape_breaker = { "circuit breaker", "When attempts are held back, for each tenant.", breaker_fields, NULL, NULL };
+static const Type type_breaker = { .kind = TYPE_OBJECT, .shape = &shape_breaker, .what = "a circuit breaker" };
+
 static const Field runner_fields[] = {
     { "description", &type_text, "What it does." },
     { "command", &type_command, "For a process executor: the program and its arguments, or a line for the shell." },
@@ -23,6 +32,8 @@ static const Field runner_fields[] = {
     { "queue", &type_ref, "The queue that workers pull from." },
     { "image", &type_line, "The container image, for kubernetes." },
     { "settings", &type_any, "What else the executor needs." },
+    { "breaker", &type_breaker, "A circuit for each tenant, which opens where it fails again and again; left out, none." },
+    { "rate", &type_rate, "How many attempts begin in a time, of all tenants." },
     { "input_schema", &type_schema, "What it takes." },
     { "output_schema", &type_schema, "What it gives." },
     { "timeout", &type_duration, "The timeout of tasks that declare none." },

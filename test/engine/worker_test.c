@@ -30,6 +30,7 @@ typedef struct Yard {
     uint64_t chance;
     Arena arena;
     EngineReply reply;
+    Value settings;                     /* of the runner */
     Helper helpers[WORKER_MAX];
 } Yard;
 
@@ -42,7 +43,7 @@ static bool hear(void *context, const Notice *notice)
 static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
 {
     (void)tenant;
-    *out = (RunnerOffer){ .executor = ((Yard *)context)->pool, .settings = value_null() };
+    *out = (RunnerOffer){ .executor = ((Yard *)context)->pool, .settings = ((Yard *)context)->settings };
     return str_is_text(runner, "noop");
 }
 
@@ -78,6 +79,7 @@ static void yard_open(Yard *yard)
     arena_init(&yard->arena, SIZE_MAX);
     yard->store = memory_store_new(NULL);
     yard->now_ms = 1766000000000;
+    yard->settings = value_null();
     for (int i = 0; i < WORKER_MAX; i++) {
         yard->helpers[i].yard = yard;
         Buf name = buf_on(yard->helpers[i].name, sizeof yard->helpers[i].name);
@@ -303,4 +305,61 @@ TEST(half_of_the_workers_vanish_and_nothing_is_lost, "proves: F-116 F-087")
     EXPECT_INT(runs_in(yard, last, "SUCCEEDED"), RUNS);
     yard_close(yard);
     free(yard);
+}
+
+/* --- what holds attempts back ---------------------------------------------------------------------------------------------- */
+
+#define PATIENT "workflow: w\njobs:\n  a: { tasks: [{ run: noop, retries: { attempts: 9, delay: 1s, max_delay: 1s, jitter_ms: 0 } }] }\n"
+
+static void fail_all(Yard *yard, Helper *helper)
+{
+    for (; helper->token_count; helper->token_count--)
+        exchange(yard, helper, arena_format(&yard->arena, "{\"reports\":[{\"token\":\"%.*s\",\"failure\":{\"cause\":\"transient\",\"message\":\"no\"}}]}",
+                                            STR_ARG(helper->tokens[helper->token_count - 1])));
+}
+
+TEST(circuit_of_one_tenant_opens_and_others_do_not_notice, "proves: R-108 F-109 F-007 F-094")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.settings = json(&yard, "{\"breaker\":{\"failures\":2,\"open_ms\":10000}}");
+    Helper *helper = &yard.helpers[0];
+    start(&yard, PATIENT);
+    for (int i = 0; i < 2; i++) {
+        pull(&yard, helper, 1);
+        pass(&yard, 1000);
+        EXPECT_INT(helper->token_count, 1);
+        fail_all(&yard, helper);
+    }
+    pull(&yard, helper, 1);
+    pass(&yard, 9000);
+    EXPECT_INT(helper->token_count, 0);                                    /* its retry was due after a second */
+    start(&yard, "tenant: acme\n" PATIENT);
+    EXPECT_INT(helper->token_count, 1);                                    /* of acme, whose circuit is closed */
+    report(&yard, helper, 1);
+    EXPECT_INT(helper->token_count, 0);
+    pass(&yard, 1000);
+    EXPECT_INT(helper->token_count, 1);                                    /* the one that tries */
+    report(&yard, helper, 0);
+    EXPECT_INT(runs_in(&yard, 2, "SUCCEEDED"), 2);
+    yard_close(&yard);
+}
+
+TEST(rate_of_a_runner_is_kept_and_nobody_is_dropped, "proves: F-093")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.settings = json(&yard, "{\"rate\":{\"count\":2,\"per_ms\":1000}}");
+    Helper *helper = &yard.helpers[0];
+    for (int i = 0; i < 6; i++) start(&yard, ONE);
+    pull(&yard, helper, 6);
+    EXPECT_INT(helper->token_count, 2);
+    for (uint32_t second = 1; second <= 2; second++) {
+        pull(&yard, helper, 6);
+        pass(&yard, 1000);
+        EXPECT_INT(helper->token_count, 2 + 2 * second);
+    }
+    report(&yard, helper, 0);
+    EXPECT_INT(runs_in(&yard, 6, "SUCCEEDED"), 6);
+    yard_close(&yard);
 }

@@ -1,0 +1,45 @@
+/* breaker.h - a circuit: whether attempts of one runner for one tenant are worth beginning.
+ *
+ *             `failures` in a row                    `open_ms` are over
+ *   CLOSED ──────────────────────▶ OPEN ───────────────────────────────▶ HALF_OPEN: one attempt at a time tries
+ *     ▲                              ▲  it fails: open again, twice as long           │
+ *     │                              └───────────────────────────────────────────────┤
+ *     └──── it succeeds: closed; a slow start: 2 at a time, then 4, 8, ... ───────────┘
+ *
+ * It is told of outcomes by whoever sees them, never by a carrier, and only answers whether one more may begin: what it holds back
+ * waits, and nothing is failed or dropped by it. Kept in memory: a new process begins with closed circuits.
+ *
+ * Owns: nothing.     Fails: never.     Bounds: BREAKER_OPEN_MS_MAX.     Thread: pure, any.
+ */
+#ifndef DISPATCH_BREAKER_H
+#define DISPATCH_BREAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum BreakerState { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN, BREAKER_STATE_COUNT } BreakerState;
+
+typedef struct BreakerTerms { uint32_t failure_max; int64_t open_ms; } BreakerTerms;
+
+typedef struct Breaker {
+    uint8_t state;                  /* a BreakerState */
+    uint32_t failure_count;         /* in a row */
+    uint32_t slow_max;              /* of a slow start: so many at a time; 0: it is over */
+    int64_t open_ms, until_ms;      /* how long it was opened for; until when */
+} Breaker;
+
+/* Whether one more may begin beside `under_way`. `out_due_ms`: where not, when to ask again; INT64_MAX: when one has ended. */
+bool breaker_permits(Breaker *breaker, uint32_t under_way, int64_t now_ms, int64_t *out_due_ms);
+void breaker_failed(Breaker *breaker, const BreakerTerms *terms, int64_t now_ms);
+void breaker_succeeded(Breaker *breaker);
+const char *breaker_state_name(BreakerState state);     /* "closed", "open", "half-open" */
+
+/* So many in so long, with room for a burst of as many. */
+typedef struct Rate { int64_t credit_us, at_ms; } Rate;
+typedef struct RateTerms { int64_t count, per_ms; } RateTerms;
+
+/* Whether one more may begin beside `promised`; where not, when. */
+bool rate_permits(Rate *rate, const RateTerms *terms, uint32_t promised, int64_t now_ms, int64_t *out_due_ms);
+void rate_take(Rate *rate, const RateTerms *terms);
+
+#endif
