@@ -8,16 +8,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/tls.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/clock.h"
 #include "os/entropy.h"
-#include "os/file.h"
 #include "os/gzip.h"
 
 #define TICK_MS 100                 /* how often deadlines of waiting calls are looked at */
 #define CUT_TICK_MS 1000            /* and those of connections */
-#define PEM_SIZE_MAX (1u << 20)
 
 /* One connection: from when on it has no request that came whole. */
 typedef struct Link {
@@ -37,7 +36,7 @@ struct Http {
     Call *waiting;
     HttpStats stats;
     int64_t tick_ms, cut_ms;
-    Arena pems;                     /* of certificate and key */
+    Tls tls;
 };
 
 static int64_t steady_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000u); }
@@ -407,40 +406,35 @@ static void take_connection(void *context, struct MHD_Connection *connection, vo
 
 /* --- make ----------------------------------------------------------------------------------------------------------------------- */
 
-static Status read_pem(Http *http, const char *path, const char **out, Error *err)
+/* Handshakes ask for the pair that is to be shown; libmicrohttpd has no word on which session belongs to which daemon, and one process
+ * serves one. */
+static const Tls *shown;
+
+static int show_certificate(gnutls_session_t session, const gnutls_datum_t *names, int name_count, const gnutls_pk_algorithm_t *algorithms,
+                            int algorithm_count, gnutls_pcert_st **out_chain, unsigned *out_count, gnutls_privkey_t *out_key)
 {
-    Str text;
-    Status status = file_read(&http->pems, path, PEM_SIZE_MAX, &text, err);
-    if (!status) *out = text.ptr;
-    return status;
+    (void)session, (void)names, (void)name_count, (void)algorithms, (void)algorithm_count;
+    const TlsPair *pair = tls_peek(shown);
+    *out_chain = (gnutls_pcert_st *)(uintptr_t)pair->chain;
+    *out_count = pair->chain_count;
+    *out_key = pair->key;
+    return pair->key ? 0 : -1;
 }
 
 static Status start(Http *http, Error *err)
 {
     const HttpOptions *options = &http->options;
-    const char *certificate = NULL, *key = NULL;
-    Status status = OK;
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
-    if (options->certificate) {
-        status = read_pem(http, options->certificate, &certificate, err);
-        if (!status) status = read_pem(http, options->key, &key, err);
-        if (status) return status;
-        flags |= MHD_USE_TLS;
-    }
-    struct MHD_OptionItem tls[] = {
-        { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)certificate },
-        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key },
-        { MHD_OPTION_END, 0, NULL },
-    };
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (options->certificate ? MHD_USE_TLS : 0u);
+    Status status = options->certificate ? tls_load(&http->tls, options->certificate, options->key, err) : OK;
+    if (status) return status;
+    shown = &http->tls;
+    struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)show_certificate, NULL }, { MHD_OPTION_END, 0, NULL } };
     struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
     http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, take_request, http,
         MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT, API_CONNECTION_COUNT_MAX,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, API_CONNECTION_PER_ADDRESS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, API_IDLE_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)API_HEAD_SIZE_MAX, MHD_OPTION_NOTIFY_COMPLETED, request_over, http,
-        MHD_OPTION_NOTIFY_CONNECTION, take_connection, http, MHD_OPTION_ARRAY, certificate ? tls : none, MHD_OPTION_END);
-    if (!http->daemon && certificate)
-        return error_set(err, ERR_INVALID, "HTTPS cannot be served with the certificate %s and the key %s", options->certificate,
-                         options->key);
+        MHD_OPTION_NOTIFY_CONNECTION, take_connection, http, MHD_OPTION_ARRAY, options->certificate ? tls : none, MHD_OPTION_END);
     if (!http->daemon) return error_set(err, ERR_UNAVAILABLE, "HTTP cannot be served on this socket");
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     http->epoll_fd = info ? info->epoll_fd : -1;
@@ -452,7 +446,6 @@ Status http_open(const HttpOptions *options, Http **out_http, Error *err)
     Http *http = calloc(1, sizeof *http);
     CHECK(http);
     http->options = *options;
-    arena_init(&http->pems, SIZE_MAX);
     Status status = start(http, err);
     if (status) http_close(http);
     else *out_http = http;
@@ -473,7 +466,7 @@ void http_close(Http *http)
         MHD_run(http->daemon);
         MHD_stop_daemon(http->daemon);
     }
-    arena_deinit(&http->pems);
+    tls_deinit(&http->tls);
     free(http);
 }
 
@@ -526,6 +519,11 @@ bool http_drain(Http *http)
     bool is_quiet = true;
     for (Link *link = http->links; link; link = link->next) is_quiet = is_quiet && link->patience_ms;
     return is_quiet;
+}
+
+Status http_reload(Http *http, Error *err)
+{
+    return http->options.certificate ? tls_load(&http->tls, http->options.certificate, http->options.key, err) : OK;
 }
 
 HttpStats http_stats(const Http *http) { return http->stats; }

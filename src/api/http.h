@@ -36,6 +36,8 @@ int64_t http_due_ms(Http *http);        /* how long it can wait at most; -1: for
 void http_turn(Http *http);
 /* Takes no further connections, and closes each when its request is answered. True once none is left that has one. */
 bool http_drain(Http *http);
+/* Reads certificate and key again; where they cannot be used, those before stay. */
+MUST_USE Status http_reload(Http *http, Error *err);
 HttpStats http_stats(const Http *http);
 
 #endif

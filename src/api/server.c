@@ -26,7 +26,7 @@ struct Server {
     Thread thread;
     bool has_thread;
     Wake wake;
-    atomic_bool is_draining, is_drained, is_stopping;
+    atomic_bool is_draining, is_drained, is_stopping, is_reloading;
 };
 
 /* --- the log ------------------------------------------------------------------------------------------------------------------------------ */
@@ -146,6 +146,19 @@ static void begin_drain(Api *api)
     stream_news(api, 0);
 }
 
+static void reload(Api *api)
+{
+    Error err;
+    Buf line;
+    Status status = http_reload(api->http, &err);
+    buf_init(&line, JSON_SIZE_MAX);
+    buf_format(&line, "{\"level\":\"%s\",\"message\":", status ? "error" : "info");
+    json_print_string(&line, status ? str_of(err.text) : STR("certificate and key were read again"));
+    buf_text(&line, "}\n");
+    (void)fwrite(line.ptr, 1, line.len, stderr);
+    buf_deinit(&line);
+}
+
 static void run(void *context)
 {
     Server *server = context;
@@ -157,6 +170,7 @@ static void run(void *context)
         if (api->is_draining && (due_ms < 0 || due_ms > DRAIN_TURN_MS)) due_ms = DRAIN_TURN_MS;
         (void)poll(fds, sizeof fds / sizeof *fds, due_ms > INT32_MAX ? INT32_MAX : (int)due_ms);
         if (fds[2].revents) wake_lower(&server->wake);
+        if (atomic_exchange(&server->is_reloading, false)) reload(api);
         if (atomic_load(&server->is_draining)) begin_drain(api);
         if (fds[1].revents) bridge_take(api->bridge, take_news, api);
         http_turn(api->http);
@@ -205,6 +219,12 @@ Status server_start(const ServerOptions *options, Server **out_server, Error *er
 void server_drain(Server *server)
 {
     atomic_store(&server->is_draining, true);
+    wake_raise(&server->wake);
+}
+
+void server_reload(Server *server)
+{
+    atomic_store(&server->is_reloading, true);
     wake_raise(&server->wake);
 }
 

@@ -37,6 +37,8 @@ typedef struct ServerOptions {
 MUST_USE Status server_start(const ServerOptions *options, Server **out_server, Error *err);
 void server_drain(Server *server);          /* begins to */
 bool server_is_drained(const Server *server);
+/* Certificate and key are read again, for connections from now on; what is wrong with them is logged. */
+void server_reload(Server *server);
 void server_stop(Server *server);           /* NULL is permitted; ends the thread */
 void server_free(Server *server);           /* NULL is permitted; after the host was closed */
 

@@ -138,6 +138,7 @@ static void take_signal(void *context, int fd)
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
         if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) serving->interrupt_count++;
+        else if (serving->server) server_reload(serving->server);
 }
 
 static Status watch_signals(Serving *serving, Error *err)
@@ -146,6 +147,7 @@ static Status watch_signals(Serving *serving, Error *err)
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);         /* before any thread is made */
     (void)signal(SIGXFSZ, SIG_IGN);             /* a limit on the size of files is a full disk: the store says so */
     (void)signal(SIGPIPE, SIG_IGN);
@@ -258,7 +260,7 @@ const Verb command_server = {
            "network gives --tls-cert and --tls-key, or has a proxy in front that does.\n"
            "\n"
            "SIGTERM and Ctrl-C: no further connection is taken, requests that have begun are answered, steps under way may\n"
-           "end; a second one ends these, too. systemd may hand over the socket and is told when requests are taken: see\n"
+           "end; a second one ends these, too. SIGHUP reads certificate and key again. systemd may hand over the socket and is told when requests are taken: see\n"
            "deploy/maestro.service. The log is JSON on standard error, one object a line.",
     .examples = "maestro server --store sqlite:/var/lib/maestro/store.db\n"
                 "maestro server --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem",

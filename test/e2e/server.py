@@ -5,11 +5,13 @@ import json
 import os
 import re
 import signal
+import socket
+import ssl
 import stat
 import subprocess
 import threading
 
-from maestro_test import case, main
+from maestro_test import MAESTRO, ROOT, case, main
 from server_test import HELLO, Server
 
 FAILING = """workflow: fails
@@ -512,6 +514,66 @@ def everything_is_reached_by_links_from_the_root(t):
             todo += re.findall(r'"href":"([^"]+)"', answer.body.decode())
     for part in ("/revisions/1", "/steps", "/events", "/logs", "/api/workflows/default/hello"):
         t.true(any(path.endswith(part) for path in seen), f"{part} was reached")
+
+
+@case("")
+def certificate_and_key_are_replaced_while_it_runs(t):
+    def make(name):
+        made = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                               "-subj", "/CN=" + name, "-keyout", t.folder / "key.pem", "-out", t.folder / "cert.pem"], capture_output=True)
+        t.require(made.returncode == 0, "openssl makes a certificate")
+
+    def name_shown():
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as plain, context.wrap_socket(plain) as secure:
+            secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            answer = b"".join(iter(lambda: secure.recv(65536), b""))
+            t.true(answer.startswith(b"HTTP/1.1 200"), f"it answers over TLS: {answer[:80]!r}")
+            return b"second" if b"second" in secure.getpeercert(binary_form=True) else b"first"
+    make("first")
+    server = Server(t, "--tls-cert", t.folder / "cert.pem", "--tls-key", t.folder / "key.pem")
+    t.equal(name_shown(), b"first")
+    make("second")
+    server.process.send_signal(signal.SIGHUP)
+    t.until(lambda: name_shown() == b"second", "the new certificate is shown")
+    t.write("cert.pem", "nonsense")
+    server.process.send_signal(signal.SIGHUP)
+    t.until(lambda: "is no certificate chain" in t.said(server.process), "the mistake is logged")
+    t.equal(name_shown(), b"second", "the one before stays")
+
+
+@case("proves: R-112")
+def what_the_walk_through_shows_works_as_written(t):
+    server = Server(t)
+    with open(ROOT / "docs" / "api.md", encoding="utf-8") as file:
+        pieces = re.findall(r"```sh\n(.*?)```", file.read(), re.S)
+    t.require(len(pieces) > 6, "the page has examples")
+    script = t.write("walk.sh", "set -e\n" + "".join(piece + "echo\necho ====\n" for piece in pieces))
+    environment = {"API": f"http://127.0.0.1:{server.port}", "KEY": server.admin, "STORE": "sqlite:" + server.store,
+                   "PATH": str(MAESTRO.parent) + ":" + os.environ["PATH"]}
+    result = t.run("sh", script, env=environment, cwd=t.folder)
+    t.equal(result.code, 0, "the code: " + result.err)
+    said = result.out.split("====\n")
+    for index, part in enumerate(('"workflows"', '"active":true', '"COMPLETED"', '"COMPLETED"', '"items"', "conflict",
+                                  "parameter-validation", "acme")):
+        t.contains(said[index], part, f"what example {index + 1} says")
+    ids = re.findall(r'"executionId":"([^"]+)","failedStep"', said[3])
+    t.equal(len(set(ids)), 1, "the same key is the same execution")
+
+
+@case("proves: R-110")
+def dashboard_and_alerts_speak_of_metrics_that_there_are(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.begin("hello", {"who": "x"}, wait="30s")
+    served = set(re.findall(r"^# TYPE (\S+)", server.get("/metrics").body.decode(), re.M))
+    rules = subprocess.run(["promtool", "check", "rules", str(ROOT / "deploy" / "alerts.yml")], capture_output=True, text=True)
+    t.equal(rules.returncode, 0, "promtool: " + rules.stdout + rules.stderr)
+    for name in ("alerts.yml", "grafana-dashboard.json"):
+        with t.row(name), open(ROOT / "deploy" / name, encoding="utf-8") as file:
+            used = {re.sub("_(bucket|sum|count)$", "", m) for m in re.findall(r"maestro_\w+", file.read())}
+            t.equal(sorted(used - served), [], "metrics that nobody serves")
 
 
 if __name__ == "__main__":
