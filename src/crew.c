@@ -252,6 +252,17 @@ static Status worker_run(const WorkerErrand *errand, Crew *crew, Error *err)
                                         .find = find_here, .context = crew, .stop_fd = errand->stop_fd, .told = errand->told }, err);
 }
 
+static Status crew_exchange(void *context, const ExchangeAsk *ask, void (*done)(void *context, Value answer), void *done_context,
+                            Error *err)
+{
+    const Crew *crew = context;
+    WorkerCredential credential = { .worker = ask->worker, .tenant = ask->tenant, .queues = value_null() };
+    for (uint32_t i = 0; i < crew->count; i++)
+        if (executor_is_worker(crew->executors[i]) && str_is(crew->executors[i]->name, ask->executor))
+            return worker_exchange(crew->executors[i], &credential, ask->request, done, done_context, err);
+    return error_set(err, ERR_NOT_FOUND, "there is no worker executor '%.*s'; runners.yaml declares them", STR_ARG(ask->executor));
+}
+
 /* --- measuring -------------------------------------------------------------------------------------------------------------- */
 
 static Status limits(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err)
@@ -260,4 +271,4 @@ static Status limits(const char *directory, double *out_events_per_s, double *ou
     return status ? status : limits_probe_events(directory, 5000, out_events_per_s, err);
 }
 
-const Adapters adapters = { .limits = limits, .store_open = store_open, .store_claim = store_claim, .store_unclaim = store_unclaim, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner, .worker_run = worker_run };
+const Adapters adapters = { .limits = limits, .store_open = store_open, .store_claim = store_claim, .store_unclaim = store_unclaim, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner, .worker_run = worker_run, .crew_exchange = crew_exchange };

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/ring.h"
 #include "os/wake.h"
+#include "value/json.h"
 
 typedef struct Job {
     Bridge *bridge;
@@ -16,10 +17,14 @@ typedef struct Job {
     BridgeDone done;
     void *context;
     BridgeAnswer answer;
+    ExchangeDone exchanged;         /* of an exchange; NULL: a petition */
+    ExchangeAsk exchange;
+    Buf text;                       /* its answer */
 } Job;
 
 struct Bridge {
     Host *host;
+    BridgeOptions options;
     Ring asked, answered, news;
     Wake to_engine, to_server;
     atomic_uint listener_count;
@@ -58,6 +63,23 @@ static void take_reply(void *context, const EngineReply *reply)
     send_back(job);
 }
 
+static void take_exchange(void *context, Value answer)
+{
+    Job *job = context;
+    Error err;
+    buf_init(&job->text, JSON_SIZE_MAX);
+    job->answer.status = json_print(&job->text, answer, JSON_COMPACT, &err);
+    if (job->answer.status) job->answer.error = err;
+    send_back(job);
+}
+
+static Status send_job(Bridge *bridge, Job *job, Error *err)
+{
+    if (!job->exchanged) return petition_send(host_engine(bridge->host), job->request, take_reply, job, err);
+    if (!bridge->options.exchange) return error_set(err, ERR_NOT_FOUND, "this server has no worker executors");
+    return bridge->options.exchange(bridge->options.exchange_context, &job->exchange, take_exchange, job, err);
+}
+
 static void take_jobs(void *context, int fd)
 {
     Bridge *bridge = context;
@@ -65,7 +87,7 @@ static void take_jobs(void *context, int fd)
     wake_lower(&bridge->to_engine);
     for (Job *job; (job = ring_take(&bridge->asked));) {
         Error err = { 0 };
-        Status status = petition_send(host_engine(bridge->host), job->request, take_reply, job, &err);
+        Status status = send_job(bridge, job, &err);
         if (!status) continue;
         job->answer = (BridgeAnswer){ .status = status, .error = err };
         send_back(job);
@@ -82,11 +104,13 @@ static void take_observation(void *context, const Observation *observation)
     wake_raise(&bridge->to_server);
 }
 
-Status bridge_new(Host *host, Bridge **out_bridge, Error *err)
+Status bridge_new(const BridgeOptions *options, Bridge **out_bridge, Error *err)
 {
     Bridge *bridge = calloc(1, sizeof *bridge);
     CHECK(bridge);
+    Host *host = options->host;
     bridge->host = host;
+    bridge->options = *options;
     ring_init(&bridge->asked, API_RING_COUNT);
     ring_init(&bridge->answered, API_RING_COUNT);
     ring_init(&bridge->news, API_RING_COUNT);
@@ -113,8 +137,15 @@ void bridge_close(Bridge *bridge)
     engine_observe(host_engine(bridge->host), NULL, NULL);
 }
 
+static void tell(Job *job)
+{
+    if (job->exchanged) job->exchanged(job->context, job->answer.status, &job->answer.error, buf_peek(&job->text));
+    else job->done(job->context, &job->answer);
+}
+
 static void job_free(Job *job)
 {
+    buf_deinit(&job->text);
     arena_deinit(&job->arena);
     free(job);
 }
@@ -124,7 +155,7 @@ void bridge_free(Bridge *bridge)
     if (!bridge) return;
     /* Whoever asked is told, and lets go of what it kept for the answer. */
     for (Job *job; (job = ring_take(&bridge->asked)) || (job = ring_take(&bridge->answered));) {
-        job->done(job->context, &job->answer);
+        tell(job);
         job_free(job);
     }
     ring_deinit(&bridge->asked);
@@ -138,17 +169,40 @@ void bridge_free(Bridge *bridge)
 
 /* --- the server's thread --------------------------------------------------------------------------------------------------------- */
 
+static Job *job_new(Bridge *bridge, Value request, void *context)
+{
+    Job *job = calloc(1, sizeof *job);
+    CHECK(job);
+    *job = (Job){ .bridge = bridge, .context = context };
+    arena_init(&job->arena, SIZE_MAX);
+    job->request = value_copy(&job->arena, request);
+    return job;
+}
+
+static void job_send(Job *job)
+{
+    CHECK(ring_put(&job->bridge->asked, job));
+    job->bridge->job_count++;
+    wake_raise(&job->bridge->to_engine);
+}
+
 bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context)
 {
     if (bridge->job_count >= API_RING_COUNT) return false;
-    Job *job = calloc(1, sizeof *job);
-    CHECK(job);
-    *job = (Job){ .bridge = bridge, .done = done, .context = context };
-    arena_init(&job->arena, SIZE_MAX);
-    job->request = value_copy(&job->arena, request);
-    CHECK(ring_put(&bridge->asked, job));
-    bridge->job_count++;
-    wake_raise(&bridge->to_engine);
+    Job *job = job_new(bridge, request, context);
+    job->done = done;
+    job_send(job);
+    return true;
+}
+
+bool bridge_exchange(Bridge *bridge, const ExchangeAsk *ask, ExchangeDone done, void *context)
+{
+    if (bridge->job_count >= API_RING_COUNT) return false;
+    Job *job = job_new(bridge, ask->request, context);
+    job->exchanged = done;
+    job->exchange = (ExchangeAsk){ arena_copy(&job->arena, ask->executor), arena_copy(&job->arena, ask->worker),
+                                   arena_copy(&job->arena, ask->tenant), job->request };
+    job_send(job);
     return true;
 }
 
@@ -159,7 +213,7 @@ void bridge_take(Bridge *bridge, BridgeNews news, void *context)
     wake_lower(&bridge->to_server);
     for (Job *job; (job = ring_take(&bridge->answered));) {
         bridge->job_count--;
-        job->done(job->context, &job->answer);
+        tell(job);
         job_free(job);
     }
     for (void *item; (item = ring_take(&bridge->news));) news(context, (uint64_t)((uintptr_t)item >> 1), (uintptr_t)item & 1);

@@ -29,11 +29,31 @@ typedef void (*BridgeDone)(void *context, const BridgeAnswer *answer);
 /* A run has new events, or log lines; 0: any of them may have. */
 typedef void (*BridgeNews)(void *context, uint64_t run_no, bool is_log);
 
-MUST_USE Status bridge_new(Host *host, Bridge **out_bridge, Error *err);
+/* Exchanges of workers that pull their work. The engine's side of them is an adapter, which this folder does not know: the composition
+ * root hands it in. `done` is called in the engine's thread, once, unless the function fails. */
+typedef struct ExchangeAsk {
+    Str executor;                   /* its name */
+    Str worker;                     /* who asks: at most one exchange of it waits */
+    Str tenant;                     /* whose work alone it gets; empty: everybody's */
+    Value request;
+} ExchangeAsk;
+typedef Status (*ExchangeWith)(void *context, const ExchangeAsk *ask, void (*done)(void *context, Value answer), void *done_context,
+                               Error *err);
+/* `answer` is JSON; empty where `status` says why there is none. */
+typedef void (*ExchangeDone)(void *context, Status status, const Error *err, Str answer);
+
+typedef struct BridgeOptions {
+    Host *host;
+    ExchangeWith exchange;          /* NULL: there are no workers */
+    void *exchange_context;
+} BridgeOptions;
+
+MUST_USE Status bridge_new(const BridgeOptions *options, Bridge **out_bridge, Error *err);
 void bridge_close(Bridge *bridge);      /* takes nothing more; before the host is closed */
 void bridge_free(Bridge *bridge);       /* NULL is permitted; after the host and the server */
 
 bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context);
+bool bridge_exchange(Bridge *bridge, const ExchangeAsk *ask, ExchangeDone done, void *context);
 int  bridge_fd(const Bridge *bridge);   /* readable when there is something to take */
 void bridge_take(Bridge *bridge, BridgeNews news, void *context);
 /* News are wanted by one more, or one less. */

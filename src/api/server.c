@@ -188,12 +188,13 @@ static Status open_parts(Server *server, Error *err)
     Api *api = &server->api;
     HttpOptions http = { .fd = options->fd, .certificate = options->certificate, .key = options->key, .handle = handle, .done = done,
                          .context = api };
+    BridgeOptions bridge = { .host = options->host, .exchange = options->exchange, .exchange_context = options->exchange_context };
     *api = (Api){ .store = options->store, .catalog = options->catalog, .guard = options->guard, .logs_all = options->logs_all,
                   .keys = keyring_new(options->vault, options->rate_per_s),
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
-    if (!status) status = bridge_new(options->host, &api->bridge, err);
+    if (!status) status = bridge_new(&bridge, &api->bridge, err);
     if (!status) status = http_open(&http, &api->http, err);
     if (!status) status = thread_start(&server->thread, "maestro-http", run, server, err);
     server->has_thread = !status;

@@ -14,6 +14,7 @@
 #ifndef API_SERVER_H
 #define API_SERVER_H
 
+#include "api/bridge.h"
 #include "engine/host.h"
 #include "lang/catalog.h"
 #include "policy/guard.h"
@@ -29,6 +30,8 @@ typedef struct ServerOptions {
     const Catalog *catalog;
     int fd;                         /* listens; taken */
     const char *certificate, *key;  /* PEM; NULL: without TLS */
+    ExchangeWith exchange;          /* with workers that pull their work; NULL: there are none */
+    void *exchange_context;
     const char *access;             /* a policy in place of the built-in one; NULL */
     uint64_t rate_per_s;            /* of a key and of a tenant */
     bool logs_all;                  /* every request is logged */

@@ -6,6 +6,7 @@
 #ifndef CLI_ADAPTERS_H
 #define CLI_ADAPTERS_H
 
+#include "api/bridge.h"
 #include "engine/executor.h"
 #include "engine/engine.h"
 #include "engine/notice_ring.h"
@@ -56,6 +57,9 @@ typedef struct Adapters {
     bool   (*crew_runner)(void *crew, Str tenant, Str runner, RunnerOffer *out);
     /* Pulls work from a server and has the crew carry it out, until it is told to stop. */
     Status (*worker_run)(const WorkerErrand *errand, Crew *crew, Error *err);
+    /* The engine's side of an exchange, with a Crew as context: see api/bridge.h. */
+    Status (*crew_exchange)(void *crew, const ExchangeAsk *ask, void (*done)(void *context, Value answer), void *done_context,
+                            Error *err);
     /* What the disk under a directory and a bare loop of transactions reach. */
     Status (*limits)(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err);
 } Adapters;

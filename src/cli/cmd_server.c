@@ -170,6 +170,7 @@ static ExitCode begin(Serving *serving, Str key_file)
     ServerOptions server = { .host = serving->place.host, .store = serving->place.store, .vault = serving->vault,
                              .guard = serving->api_guard, .catalog = serving->catalog, .fd = serving->fd, .certificate = certificate,
                              .key = key, .access = args_value(args, "access"), .rate_per_s = rate,
+                             .exchange = adapters.crew_exchange, .exchange_context = &serving->place.crew,
                              .logs_all = args_flag(args, "log-requests") };
     Str address = address_of(args->arena, serving->fd);
     if (host_watch(serving->place.host, serving->signal_fd, take_signal, serving, &err)
