@@ -16,7 +16,7 @@ SCENES = {
     "failure-resolution": ("resolution.yaml", "failed (RESOLVED)"),
     "retry-from": ("retry-from.yaml", "run anew order.label"),
     "saga": ("saga.yaml", "Compensated step: trip.flight"),
-    "branching": ("order-routing.yaml", "BRANCH_NOT_TAKEN"),
+    "branching": ("order-routing.yaml", "NOT_ON_ACTIVE_BRANCH"),
     "polling": ("polling.yaml", "2 polls"),
     "approval": ("approval.yaml", "resume_when does not hold"),
     "early-end": ("early-end.yaml", "Ending run early as succeeded"),
