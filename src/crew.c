@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "cli/adapters.h"
 #include "exec/builtin/builtin.h"
 #include "exec/http/http.h"
@@ -233,6 +234,14 @@ static bool crew_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
     return true;
 }
 
+static uint32_t crew_weight(void *context, Str tenant)
+{
+    const Crew *crew = context;
+    const Value *terms = crew->catalog && crew->catalog->tenants.kind == VALUE_OBJECT ? value_get(crew->catalog->tenants, tenant) : NULL;
+    int64_t weight = terms ? value_get_int(*terms, "weight", 1) : 1;
+    return weight < TENANT_WEIGHT_MAX ? (uint32_t)weight : TENANT_WEIGHT_MAX;
+}
+
 /* --- for a server ------------------------------------------------------------------------------------------------------------ */
 
 static bool find_here(void *context, Str runner, Executor **out_executor, Value *out_settings)
@@ -271,4 +280,4 @@ static Status limits(const char *directory, double *out_events_per_s, double *ou
     return status ? status : limits_probe_events(directory, 5000, out_events_per_s, err);
 }
 
-const Adapters adapters = { .limits = limits, .store_open = store_open, .store_claim = store_claim, .store_unclaim = store_unclaim, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner, .worker_run = worker_run, .crew_exchange = crew_exchange };
+const Adapters adapters = { .limits = limits, .store_open = store_open, .store_claim = store_claim, .store_unclaim = store_unclaim, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner, .crew_weight = crew_weight, .worker_run = worker_run, .crew_exchange = crew_exchange };

@@ -232,6 +232,7 @@
 /* --- the engine -------------------------------------------------------------------------------------------------- */
 #define ENGINE_RUN_COUNT_MAX    65536u           /* runs in memory; parked ones are not */
 #define ENGINE_QUEUE_COUNT_MAX  65536u           /* requests that wait, of one tenant */
+#define TENANT_WEIGHT_MAX       100u             /* the largest share of a tenant beside others */
 #define ENGINE_FILL_MAX         800u             /* thousandths of these two at which new runs are refused */
 #define ENGINE_PLAN_COUNT_MAX   1024u            /* plans kept that no run in memory uses */
 #define ENGINE_HOT_SIZE_MAX     (1u << 20)       /* payloads kept at hand for one run; others are fetched again */

@@ -55,6 +55,7 @@ typedef struct Adapters {
     /* Who carries out a runner; as EngineOptions.runner, with a Crew as context. A runner that this process does not know
      * is given to an executor that never has room: the step waits for a process that does. */
     bool   (*crew_runner)(void *crew, Str tenant, Str runner, RunnerOffer *out);
+    uint32_t (*crew_weight)(void *crew, Str tenant);        /* as EngineOptions.weight */
     /* Pulls work from a server and has the crew carry it out, until it is told to stop. */
     Status (*worker_run)(const WorkerErrand *errand, Crew *crew, Error *err);
     /* The engine's side of an exchange, with a Crew as context: see api/bridge.h. */

@@ -142,7 +142,7 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
     out->vault = store_vault(args, out->store);
     HostOptions host = {
         .engine = { .store = out->store, .log = 1, .owner = owner_text(args->arena), .executors = out->crew.executors,
-                    .executor_count = out->crew.count, .runner = adapters.crew_runner, .random = random_bytes,
+                    .executor_count = out->crew.count, .runner = adapters.crew_runner, .weight = adapters.crew_weight, .random = random_bytes,
                     .context = &out->crew, .secret = vault_secret, .secret_context = out->vault,
                     .verdict = out->guard ? guard_verdict : NULL, .policies = out->guard ? guard_policies : NULL,
                     .verdict_context = out->guard },

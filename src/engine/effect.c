@@ -355,18 +355,24 @@ static ResidentList *first_list(Engine *engine, Tenant *tenant, uint32_t slot)
     return best;
 }
 
-/* Tenants in turn: each that waits gets its next run looked at. */
+/* Tenants in turn, from call to call: each that waits gets as many of its runs looked at as it weighs, then the next. So between two
+ * turns of a tenant that waits lie at most the weights of the others that wait, and no turn is spent on one that does not. */
 void effect_room(Engine *engine, uint32_t slot, uint32_t count)
 {
-    Tenant *tenant = engine->tenant;
-    for (uint32_t idle = 0; engine->waiting_count && count && idle < engine->tenant_count; tenant = tenant->next) {
+    if (!engine->room_tenant) engine->room_tenant = engine->tenant;
+    for (uint32_t idle = 0; engine->waiting_count && count && idle < engine->tenant_count;) {
+        Tenant *tenant = engine->room_tenant;
         ResidentList *list = tenant->waiting_count ? first_list(engine, tenant, slot) : NULL;
         if (!list) {
             idle++;
+            tenant->room_left = 0;
+            engine->room_tenant = tenant->next;
             continue;
         }
         idle = 0;
         count--;
+        if (!tenant->room_left) tenant->room_left = tenant->weight;
+        if (--tenant->room_left == 0) engine->room_tenant = tenant->next;
         stop_waiting(engine, tenant, list);
     }
 }

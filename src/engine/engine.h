@@ -68,6 +68,8 @@ typedef struct EngineOptions {
     Digest (*policies)(void *context, const Plan *plan);
     void *verdict_context;              /* of these two */
     void *context;                      /* of the other functions above */
+    /* A tenant's share beside others that want the same, from 1 to TENANT_WEIGHT_MAX; NULL: all have 1. */
+    uint32_t (*weight)(void *context, Str tenant);
     uint32_t run_count_max;             /* in memory; 0: ENGINE_RUN_COUNT_MAX */
     uint32_t queue_count_max;           /* requests a tenant may have waiting; 0: ENGINE_QUEUE_COUNT_MAX */
     uint32_t tenant_running_max;        /* attempts of one tenant at a time; 0: without a ceiling */

@@ -97,6 +97,8 @@ typedef struct Tenant {
     uint32_t waiting_count;
     uint32_t running_count;             /* attempts under way */
     int64_t deficit;                    /* events it may still decide in this round */
+    uint32_t weight;                    /* its share: of those, and of room that executors have */
+    uint32_t room_left;                 /* runs of it that are still looked at before those of the next tenant */
     uint64_t batch_seq;                 /* newest batch that runs of it are part of */
     uint32_t batch_weight;              /* their part of that one */
 } Tenant;
@@ -221,6 +223,7 @@ struct Engine {
 
     Tenant *tenant;                     /* whose turn is next, in the ring of all */
     RunIndex tenants;                   /* by the hash of the name */
+    Tenant *room_tenant;                /* whose runs are looked at next where an executor has room; NULL: any */
     uint32_t tenant_count;
     uint32_t mail_count;                /* waiting in all queues */
     uint32_t *placing;                  /* by executor: given away in the decision being made */

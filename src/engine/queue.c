@@ -1,6 +1,6 @@
 /* queue.c - whose turn it is: queues per tenant, served by deficit round robin in events.
  *
- * Each tenant in turn may decide QUEUE_QUANTUM events; what it does not use up it keeps while it has work, what it overdraws
+ * Each tenant in turn may decide QUEUE_QUANTUM events for each of its weight; what it does not use up it keeps while it has work, what it overdraws
  * is taken from its next turn. So a tenant that offers fifty times the capacity waits for itself, not others for it.
  */
 #include <stdlib.h>
@@ -34,6 +34,8 @@ Tenant *tenant_of(Engine *engine, Str name)
     fresh->next = engine->tenant ? engine->tenant->next : fresh;
     if (engine->tenant) engine->tenant->next = fresh;
     else engine->tenant = fresh;
+    uint32_t weight = engine->options.weight ? engine->options.weight(engine->options.context, name) : 1;
+    fresh->weight = weight < 1 ? 1 : weight < TENANT_WEIGHT_MAX ? weight : TENANT_WEIGHT_MAX;
     fresh->hash = hash;
     fresh->same = first;
     run_index_put(&engine->tenants, hash, fresh);
@@ -72,6 +74,7 @@ static void forget_idle(Engine *engine)
         else run_index_remove(&engine->tenants, tenant->hash);
         before->next = tenant->next;
         if (engine->last_tenant == tenant) engine->last_tenant = NULL;
+        if (engine->room_tenant == tenant) engine->room_tenant = NULL;
         engine->tenant_count--;
         tenant_free(tenant);
     }
@@ -160,7 +163,7 @@ static bool serve_tenant(Engine *engine, Tenant *tenant)
         return false;
     }
     if (batch_is_full_for(engine, tenant)) return false;
-    tenant->deficit += QUEUE_QUANTUM;
+    tenant->deficit += (int64_t)QUEUE_QUANTUM * tenant->weight;
     while (tenant->deficit > 0 && !batch_is_full_for(engine, tenant) && (tenant->queue.count || tenant->work.count)) {
         uint64_t before = engine->weight;
         Resident *resident = take_work(tenant);

@@ -95,6 +95,8 @@ void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *
     }
     const Value *executors = value_get_text(config, "executors");
     if (executors) catalog->executors = *executors;
+    const Value *tenants = value_get_text(config, "tenants");
+    if (tenants) catalog->tenants = *tenants;
     for (uint32_t i = 0; executors && i < executors->count; i++) {
         const Value *runners = value_get_text(executors->members[i].value, "runners");
         if (runners) add_map(catalog, CATALOG_RUNNER, value_text(executors->members[i].key), *runners);

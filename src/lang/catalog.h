@@ -44,6 +44,7 @@ typedef struct Catalog {
     Arena *arena;
     Str origin;                 /* where the configuration came from, for messages; empty where there is none */
     Value executors;            /* of the configuration, by name; null where there is none */
+    Value tenants;              /* the same: their shares */
     Map names[CATALOG_KIND_COUNT];
     CatalogEntry *entries[CATALOG_KIND_COUNT];
     size_t counts[CATALOG_KIND_COUNT], capacities[CATALOG_KIND_COUNT];

@@ -100,8 +100,17 @@ static const Type type_calendars = {
     .kind = TYPE_MAP, .item = &type_calendar, .dotted = true, .what = "a mapping of calendars"
 };
 
+static const Field tenant_fields[] = {
+    { "weight", &type_positive, "Its share beside others that want the same: 2 is twice the share of 1.", .otherwise = "1" },
+    { NULL },
+};
+static const Shape shape_tenant = { "tenant", "What a tenant may have.", tenant_fields, NULL, NULL };
+static const Type type_tenant = { .kind = TYPE_OBJECT, .shape = &shape_tenant };
+static const Type type_tenants = { .kind = TYPE_MAP, .item = &type_tenant, .what = "a mapping of tenants" };
+
 static const Field config_fields[] = {
     { "executors", &type_executors, "Places that offer runners." },
+    { "tenants", &type_tenants, "Shares of tenants." },
     { "policies", &type_policies, "Policies that definitions may name." },
     { "windows", &type_windows, "Window sets that schedules may name." },
     { "calendars", &type_calendars, "Calendars that schedules may name." },

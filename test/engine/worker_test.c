@@ -19,6 +19,8 @@ typedef struct Helper {
     uint32_t answer_count, accepted, refused, cancelled;
     Str tokens[HELD_MAX];               /* leased, not reported */
     uint32_t token_count;
+    char tenants[HELD_MAX];             /* first letters of those of its leases, in their order */
+    uint32_t lease_count;
     struct Yard *yard;
 } Helper;
 
@@ -64,12 +66,19 @@ static Value json(Yard *yard, const char *text)
     return value;
 }
 
+/* b weighs 2, c weighs 3. */
+static uint32_t weight(void *context, Str tenant)
+{
+    (void)context;
+    return str_is_text(tenant, "b") ? 2 : str_is_text(tenant, "c") ? 3 : 1;
+}
+
 static void own(Yard *yard)
 {
     Error err;
     WorkerOptions worker = { .name = STR("workers"), .runners = json(yard, "{\"noop\":{\"queue\":\"q\"}}"), .lease_ms = 30000, .sink = { hear, yard } };
     EXPECT_OK(worker_executor_open(&worker, &yard->pool, &err), &err);
-    EngineOptions options = { .store = yard->store, .log = 1, .executors = &yard->pool, .executor_count = 1, .runner = find_runner, .random = chance, .context = yard };
+    EngineOptions options = { .store = yard->store, .log = 1, .executors = &yard->pool, .executor_count = 1, .runner = find_runner, .weight = weight, .random = chance, .context = yard };
     EXPECT_OK(engine_open(&options, &(EngineClock){ yard->now_ms, yard->now_ms }, &yard->engine, &err), &err);
 }
 
@@ -148,6 +157,8 @@ static void heard(void *context, Value answer)
         if (str_is_text(value_get_string(results->items[i], "result", STR("")), "accepted")) helper->accepted++;
         else helper->refused++;
     }
+    for (uint32_t i = 0; i < leases->count && helper->lease_count < HELD_MAX; i++)
+        helper->tenants[helper->lease_count++] = value_get_string(leases->items[i], "tenant", STR("?")).ptr[0];
     for (uint32_t i = 0; i < leases->count && helper->token_count < HELD_MAX; i++)
         helper->tokens[helper->token_count++] = arena_copy(&helper->yard->arena, value_get_string(leases->items[i], "token", STR("")));
 }
@@ -361,5 +372,34 @@ TEST(rate_of_a_runner_is_kept_and_nobody_is_dropped, "proves: F-093")
     }
     report(&yard, helper, 0);
     EXPECT_INT(runs_in(&yard, 6, "SUCCEEDED"), 6);
+    yard_close(&yard);
+}
+
+TEST(room_is_shared_by_weight_and_nobody_waits_longer_than_the_others_weigh, "proves: F-109 F-007")
+{
+    enum { EACH = 20, GRANTS = 36 };
+    Yard yard;
+    yard_open(&yard);
+    Helper *helper = &yard.helpers[0];
+    static const char *const flows[] = { "tenant: a\n" ONE, "tenant: b\n" ONE, "tenant: c\n" ONE };
+    for (int i = 0; i < EACH; i++)
+        for (int t = 0; t < 3; t++) start(&yard, flows[t]);
+    pull(&yard, helper, 1);
+    for (int i = 1; i < GRANTS; i++) report(&yard, helper, 1);          /* one at a time, and all of them wait */
+    uint32_t counts[3] = { 0 }, last[3] = { 0 };
+    EXPECT_INT(helper->lease_count, GRANTS);
+    for (uint32_t i = 0; i < helper->lease_count; i++) {
+        int t = helper->tenants[i] - 'a';
+        if (!EXPECT(t >= 0 && t < 3)) break;
+        uint32_t others = t == 0 ? 5 : t == 1 ? 4 : 3;
+        if (counts[t]) EXPECT(i - last[t] <= others + 1);               /* the bound: what the others weigh */
+        counts[t]++;
+        last[t] = i;
+    }
+    EXPECT_INT(counts[0], GRANTS / 6);
+    EXPECT_INT(counts[1], GRANTS / 3);
+    EXPECT_INT(counts[2], GRANTS / 2);
+    for (int i = 0; i < 3 * EACH; i++) report(&yard, helper, 1);        /* nobody's share is kept from those who are left */
+    EXPECT_INT(runs_in(&yard, 3 * EACH, "SUCCEEDED"), 3 * EACH);
     yard_close(&yard);
 }
