@@ -45,6 +45,7 @@ def a_worker_pulls_its_work_and_reports_what_became_of_it(t):
     run = server.begin("far")
     worker = t.start(*worker_args(t, server, server.key("worker", "*")))
     done = server.get("/api/executions/%s?wait=30s" % run["executionId"]).json()
+    t.require(done["steps"], f"the step has begun: {done} {t.said(worker)} {t.said(server.process)}")
     t.equal((done["status"], done["steps"][0]["outputData"]), ("COMPLETED", {"said": "hello"}), t.said(worker))
     for _ in range(5):
         t.equal(server.begin("far", wait="30s")["status"], "COMPLETED")
@@ -81,7 +82,7 @@ def exchanges_need_the_role_of_a_worker_and_an_executor_that_there_is(t):
             t.equal(server.post(path, {"want": 0}, key=server.key(role)).status, 403)
     t.equal(server.post(path, {"want": 0}, key=server.key("worker")).status, 200)
     t.equal(server.post("/api/executors/none/exchange", {"want": 0}).status, 404)
-    t.equal(server.post(path, {"want": "x"}).status, 400)
+    t.equal(server.post(path, {"reports": "x"}).status, 400)
     t.equal(server.get("/api/executions", key=server.key("worker")).status, 403, "a worker looks at nothing")
     of_another = server.post(path, {"worker": "o", "want": 1, "wait_ms": 200}, key=server.key("worker", "other"))
     server.begin("far")

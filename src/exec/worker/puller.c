@@ -355,12 +355,13 @@ static void pull(Puller *puller)
     uint32_t want = puller->options->capacity - puller->leased_count;
     if (channel->is_busy || puller->is_stopping || !want || now_ms() < channel->not_before_ms) return;
     body_begin(puller, &channel->body);
-    buf_text(&channel->body, ",\"queues\":[");
+    /* Without a list every queue of the executor is meant. */
     for (uint32_t i = 0; i < puller->options->queue_count; i++) {
-        if (i) buf_char(&channel->body, ',');
+        buf_text(&channel->body, i ? "," : ",\"queues\":[");
         json_print_string(&channel->body, puller->options->queues[i]);
     }
-    buf_format(&channel->body, "],\"want\":%u,\"wait_ms\":%d}", want, WAIT_MS);
+    if (puller->options->queue_count) buf_char(&channel->body, ']');
+    buf_format(&channel->body, ",\"want\":%u,\"wait_ms\":%d}", want, WAIT_MS);
     channel_send(puller, channel);
 }
 
