@@ -203,7 +203,9 @@ static void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool i
     engine->stats.attempt_under_way--;
     if (is_reported) entry->is_reported = true;
     else out_remove(engine, id->run_no, entry);
-    effect_room(engine, executor->slot, 1);
+    /* Of pulled work, who asks for more says that there is room; the end of one that others had no place beside does, too. */
+    bool was_full = executor->capacity && executor->under_way + executor->reserved + 1 >= executor->capacity;
+    if (!executor->ops->has_room || was_full) effect_room(engine, executor->slot, 1);
     /* With a ceiling a tenant may wait at one executor for what it has at another. */
     for (uint32_t i = 0; engine->options.tenant_running_max && i < engine->options.executor_count; i++)
         effect_room(engine, i, 1);
@@ -234,6 +236,7 @@ void effect_given(Engine *engine, Resident *resident, const Effect *effect, uint
                          .attempt = effect->attempt, .holder = effect->holder, .serial = ++engine->out_serial, .tenant = resident->tenant,
                          .seq = resident->batch_seq };
     run_index_put(&engine->outs, resident->run_no, entry);
+    resident->is_woken = false;
     executor->under_way++;
     uint32_t taken = executor->under_way + executor->reserved;
     uint32_t free = !executor->capacity ? cooperative_count : taken < executor->capacity ? executor->capacity - taken : 0;
@@ -310,6 +313,9 @@ void effect_wait(Engine *engine, Resident *resident)
     uint8_t level = wait_level(&resident->plan->plan, &resident->run);
     if (resident->is_waiting && level <= resident->wait_level) return;
     effect_forget_waiting(engine, resident);                    /* something more urgent has come up */
+    /* It was its turn, and somebody else had the room: its tenant has that turn good. */
+    if (resident->is_woken && resident->tenant->room_owed < resident->tenant->weight) resident->tenant->room_owed++;
+    resident->is_woken = false;
     ResidentList *list = &resident->tenant->waiting[engine->place_slot][level];
     resident->is_waiting = true;
     resident->wait_slot = engine->place_slot;
@@ -330,6 +336,7 @@ static void stop_waiting(Engine *engine, Tenant *tenant, ResidentList *list)
     if (!list->first) list->last = NULL;
     list->count--;
     resident->is_waiting = false;
+    resident->is_woken = true;
     tenant->waiting_count--;
     engine->waiting_count--;
     queue_work(engine, resident);
@@ -355,8 +362,9 @@ static ResidentList *first_list(Engine *engine, Tenant *tenant, uint32_t slot)
     return best;
 }
 
-/* Tenants in turn, from call to call: each that waits gets as many of its runs looked at as it weighs, then the next. So between two
- * turns of a tenant that waits lie at most the weights of the others that wait, and no turn is spent on one that does not. */
+/* Tenants in turn, from call to call: each that waits gets as many of its runs looked at as it weighs, then the next. A
+ * turn that came to nothing is had good once. So between two turns of a tenant that waits lie at most twice the weights of the
+ * others that wait, and no turn is spent on one that does not. */
 void effect_room(Engine *engine, uint32_t slot, uint32_t count)
 {
     if (!engine->room_tenant) engine->room_tenant = engine->tenant;
@@ -371,7 +379,10 @@ void effect_room(Engine *engine, uint32_t slot, uint32_t count)
         }
         idle = 0;
         count--;
-        if (!tenant->room_left) tenant->room_left = tenant->weight;
+        if (!tenant->room_left) {
+            tenant->room_left = tenant->weight + tenant->room_owed;
+            tenant->room_owed = 0;
+        }
         if (--tenant->room_left == 0) engine->room_tenant = tenant->next;
         stop_waiting(engine, tenant, list);
     }

@@ -76,6 +76,7 @@ typedef struct Resident {
     uint8_t wait_level;
     bool is_working;                    /* in its tenant's list of work */
     bool is_waiting;                    /* in a list of those that wait for room */
+    bool is_woken;                      /* was taken from it because there is room, and has got nothing yet */
     bool has_timer_row;
     bool is_parking;                    /* its snapshot is in the batch that parks it */
     uint64_t start_key;                 /* under which its start is found while it is not durable; 0: none */
@@ -99,6 +100,7 @@ typedef struct Tenant {
     int64_t deficit;                    /* events it may still decide in this round */
     uint32_t weight;                    /* its share: of those, and of room that executors have */
     uint32_t room_left;                 /* runs of it that are still looked at before those of the next tenant */
+    uint32_t room_owed;                 /* turns of it that came to nothing: it has them good, up to its weight */
     uint64_t batch_seq;                 /* newest batch that runs of it are part of */
     uint32_t batch_weight;              /* their part of that one */
 } Tenant;
