@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "engine/attempt.h"
+#include "rego/crypto/hash.h"
 #include "value/json.h"
 
 static Status request_read(Transfer *transfer, Error *err);
@@ -58,7 +59,7 @@ bool transfer_begin(Transfer *transfer)
     Error err;
     Status status = request_read(transfer, &err);
     if (status) {
-        fail(transfer, CAUSE_INPUT_INVALID, err.text);
+        fail(transfer, status == ERR_UNAVAILABLE ? CAUSE_PERMANENT : CAUSE_INPUT_INVALID, err.text);
         return false;
     }
     int64_t left_ms = attempt_left_ms(&transfer->attempt, HTTP_TIMEOUT_MS_DEFAULT);
@@ -160,6 +161,51 @@ static void body_set(Transfer *transfer)
     curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, transfer->sent.ptr ? transfer->sent.ptr : "");
 }
 
+/* A secret of this machine: a variable that the settings name. */
+static Status secret_read(Value auth, const char *key, Str *out, Error *err)
+{
+    Str name = value_get_string(auth, key, STR(""));
+    char text[128];
+    Buf buf = buf_on(text, sizeof text - 1);
+    buf_str(&buf, name);
+    *out = (Str){ 0 };
+    if (!name.len) return OK;
+    text[buf.len] = '\0';
+    const char *value = buf_overflowed(&buf) ? NULL : getenv(text);
+    if (!value || !*value)
+        return error_set(err, ERR_UNAVAILABLE, "the variable %.*s, which `auth.%s` of the runner names, is not set", STR_ARG(name), key);
+    *out = str_of(value);
+    return OK;
+}
+
+/* As triggers are signed: HMAC-SHA256 over the timestamp, a point and the body. */
+static Status sign(Transfer *transfer, Str key, Error *err)
+{
+    Str time = arena_format(&transfer->arena, "%lld", (long long)(transfer->attempt.now_ms / 1000));
+    Buf message;
+    buf_init(&message, 5 * (size_t)OUTPUT_SIZE_MAX);
+    buf_format(&message, "%.*s.", STR_ARG(time));
+    buf_str(&message, buf_peek(&transfer->sent));
+    Hash hash = hash_hmac(HASH_SHA256, key, buf_peek(&message));
+    buf_deinit(&message);
+    char text[8 + 2 * HASH_SIZE_MAX];
+    Buf signature = buf_on(text, sizeof text);
+    buf_text(&signature, "sha256=");
+    for (uint32_t i = 0; i < hash.size; i++) buf_format(&signature, "%02x", hash.bytes[i]);
+    Status status = header_add(transfer, STR("X-Maestro-Timestamp"), time, err);
+    return status ? status : header_add(transfer, STR("X-Maestro-Signature"), buf_peek(&signature), err);
+}
+
+static Status authenticate(Transfer *transfer, Value auth, Error *err)
+{
+    Str bearer, key;
+    Status status = secret_read(auth, "bearer_env", &bearer, err);
+    if (!status) status = secret_read(auth, "hmac_env", &key, err);
+    if (!status && bearer.len)
+        status = header_add(transfer, STR("Authorization"), arena_format(&transfer->arena, "Bearer %.*s", STR_ARG(bearer)), err);
+    return status || !key.len ? status : sign(transfer, key, err);
+}
+
 static Status posting_read(Transfer *transfer, Error *err)
 {
     const Attempt *attempt = &transfer->attempt;
@@ -168,7 +214,9 @@ static Status posting_read(Transfer *transfer, Error *err)
     if (status) return status;
     body_set(transfer);
     const Value *settings = value_get_text(attempt->settings, "settings");
-    return headers_read(transfer, settings ? value_get_text(*settings, "headers") : NULL, /* is_json= */ true, err);
+    const Value *auth = settings ? value_get_text(*settings, "auth") : NULL;
+    status = auth ? authenticate(transfer, *auth, err) : OK;
+    return status ? status : headers_read(transfer, settings ? value_get_text(*settings, "headers") : NULL, /* is_json= */ true, err);
 }
 
 static Status method_set(Transfer *transfer, Str method, bool has_body, Error *err)

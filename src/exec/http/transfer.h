@@ -4,6 +4,9 @@
  *   `http`, built in:  input {method, url, headers, body}; the output is the answer {status, headers, body}.
  *   a runner with a `url` in runners.yaml: the attempt's document is posted there; the output is the answer's body.
  *
+ * A runner with a `url` may say `auth: {bearer_env: NAME}` or `{hmac_env: NAME}` in its settings: a token, or the key of a signature as
+ * triggers have it (secret/trigger_auth.h), in that variable of this process.
+ *
  * Every request carries `traceparent` and `Idempotency-Key`. A body that is a text is sent as it is, anything else as
  * JSON. In an answer the names of headers are in lower case and equal ones are joined by commas; the body is a value where
  * its type says JSON, a text where it is UTF-8, else {"base64": text}.

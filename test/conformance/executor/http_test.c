@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "conformance/executor/suite.h"
+#include "rego/crypto/hash.h"
 #include "os/thread.h"
 #include "value/json.h"
 
@@ -281,6 +282,38 @@ TEST(http_deadline_is_the_timeout_of_the_request, "")
         attempt.deadline_ms = attempt.now_ms;               /* over before it begins */
         EXPECT(stand.executor->ops->execute(stand.executor, &attempt));
         if (EXPECT(stand_await(&stand, 2, 0))) EXPECT_INT(stand_report(&stand, 2)->cause, CAUSE_TIMEOUT);
+    }
+    stand_take_down(&stand);
+}
+
+TEST(http_service_is_told_who_asks_by_a_token_or_a_signature, "")
+{
+    setenv("HTTP_TEST_TOKEN", "the-token", 1);
+    setenv("HTTP_TEST_KEY", "the-key", 1);
+    static const Work works[] = {
+        { "svc", "{\"url\":\"" BASE "/echo\",\"settings\":{\"auth\":{\"bearer_env\":\"HTTP_TEST_TOKEN\"}}}", "{\"a\":1}" },
+        { "svc", "{\"url\":\"" BASE "/echo\",\"settings\":{\"auth\":{\"hmac_env\":\"HTTP_TEST_KEY\"}}}", "{\"a\":1}" },
+        { "svc", "{\"url\":\"" BASE "/echo\",\"settings\":{\"auth\":{\"hmac_env\":\"HTTP_TEST_NOWHERE\"}}}", "{\"a\":1}" },
+    };
+    Stand stand;
+    if (stand_open(&stand, &http, 4)) {
+        for (uint32_t i = 0; i < 3; i++) EXPECT(stand_execute(&stand, i, works[i]));
+        if (EXPECT(stand_await(&stand, 3, 0))) {
+            Str token = value_get_string(stand_report(&stand, 0)->output, "request", STR(""));
+            Str signature = value_get_string(stand_report(&stand, 1)->output, "request", STR(""));
+            EXPECT(memmem(token.ptr, token.len, "Authorization: Bearer the-token", 31) != NULL);
+            const char *time = memmem(signature.ptr, signature.len, "X-Maestro-Timestamp: ", 21), *body = memmem(signature.ptr, signature.len, "\r\n\r\n", 4);
+            if (EXPECT(time && body)) {
+                Str seconds = { time + 21, strspn(time + 21, "0123456789") };
+                Str message = arena_format(&stand.arena, "%.*s.%.*s", STR_ARG(seconds), (int)(signature.ptr + signature.len - body - 4), body + 4);
+                Hash hash = hash_hmac(HASH_SHA256, STR("the-key"), message);
+                char want[128] = "X-Maestro-Signature: sha256=";
+                for (uint32_t i = 0; i < hash.size; i++) snprintf(want + 28 + 2 * i, 3, "%02x", hash.bytes[i]);
+                EXPECT(memmem(signature.ptr, signature.len, want, strlen(want)) != NULL);
+            }
+            EXPECT_INT(stand_report(&stand, 2)->cause, CAUSE_PERMANENT);
+            EXPECT(memmem(stand_report(&stand, 2)->message.ptr, stand_report(&stand, 2)->message.len, "HTTP_TEST_NOWHERE", 17) != NULL);
+        }
     }
     stand_take_down(&stand);
 }
