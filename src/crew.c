@@ -12,6 +12,7 @@
 #include "exec/worker/puller.h"
 #include "exec/worker/worker.h"
 #include "store/memory/memory_store.h"
+#include "store/remote/remote_store.h"
 #include "store/sqlite/limits_probe.h"
 #include "store/sqlite/lock.h"
 #include "store/sqlite/sqlite_store.h"
@@ -41,6 +42,7 @@ static Status store_open(Str url, bool is_created, Store **out_store, Error *err
         *out_store = memory_store_new(NULL);
         return OK;
     }
+    if (remote_is_url(url)) return remote_store_open(&(RemoteOptions){ url, str_of(getenv("MAESTRO_TOKEN")) }, out_store, err);
     Status status = path_of(url, path, err);
     return status ? status : sqlite_store_open(&(SqliteOptions){ .path = path, .is_created = is_created }, out_store, err);
 }
@@ -49,6 +51,7 @@ static Status store_claim(Str url, Claim *out_claim, Error *err)
 {
     char path[STORE_PATH_SIZE_MAX + 1];
     Lock lock = LOCK_NONE;
+    if (remote_is_url(url)) return error_set(err, ERR_CONFLICT, "the server %.*s owns its store", STR_ARG(url));
     Status status = is_in_memory(url) ? OK : path_of(url, path, err);
     if (!status && !is_in_memory(url)) status = lock_take(&lock, path, 0, err);
     if (!status) *out_claim = (Claim){ lock.fd };
@@ -272,6 +275,11 @@ static Status crew_exchange(void *context, const ExchangeAsk *ask, void (*done)(
     return error_set(err, ERR_NOT_FOUND, "there is no worker executor '%.*s'; runners.yaml declares them", STR_ARG(ask->executor));
 }
 
+static Status server_ask(Str url, Arena *arena, Value request, Value *out_answer, Error *err)
+{
+    return remote_petition(&(RemoteOptions){ url, str_of(getenv("MAESTRO_TOKEN")) }, arena, request, out_answer, err);
+}
+
 /* --- measuring -------------------------------------------------------------------------------------------------------------- */
 
 static Status limits(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err)
@@ -280,4 +288,8 @@ static Status limits(const char *directory, double *out_events_per_s, double *ou
     return status ? status : limits_probe_events(directory, 5000, out_events_per_s, err);
 }
 
-const Adapters adapters = { .limits = limits, .store_open = store_open, .store_claim = store_claim, .store_unclaim = store_unclaim, .crew_open = crew_open, .crew_close = crew_close, .crew_runner = crew_runner, .crew_weight = crew_weight, .worker_run = worker_run, .crew_exchange = crew_exchange };
+const Adapters adapters = {
+    .limits = limits,       .store_open = store_open,   .store_claim = store_claim, .store_unclaim = store_unclaim,
+    .crew_open = crew_open, .crew_close = crew_close,   .crew_runner = crew_runner, .crew_weight = crew_weight,
+    .worker_run = worker_run, .crew_exchange = crew_exchange, .server_ask = server_ask,
+};

@@ -44,7 +44,7 @@ typedef struct WorkerErrand {
 } WorkerErrand;
 
 typedef struct Adapters {
-    /* `url` is sqlite:PATH, memory:, or a path. */
+    /* `url` is sqlite:PATH, memory:, a path, or the address of a server. */
     Status (*store_open)(Str url, bool is_created, Store **out_store, Error *err);
     /* Keeps others from becoming the store's owner until store_unclaim(): by whoever is about to. ERR_CONFLICT where another
      * process owns it or has claimed it; the text says which. */
@@ -61,6 +61,8 @@ typedef struct Adapters {
     /* The engine's side of an exchange, with a Crew as context: see api/bridge.h. */
     Status (*crew_exchange)(void *crew, const ExchangeAsk *ask, void (*done)(void *context, Value answer), void *done_context,
                             Error *err);
+    /* What the owner of a store is asked over its socket, of a server: one petition, and its answer. */
+    Status (*server_ask)(Str url, Arena *arena, Value request, Value *out_answer, Error *err);
     /* What the disk under a directory and a bare loop of transactions reach. */
     Status (*limits)(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err);
 } Adapters;

@@ -11,6 +11,7 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };
 
 const Option common_options[] = {
     { "runners", 0, "FILE", NULL, "Where runners, policies, windows and calendars are registered." },
+    { "server", 0, "URL", NULL, "A server whose store is meant, by its API; $MAESTRO_SERVER, and $MAESTRO_TOKEN has the key." },
     { "color", 0, "WHEN", color_words, "Colour: auto, always or never." },
     { "help", 'h', NULL, NULL, "Shows this help." },
     { NULL },

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/local_socket.h"
+#include "os/tcp_socket.h"
 #include "value/json.h"
 
 /* --- the owner ------------------------------------------------------------------------------------------------------------ */
@@ -245,7 +246,7 @@ static Status receive_line(int fd, Buf *buf, Error *err)
     return OK;
 }
 
-static void read_answer(Value value, ControlAnswer *out)
+void control_read_answer(Value value, ControlAnswer *out)
 {
     *out = (ControlAnswer){ .is_noop = value_get_bool(value, "noop", false),
                             .is_repeat = value_get_bool(value, "repeat", false),
@@ -259,7 +260,8 @@ static void read_answer(Value value, ControlAnswer *out)
 
 Status control_connect(const char *path, int *out_fd, Error *err)
 {
-    Status status = local_socket_connect(path, out_fd, err);
+    bool is_server = str_starts(str_of(path), STR("http"));
+    Status status = is_server ? tcp_connect(str_of(path), out_fd, err) : local_socket_connect(path, out_fd, err);
     struct timeval limit = { .tv_sec = CONTROL_ANSWER_MS_MAX / 1000 };
     if (!status) (void)setsockopt(*out_fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     return status;
@@ -280,7 +282,7 @@ Status control_ask(Arena *arena, int fd, Value request, ControlAnswer *out_answe
     if (!status) status = json_parse(arena,
                                      arena_copy(arena, str_slice(buf_peek(&text), 0, str_find(buf_peek(&text), '\n', 0))),
                                          &answer, err);
-    if (!status) read_answer(answer, out_answer);
+    if (!status) control_read_answer(answer, out_answer);
     buf_deinit(&text);
     return status;
 }

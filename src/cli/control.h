@@ -39,7 +39,9 @@ typedef struct ControlAnswer {
     bool is_stalled;                /* the owner cannot write the store: asking again helps nobody */
 } ControlAnswer;
 
-MUST_USE Status control_connect(const char *path, int *out_fd, Error *err);     /* the descriptor is the caller's */
+/* The descriptor is the caller's. Of a server, whose address `path` is, it tells by its end that the server has gone, and no more. */
+MUST_USE Status control_connect(const char *path, int *out_fd, Error *err);
+void            control_read_answer(Value answer, ControlAnswer *out_answer);   /* of an owner that was asked otherwise */
 /* Sends one request and waits for its answer. */
 MUST_USE Status control_ask(Arena *arena, int fd, Value request, ControlAnswer *out_answer, Error *err);
 

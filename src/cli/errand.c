@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/trace.h"
+#include "cli/workplace.h"
 #include "os/entropy.h"
 
 /* The trace that it belongs to: of whoever calls this program. A run without one gets one of its own, and what is asked of a run
@@ -59,7 +60,13 @@ Status errand_ask(Errand *errand, const char *path, ControlAnswer *out_answer, i
     if (!path) return error_set(err, ERR_UNAVAILABLE, "a store in memory has no owner");
     Status status = control_connect(path, &fd, err);
     if (status) return status;
-    status = control_ask(errand->args->arena, fd, member_list_object(&errand->members), out_answer, err);
+    Value request = member_list_object(&errand->members), answer;
+    if (store_is_server(str_of(path))) {
+        status = adapters.server_ask(str_of(path), errand->args->arena, request, &answer, err);
+        if (!status) control_read_answer(answer, out_answer);
+    } else {
+        status = control_ask(errand->args->arena, fd, request, out_answer, err);
+    }
     /* Who says that it takes nothing now has not taken it. */
     if (!status && out_answer->status == ERR_UNAVAILABLE && !out_answer->is_stalled)
         status = error_set(err, ERR_UNAVAILABLE, "%s", out_answer->error.text);

@@ -461,7 +461,8 @@ ExitCode progress_end(Progress *progress, bool is_repeat, bool is_interrupted)
     if (is_tree_drawn && !progress->is_left) draw_last(progress);
     else progress_draw(progress);
     is_interrupted = is_interrupted && !progress->is_over;
-    bool is_forgotten = !store_path(progress->args->arena, store_url(progress->args));
+    Str url = store_url(progress->args);
+    bool is_forgotten = !store_path(progress->args->arena, url) && !store_is_server(url);
     ResultOptions options = { .args = progress->args, .is_forgotten = is_forgotten, .run_id = id_peek(&progress->run_id), .style = progress->style,
                               .width = is_tree_drawn ? drawing_width(progress) : UINT32_MAX, .now_ms = human_now_ms(),
                               .is_repeat = is_repeat, .is_changed = progress->is_changed, .revision = progress->revision,

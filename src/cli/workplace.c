@@ -15,7 +15,9 @@
 
 Str store_url(const Args *args)
 {
-    const char *given = args_value(args, "store");
+    const char *given = args_value(args, "store"), *server = args_value(args, "server");
+    if (!server && !given) server = getenv("MAESTRO_SERVER");
+    if (server && *server) return str_of(server);
     if (!given) given = getenv("MAESTRO_STORE");
     if (given && given[0]) return str_of(given);
     if (args_value(args, "store")) return STR("");
@@ -24,9 +26,11 @@ Str store_url(const Args *args)
     return arena_format(args->arena, "sqlite:%s/.local/state/maestro/store.db", home ? home : "");
 }
 
+bool store_is_server(Str url) { return str_starts(url, STR("http://")) || str_starts(url, STR("https://")); }
+
 const char *store_path(Arena *arena, Str url)
 {
-    if (str_starts(url, STR("memory:"))) return NULL;
+    if (str_starts(url, STR("memory:")) || store_is_server(url)) return NULL;
     Str path = str_starts(url, STR("sqlite:")) ? str_slice(url, 7, url.len) : url;
     return arena_copy(arena, path).ptr;
 }
@@ -36,7 +40,8 @@ static bool has_other_kind(Str url)
 {
     size_t colon = str_find(url, ':', 0);
     if (colon == url.len || colon == 0 || !ascii_is_alpha(url.ptr[0])) return false;
-    return str_find(url, '/', 0) > colon && !str_starts(url, STR("sqlite:")) && !str_starts(url, STR("memory:"));
+    return str_find(url, '/', 0) > colon && !str_starts(url, STR("sqlite:")) && !str_starts(url, STR("memory:"))
+        && !store_is_server(url);
 }
 
 Status store_check_url(Arena *arena, Str url, Error *err)
@@ -68,7 +73,7 @@ ExitCode store_open_existing(const Args *args, Store **out_store)
 {
     Error err;
     Status status = store_check_url(args->arena, store_url(args), &err);
-    bool is_gone = !status && !store_path(args->arena, store_url(args));
+    bool is_gone = !status && !store_path(args->arena, store_url(args)) && !store_is_server(store_url(args));
     if (is_gone)
         status = error_set(&err, ERR_NOT_FOUND, "a store in memory belongs to one 'maestro run' and ends with it; what is to be looked "
                            "at later needs a file: --store sqlite:PATH");
@@ -169,6 +174,7 @@ ExitCode workplace_open(const Args *args, const Catalog *catalog, Workplace *out
 const char *control_path(const Args *args)
 {
     const char *path = store_path(args->arena, store_url(args));
+    if (store_is_server(store_url(args))) return arena_copy(args->arena, store_url(args)).ptr;
     return path ? arena_format(args->arena, "%s.sock", path).ptr : NULL;
 }
 

@@ -40,6 +40,7 @@ typedef struct Workplace {
 Str store_url(const Args *args);                    /* in the arena of the arguments */
 /* Whether it names a store of a kind that there is. Before anything is made for it. */
 MUST_USE Status store_check_url(Arena *arena, Str url, Error *err);
+bool store_is_server(Str url);                      /* it is the address of one */
 const char *store_path(Arena *arena, Str url);      /* of its file, or NULL where it has none */
 Str owner_text(Arena *arena);                       /* who owns the store from now on, as the log tells it */
 /* The store alone, for commands that read. It has to exist. */
@@ -56,7 +57,7 @@ ExitCode workplace_open(const Args *args, const Catalog *catalog, Workplace *out
 void     workplace_listen(const Args *args, const Catalog *catalog, Workplace *workplace);
 void     workplace_close(Workplace *workplace);
 
-/* Where its owner is asked; NULL for a store without a file. */
+/* Where its owner is asked: a socket, or the address of a server; NULL for a store without a file. */
 const char *control_path(const Args *args);
 
 #endif

@@ -305,7 +305,7 @@ def a_tree_shows_steps_retries_logs_and_a_summary(t):
     t.matches(text, r"^✗ build.flaky +\S+  failed after 3 attempts: exit code 75")
     t.matches(text, r"^- publish.publish +skipped: dependency failed$")
     t.matches(text, r"^failed in .*: 3 succeeded, 1 failed, 1 skipped$")
-    t.matches(text, r"^    transient; 3 attempts, ")
+    t.matches(text, r"^    permanent, dropped; 3 attempts, ")
     t.matches(text, r"^  maestro logs \S{21} build.flaky --store ")
     t.matches(text, r"^  maestro run \S+flow.yaml --store \S+ --again")
     one_tree(t, terminal)
@@ -565,7 +565,7 @@ def json_is_an_object_a_line_and_a_result(t):
            "lines of logs")
     last = objects[-1]["result"]
     t.equal([last[k] for k in ("state", "succeeded", "failed", "skipped", "steps", "repeat")], ["failed", 3, 1, 1, 5, False])
-    t.equal([last["failures"][0][k] for k in ("step", "attempts", "class")], ["build.flaky", 3, "transient"])
+    t.equal([last["failures"][0][k] for k in ("step", "attempts", "class")], ["build.flaky", 3, "permanent"])
     t.equal(last["failures"][0]["log"], ["red 日本語 try"])
 
 

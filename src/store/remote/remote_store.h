@@ -1,0 +1,26 @@
+/* remote_store.h - the store of a server, read over its API: for commands that are its clients.
+ *
+ * A query is one request to POST /api/store/{query}, answered from a snapshot there; what is asked of the engine is one request to
+ * POST /api/petitions. So a command reads and asks as it does beside a store of its own, and says the same. Nobody but the server
+ * can own the store: store_own() is ERR_CONFLICT.
+ *
+ * Owns:   its connection, until store_close(). Copies address and key.
+ * Fails:  ERR_UNAVAILABLE: the server cannot be reached; ERR_DENIED: it refuses the key; else what its problem says.
+ * Bounds: API_STORE_ANSWER_SIZE_MAX an answer.     Thread: one.
+ */
+#ifndef STORE_REMOTE_REMOTE_STORE_H
+#define STORE_REMOTE_REMOTE_STORE_H
+
+#include "view/store.h"
+
+typedef struct RemoteOptions {
+    Str url;                        /* "http://host:port" or https */
+    Str key;                        /* the API key */
+} RemoteOptions;
+
+bool            remote_is_url(Str url);
+MUST_USE Status remote_store_open(const RemoteOptions *options, Store **out_store, Error *err);
+/* One petition (api/petition.h) and its answer, as cli/control.h has it. */
+MUST_USE Status remote_petition(const RemoteOptions *options, Arena *arena, Value request, Value *out_answer, Error *err);
+
+#endif
