@@ -22,6 +22,9 @@
 
 typedef struct ApiPlan { Digest digest; Arena arena; Plan plan; bool is_used; } ApiPlan;
 
+/* How often a webhook was sent lately. */
+typedef struct HookRate { char name[3 * (NAME_SIZE_MAX + 1)]; int64_t begin_ms, used_ms, count; bool is_used; } HookRate;
+
 typedef struct Api {
     Store *store;
     Bridge *bridge;
@@ -32,6 +35,7 @@ typedef struct Api {
     Guard *guard;                   /* the server thread's own */
     TriggerDesk triggers;
     Metrics metrics;
+    HookRate hooks[API_HOOK_COUNT_MAX];
     ApiPlan plans[API_PLAN_COUNT_MAX];
     uint32_t plan_next;
     Call *followers;                /* that wait for news: see follow.h */

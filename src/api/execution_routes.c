@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "api/document.h"
 #include "api/follow.h"
@@ -101,7 +102,8 @@ void start_execution(Call *call, Str tenant, const Cell *revision, const StartWi
     Starting *starting = ARENA_NEW(arena, Starting);
     starting->wait_ms = wish->wait_ms;
     call->state = starting;
-    api_petition(call, &members, "start", started);
+    if (wish->id.len) add_member(&members, "id", value_string(wish->id));
+    api_petition(call, &members, "start", wish->done ? wish->done : started);
 }
 
 /* Members of a body that are of another kind than they have to be, and those that nobody knows, are refused by name. */

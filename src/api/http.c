@@ -428,7 +428,7 @@ static Status start(Http *http, Error *err)
     Status status = options->certificate ? tls_load(&http->tls, options->certificate, options->key, err) : OK;
     if (status) return status;
     shown = &http->tls;
-    struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)show_certificate, NULL }, { MHD_OPTION_END, 0, NULL } };
+    struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)show_certificate }, { MHD_OPTION_END, 0, NULL } };
     struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
     http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, take_request, http,
         MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT, API_CONNECTION_COUNT_MAX,

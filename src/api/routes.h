@@ -18,6 +18,8 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
 typedef struct StartWish {
     Value params, payload;
     Str key, source, reason;
+    Str id;                         /* of the request; empty: its Idempotency-Key */
+    ApiDone done;                   /* answers; NULL: the execution is the answer */
     bool is_again;
     int64_t wait_ms;
 } StartWish;

@@ -305,6 +305,7 @@
 #define API_RING_COUNT          16384u           /* requests and news between the threads of a server */
 #define API_DRAIN_MS_MAX        30000            /* how long a server that ends waits for what it has begun */
 #define API_STORE_ANSWER_SIZE_MAX (64u << 20)    /* rows of one query, for a command that is a client */
+#define API_HOOK_COUNT_MAX      1024u            /* webhooks whose rate is known; of more the oldest is forgotten */
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
 #define API_PLAN_COUNT_MAX      64u              /* plans at hand for checking parameters */
 #define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on */

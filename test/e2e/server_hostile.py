@@ -141,7 +141,7 @@ def bodies_by_chance_are_answered_and_never_with_500(t):
             return [schema_value(schema.get("items", {})) for _ in range(chance.randrange(3))]
         return {"string": chance.choice(["hello", run, "", "a.b"]), "integer": chance.randrange(-1, 4), "boolean": True}.get(kind, value())
 
-    ids = {"executionId": run, "workflow_id": run, "trigger_key": "x", "namespace": "default", "workflowId": "hello", "version": "1",
+    ids = {"executorId": "far", "query": "RUNS", "tenant": "default", "workflow": "hello", "trigger": "x", "executionId": run, "workflow_id": run, "trigger_key": "x", "namespace": "default", "workflowId": "hello", "version": "1",
            "type": "invalid"}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
