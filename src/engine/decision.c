@@ -152,6 +152,8 @@ Status decide_begin(Engine *engine, Resident *resident, const StartRequest *requ
 void decide_more(Engine *engine, Resident *resident)
 {
     if (resident->fetching != STEP_NONE) return;            /* what it waits for brings it back */
+    decide_inbox(engine, resident);                         /* of which a store that did not answer left something */
+    if (resident->fetching != STEP_NONE) return;
     arena_reset(&engine->arena);
     Decision decision;
     decision_init(&decision, &engine->arena);
