@@ -600,7 +600,7 @@ def what_the_walk_through_shows_works_as_written(t):
     t.require(len(pieces) > 6, "the page has examples")
     script = t.write("walk.sh", "set -e\n" + "".join(piece + "echo\necho ====\n" for piece in pieces))
     environment = {"API": f"http://127.0.0.1:{server.port}", "KEY": server.admin, "STORE": "sqlite:" + server.store,
-                   "PATH": str(MAESTRO.parent) + ":" + os.environ["PATH"]}
+                   "PATH": str(MAESTRO.resolve().parent) + ":" + os.environ["PATH"]}
     result = t.run("sh", script, env=environment, cwd=t.folder)
     t.equal(result.code, 0, "the code: " + result.err)
     said = result.out.split("====\n")
