@@ -182,6 +182,7 @@ static Value revision_links(Call *call, const Cell *row)
     add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s&version=%" PRId64, STR_ARG(tenant),
                                               STR_ARG(workflow), row[REVISIONS_version].integer));
     if (is_active) add_member(&links, "start", api_link(call, "/api/executions"));
+    if (!is_active) add_member(&links, "delete", api_link(call, "%.*s", STR_ARG(self)));
     add_member(&links, is_active ? "deactivate" : "activate", api_link(call, "%.*s/%s", STR_ARG(self), is_active ? "deactivate" : "activate"));
     return member_list_object(&links);
 }

@@ -17,6 +17,7 @@ typedef struct Stream {
     Str tenant;                     /* "*": every one */
     uint64_t position;              /* the record that was told last ... */
     uint32_t event;                 /* ... and how many of its events */
+    uint64_t told;                  /* the number of the last event of that record; of one execution */
     bool is_beat, is_over;
     Arena arena;                    /* of one record */
 } Stream;
@@ -64,7 +65,10 @@ static bool take_record(void *context, const Cell *cells, uint32_t count)
     uint32_t from = position == stream->position ? stream->event : 0;
     if (is_seen(stream, cells) && cells[LEDGER_record].kind == CELL_BLOB
         && !record_decode_any(&stream->arena, cells[LEDGER_record].text, &record, &err))
-        for (uint32_t i = from; i < record.event_count; i++) print_event(stream, &record, i, reading->out);
+        for (uint32_t i = from; i < record.event_count; i++) {
+            print_event(stream, &record, i, reading->out);
+            stream->told = record.head.first_event + i;
+        }
     stream->position = position;
     stream->event = UINT32_MAX;
     reading->seen++;
@@ -84,7 +88,7 @@ static void read_execution(Stream *stream, Buf *out)
     QueryAsk ask = { .query = QUERY_RUN, .params = { cell_int((int64_t)stream->run_no) }, .param_count = 1 };
     Status status = row_select(&arena, stream->call->api->store, &ask, &row, &err);
     if (!status && row && (uint64_t)row[RUNS_last_position].integer > stream->position)
-        status = run_records(&arena, stream->call->api->store, row, 0, /* has_payloads= */ false, &records, &err);
+        status = run_records(&arena, stream->call->api->store, row, stream->told, /* has_payloads= */ false, &records, &err);
     else records.count = 0;
     for (size_t i = 0; !status && i < records.count && !reading.is_full; i++) {
         uint64_t position = (uint64_t)records.rows[i][LEDGER_position].integer;
