@@ -38,7 +38,7 @@ typedef struct Api {
     HookRate hooks[API_HOOK_COUNT_MAX];
     ApiPlan plans[API_PLAN_COUNT_MAX];
     uint32_t plan_next;
-    Call *followers;                /* that wait for news: see follow.h */
+    struct Follower *followers[API_FOLLOW_BUCKET_COUNT];       /* that wait for news of a run: see follow.h */
     struct Stream *streams;
     uint32_t stream_count;
     bool is_draining;

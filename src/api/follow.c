@@ -13,9 +13,8 @@ typedef struct Follower {
     unsigned status;
 } Follower;
 
-/* The head of the list is kept as the call whose state it is; a list of calls would need two more links in each. */
-static Follower *first_of(const Api *api) { return api->followers ? api->followers->state : NULL; }
-static void set_first(Api *api, Follower *first) { api->followers = first ? first->call : NULL; }
+/* By the number of the run, so that news of one cost nothing for those who wait for others. */
+static Follower **list_of(Api *api, uint64_t run_no) { return &api->followers[run_no % API_FOLLOW_BUCKET_COUNT]; }
 
 bool follow_read(Call *call, int64_t *out_ms)
 {
@@ -37,7 +36,7 @@ static void leave(Follower *follower)
 {
     Api *api = follower->call->api;
     if (follower->prev) follower->prev->next = follower->next;
-    else set_first(api, follower->next);
+    else *list_of(api, follower->run_no) = follower->next;
     if (follower->next) follower->next->prev = follower->prev;
     bridge_listen(api->bridge, -1);
 }
@@ -77,18 +76,24 @@ void follow(Call *call, uint64_t run_no, Str execution_id, unsigned status, int6
     }
     Follower *follower = ARENA_NEW(&call->arena, Follower);
     *follower = (Follower){ .call = call, .run_no = run_no, .execution_id = arena_copy(&call->arena, execution_id),
-                            .status = status, .next = first_of(api) };
+                            .status = status, .next = *list_of(api, run_no) };
     if (follower->next) follower->next->prev = follower;
     call->state = follower;
-    set_first(api, follower);
+    *list_of(api, run_no) = follower;
     bridge_listen(api->bridge, 1);          /* before looking: what happens after it is told */
     if (!look(follower)) call_wait(call, ms, be_late, NULL);
 }
 
-void follow_news(Api *api, uint64_t run_no)
+static void look_at_list(Follower *first, uint64_t run_no)
 {
-    for (Follower *follower = first_of(api), *next; follower; follower = next) {
+    for (Follower *follower = first, *next; follower; follower = next) {
         next = follower->next;
         if (!run_no || follower->run_no == run_no) (void)look(follower);
     }
+}
+
+void follow_news(Api *api, uint64_t run_no)
+{
+    if (run_no) look_at_list(*list_of(api, run_no), run_no);
+    for (uint32_t i = 0; !run_no && i < API_FOLLOW_BUCKET_COUNT; i++) look_at_list(api->followers[i], 0);
 }

@@ -290,7 +290,7 @@
 #define API_BODY_SIZE_MAX       (16u << 20)      /* a request's body */
 #define API_HEAD_SIZE_MAX       (24u * 1024)     /* its line and headers, and what the answer's need: memory of one connection */
 #define API_CONNECTION_COUNT_MAX 16384u          /* at a time; one descriptor each */
-#define API_CONNECTION_PER_ADDRESS_MAX 12288u    /* of one address: a proxy in front has all of them */
+#define API_CONNECTION_PER_ADDRESS_MAX 15360u    /* of one address: a proxy in front has most of them, and leaves room for others */
 #define API_IDLE_S              75u              /* without a byte either way a connection is closed */
 #define API_REQUEST_MS_MAX      30000            /* a request that has not come whole by then is slow on purpose */
 #define API_WAITING_COUNT_MAX   8192u            /* requests that wait for a commit, a run or an event */
@@ -307,6 +307,7 @@
 #define API_STORE_ANSWER_SIZE_MAX (64u << 20)    /* rows of one query, for a command that is a client */
 #define API_HOOK_COUNT_MAX      1024u            /* webhooks whose rate is known; of more the oldest is forgotten */
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
+#define API_FOLLOW_BUCKET_COUNT 1024u            /* lists of requests that wait for a run, by its number */
 #define API_PLAN_COUNT_MAX      64u              /* plans at hand for checking parameters */
 #define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on */
 #define API_KEY_COUNT_MAX       4096u            /* keys at hand, with their rates */
