@@ -143,6 +143,14 @@
 #define POLL_COUNT_MAX          50000u           /* polls of one step run */
 #define POLL_RESULT_COUNT_MAX   16u              /* results of earlier polls that a poll is given ... */
 #define POLL_RESULTS_SIZE_MAX   (16u << 10)      /* ... and their size as text */
+#define NOTIFY_TARGET_COUNT_MAX 16u              /* whom one pause notifies */
+#define NOTIFY_ATTEMPT_COUNT_MAX 8u              /* tries of one notification ... */
+#define NOTIFY_DELAY_MS         1000             /* ... the second one so long after the first, each later one after twice as long ... */
+#define NOTIFY_DELAY_MS_MAX     60000            /* ... up to this ... */
+#define NOTIFY_JITTER_MS        500u             /* ... and a part that looks like chance */
+#define NOTIFY_TRY_MS           30000            /* after which a try that says nothing counts as failed */
+#define NOTIFICATION_SHIFT      20u              /* of the run's number in the number of an outbox entry ... */
+#define RUN_NOTIFICATION_COUNT_MAX ((1u << NOTIFICATION_SHIFT) - 1)     /* ... and so many notifications one run sends */
 #define RUN_SIGNAL_COUNT_MAX    4096u            /* signals that one run keeps */
 #define LOG_POSITION_MAX        (UINT64_C(1) << 53)      /* records of one log, and runs: what any program can count exactly */
 #define LOST_COUNT_MAX          3u               /* executions of a step run that may end with their owner before that counts as a

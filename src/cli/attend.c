@@ -316,6 +316,7 @@ static bool is_waiting(const Attend *attend)
 {
     const LiveModel *model = &attend->progress.model;
     if (!attend->has_begun || !model->plan || !args_flag(attend->args, "until-waiting")) return false;
+    if (model->notifying_count) return false;               /* whoever is to learn of its pause has not been told once */
     return (model->state == RUN_PAUSED || model->state == RUN_WAITING_SIGNAL) && model_under_way(model) == 0;
 }
 

@@ -34,7 +34,30 @@ Status show_waits_read(ShowWaits *waits, Error *err)
     Status status = run_story_read(arena, waits->store, waits->row, &waits->story, err);
     QueryAsk ask = { .query = QUERY_TRIGGER_PAYLOADS, .param_count = 3,
                      .params = { waits->row[RUNS_run_no], cell_int(0), cell_text(STR("")) } };
+    if (!status) status = store_select(waits->store, &ask, take_row, &list, err);
+    waits->notifications = (StepRows){ 0 };
+    list.rows = &waits->notifications;
+    uint64_t run_no = (uint64_t)waits->row[RUNS_run_no].integer;
+    ask = (QueryAsk){ .query = QUERY_OUTBOX_OF_RUN, .param_count = 2,
+                      .params = { cell_int(outbox_entry(run_no, RUN_NOTIFICATION_COUNT_MAX)), cell_int(outbox_entry(run_no, 0)) } };
     return status ? status : store_select(waits->store, &ask, take_row, &list, err);
+}
+
+/* Why its last try failed, or why it is no longer wanted; empty: it did not, or that is not told. */
+static Str notification_trouble(const ShowWaits *waits, const Cell *row)
+{
+    uint64_t number = (uint64_t)row[OUTBOX_entry_no].integer & RUN_NOTIFICATION_COUNT_MAX;
+    for (size_t i = waits->story.count; i > 0 && row[OUTBOX_sent_ms].kind != CELL_INT; i--) {
+        const StoryEvent *event = &waits->story.events[i - 1];
+        if (event->kind == EVENT_NOTIFICATION_FAILED && event->count == number) return event->text;
+    }
+    return (Str){ 0 };
+}
+
+static const char *notification_words(const Cell *row)
+{
+    if (row[OUTBOX_sent_ms].kind == CELL_INT) return "sent";
+    return row[OUTBOX_due_ms].kind == CELL_INT ? "open" : "given up";
 }
 
 /* What a trigger brought, by the event that tells of it; NULL where it is not there. */
@@ -193,10 +216,34 @@ static void print_triggers(const ShowWaits *waits)
     grid_print(&grid);
 }
 
+static void print_notifications(const ShowWaits *waits)
+{
+    static const GridColumn columns[] = { { "AT" }, { "NOTIFIES", .is_cut = true }, { "OF" }, { "STATE" }, { "TRIES", .is_number = true },
+                                          { "TROUBLE", .is_cut = true }, { NULL } };
+    Grid grid = grid_begin(waits->args->arena, columns);
+    char storage[64];
+    Buf cell = buf_on(storage, sizeof storage);
+    for (size_t i = 0; i < waits->notifications.count; i++) {
+        const Cell *row = waits->notifications.rows[i];
+        human_time(&cell, row[OUTBOX_created_ms].integer);
+        grid_buf(&grid, &cell);
+        grid_cell(&grid, row[OUTBOX_target].text);
+        grid_cell(&grid, row[OUTBOX_kind].text);
+        grid_text(&grid, notification_words(row));
+        buf_format(&cell, "%" PRId64, row[OUTBOX_attempt_count].integer);
+        grid_buf(&grid, &cell);
+        grid_cell(&grid, notification_trouble(waits, row));
+    }
+    if (!waits->notifications.count) return;
+    print_format("\n");
+    grid_print(&grid);
+}
+
 void show_waits_tables(const ShowWaits *waits)
 {
     print_polls(waits);
     print_triggers(waits);
+    print_notifications(waits);
     if (waits->story.is_cut) print_format("(of pauses and triggers the newest)\n");
 }
 
@@ -281,6 +328,22 @@ static Value trigger_value(const ShowWaits *waits, const StoryEvent *event)
     return member_list_object(&members);
 }
 
+static Value notification_value(const ShowWaits *waits, const Cell *row)
+{
+    Arena *arena = waits->args->arena;
+    MemberList members = { .arena = arena };
+    add(&members, "at", cell_time(arena, &row[OUTBOX_created_ms]));
+    add(&members, "target", cell_value(&row[OUTBOX_target]));
+    add(&members, "kind", cell_value(&row[OUTBOX_kind]));
+    add(&members, "key", cell_value(&row[OUTBOX_key]));
+    add(&members, "state", value_string(str_of(notification_words(row))));
+    add(&members, "attempts", cell_value(&row[OUTBOX_attempt_count]));
+    add(&members, "dueAt", cell_time(arena, &row[OUTBOX_due_ms]));
+    add(&members, "sentAt", cell_time(arena, &row[OUTBOX_sent_ms]));
+    add(&members, "message", text_value(notification_trouble(waits, row)));
+    return member_list_object(&members);
+}
+
 void show_waits_add(const ShowWaits *waits, MemberList *members)
 {
     Arena *arena = waits->args->arena;
@@ -305,6 +368,10 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
             value_list_add(&revisions, member_list_object(&one));
         } else if (is_trigger(event)) value_list_add(&triggers, trigger_value(waits, event));
     }
+    ValueList notifications = { .arena = arena };
+    for (size_t i = 0; i < waits->notifications.count; i++)
+        value_list_add(&notifications, notification_value(waits, waits->notifications.rows[i]));
+    if (notifications.count) add(members, "notifications", value_list_array(&notifications));
     add(members, "awaiting", awaiting_value(waits));
     if (row_state(waits->row) == RUN_PAUSED && pause) add(members, "pausedBecause", text_value(pause->text));
     if (ending) add(members, "endedEarly", value_string(ending->text));

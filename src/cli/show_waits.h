@@ -1,4 +1,4 @@
-/* show_waits.h - the part of 'maestro show' about what a run waits for or waited for: triggers, polls, reactions, changes.
+/* show_waits.h - the part of 'maestro show' about what a run waits for or waited for: triggers, polls, reactions, notifications, changes.
  *
  * Owns:   what is read lives in the arena of the arguments; the rest is the caller's and outlives it.
  * Fails:  with the store's reason.
@@ -19,12 +19,13 @@ typedef struct ShowWaits {
     const StepRows *steps;
     RunStory story;
     StepRows triggers;              /* rows of what triggers brought */
+    StepRows notifications;         /* rows of whom its pauses notify */
 } ShowWaits;
 
 /* The members above `story` are set before. */
 MUST_USE Status show_waits_read(ShowWaits *waits, Error *err);
 void show_waits_state(const ShowWaits *waits);          /* lines behind the state: what is awaited */
-void show_waits_tables(const ShowWaits *waits);         /* polls, triggers, reactions */
+void show_waits_tables(const ShowWaits *waits);         /* polls, triggers, reactions, notifications */
 bool show_waits_next(const ShowWaits *waits);           /* what to type; false: nothing of this kind */
 void show_waits_add(const ShowWaits *waits, MemberList *members);
 

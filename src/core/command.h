@@ -83,6 +83,11 @@ typedef struct Command {
 /* Attempts of compensations are told from those of the steps that they undo by the number of their rollback in the upper half
  * of the attempt's number. */
 #define ROLLBACK_SHIFT 16u
+/* Those of notifications have the highest bit, and the number of the notification in the place of a rollback's. */
+#define ATTEMPT_IS_NOTIFICATION (UINT32_C(1) << 31)
+#define NOTIFICATION_NUMBER_MASK ((ATTEMPT_IS_NOTIFICATION - 1) >> ROLLBACK_SHIFT)
+static inline bool attempt_is_notification(uint32_t attempt) { return attempt & ATTEMPT_IS_NOTIFICATION; }
+static inline uint32_t attempt_notification(uint32_t attempt) { return attempt >> ROLLBACK_SHIFT & NOTIFICATION_NUMBER_MASK; }
 static inline uint32_t attempt_rollback(uint32_t attempt) { return attempt >> ROLLBACK_SHIFT; }
 static inline uint32_t attempt_number(uint32_t attempt) { return attempt & ((1u << ROLLBACK_SHIFT) - 1); }
 

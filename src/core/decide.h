@@ -125,6 +125,7 @@ typedef struct DecideEnv {
 typedef enum EffectKind {
     EFFECT_EXECUTE,                 /* hand an attempt to its executor */
     EFFECT_END,                     /* tell the executor of an attempt to end it */
+    EFFECT_NOTIFY,                  /* a notification, when its time has come; holder 0: who carries it is nobody's business but the engine's */
     EFFECT_KIND_COUNT
 } EffectKind;
 

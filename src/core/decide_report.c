@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "core/compensation.h"
+#include "core/notify.h"
 #include "core/poll.h"
 
 /* Only who holds the attempt that is under way may speak of it. */
@@ -49,6 +50,7 @@ Status decide_report(const Asked *asked, Error *err)
 {
     const Command *command = asked->command;
     const Report *report = &command->report;
+    if (attempt_is_notification(command->attempt)) return notify_report(asked, err);
     Status status = check_holder(asked, err);
     if (status) return status;
     if (attempt_rollback(command->attempt)) return compensation_report(asked, err);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
+#include "core/notify.h"
 
 static const PauseTerms *terms_of(const Settle *settle, uint32_t step)
 {
@@ -21,6 +22,7 @@ static Event *pause_event(const Settle *settle, EventKind kind, uint32_t step)
 static void end(const Settle *settle, uint32_t step, TriggerOutcome outcome, uint32_t signal, Value payload)
 {
     uint32_t index = decision_payload(settle->decision, payload);
+    notify_withdraw(settle, STR("the pause has ended"));
     Event *event = pause_event(settle, EVENT_TRIGGER_ENDED, step);
     event->sort = outcome;
     event->count = signal;
@@ -132,6 +134,7 @@ Begin pause_begin(const Settle *settle)
     Event *event = pause_event(settle, EVENT_TRIGGER_AWAITED, step);
     event->due_ms = span ? settle->now_ms + span : 0;
     event->flags = resumes;
+    notify_queue(settle, step, /* reminder= */ 0);
     if (run->state == RUN_PAUSED) return BEGIN_DONE;
     event = decision_event(settle->decision, EVENT_RUN_PAUSED, 0);
     event->flags = PAUSED_FOR_TRIGGER;
@@ -314,6 +317,8 @@ Status pause_timer(const Settle *settle, Error *err)
         Event *event = pause_event(settle, EVENT_TRIGGER_REMINDED, step);
         event->due_ms = settle->now_ms + terms->timeout_ms;                                                      /* C-100 */
         event->count = awaited->reminder_count + 1;
+        notify_withdraw(settle, STR("a reminder takes its place"));
+        notify_queue(settle, step, awaited->reminder_count + 1);
         return OK;
     }
     pause_event(settle, EVENT_TRIGGER_TIMED_OUT, step)->flags = PAUSE_FAILS;

@@ -12,6 +12,10 @@ void pending(const Plan *plan, const Run *run, EffectVisit visit, void *context)
         effect.kind = EFFECT_END;
         if (step->flags & STEP_ENDING || active->is_overdue) visit(context, &effect);
     }
+    for (uint32_t i = 0; i < run->notification_count; i++) {
+        const Notification *it = &run->notifications[i];
+        visit(context, &(Effect){ EFFECT_NOTIFY, it->step, notification_attempt(it), 0 });
+    }
     const Compensation *item = run_compensation(run);
     if (!item || item->state != COMPENSATION_RUNNING || !run->rollback.active.holder) return;
     Effect effect = { EFFECT_EXECUTE, item->step, rollback_attempt(run, item->attempt), run->rollback.active.holder };

@@ -45,7 +45,8 @@ static const char *const timer_reasons[EVENT_KIND_END] = {
 static Str report_reason(Arena *arena, const Command *command)
 {
     uint32_t attempt = attempt_number(command->attempt);
-    const char *what = attempt_rollback(command->attempt) ? "compensation attempt" : "attempt";
+    const char *what = attempt_is_notification(command->attempt) ? "notification attempt"
+                     : attempt_rollback(command->attempt) ? "compensation attempt" : "attempt";
     if (command->report.cause == CAUSE_NONE) return arena_format(arena, "%s %" PRIu32 " succeeded", what, attempt);
     return arena_format(arena, "%s %" PRIu32 " failed: %s", what, attempt, cause_name(command->report.cause));
 }

@@ -56,6 +56,8 @@ void run_deinit(Run *run)
     Str *texts[] = { &run->tenant, &run->definition, &run->key, &run->source, &run->parent, &run->directory, &run->failure };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((char *)texts[i]->ptr);
     for (uint32_t i = 0; i < run->signal_count; i++) free((char *)run->signals[i].name.ptr);
+    for (uint32_t i = 0; i < run->notification_count; i++) free((char *)run->notifications[i].target.ptr);
+    free(run->notifications);
     free(run->steps);
     free(run->cooperatives);
     free(run->active);
@@ -83,6 +85,8 @@ size_t run_size(const Run *run)
                 + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
                 + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len + run->directory.len
                 + run->failure.len + (run->cooperatives ? run->step_count * sizeof *run->cooperatives : 0);
+    size += run->notification_capacity * sizeof *run->notifications;
+    for (uint32_t i = 0; i < run->notification_count; i++) size += run->notifications[i].target.len;
     for (uint32_t i = 0; i < run->signal_count; i++) size += run->signals[i].name.len;
     return size;
 }
@@ -112,7 +116,24 @@ static int64_t compensation_due_ms(const Run *run)
     return active->lease_ms && lease_end(active) < due ? lease_end(active) : due;
 }
 
+Notification *run_notification(const Run *run, uint32_t step, uint32_t attempt)
+{
+    for (uint32_t i = 0; i < run->notification_count; i++) {
+        Notification *it = &run->notifications[i];
+        if (it->step == step && notification_attempt(it) == attempt) return it;
+    }
+    return NULL;
+}
+
 int64_t run_due_ms(const Run *run)
+{
+    int64_t due = run_wait_due_ms(run);
+    for (uint32_t i = 0; i < run->notification_count; i++)
+        if (run->notifications[i].due_ms < due) due = run->notifications[i].due_ms;
+    return due;
+}
+
+int64_t run_wait_due_ms(const Run *run)
 {
     if (run_state_is_settled((RunState)run->state, (Resolution)run->resolution)) return INT64_MAX;
     if (run->state == RUN_FAILED) return run->auto_retry_ms;

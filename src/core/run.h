@@ -167,6 +167,17 @@ typedef struct Awaited {
     uint32_t reminder_count;
 } Awaited;
 
+/* Somebody outside is to learn of the pause that is awaited, and has not confirmed it. */
+typedef struct Notification {
+    uint32_t number;                /* which one of the run, from 1 */
+    uint32_t step;                  /* behind which the run paused */
+    uint32_t reminder;              /* which one it tells of; 0: of the pause itself */
+    uint32_t attempt;               /* tries that have failed */
+    int64_t due_ms;                 /* of the next one */
+    int64_t until_ms;               /* of one that this process has under way: when it is given up; 0: none is. Not part of the snapshot */
+    Str target;                     /* whom, as the definition has it; owned by the run */
+} Notification;
+
 typedef struct SignalUse { uint32_t number, step; } SignalUse;      /* a signal that a step has consumed */
 
 typedef struct Run {
@@ -232,6 +243,9 @@ typedef struct Run {
     uint32_t *pauses;               /* steps whose pause is to be awaited, in their order */
     uint32_t pause_count;
     Awaited awaited;
+    Notification *notifications;    /* those that are open, all of them about `awaited` */
+    uint32_t notification_count, notification_capacity;
+    uint32_t notified_count;        /* notifications so far: the last `number` */
     RunSignal *signals;
     SignalUse *uses;
     uint32_t signal_count, use_count, signal_capacity, use_capacity;
@@ -265,6 +279,10 @@ size_t          run_size(const Run *run);           /* bytes in memory */
 
 /* The earliest time at which this run has to be looked at by itself, or INT64_MAX. */
 int64_t run_due_ms(const Run *run);
+/* The same of what it decides about, notifications aside. */
+int64_t run_wait_due_ms(const Run *run);
+/* The open notification whose try that attempt is (see notification_attempt()), or NULL. */
+Notification *run_notification(const Run *run, uint32_t step, uint32_t attempt);
 /* The same of one active step. */
 int64_t active_due_ms(const Run *run, const ActiveStep *active);
 
@@ -280,6 +298,12 @@ const Compensation *run_compensation(const Run *run);
 static inline uint32_t rollback_attempt(const Run *run, uint32_t attempt)
 {
     return run->rollback.number << ROLLBACK_SHIFT | attempt;
+}
+
+/* The try of a notification that is next or under way, as executors know it. */
+static inline uint32_t notification_attempt(const Notification *it)
+{
+    return ATTEMPT_IS_NOTIFICATION | (it->number & NOTIFICATION_NUMBER_MASK) << ROLLBACK_SHIFT | (it->attempt + 1);
 }
 
 /* Values of a run are outputs of steps, by step, and behind these the payloads that ended its pauses, by PauseTerms.slot: where

@@ -822,6 +822,8 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_REACTION_FIRED] = apply_reaction_fired, [EVENT_PARAMS_CHANGED] = apply_params_changed,
     [EVENT_RUN_REVISED] = apply_revised,
     [EVENT_TRIGGER_REMINDED] = apply_trigger_reminded, [EVENT_TRIGGER_ENDED] = apply_trigger_ended,
+    [EVENT_NOTIFICATION_QUEUED] = apply_notification_queued, [EVENT_NOTIFICATION_SENT] = apply_notification_ended,
+    [EVENT_NOTIFICATION_FAILED] = apply_notification_failed,
 };
 
 void run_apply(Run *run, const Plan *plan, const Event *event, const EventPlace *place)

@@ -149,10 +149,25 @@ static void put_rollback(Buf *buf, const Run *run, uint32_t format)
     put_active(buf, &rollback->active, format);
 }
 
+static void put_notifications(Buf *buf, const Run *run)
+{
+    put(buf, run->notified_count);
+    put(buf, run->notification_count);
+    for (uint32_t i = 0; i < run->notification_count; i++) {
+        const Notification *it = &run->notifications[i];
+        put(buf, it->number);
+        put(buf, it->reminder);
+        put(buf, it->attempt);
+        put_signed(buf, it->due_ms);
+        put_text(buf, it->target);
+    }
+}
+
 /* What no definition could ask for in older formats is at the end, where there is any. */
 static void put_waits(Buf *buf, const Run *run)
 {
-    put(buf, (uint64_t)(run->is_terminating | run->ends_well << 1));
+    bool has_notified = run->notified_count != 0;
+    put(buf, (uint64_t)(run->is_terminating | run->ends_well << 1 | has_notified << 2));
     put(buf, run->paused_for);
     for (uint32_t i = 0; i < run->poll_slot_count; i++) {
         put(buf, run->polls[i].count << 1 | run->polls[i].is_held);
@@ -171,6 +186,7 @@ static void put_waits(Buf *buf, const Run *run)
     put(buf, run->blast_used);
     put(buf, run->blast_approved);
     if (run->reaction_count) buf_bytes(buf, run->fired, run->reaction_count / 8 + 1);
+    if (has_notified) put_notifications(buf, run);
 }
 
 /* As the first format had it: what it did not know is left out. */
@@ -493,12 +509,32 @@ static void get_rollback(RunReader *reader)
     get_active(reader, &rollback->active);
 }
 
+/* All of them are about the pause that is awaited. */
+static void get_notifications(RunReader *reader)
+{
+    Run *run = reader->run;
+    run->notified_count = get32(reader);
+    uint32_t count = (uint32_t)get(reader, NOTIFY_TARGET_COUNT_MAX);
+    if (count && run->awaited.step == STEP_NONE) reader->is_wrong = true;
+    for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
+        run->notifications = run_grow(run->notifications, sizeof *run->notifications, run->notification_count,
+                                      &run->notification_capacity);
+        Notification *it = &run->notifications[run->notification_count++];
+        *it = (Notification){ .step = run->awaited.step };
+        it->number = (uint32_t)get(reader, run->notified_count);
+        it->reminder = get32(reader);
+        it->attempt = (uint32_t)get(reader, NOTIFY_ATTEMPT_COUNT_MAX);
+        it->due_ms = get_signed(reader);
+        it->target = get_text(reader);
+    }
+}
+
 static void get_waits(RunReader *reader)
 {
     Run *run = reader->run;
-    uint64_t bits = get(reader, 3);
+    uint64_t bits = get(reader, 7);
     run->is_terminating = bits & 1;
-    run->ends_well = bits >> 1;
+    run->ends_well = bits >> 1 & 1;
     run->paused_for = (uint8_t)get(reader, PAUSED_FOR_COUNT - 1);
     for (uint32_t i = 0; i < run->poll_slot_count; i++) {
         uint64_t count = get(reader, UINT32_MAX);
@@ -524,6 +560,7 @@ static void get_waits(RunReader *reader)
     const char *fired = run->reaction_count ? get_bytes(reader, run->reaction_count / 8 + 1) : NULL;
     if (fired) memcpy(run->fired, fired, run->reaction_count / 8 + 1);
     if (run->awaited.step != STEP_NONE && (!run->pause_count || run->pauses[0] != run->awaited.step)) reader->is_wrong = true;
+    if (bits >> 2) get_notifications(reader);
 }
 
 static void get_all(RunReader *reader)

@@ -1,7 +1,9 @@
 /* run_waits.c - the fold of what runs wait for by themselves: polls, pauses for triggers, and ends before the end. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "core/run_apply.h"
 
 /* --- polls ------------------------------------------------------------------------------------------------------------- */
@@ -129,13 +131,56 @@ void apply_trigger_reminded(const Apply *apply)
     apply->run->awaited.reminder_count = (uint32_t)apply->event->count;
 }
 
+void apply_notification_queued(const Apply *apply)
+{
+    Run *run = apply->run;
+    const Event *event = apply->event;
+    CHECK(run->awaited.step == event->step && event->count == run->notified_count + 1u);
+    CHECK(run->notification_count < NOTIFY_TARGET_COUNT_MAX);
+    run->notifications = run_grow(run->notifications, sizeof *run->notifications, run->notification_count,
+                                  &run->notification_capacity);
+    run->notified_count++;
+    run->notifications[run->notification_count++] = (Notification){ .number = run->notified_count, .step = event->step,
+        .reminder = event->flags, .due_ms = event->due_ms, .target = run_copy(event->name) };
+}
+
+static uint32_t notification_index(const Apply *apply)
+{
+    const Run *run = apply->run;
+    uint32_t i = 0;
+    while (i < run->notification_count && run->notifications[i].number != apply->event->count) i++;
+    CHECK(i < run->notification_count);
+    return i;
+}
+
+/* Sent or given up: nobody has to do anything about it any more. */
+void apply_notification_ended(const Apply *apply)
+{
+    Run *run = apply->run;
+    uint32_t i = notification_index(apply);
+    free((char *)run->notifications[i].target.ptr);
+    memmove(&run->notifications[i], &run->notifications[i + 1], (--run->notification_count - i) * sizeof *run->notifications);
+}
+
+void apply_notification_failed(const Apply *apply)
+{
+    Notification *it = &apply->run->notifications[notification_index(apply)];
+    if (!apply->event->due_ms) {
+        apply_notification_ended(apply);
+        return;
+    }
+    it->attempt = apply->event->attempt;
+    it->due_ms = apply->event->due_ms;
+    it->until_ms = 0;
+}
+
 /* Denied or out of time, the pause is still there: who retries the run awaits its trigger again. */
 void apply_trigger_ended(const Apply *apply)
 {
     Run *run = apply->run;
     const Event *event = apply->event;
     const PauseTerms *pause = &apply->plan->terms->steps[event->step].pause;
-    CHECK(run->awaited.step == event->step);                    /* I18, I24 */
+    CHECK(run->awaited.step == event->step && !run->notification_count);                    /* I18, I24 */
     run->awaited = (Awaited){ .step = STEP_NONE };
     if (event->sort == TRIGGER_DENIED || event->sort == TRIGGER_TIMEOUT || event->sort == TRIGGER_CANCELLED) return;
     pause_remove(run, event->step);

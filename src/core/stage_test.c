@@ -219,6 +219,12 @@ static void check_same(const Run *a, const Run *b)
     for (uint32_t i = 0; i < a->pause_count && i < b->pause_count; i++) EXPECT_INT(a->pauses[i], b->pauses[i]);
     EXPECT(a->awaited.step == b->awaited.step && a->awaited.since_ms == b->awaited.since_ms && a->awaited.due_ms == b->awaited.due_ms
            && a->awaited.reminder_count == b->awaited.reminder_count);
+    EXPECT(a->notified_count == b->notified_count && a->notification_count == b->notification_count);
+    for (uint32_t i = 0; i < a->notification_count && i < b->notification_count; i++) {
+        const Notification *x = &a->notifications[i], *y = &b->notifications[i];
+        EXPECT(x->number == y->number && x->step == y->step && x->reminder == y->reminder && x->attempt == y->attempt && x->due_ms == y->due_ms
+               && str_is(x->target, y->target));
+    }
     EXPECT(a->is_terminating == b->is_terminating && a->ends_well == b->ends_well && a->paused_for == b->paused_for);
     EXPECT(a->blast_used == b->blast_used && a->blast_approved == b->blast_approved);
     EXPECT(!a->reaction_count || memcmp(a->fired, b->fired, a->reaction_count / 8 + 1) == 0);
@@ -300,6 +306,7 @@ static void check_lists(Stage *stage)
     if (stage->answer == ADVANCE_EVENTS) return;
     bool is_paused_for = run->state == RUN_PAUSED && run->paused_for == PAUSED_FOR_TRIGGER && !run_is_winding(run);
     if (stage->answer != ADVANCE_MISSING) EXPECT_INT(run->awaited.step != STEP_NONE, is_paused_for);             /* */
+    for (uint32_t i = 0; i < run->notification_count; i++) EXPECT_INT(run->notifications[i].step, run->awaited.step);
     EXPECT_INT(run->moved.count, 0);
     for (uint32_t j = 0; j < run->job_count; j++) EXPECT_INT(run->jobs[j].state, job_target(&run->jobs[j]));
     uint32_t ready_count = 0;
@@ -355,10 +362,11 @@ static void check_effects(Stage *stage, const Pendings *before)
     if (after.count >= 256 || before->count >= 256) return;
     for (uint32_t i = 0; i < after.count; i++) {
         if (has_effect(before, &after.items[i])) continue;
-        bool is_undo = attempt_rollback(after.items[i].attempt), is_end = after.items[i].kind == EFFECT_END;
+        bool is_note = after.items[i].kind == EFFECT_NOTIFY;
+        bool is_undo = !is_note && attempt_rollback(after.items[i].attempt), is_end = after.items[i].kind == EFFECT_END;
         EventKind wanted = is_undo ? (is_end ? EVENT_COMPENSATION_OVERDUE : EVENT_COMPENSATION_RUNNING)
-                         : is_end ? EVENT_STEP_CANCELLING : EVENT_STEP_RUNNING;
-        EventKind other = is_end && !is_undo ? EVENT_STEP_OVERDUE : wanted;
+                         : is_note ? EVENT_NOTIFICATION_QUEUED : is_end ? EVENT_STEP_CANCELLING : EVENT_STEP_RUNNING;
+        EventKind other = is_note ? EVENT_NOTIFICATION_FAILED : is_end && !is_undo ? EVENT_STEP_OVERDUE : wanted;
         bool is_decided = false;
         for (size_t e = stage->first; e < stage->log_count; e++)
             is_decided = is_decided || ((stage->log[e].kind == wanted || stage->log[e].kind == other) && stage->log[e].step == after.items[i].step);

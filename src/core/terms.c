@@ -192,6 +192,18 @@ static Status read_poll(TermsReader *reader, Value settings, uint32_t step, Poll
     return OK;
 }
 
+static Status read_notify(TermsReader *reader, Value pause, uint32_t step, PauseTerms *out)
+{
+    const Value *notify = value_get_text(pause, "notify");
+    if (!notify) return OK;
+    if (notify->kind != VALUE_ARRAY) return corrupt(reader, "a `notify` that is no list", step);
+    for (uint32_t i = 0; i < notify->count; i++)
+        if (notify->items[i].kind != VALUE_STRING) return corrupt(reader, "a `notify` that is no text", step);
+    out->notify = notify->items;
+    out->notify_count = notify->count < NOTIFY_TARGET_COUNT_MAX ? (uint32_t)notify->count : NOTIFY_TARGET_COUNT_MAX;
+    return OK;
+}
+
 static Status read_pause(TermsReader *reader, Value settings, uint32_t step, PauseTerms *out)
 {
     static const char *const actions[PAUSE_ACTION_COUNT] = { "FailWorkflow", "Reminder", "AutoApprove" };
@@ -214,6 +226,7 @@ static Status read_pause(TermsReader *reader, Value settings, uint32_t step, Pau
         if (!status && (count < 1 || !out->rate_ms)) status = corrupt(reader, "a rate that is none", step);
         out->rate_count = (uint64_t)count;
     }
+    if (!status) status = read_notify(reader, *pause, step, out);
     if (status) return status;
     bool ignored = false;
     int64_t reminders = value_get_int(*pause, "reminders", UINT32_MAX);

@@ -59,6 +59,8 @@ typedef struct PauseTerms {
     int64_t window_ms;              /* how old a signed trigger may be; 0: as usual */
     uint64_t rate_count;            /* how many triggers are taken ... */
     int64_t rate_ms;                /* ... in this time; 0: as usual */
+    const Value *notify;            /* texts: whom to notify, when it begins and with each reminder ... */
+    uint32_t notify_count;          /* ... up to NOTIFY_TARGET_COUNT_MAX */
     uint32_t slot;                  /* its index in PlanTerms.pauses */
 } PauseTerms;
 

@@ -204,6 +204,15 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
                 add_effect(batch, resident->run_no, effect);
             }
             break;
+        case EVENT_NOTIFICATION_FAILED: {
+            Effect effect;              /* withdrawn while somebody has it; who reported is no longer out */
+            for (uint32_t nth = 0; !event->due_ms && effect_is_out(engine, resident->run_no, event->step, nth, &effect); nth++) {
+                bool is_of_it = attempt_is_notification(effect.attempt)
+                             && attempt_notification(effect.attempt) == (event->count & NOTIFICATION_NUMBER_MASK);
+                if (is_of_it) add_effect(batch, resident->run_no, effect);
+            }
+            break;
+        }
         case EVENT_STEP_SUPERSEDED: resident_forget(resident, event->step); break;
         case EVENT_STEP_CANCELLING:
         case EVENT_STEP_OVERDUE:

@@ -178,7 +178,9 @@ static void follow_time(Engine *engine, Resident *resident, const Mail *mail, bo
         queue_mail(engine, resident->tenant, again);
         return;
     }
-    int64_t due = run_due_ms(&resident->run);
+    notify_due(engine, resident);
+    int64_t due = run_wait_due_ms(&resident->run), next = notify_next_ms(resident);
+    if (next < due) due = next;
     if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
 }
 

@@ -219,25 +219,34 @@ static bool take_back(Engine *engine, const AttemptId *id, bool is_reported)
     return entry != NULL;
 }
 
+/* It counts from now on, wherever attempts are counted. */
+static OutEntry *out_add(Engine *engine, Resident *resident, const Effect *effect)
+{
+    OutEntry *entry = malloc(sizeof *entry);
+    CHECK(entry);
+    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step,
+                         .attempt = effect->attempt, .holder = effect->holder, .serial = ++engine->out_serial, .tenant = resident->tenant,
+                         .seq = resident->batch_seq };
+    run_index_put(&engine->outs, resident->run_no, entry);
+    holder_executor(engine, effect->holder)->under_way++;
+    resident->tenant->running_count++;
+    engine->stats.attempt_under_way++;
+    return entry;
+}
+
 /* An attempt was decided for this executor: it counts from now on, so that later decisions do not give the place twice. It is
  * known by its run's number and not by the run in memory, which may be read anew while the attempt is out. */
 void effect_given(Engine *engine, Resident *resident, const Effect *effect, uint32_t cooperative_count)
 {
     Executor *executor = holder_executor(engine, effect->holder);
     CHECK(executor);
-    OutEntry *entry = malloc(sizeof *entry);
-    CHECK(entry);
     /* A step that is run anew counts its attempts from 1: one of its earlier run may still be on its way out. */
     AttemptId id = { resident->run_no, effect->step, effect->attempt, effect->holder };
     OutEntry *earlier = out_find(engine, &id, /* is_reported= */ false);
     if (earlier && earlier->is_handed) earlier->is_stray = true;
     else if (earlier) out_end(engine, &id, earlier, /* is_reported= */ false);
-    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step,
-                         .attempt = effect->attempt, .holder = effect->holder, .serial = ++engine->out_serial, .tenant = resident->tenant,
-                         .seq = resident->batch_seq };
-    run_index_put(&engine->outs, resident->run_no, entry);
+    OutEntry *entry = out_add(engine, resident, effect);
     resident->is_woken = false;
-    executor->under_way++;
     uint32_t taken = executor->under_way + executor->reserved;
     uint32_t free = !executor->capacity ? cooperative_count : taken < executor->capacity ? executor->capacity - taken : 0;
     bool is_undo = attempt_rollback(effect->attempt) != 0;
@@ -247,8 +256,6 @@ void effect_given(Engine *engine, Resident *resident, const Effect *effect, uint
     entry->group = group_spawn(cooperative_count);
     entry->reserved = cooperative_count < free ? cooperative_count : free;
     executor->reserved += entry->reserved;
-    resident->tenant->running_count++;
-    engine->stats.attempt_under_way++;
 }
 
 /* Its commit failed: it was never handed over, and whoever has the number before it still has it rightly. */
@@ -433,7 +440,7 @@ static Status find_secret(void *context, Str name, Str *out, Error *err)
 }
 
 /* One of input, args and key with its paths filled in. Secrets are filled in here and nowhere else: no record holds them. */
-static InputAnswer fill(Engine *engine, Resident *resident, uint32_t step, Value written, Redaction **filled, InputResult *out)
+InputAnswer effect_fill(Engine *engine, Resident *resident, uint32_t step, Value written, Redaction **filled, InputResult *out)
 {
     Surroundings around = { engine, resident, NULL, NULL };
     DecideEnv env = surroundings_env(&around);
@@ -542,7 +549,7 @@ static InputAnswer make_attempt(Engine *engine, Resident *resident, const Effect
     Value *filled[] = { &work.input, &work.args, &work.key };
     InputAnswer answer = INPUT_OK;
     for (size_t i = 0; i < 3 && answer == INPUT_OK; i++) {
-        answer = fill(engine, resident, effect->step, *filled[i], filled_secrets, result);
+        answer = effect_fill(engine, resident, effect->step, *filled[i], filled_secrets, result);
         *filled[i] = result->value;
     }
     if (answer == INPUT_OK) answer = read_params(engine, resident, &params, result);
@@ -598,8 +605,55 @@ static void hand_over(Engine *engine, Executor *executor, const EffectEntry *ent
     effect_retry_later(engine, entry);
 }
 
+bool effect_carry(Engine *engine, Resident *resident, Executor *executor, Attempt *attempt, Redaction *secrets)
+{
+    uint32_t taken = executor->under_way + executor->reserved;
+    bool has_room = (!executor->capacity || taken < executor->capacity)
+                 && (!executor->ops->has_room || executor->ops->has_room(executor, attempt->tenant, attempt->runner, taken));
+    if (!has_room) {
+        redaction_free(secrets);
+        return false;
+    }
+    attempt->id.holder = holder_of(engine, executor->slot);
+    OutEntry *out = out_add(engine, resident, &(Effect){ EFFECT_NOTIFY, attempt->id.step, attempt->id.attempt, attempt->id.holder });
+    out->secrets = secrets;
+    out->is_handed = true;
+    attempt->id.serial = out->serial;
+    AttemptId id = attempt->id;
+    SubRoutineGroup group = group_spawn(/* cooperative_count= */ 0);
+    if (group_dispatch(&group, carry, executor, attempt)) {
+        engine->stats.attempt_count++;
+        engine->handed_turn = engine->turn;
+        return true;
+    }
+    take_back(engine, &id, /* is_reported= */ false);
+    return false;
+}
+
+bool effect_is_carried(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt)
+{
+    const OutEntry *entry = run_index_find(&engine->outs, run_no);
+    while (entry && (entry->step != step || entry->attempt != attempt)) entry = entry->next;
+    return entry != NULL;
+}
+
+void effect_give_up(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt, Str why)
+{
+    const OutEntry *entry = run_index_find(&engine->outs, run_no);
+    while (entry && (entry->step != step || entry->attempt != attempt || entry->is_reported)) entry = entry->next;
+    if (!entry) return;
+    AttemptId id = { run_no, step, attempt, entry->holder, entry->serial };
+    Executor *executor = holder_executor(engine, id.holder);
+    if (executor->lease_ms) report_failure(engine, &id, CAUSE_TIMEOUT, why);       /* one elsewhere may never say anything */
+    executor->ops->end(executor, &id);
+}
+
 void effect_perform(Engine *engine, const EffectEntry *entry)
 {
+    if (entry->effect.kind == EFFECT_NOTIFY) {
+        notify_perform(engine, entry);
+        return;
+    }
     Executor *executor = holder_executor(engine, entry->effect.holder);
     Resident *resident = resident_find(engine, entry->run_no);
     AttemptId id = { entry->run_no, entry->effect.step, entry->effect.attempt, entry->effect.holder };
@@ -695,7 +749,8 @@ void effect_resume(Engine *engine, Resident *resident)
         Effect effect = { EFFECT_END, entry->step, entry->attempt, entry->holder };
         AttemptId id = { run->run_no, entry->step, entry->attempt, entry->holder, entry->serial };
         Executor *executor = holder_executor(engine, entry->holder);
-        if (executor && !entry->is_reported && !is_still_held(run, &effect)) executor->ops->end(executor, &id);
+        bool is_wanted = is_still_held(run, &effect) || run_notification(run, entry->step, entry->attempt);
+        if (executor && !entry->is_reported && !is_wanted) executor->ops->end(executor, &id);
     }
     pending(&resident->plan->plan, run, resume_effect, &(Resuming){ engine, resident });
 }

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "base/trace.h"
+#include "core/input.h"
 #include "dispatch/breaker.h"
 #include "dispatch/task.h"
 #include "engine/condition.h"
@@ -409,6 +410,12 @@ void  effect_resume(Engine *engine, Resident *resident);                   /* a 
 void  effect_end_strays(Engine *engine);                                   /* attempts of runs that are over */
 void  effect_report_over(Engine *engine, const Mail *mail);                /* a report is durable, or was refused */
 void  effect_perform(Engine *engine, const EffectEntry *entry);
+/* A text or more with its paths filled in, for whoever is given it; the secrets among them are added to `filled`. */
+InputAnswer effect_fill(Engine *engine, Resident *resident, uint32_t step, Value written, struct Redaction **filled, InputResult *out);
+/* An attempt that no step has, to that executor: its id gets holder and serial. Takes the secrets. False where there is no room. */
+bool  effect_carry(Engine *engine, Resident *resident, Executor *executor, Attempt *attempt, struct Redaction *secrets);
+bool  effect_is_carried(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt);      /* and what it said is not durable yet */
+void  effect_give_up(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt, Str why);   /* it is late: ended; elsewhere, reported as that */
 void  effect_acknowledge(Engine *engine, const EngineBatch *batch);
 void  effect_observe(Engine *engine, const EngineBatch *batch);
 void  effect_wait(Engine *engine, Resident *resident);                     /* it found no room */
@@ -424,6 +431,11 @@ void  gate_outcome(Engine *engine, Gate *gate, Cause cause);
 bool  gate_end(Gate *gate);                                                /* true: somebody waits for that */
 void  gates_turn(Engine *engine);
 void  gates_deinit(Engine *engine);
+
+/* notify.c */
+void    notify_due(Engine *engine, Resident *resident);                    /* what is due is sent once that is durable; what is late, given up */
+int64_t notify_next_ms(const Resident *resident);                          /* when that has to be looked at again, or INT64_MAX */
+void    notify_perform(Engine *engine, const EffectEntry *entry);
 
 /* late.c */
 void effect_retry_later(Engine *engine, const EffectEntry *entry);

@@ -21,6 +21,7 @@ static const struct RunTable {
     { TABLE_COMPENSATIONS, QUERY_COMPENSATIONS_BY_STATUS, 2, { COMPENSATIONS_status, COMPENSATIONS_id }, .is_text = true },
     { TABLE_TRIGGER_PAYLOADS, QUERY_TRIGGER_PAYLOADS, 2, { TRIGGER_PAYLOADS_received_ms, TRIGGER_PAYLOADS_id }, .is_text = true },
     { TABLE_SIGNALS, QUERY_SIGNALS, 1, { SIGNALS_number } },
+    { TABLE_OUTBOX, QUERY_OUTBOX_OF_RUN, 1, { OUTBOX_entry_no } },
 };
 /* Of a step run, not of a run: the question takes its id. */
 static const struct RunTable poll_table = { TABLE_POLLS, QUERY_POLLS_OF_STEP_RUN, 1, { POLLS_attempt_number } };
@@ -205,7 +206,12 @@ static Status compare_tables(Comparing *it, Error *err)
         bool is_status = it->table->table == TABLE_COMPENSATIONS;
         it->cursor[0] = is_status ? cell_text(STR("")) : cell_int(it->table->is_from ? 0 : INT64_MIN);
         it->cursor[1] = it->table->is_text ? cell_text(STR("")) : cell_int(INT64_MIN);
-        Status status = compare_pages(it, it->row[RUNS_run_no], err);
+        Cell owner = it->row[RUNS_run_no];
+        if (it->table->table == TABLE_OUTBOX) {             /* a run is a range of entries */
+            it->cursor[0] = cell_int(outbox_entry((uint64_t)owner.integer, 0) - 1);
+            owner = cell_int(outbox_entry((uint64_t)owner.integer, RUN_NOTIFICATION_COUNT_MAX));
+        }
+        Status status = compare_pages(it, owner, err);
         if (status) return status;
     }
     it->table = &poll_table;

@@ -82,6 +82,9 @@ void fold_trigger_awaited(Fold *fold);
 void fold_trigger_received(Fold *fold);
 void fold_trigger_reminded(Fold *fold);
 void fold_trigger_ended(Fold *fold);
+void fold_notification_queued(Fold *fold);
+void fold_notification_sent(Fold *fold);
+void fold_notification_failed(Fold *fold);
 
 /* --- compensations --- */
 void fold_compensation_started(Fold *fold);

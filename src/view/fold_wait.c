@@ -1,5 +1,6 @@
 #include "core/command.h"
 #include "core/terms.h"
+#include "view/run_rows.h"
 #include "view/fold.h"
 #include "view/id_derive.h"
 
@@ -84,6 +85,41 @@ void fold_trigger_ended(Fold *fold)
     put_null(fold->run, RUNS_trigger_registered_at);
     put_null(fold->run, RUNS_trigger_timeout_at);
     put_null(fold->run, RUNS_scheduled_resume_at);
+}
+
+static RowPen outbox_pen(const Fold *fold, RowOp op)
+{
+    Cell key = cell_int(outbox_entry(fold->input->record->run_no, (uint32_t)fold->event->count));
+    return pen_at(fold->projection, TABLE_OUTBOX, op, &key);
+}
+
+void fold_notification_queued(Fold *fold)
+{
+    const Event *event = fold->event;
+    RowPen pen = outbox_pen(fold, ROW_INSERT);
+    put_int(pen, OUTBOX_run_no, fold->input->record->run_no);
+    put_name(pen, OUTBOX_kind, event->flags ? "reminder" : "pause");
+    put_copied(pen, OUTBOX_target, event->name);
+    put_copied(pen, OUTBOX_key, event->key);
+    put_int(pen, OUTBOX_attempt_count, 0);
+    put_time(pen, OUTBOX_due_ms, event->due_ms);
+    put_time(pen, OUTBOX_created_ms, now_of(fold));
+}
+
+void fold_notification_sent(Fold *fold)
+{
+    RowPen pen = outbox_pen(fold, ROW_UPDATE);
+    put_int(pen, OUTBOX_attempt_count, fold->event->attempt);
+    put_null(pen, OUTBOX_due_ms);
+    put_time(pen, OUTBOX_sent_ms, now_of(fold));
+}
+
+void fold_notification_failed(Fold *fold)
+{
+    RowPen pen = outbox_pen(fold, ROW_UPDATE);
+    put_int(pen, OUTBOX_attempt_count, fold->event->attempt);
+    if (fold->event->due_ms) put_time(pen, OUTBOX_due_ms, fold->event->due_ms);
+    else put_null(pen, OUTBOX_due_ms);
 }
 
 /* What the definition calls the payload: the name of its schema, where it has one. */

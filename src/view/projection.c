@@ -92,6 +92,8 @@ static const FoldKind fold_kinds[EVENT_KIND_END] = {
     [EVENT_POLL_ATTEMPTED] = fold_poll_attempted,   [EVENT_STEP_POLLING] = fold_step_polling,
     [EVENT_POLL_TIMED_OUT] = fold_poll_timed_out,   [EVENT_TRIGGER_AWAITED] = fold_trigger_awaited,
     [EVENT_TRIGGER_RECEIVED] = fold_trigger_received, [EVENT_TRIGGER_REMINDED] = fold_trigger_reminded,
+    [EVENT_NOTIFICATION_QUEUED] = fold_notification_queued, [EVENT_NOTIFICATION_SENT] = fold_notification_sent,
+    [EVENT_NOTIFICATION_FAILED] = fold_notification_failed,
     [EVENT_TRIGGER_ENDED] = fold_trigger_ended,     [EVENT_COMPENSATION_PLANNED] = fold_compensation_planned,
     [EVENT_COMPENSATION_RUNNING] = fold_compensation_running,
     [EVENT_COMPENSATION_ATTEMPT_FAILED] = fold_compensation_attempt_failed,

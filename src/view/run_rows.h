@@ -11,6 +11,7 @@
 #define VIEW_RUN_ROWS_H
 
 #include "base/id.h"
+#include "base/limits.h"
 #include "core/plan.h"
 #include "core/state.h"
 #include "view/store.h"
@@ -42,6 +43,9 @@ typedef struct StepRows { const Cell **rows; size_t count, capacity; } StepRows;
 MUST_USE Status run_steps(Arena *arena, Store *store, const Cell *row, StepRows *out_steps, Error *err);
 /* The newest step run of a step. NULL: none has begun. */
 MUST_USE Status run_step_row(Arena *arena, Store *store, const Cell *row, Str step, const Cell **out_step, Error *err);
+
+/* The outbox entry of a notification of a run, from 1: those of one run lie one behind the other. */
+static inline int64_t outbox_entry(uint64_t run_no, uint32_t number) { return (int64_t)(run_no << NOTIFICATION_SHIFT | number); }
 
 /* A payload by the three cells that name it: JSON. ERR_NOT_FOUND where there is none, or it was erased. */
 MUST_USE Status payload_read(Arena *arena, Store *store, const Cell *at, Value *out_value, Error *err);

@@ -46,6 +46,7 @@ static void check_alone(World *world, const AttemptId *id)
 {
     for (uint32_t i = 0; i < world->attempt_count; i++) {
         const SimAttempt *other = &world->attempts[i];
+        if (attempt_is_notification(other->id.attempt)) continue;
         if (other->is_there && !other->is_ghost && other->id.run_no == id->run_no && other->id.step == id->step)
             world_fail(world, "I16: attempt %u of step %u of run %" PRIu64 " begins while attempt %u lives", id->attempt, id->step,
                        id->run_no, other->id.attempt);
@@ -65,8 +66,12 @@ static bool sim_execute(Executor *executor, const Attempt *given)
         return false;
     }
     world->handed_count++;
-    check_alone(world, &given->id);
-    watch_attempt(world->watch, given);
+    if (!attempt_is_notification(given->id.attempt)) {
+        check_alone(world, &given->id);
+        watch_attempt(world->watch, given);
+    } else {
+        watch_notification(world->watch, given);
+    }
     SimAttempt *attempt = attempt_add(world);
     if (!attempt) return false;
     const WatchRun *run = watch_run(world->watch, given->id.run_no);
@@ -253,6 +258,7 @@ void attempts_calm(World *world)
         bool is_undo = attempt_rollback(id->attempt) != 0;
         bool is_held = run && run_holds(&run->run, id->step, id->attempt, id->holder)
                     && (is_undo || !(run->run.steps[id->step].flags & STEP_ENDING));
+        is_held = is_held || (run && run_notification(&run->run, id->step, id->attempt));
         if (!is_held && !attempt->is_ghost) {
             world_fail(world, "attempt %u of step %u of run %" PRIu64 " is no longer wanted, and nobody has told it",
                        attempt->id.attempt, attempt->id.step, attempt->id.run_no);

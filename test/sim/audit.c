@@ -9,6 +9,7 @@
 #include "sim/watch.h"
 #include "view/projection.h"
 #include "view/queries.h"
+#include "view/run_rows.h"
 
 /* --- reading the books ------------------------------------------------------------------------------------------------------------ */
 
@@ -232,6 +233,8 @@ static void compare_run(Books *books, Store *other, const WatchRun *run)
     compare(books, other, &(QueryAsk){ .query = QUERY_TRIGGER_PAYLOADS, .params = { no, cell_int(-1), cell_text(STR("")) }, .param_count = 3 },
             UINT32_MAX);
     compare(books, other, &(QueryAsk){ .query = QUERY_COMPENSATIONS, .params = { no }, .param_count = 1 }, UINT32_MAX);
+    compare(books, other, &(QueryAsk){ .query = QUERY_OUTBOX_OF_RUN, .param_count = 2, .params = {
+            cell_int(outbox_entry(run->run_no, RUN_NOTIFICATION_COUNT_MAX)), cell_int(outbox_entry(run->run_no, 0)) } }, UINT32_MAX);
     compare(books, other, &(QueryAsk){ .query = QUERY_SIGNALS, .params = { no, cell_int(-1) }, .param_count = 2 }, UINT32_MAX);
 }
 

@@ -298,10 +298,11 @@ static void check_effects(Watch *watch, const WatchRun *run, const EffectSet *be
     for (uint32_t i = 0; i < after.count; i++) {
         const Effect *effect = &after.items[i];
         if (effect_has(before, effect)) continue;
-        bool is_undo = attempt_rollback(effect->attempt), is_end = effect->kind == EFFECT_END;
+        bool is_note = effect->kind == EFFECT_NOTIFY;
+        bool is_undo = !is_note && attempt_rollback(effect->attempt), is_end = effect->kind == EFFECT_END;
         EventKind kind = is_undo ? (is_end ? EVENT_COMPENSATION_OVERDUE : EVENT_COMPENSATION_RUNNING)
-                       : is_end ? EVENT_STEP_CANCELLING : EVENT_STEP_RUNNING;
-        EventKind other = is_end && !is_undo ? EVENT_STEP_OVERDUE : kind;
+                       : is_note ? EVENT_NOTIFICATION_QUEUED : is_end ? EVENT_STEP_CANCELLING : EVENT_STEP_RUNNING;
+        EventKind other = is_note ? EVENT_NOTIFICATION_FAILED : is_end && !is_undo ? EVENT_STEP_OVERDUE : kind;
         bool is_told = false;
         for (uint32_t e = 0; e < record->event_count && !is_told; e++)
             is_told = (record->events[e].kind == kind || record->events[e].kind == other) && record->events[e].step == effect->step;
@@ -513,6 +514,22 @@ static void watch_undo(Watch *watch, const WatchRun *run, const Attempt *attempt
         world_fail(watch->world, "I4: what undoes step %s of run %" PRIu64 " has a key of another domain", step_name(run, attempt->id.step),
                    run->run_no);
     if (!value_get_text(attempt->context, "compensation")) world_fail(watch->world, "A-097: a compensation does not know what it undoes");
+}
+
+void watch_notification(Watch *watch, const Attempt *attempt)
+{
+    const AttemptId *id = &attempt->id;
+    watch_sync(watch);
+    WatchRun *run = watch_run(watch, id->run_no);
+    const Notification *it = run && id->step < run->run.step_count ? run_notification(&run->run, id->step, id->attempt) : NULL;
+    if (!it) {
+        world_fail(watch->world, "I11: a notification of run %" PRIu64 " leaves that is not open in the store", id->run_no);
+        return;
+    }
+    check_trace(watch, run, attempt->traceparent, "a notification");
+    char text[64];
+    int size = snprintf(text, sizeof text, "%s/notification/%" PRIu32, run->run.id.text, it->number);
+    if (!str_is(attempt->key, (Str){ text, (size_t)size })) world_fail(watch->world, "I4: a notification has the key of another one");
 }
 
 void watch_attempt(Watch *watch, const Attempt *attempt)

@@ -69,6 +69,8 @@ WatchRun *watch_run(const Watch *watch, uint64_t run_no);          /* or NULL */
 bool   watch_is_settled(const WatchRun *run);
 /* An attempt was handed to an executor: is it one that the store knows of, with the right key? */
 void   watch_attempt(Watch *watch, const Attempt *attempt);
+/* The same of a notification. */
+void   watch_notification(Watch *watch, const Attempt *attempt);
 /* It acts now. */
 void   watch_acts(Watch *watch, const SimAttempt *attempt);
 void   watch_observe(void *context, const Observation *observation);

@@ -220,6 +220,23 @@ static bool put_ended(const Words *words)
     return false;
 }
 
+static bool put_notified(const Words *words)
+{
+    if (words->event->kind == EVENT_NOTIFICATION_QUEUED) put_named(words->out, "Notifying: ", words->event->name);
+    else buf_format(words->out, "Notification %u was received", (uint32_t)words->event->count);
+    return false;
+}
+
+static bool put_not_notified(const Words *words)
+{
+    const Event *event = words->event;
+    bool is_withdrawn = event->cause == CAUSE_CANCELLED && !event->due_ms;
+    buf_format(words->out, "Notification %u %s", (uint32_t)event->count,
+               is_withdrawn ? "is no longer wanted" : event->due_ms ? "failed and is tried again" : "failed for good");
+    put_named(words->out, " - ", event->text);
+    return !is_withdrawn;
+}
+
 static bool put_ending(const Words *words)
 {
     const Event *event = words->event;
@@ -280,7 +297,8 @@ static bool (*const run_words[EVENT_KIND_END])(const Words *words) = {
     [EVENT_TRIGGER_TIMED_OUT] = put_timed_out, [EVENT_TRIGGER_REMINDED] = put_reminded, [EVENT_TRIGGER_ENDED] = put_ended,
     [EVENT_LEASE_EXPIRED] = put_lost,          [EVENT_STEP_DEFERRED] = put_deferred,
     [EVENT_RUN_TERMINATING] = put_ending,      [EVENT_REACTION_FIRED] = put_reaction,   [EVENT_PARAMS_CHANGED] = put_change,
-    [EVENT_RUN_REVISED] = put_revision,
+    [EVENT_RUN_REVISED] = put_revision,        [EVENT_NOTIFICATION_QUEUED] = put_notified,
+    [EVENT_NOTIFICATION_SENT] = put_notified,  [EVENT_NOTIFICATION_FAILED] = put_not_notified,
 };
 
 bool lines_run_words(Buf *out, const LiveModel *model, const Event *event, bool *out_is_warning)

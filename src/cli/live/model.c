@@ -388,6 +388,16 @@ static void trigger_reminded(const Fold *fold)
     fold->model->awaited.reminder_count = (uint32_t)fold->event->count;
 }
 
+static void notification_queued(const Fold *fold) { fold->model->notifying_count++; }
+
+/* Its first try is over: or it was withdrawn before that. */
+static void notification_tried(const Fold *fold)
+{
+    bool is_late = fold->event->attempt > 1 || (fold->event->kind == EVENT_NOTIFICATION_FAILED && fold->event->cause == CAUSE_CANCELLED
+                                                && fold->event->attempt && !fold->event->due_ms);
+    if (!is_late && fold->model->notifying_count) fold->model->notifying_count--;
+}
+
 static void trigger_ended(const Fold *fold) { set_text(fold->model, &fold->model->awaited.trigger, (Str){ 0 }); }
 static void run_terminating(const Fold *fold)
 {
@@ -505,6 +515,8 @@ static const FoldKind fold_kinds[EVENT_KIND_END] = {
     [EVENT_POLL_ATTEMPTED] = poll_attempted,   [EVENT_STEP_POLLING] = step_polling,
     [EVENT_POLL_TIMED_OUT] = poll_timed_out,   [EVENT_TRIGGER_AWAITED] = trigger_awaited,
     [EVENT_TRIGGER_REMINDED] = trigger_reminded, [EVENT_TRIGGER_ENDED] = trigger_ended,
+    [EVENT_NOTIFICATION_QUEUED] = notification_queued, [EVENT_NOTIFICATION_SENT] = notification_tried,
+    [EVENT_NOTIFICATION_FAILED] = notification_tried,
     [EVENT_RUN_TERMINATING] = run_terminating,
 };
 

@@ -79,6 +79,7 @@ typedef struct LiveModel {
         bool is_scheduled;          /* it goes on by itself */
         uint32_t reminder_count;
     } awaited;
+    uint32_t notifying_count;       /* notifications of which no try is over */
     uint8_t paused_for;             /* of a run that is paused: a PausedFor */
     char *ending;                   /* why it ends early; NULL: it does not */
     bool is_cancelling, is_failing;

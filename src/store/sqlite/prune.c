@@ -12,7 +12,7 @@
 #include "store/sqlite/store_parts.h"
 
 /* Some rows of a run; ?1 is its number, ?2 how many at most. Polls name step runs and go before them. Requests are forgotten
- * by their time; what is still to be sent to the outside stays until it is. */
+ * by their time. */
 static const char *const deletions[] = {
     "DELETE FROM maestro_poll_attempts WHERE id IN (SELECT p.id FROM maestro_step_runs AS s JOIN maestro_poll_attempts AS p"
     " ON p.step_run_id = s.step_run_no WHERE s.workflow_id = ?1 LIMIT ?2)",
@@ -24,6 +24,8 @@ static const char *const deletions[] = {
     "DELETE FROM maestro_branch_decisions WHERE id IN (SELECT id FROM maestro_branch_decisions WHERE workflow_id = ?1 LIMIT ?2)",
     "DELETE FROM maestro_trigger_payloads WHERE id IN (SELECT id FROM maestro_trigger_payloads WHERE workflow_id = ?1 LIMIT ?2)",
     "DELETE FROM maestro_signals WHERE run_no = ?1 AND number IN (SELECT number FROM maestro_signals WHERE run_no = ?1 LIMIT ?2)",
+    "DELETE FROM maestro_outbox WHERE entry_no IN (SELECT entry_no FROM maestro_outbox"
+    " WHERE entry_no > (?1 << 20) AND entry_no < ((?1 + 1) << 20) LIMIT ?2)",
     "DELETE FROM maestro_logs WHERE line_no IN (SELECT line_no FROM maestro_logs WHERE run_no = ?1 LIMIT ?2)",
     "DELETE FROM maestro_snapshots WHERE run_no = ?1 AND ?2",
     "DELETE FROM maestro_timers WHERE run_no = ?1 AND ?2",

@@ -205,6 +205,8 @@ static const char *const reference_checks[] = {
     "SELECT 'maestro_poll_attempts: the row ' || p.id || ' belongs to no poll of a step run' FROM maestro_poll_attempts AS p"
     " LEFT JOIN maestro_step_runs AS s ON s.id = p.step_run_id"
     " WHERE p.attempt_number > ifnull(s.poll_attempt_count, 0) LIMIT 100",
+    "SELECT 'maestro_outbox: the row ' || entry_no || ' is not numbered after its run' FROM maestro_outbox"
+    " WHERE run_no IS NOT entry_no >> 20 LIMIT 100",
     "SELECT 'maestro_log_heads: a file has one log, and here is log ' || log FROM maestro_log_heads WHERE log <> 1",
 };
 
@@ -213,13 +215,13 @@ static const struct { uint8_t table, column; } run_references[] = {
     { TABLE_STEP_RUNS, STEP_RUNS_workflow_id }, { TABLE_ATTEMPTS, ATTEMPTS_workflow_id },
     { TABLE_DECISIONS, DECISIONS_workflow_id }, { TABLE_COMPENSATIONS, COMPENSATIONS_workflow_id },
     { TABLE_BRANCHES, BRANCHES_workflow_id },   { TABLE_TRIGGER_PAYLOADS, TRIGGER_PAYLOADS_workflow_id },
-    { TABLE_SIGNALS, SIGNALS_run_no },
+    { TABLE_SIGNALS, SIGNALS_run_no },          { TABLE_OUTBOX, OUTBOX_run_no },
     { TABLE_LOGS, LOGS_run_no },                { TABLE_SNAPSHOTS, SNAPSHOTS_run_no },
     { TABLE_TIMERS, TIMERS_run_no },            { TABLE_DEDUPE, DEDUPE_run_no },
 };
 
 /* Tables that no record makes rows of yet: what is in them was put there by somebody else. */
-static const uint8_t unused_tables[] = { TABLE_LEASES, TABLE_OUTBOX, TABLE_BLOBS };
+static const uint8_t unused_tables[] = { TABLE_LEASES, TABLE_BLOBS };
 
 static Status check_references(const Checking *checking, Error *err)
 {
