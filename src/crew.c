@@ -1,4 +1,5 @@
 /* crew.c - with main.c the composition root: the executors of this process, and who of them carries out which runner. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "exec/process/process.h"
 #include "exec/worker/puller.h"
 #include "exec/worker/worker.h"
+#include "os/file.h"
 #include "store/memory/memory_store.h"
 #include "store/remote/remote_store.h"
 #include "store/sqlite/limits_probe.h"
@@ -28,8 +30,10 @@ static Status path_of(Str url, char out[STORE_PATH_SIZE_MAX + 1], Error *err)
     if (is_other) return error_set(err, ERR_UNAVAILABLE, "there is no store of the kind '%.*s': sqlite:PATH is known", STR_ARG(url));
     if (!path.len || path.len > STORE_PATH_SIZE_MAX)
         return error_set(err, ERR_INVALID, "'%.*s' names no file", STR_ARG(url));
-    memcpy(out, path.ptr, path.len);
-    out[path.len] = '\0';
+    char named[STORE_PATH_SIZE_MAX + 1];
+    snprintf(named, sizeof named, "%.*s", STR_ARG(path));
+    if (!file_follow(named, out, STORE_PATH_SIZE_MAX + 1))
+        return error_set(err, ERR_INVALID, "'%s' is a symbolic link that leads to no file", named);
     return OK;
 }
 

@@ -231,6 +231,7 @@
 #define STORE_WAL_SIZE_LIGHT    (1u << 20)       /* the same while commits are few: pages of it that are written again cost less */
 #define STORE_HELP_RECORD_COUNT_MAX 4u           /* of a commit that is made without the help of another thread */
 #define STORE_BUSY_MS_MAX       60000            /* how long a commit waits for a stranger who has locked the file */
+#define FILE_LINK_COUNT_MAX     40u              /* symbolic links behind one another, as the system has it */
 #define STORE_PATH_SIZE_MAX     4000u            /* of a SQLite file: its companions have longer names */
 #define PRUNE_ROW_COUNT         4096u            /* rows of archived runs that are taken away in one commit */
 #define QUERY_CONDITION_COUNT_MAX 6u

@@ -193,12 +193,12 @@ static void put_failure(Writer *writer, uint32_t index)
     const LiveStep *step = &writer->model->steps[index];
     Pen *pen = &writer->pen;
     Str id = writer->model->plan->steps[index].id;
+    uint32_t width = pen->width;
+    pen->width = UINT32_MAX;                            /* what failed, and why, is told whole */
     pen_text(pen, state_tint(step), state_sign(step, writer->options->style.ascii));
     pen_put(pen, TINT_PLAIN, " ");
     pen_text(pen, TINT_STRONG, clean(writer, id));
     pen_put(pen, TINT_PLAIN, ": ");
-    uint32_t width = pen->width;
-    pen->width = UINT32_MAX;                            /* why it failed is told whole */
     pen_text(pen, TINT_PLAIN, step->text ? clean(writer, str_of(step->text)) : str_of(cause_name((Cause)step->cause)));
     pen->width = width;
     pen_end(pen);

@@ -32,7 +32,9 @@ const char *store_path(Arena *arena, Str url)
 {
     if (str_starts(url, STR("memory:")) || store_is_server(url)) return NULL;
     Str path = str_starts(url, STR("sqlite:")) ? str_slice(url, 7, url.len) : url;
-    return arena_copy(arena, path).ptr;
+    const char *named = arena_copy(arena, path).ptr;
+    char file[STORE_PATH_SIZE_MAX + 1];
+    return file_follow(named, file, sizeof file) ? arena_copy(arena, str_of(file)).ptr : named;
 }
 
 /* A word and a colon before any slash is a kind of store: who means a file of that name writes ./foo:bar. */

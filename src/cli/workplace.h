@@ -41,7 +41,7 @@ Str store_url(const Args *args);                    /* in the arena of the argum
 /* Whether it names a store of a kind that there is. Before anything is made for it. */
 MUST_USE Status store_check_url(Arena *arena, Str url, Error *err);
 bool store_is_server(Str url);                      /* it is the address of one */
-const char *store_path(Arena *arena, Str url);      /* of its file, or NULL where it has none */
+const char *store_path(Arena *arena, Str url);      /* of its file, behind symbolic links; NULL: it has none */
 Str owner_text(Arena *arena);                       /* who owns the store from now on, as the log tells it */
 /* The store alone, for commands that read. It has to exist. */
 ExitCode store_open_existing(const Args *args, Store **out_store);

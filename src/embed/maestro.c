@@ -9,6 +9,7 @@
 #include "lang/compile.h"
 #include "os/clock.h"
 #include "os/entropy.h"
+#include "os/file.h"
 #include "os/zone.h"
 #include "secret/key_file.h"
 
@@ -143,8 +144,10 @@ static Status open_threads(Maestro *maestro, Error *err)
 static Vault *open_vault(Maestro *maestro, Str url)
 {
     Str path = str_starts(url, STR("sqlite:")) ? str_slice(url, 7, url.len) : url;
-    bool is_file = !str_starts(url, STR("memory:"));
-    return vault_new(maestro->store, key_file_path(&maestro->arena, is_file ? arena_copy(&maestro->arena, path).ptr : NULL));
+    const char *named = arena_copy(&maestro->arena, path).ptr;
+    char file[STORE_PATH_SIZE_MAX + 1];
+    if (str_starts(url, STR("memory:"))) return vault_new(maestro->store, key_file_path(&maestro->arena, NULL));
+    return vault_new(maestro->store, key_file_path(&maestro->arena, file_follow(named, file, sizeof file) ? file : named));
 }
 
 /* The store is the first that another process may refuse; who is refused has started nothing. */

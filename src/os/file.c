@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,21 @@ bool file_is_directory(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool file_follow(const char *path, char *out, size_t size)
+{
+    if ((size_t)snprintf(out, size, "%s", path) >= size) return false;
+    for (uint32_t i = 0; i < FILE_LINK_COUNT_MAX; i++) {
+        char target[PATH_MAX + 1];
+        ssize_t length = readlink(out, target, sizeof target - 1);
+        if (length < 0) return true;
+        target[length] = '\0';
+        const char *slash = strrchr(out, '/');
+        size_t at = target[0] == '/' || !slash ? 0 : (size_t)(slash + 1 - out);     /* what is relative begins beside the link */
+        if ((size_t)snprintf(out + at, size - at, "%s", target) >= size - at) return false;
+    }
+    return false;
 }
 
 static int by_name(const void *a, const void *b)

@@ -25,6 +25,9 @@ MUST_USE Status file_publish(const char *part, const char *path, Error *err);
 MUST_USE Status file_sync_directory(const char *path, Error *err);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
+/* The file that a path means: what its links lead to, where its last name is a symbolic one, though nothing may be there yet. What
+ * lies beside a file, such as its lock, has to lie beside that one. False where they lead in a circle, or it is too long. */
+bool file_follow(const char *path, char *out, size_t size);
 /* The names in a directory that end so, in byte order; none where it does not exist. */
 MUST_USE Status directory_list(Arena *arena, const char *path, Str suffix, Str **out_names, size_t *out_count, Error *err);
 /* The files below a directory, as paths relative to it ("a/b.json"), in byte order. Directories whose name begins with a

@@ -131,3 +131,23 @@ TEST(a_name_is_given_once_and_what_was_written_first_is_gone, "")
     unlink(path);
     rmdir(folder);
 }
+
+TEST(a_path_is_followed_to_the_file_that_it_means, "")
+{
+    REQUIRE(make_directory());
+    char out[128], want[128], first[128];
+    snprintf(want, sizeof want, "%s", path_of("file"));
+    EXPECT(file_follow(want, out, sizeof out));                         /* nothing is there, and nothing has to be */
+    EXPECT_STR(str_of(out), str_of(want));
+    EXPECT_INT(symlink("file", path_of("relative")), 0);
+    snprintf(first, sizeof first, "%s", path_of("relative"));
+    EXPECT_INT(symlink(first, path_of("absolute")), 0);
+    EXPECT(file_follow(path_of("absolute"), out, sizeof out));
+    EXPECT_STR(str_of(out), str_of(want));
+    EXPECT(!file_follow(path_of("absolute"), out, 8));
+    EXPECT_INT(symlink("round", path_of("round")), 0);
+    EXPECT(!file_follow(path_of("round"), out, sizeof out));
+    static const char *const names[] = { "relative", "absolute", "round" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(path_of(names[i]));
+    rmdir(directory);
+}

@@ -358,5 +358,44 @@ def resume_beside_an_owner_ends_or_follows(t):
     t.equal(t.maestro("signal", next(row["run"] for row in runs(t) if row["workflow"] == "gate"), "go", *store(t)).code, 0)
     t.equal(t.end(owns).code, 0)
 
+@case()
+def a_store_has_one_owner_by_whatever_name_it_is_called(t):
+    first = start(t, "a")
+    t.until(lambda: done(t, "a"), "the first run is under way")
+    (t.folder / "link.db").symlink_to("store.db")
+    second = t.start("run", t.folder / "chain.yaml", "-p", "who=b", "--store", t.folder / "link.db")
+    t.until(lambda: len(runs(t)) == 2, "the second run is in the store")
+    t.equal(owner(t), first.pid, "the owner")
+    one, two = t.end(first), t.end(second)
+    t.equal((one.code, two.code), (0, 0), f"codes; {one.err}{two.err}")
+    t.equal((done(t, "a"), done(t, "b")), (["0", "1", "2", "3"],) * 2, "steps that were done")
+    t.equal(sorted(p.name for p in t.folder.glob("link.db*")), ["link.db"], "nothing lies beside the link")
+    is_sound(t)
+    with t.row("a link to what is not there yet"):
+        (t.folder / "later.db").symlink_to("made.db")
+        t.equal(t.maestro("run", "chain.yaml", "-p", "who=c", "--store", "later.db", cwd=t.folder).code, 0)
+        t.equal(((t.folder / "made.db").is_file(), (t.folder / "made.db.lock").is_file()), (True, True), "it was made")
+    with t.row("a circle"):
+        (t.folder / "round.db").symlink_to("round.db")
+        t.equal(t.maestro("run", "chain.yaml", "-p", "who=d", "--store", "round.db", cwd=t.folder).code, 65)
+    with t.row("a second hard link"):
+        (t.folder / "hard.db").hardlink_to(t.folder / "store.db")
+        for name in ("store.db", "hard.db"):
+            result = t.maestro("run", "chain.yaml", "-p", "who=d", "--store", name, cwd=t.folder)
+            t.equal((result.code, done(t, "d")), (65, []))
+            t.contains(result.err, "has 2 names (hard links)")
+        (t.folder / "hard.db").unlink()
+        t.equal(t.maestro("run", "chain.yaml", "-p", "who=d", "--store", "store.db", cwd=t.folder).code, 0)
+
+
+@case()
+def a_store_may_be_called_what_means_something_else_to_sqlite(t):
+    t.write("chain.yaml", "workflow: x\njobs: { a: { tasks: [{ log: hi }] } }\n")
+    for name in (":memory:", "file:x.db", "a?mode=ro", "50%41"):
+        with t.row(name):
+            t.equal(t.maestro("run", "chain.yaml", "--store", "sqlite:" + name, cwd=t.folder).code, 0)
+            t.equal(len(t.maestro("runs", "--json", "--store", "sqlite:" + name, cwd=t.folder).out.splitlines()), 1)
+            t.true((t.folder / name).is_file(), "it is a file of that name")
+
 
 main()

@@ -93,14 +93,24 @@ static void print_uri(Buf *buf, const char *path)
     buf_char(buf, 0);
 }
 
+/* A file may be called ":memory:" or "file:x", which mean something else to SQLite unless a directory stands before them. */
+static void print_name(Buf *buf, const char *path)
+{
+    if (path[0] != '/') buf_text(buf, "./");
+    buf_text(buf, path);
+    buf_char(buf, 0);
+}
+
 static Status open_as(Connection *connection, const char *path, ConnectionRole role, Error *err)
 {
     bool is_reader = role == CONNECTION_READS || role == CONNECTION_READS_FILE || role == CONNECTION_READS_ALONE;
-    char uri[STORE_PATH_SIZE_MAX * 3 + 64];
-    Buf name = buf_on(uri, sizeof uri);
-    print_uri(&name, path);
+    char storage[STORE_PATH_SIZE_MAX * 3 + 64];
+    Buf name = buf_on(storage, sizeof storage);
+    if (role == CONNECTION_READS_FILE) print_uri(&name, path);
+    else print_name(&name, path);
+    CHECK(!buf_overflowed(&name));
     *connection = (Connection){ .path = path, .busy_ms_max = STORE_BUSY_MS_MAX };
-    int code = sqlite3_open_v2(role == CONNECTION_READS_FILE ? uri : path, &connection->db,
+    int code = sqlite3_open_v2(storage, &connection->db,
                                open_flags[role] | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (code) {
         Status status = connection_error(connection, code, err);

@@ -31,6 +31,10 @@ Status lock_take(Lock *lock, const char *store_path, int64_t wait_ms, Error *err
     if (stat(store_path, &info) == 0 && !S_ISREG(info.st_mode))         /* nothing is left beside what is no store */
         return error_set(err, ERR_INVALID, "%s: it is a %s, and a store is a file", store_path,
                          S_ISDIR(info.st_mode) ? "directory" : "special file");
+    /* Under each of its names it would have another lock, and another write-ahead log. */
+    if (stat(store_path, &info) == 0 && info.st_nlink > 1)
+        return error_set(err, ERR_INVALID, "%s: the file has %lu names (hard links), and a store has one: remove the others, or copy it "
+                         "with 'maestro store backup'", store_path, (unsigned long)info.st_nlink);
     snprintf(path, sizeof path, "%s.lock", store_path);
     int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
