@@ -137,6 +137,37 @@ def an_execution_is_started_and_answered_with_its_outcome(t):
     t.equal([line["text"] for line in logs], ["hello Ana"])
 
 
+@case("proves: C-04")
+def a_start_is_answered_at_once_and_with_wait_once_the_run_is_settled_or_blocked(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.define(PAUSING)
+    server.define('workflow: held\njobs: { a: { tasks: [{ name: w, run: shell, args: ["sh", "-c", "until [ -e %s/go ]; do sleep 0.1; done"] }] } }\n'
+                  % t.folder)
+    at_once = server.begin("held")                                  # nothing lets it end before it was answered
+    t.matches(at_once["status"], "^(PENDING|RUNNING)$")
+    over = server.begin("held", wait="200ms")
+    t.equal((over["status"], over["completedAt"]), ("RUNNING", None), "the time was over")
+    t.equal(server.begin("hello", {"who": "x"}, wait="30s")["status"], "COMPLETED", "settled")
+    blocked = server.begin("pausing", wait="30s")
+    t.equal((blocked["status"], blocked["awaitingTrigger"]), ("RUNNING", "approval"), "blocked")
+    problem(t, server.post("/api/executions?wait=31s", {"workflowId": "hello", "parameters": {"who": "x"}}), 400, "invalid")
+    last = server.begin("held")
+    server.stop(signal.SIGKILL)                                     # what was answered had been persisted
+    server.start()
+    t.write("go", "")
+    for run in (at_once, over, last):
+        path = "/api/executions/" + run["executionId"]
+        t.until(lambda: server.get(path).json()["status"] == "COMPLETED", "it was carried on")
+    server.stop()
+    waiting = t.start("run", t.write("pausing.yaml", PAUSING), "--store", "sqlite:" + server.store)
+    listed = lambda: [json.loads(line) for line in t.maestro("runs", "--json", "--store", "sqlite:" + server.store).out.splitlines()]
+    t.until(lambda: listed()[0]["run"] != last["executionId"] and listed()[0]["awaitingTrigger"] == "approval", "it waits")
+    t.equal(waiting.poll(), None, "and so does its command")
+    t.equal(t.maestro("trigger", listed()[0]["run"], "approval", "--payload", "{}", "--store", "sqlite:" + server.store).code, 0)
+    t.equal(t.end(waiting).code, 0)
+
+
 @case("proves: R-029 R-030 R-042 R-048 R-049 R-059 R-060 R-061")
 def a_failed_execution_says_why_and_skips_the_rest(t):
     server = Server(t)
@@ -277,7 +308,7 @@ def many_failed_executions_are_decided_on_at_once(t):
         t.equal(server.get("/api/executions/" + i).json()["resolution"], "RESOLVED")
 
 
-@case("proves: A-201")
+@case("proves: A-201 A-279")
 def a_pause_is_ended_by_its_trigger_or_an_approval(t):
     server = Server(t)
     server.define(PAUSING)

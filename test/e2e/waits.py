@@ -598,4 +598,34 @@ def a_sweep_leaves_to_the_owner_what_the_owner_does(t):
     t.equal(show(t, run)["state"], "paused")
 
 
+OUTCOMES = """workflow: outcomes
+failure_mode: continue-independent
+jobs:
+  work: { tasks: [{ name: flaky, run: shell, retries: { attempts: 2, delay: 10ms }, input: { command: "echo x >> FOLDER/tries; exit 75" } }] }
+  gate: { tasks: [{ name: held, log: through, wait_for_signal: retry }] }
+"""
+
+
+@case("proves: C-29")
+def a_resume_trigger_is_a_signal_of_approval_and_outcome_signals_are_none(t):
+    process, run = pause(t, "trigger: go, timeout: 1h")
+    t.equal(rows(t, "SELECT count(*) FROM maestro_signals"), [(0,)])
+    t.equal(t.maestro("trigger", run, "go", "--payload", '{"x": 1}', *store(t)).code, 0)
+    t.equal(t.end(process).code, 0)
+    t.equal(rows(t, "SELECT trigger_key, payload FROM maestro_trigger_payloads"), [("go", '{"x":1}')])
+    t.equal(rows(t, "SELECT name, kind FROM maestro_signals"), [("go", "approval")])
+    sound(t, run)
+    # What the carrier of an attempt says (retry, then drop) bears the name of a signal that a step waits for, and is none.
+    process, run = start(t, write(t, OUTCOMES, name="outcomes.yaml"))
+    t.until(lambda: (step(t, "flaky", run) or {}).get("state") == "failed", "it was tried again, and dropped")
+    t.equal(lines(t, "tries"), ["x", "x"])
+    t.equal(step(t, "held", run)["state"], "waiting-signal")
+    t.equal(rows(t, "SELECT name FROM maestro_signals"), [("go",)], "none came in addition")
+    t.equal(t.maestro("signal", run, "retry", *store(t)).code, 0)
+    t.end(process)
+    t.equal(step(t, "held", run)["state"], "succeeded")
+    t.equal(rows(t, "SELECT name, kind FROM maestro_signals ORDER BY run_no"), [("go", "approval"), ("retry", "operator")])
+    sound(t, run)
+
+
 main()

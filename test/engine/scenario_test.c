@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/limits.h"
+#include "engine/internal.h"
 #include "harness/test.h"
 
 /* --- pauses --------------------------------------------------------------------------------------------------------------------- */
@@ -44,6 +46,40 @@ TEST(a_resumed_pause_is_not_resumed_again_by_its_own_timer, "proves: A-188")
             house_expect(&house, run, "SUCCEEDED", "");
             house_close(&house);
         }
+}
+
+TEST(what_is_due_is_acted_on_at_once_and_what_was_missed_within_a_minute, "proves: C-35")
+{
+    House house;
+    house_open(&house);
+    uint64_t run = house_start(&house, PAUSE(", auto_resume_after: 30s"));
+    house_report(&house, CAUSE_NONE, NULL);
+    house_expect(&house, run, "PAUSED", "boss");
+    EXPECT_INT(engine_due_ms(house.engine), house.now_ms + 30000);     /* it sleeps until then, and no longer */
+    house_wait(&house, 29999);
+    house_expect(&house, run, "PAUSED", "boss");
+    house_wait(&house, 1);
+    house_expect(&house, run, "RUNNING", "");
+    house_report(&house, CAUSE_NONE, NULL);
+    house_expect(&house, run, "SUCCEEDED", "");
+
+    run = house_start(&house, PAUSE(", auto_resume_after: 30s"));
+    house_report(&house, CAUSE_NONE, NULL);
+    house_expect(&house, run, "PAUSED", "boss");
+    timer_forget(house.engine, run);                                   /* memory has lost it, and the store has not */
+    EXPECT(engine_due_ms(house.engine) <= house.now_ms + TIMER_SWEEP_MS);
+    house_wait(&house, TIMER_SWEEP_MS);
+    house_expect(&house, run, "RUNNING", "");
+    EXPECT_INT(house_count(&house, run, EVENT_TRIGGER_ENDED), 1);
+    for (int i = 0; i < 3; i++) {                                      /* looking again finds nothing more to do */
+        timer_note(house.engine, run, house.now_ms);
+        house_wait(&house, TIMER_SWEEP_MS);
+    }
+    EXPECT_INT(house_count(&house, run, EVENT_TRIGGER_ENDED), 1);
+    EXPECT_INT(house_count(&house, run, EVENT_STEP_DISPATCHED), 2);
+    house_report(&house, CAUSE_NONE, NULL);
+    house_expect(&house, run, "SUCCEEDED", "");
+    house_close(&house);
 }
 
 TEST(stop_on_a_suspended_run_ends_it_for_good, "proves: C-09")
