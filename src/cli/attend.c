@@ -15,6 +15,7 @@
 #include "cli/offers.h"
 #include "cli/progress.h"
 #include "cli/run_read.h"
+#include "cli/shell_word.h"
 #include "cli/workplace.h"
 
 /* What comes after a time as the owner, or beside one. */
@@ -301,8 +302,8 @@ static void note_trouble(Attend *attend)
     const Engine *engine = host_engine(attend->place.host);
     bool is_stalled = engine_stats(engine).stall_count > 0;
     if (is_stalled && !attend->is_trouble_noted && engine_trouble(engine)) {
-        progress_note(&attend->progress, "%s; tried again until it can; Ctrl-C stops here, and 'maestro resume %s' goes on",
-                      engine_trouble(engine)->text, attend->run_id.text);
+        progress_note(&attend->progress, "%s; it is tried again until it can be; Ctrl-C stops here, and '%.*s' goes on",
+                      engine_trouble(engine)->text, STR_ARG(shell_command(attend->args, "resume", attend->run_id.text)));
         attend->is_trouble_noted = true;
     }
     if (!is_stalled && attend->is_trouble_noted) {

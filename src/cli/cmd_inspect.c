@@ -126,7 +126,7 @@ static void print_part(Value step, const char *name)
     if (!value) return;
     buf_init(&out, JSON_SIZE_MAX);
     buf_format(&out, "%-10s ", name);
-    if (value->kind == VALUE_STRING) plain_put(&out, value_text(*value), PLAIN_LINE);
+    if (value->kind == VALUE_STRING) plain_put(&out, value_text(*value), PLAIN_JOINED);
     else if (json_print(&out, *value, JSON_PRETTY, &err)) buf_text(&out, "?");
     buf_char(&out, '\n');
     print_out(&out);

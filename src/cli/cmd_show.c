@@ -4,6 +4,7 @@
 #include "cli/draw/plain.h"
 #include "cli/human.h"
 #include "cli/run_read.h"
+#include "cli/shell_word.h"
 #include "cli/show_waits.h"
 #include "cli/grid.h"
 #include "cli/workplace.h"
@@ -56,6 +57,11 @@ static void print_value(const Show *show, const char *label, Value value)
     buf_deinit(&buf);
 }
 
+static void print_next_command(const Show *show, const char *verb, const char *operands, const char *why)
+{
+    print_format("\nnext: %.*s%s\n", STR_ARG(shell_command(show->args, verb, operands)), why);
+}
+
 /* What the person who looks at it may want to do. */
 static void print_next(const Show *show)
 {
@@ -63,13 +69,20 @@ static void print_next(const Show *show)
     Str id = show->row[RUNS_id].text, failed = show->row[RUNS_failed_step_key].text;
     bool is_settled = row_is_settled(show->row);
     if (show_waits_next(&show->waits)) return;
-    if (state == RUN_FAILED && show->row[RUNS_failed_step_key].kind == CELL_TEXT)
-        print_format("\nnext: maestro inspect %.*s %.*s     what it was given and what it said\n", STR_ARG(id), STR_ARG(failed));
-    else if (state == RUN_PAUSED) print_format("\nnext: maestro resume %.*s\n", STR_ARG(id));
-    else if (!is_settled && state == RUN_WAITING_SIGNAL)
-        print_format("\nnext: maestro signal %.*s NAME, for a step that waits for it\n", STR_ARG(id));
-    else if (!is_settled) print_format("\nnext: maestro watch %.*s, or maestro resume %.*s where no process carries it out\n",
-                                       STR_ARG(id), STR_ARG(id));
+    const char *what = arena_copy(show->args->arena, id).ptr;
+    if (state == RUN_FAILED && show->row[RUNS_failed_step_key].kind == CELL_TEXT) {
+        const char *step = arena_format(show->args->arena, "%.*s %.*s", STR_ARG(id), STR_ARG(failed)).ptr;
+        print_next_command(show, "inspect", step, "     what it was given and what it said");
+        if (str_is_text(show->row[RUNS_resolution].text, resolution_name(RESOLUTION_AWAITING_DECISION)))
+            print_format("      %.*s     retry it, compensate it, or close it\n", STR_ARG(shell_command(show->args, "resolve", what)));
+    } else if (state == RUN_PAUSED) {
+        print_next_command(show, "resume", what, "");
+    } else if (!is_settled && state == RUN_WAITING_SIGNAL) {
+        print_next_command(show, "signal", arena_format(show->args->arena, "%s NAME", what).ptr, ", for a step that waits for it");
+    } else if (!is_settled) {
+        print_format("\nnext: %.*s, or %.*s where no process carries it out\n", STR_ARG(shell_command(show->args, "watch", what)),
+                     STR_ARG(shell_command(show->args, "resume", what)));
+    }
 }
 
 /* Executions of a try that ended with their process are no tries of their own, and are told beside them. */
@@ -110,7 +123,7 @@ static void print_steps(const Show *show)
         if (has_begun)
             human_duration(&cell, (has_ended ? row[STEP_RUNS_finished_ms].integer : now_ms) - row[STEP_RUNS_started_ms].integer);
         grid_buf(&grid, &cell);
-        if (row[STEP_RUNS_error_message].kind == CELL_TEXT) buf_str(&cell, row[STEP_RUNS_error_message].text);
+        if (row[STEP_RUNS_error_message].kind == CELL_TEXT) plain_put(&cell, row[STEP_RUNS_error_message].text, PLAIN_JOINED);
         else if (row[STEP_RUNS_skip_reason].kind == CELL_TEXT) buf_str(&cell, row[STEP_RUNS_skip_reason].text);
         else if (row[STEP_RUNS_waiting_for].kind == CELL_TEXT)
             buf_format(&cell, "waits for signal %.*s", STR_ARG(row[STEP_RUNS_waiting_for].text));
@@ -182,7 +195,7 @@ static void print_failure(const Show *show)
 {
     const Cell *row = show->row;
     if (row[RUNS_error_message].kind != CELL_TEXT) return;
-    print_line(show, "why", row[RUNS_error_message].text);
+    print_line(show, "why", plain_text(show->args->arena, row[RUNS_error_message].text, PLAIN_JOINED));
     if (row[RUNS_error_class].kind != CELL_TEXT) return;
     print_format("%-11s %.*s", "", STR_ARG(row[RUNS_error_class].text));
     if (row[RUNS_error_cause].kind == CELL_TEXT) print_format(", cause %.*s", STR_ARG(row[RUNS_error_cause].text));

@@ -8,6 +8,7 @@
 #include "cli/human.h"
 #include "cli/progress.h"
 #include "cli/run_read.h"
+#include "cli/shell_word.h"
 #include "cli/workplace.h"
 
 #define OWNER_LOOK_MS 1000                  /* how often it is asked whether anybody carries out the run */
@@ -50,7 +51,8 @@ static Status watch(const Args *args, Follow *follow, Progress *progress, Error 
             looked_ms = human_now_ms();
             is_noted = !has_owner(args);
             if (is_noted)
-                progress_note(progress, "no process carries out this run now; 'maestro resume %s' does", progress->run_id.text);
+                progress_note(progress, "no process carries out this run now; '%.*s' does",
+                              STR_ARG(shell_command(args, "resume", progress->run_id.text)));
         }
         wait_ms = count ? FOLLOW_POLL_MS_MIN : 2 * wait_ms < FOLLOW_POLL_MS_MAX ? 2 * wait_ms : FOLLOW_POLL_MS_MAX;
         int64_t draw_ms = progress_wait_ms(progress);

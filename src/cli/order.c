@@ -7,6 +7,7 @@
 #include "cli/human.h"
 #include "cli/load.h"
 #include "cli/run_read.h"
+#include "cli/shell_word.h"
 #include "cli/workplace.h"
 #include "value/json.h"
 
@@ -262,8 +263,8 @@ static void explain(Order *order)
     if (order->status != ERR_CONFLICT || !order->is_over) return;
     Buf text = buf_on(why, sizeof why);
     buf_text(&text, order->error.text);
-    error_set(&order->error, ERR_CONFLICT, "%.*s; 'maestro show %s' shows how it went, and 'maestro run' starts another",
-              STR_ARG(buf_peek(&text)), order->run_id.text);
+    error_set(&order->error, ERR_CONFLICT, "%.*s; '%.*s' shows how it went, and 'maestro run' starts another",
+              STR_ARG(buf_peek(&text)), STR_ARG(shell_command(order->args, "show", order->run_id.text)));
 }
 
 static ExitCode give(Order *order)

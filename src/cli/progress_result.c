@@ -6,6 +6,7 @@
 #include "cli/draw/label.h"
 #include "cli/human.h"
 #include "cli/live/frame.h"
+#include "cli/shell_word.h"
 #include "core/terms.h"
 
 typedef struct Writer {
@@ -18,36 +19,6 @@ typedef struct Writer {
 static Str clean(Writer *writer, Str text) { return label_clean(&writer->arena, text, writer->options->style.ascii); }
 
 /* --- what to type -------------------------------------------------------------------------------------------------------- */
-
-/* Bare where a shell takes it as it stands, else in single quotes. */
-static void put_word(Buf *out, Str word)
-{
-    bool is_bare = word.len > 0;
-    for (size_t i = 0; i < word.len; i++)
-        is_bare = is_bare && (ascii_is_alnum(word.ptr[i]) || memchr("-_./:=@%+,", word.ptr[i], 10));
-    if (is_bare) {
-        buf_str(out, word);
-        return;
-    }
-    buf_char(out, '\'');
-    for (size_t i = 0; i < word.len; i++) {
-        if (word.ptr[i] == '\'') buf_text(out, "'\\''");
-        else buf_char(out, word.ptr[i]);
-    }
-    buf_char(out, '\'');
-}
-
-static void put_option(Buf *out, const char *name, const char *value)
-{
-    buf_format(out, " --%s ", name);
-    put_word(out, str_of(value));
-}
-
-static void put_store(Buf *out, const Args *args)
-{
-    const char *store = args_value(args, "store");
-    if (store) put_option(out, "store", store);
-}
 
 /* A command that is cut is none: it may be longer than a line. What it does is said where there is room. */
 static void put_command_line(Writer *writer, Str command, const char *why)
@@ -71,9 +42,9 @@ static void put_command(Writer *writer, const char *verb, Str operand, const cha
     buf_format(&line, "  maestro %s %.*s", verb, STR_ARG(writer->options->run_id));
     if (operand.len) {
         buf_char(&line, ' ');
-        put_word(&line, operand);
+        shell_word(&line, operand);
     }
-    put_store(&line, args);
+    shell_store(&line, args);
     put_command_line(writer, buf_peek(&line), why);
 }
 
@@ -85,10 +56,10 @@ static void put_again(Writer *writer)
     char storage[4096];
     Buf line = buf_on(storage, sizeof storage);
     buf_text(&line, "  maestro run ");
-    put_word(&line, str_of(args->operands[0]));
+    shell_word(&line, str_of(args->operands[0]));
     for (unsigned i = 0; i < args->given_count; i++)
         if (strcmp(args->given[i].option->name, "color") != 0)
-            put_option(&line, args->given[i].option->name, args->given[i].value);
+            shell_option(&line, args->given[i].option->name, args->given[i].value);
     buf_text(&line, " --again");
     put_command_line(writer, buf_peek(&line), "a new run");
 }
@@ -102,9 +73,9 @@ static void put_awaited(Writer *writer)
     Buf line = buf_on(storage, sizeof storage);
     put_command(writer, "approve", STR(""), "answers it with {\"approved\": true}");
     buf_format(&line, "  maestro trigger %.*s ", STR_ARG(writer->options->run_id));
-    put_word(&line, key);
+    shell_word(&line, key);
     buf_text(&line, " --payload JSON");
-    put_store(&line, writer->options->args);
+    shell_store(&line, writer->options->args);
     put_command_line(writer, buf_peek(&line), "answers it with a payload");
 }
 

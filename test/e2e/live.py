@@ -570,6 +570,18 @@ def json_is_an_object_a_line_and_a_result(t):
 
 
 @case()
+def a_failure_is_told_whole_where_its_name_fills_the_line(t):
+    for size in range(70, 84):                  # the line ends within the name, between it and the reason, within the reason
+        with t.row(f"{size} columns of name"):
+            name = "s" * (size - len("a."))
+            terminal = start(t, f"workflow: w\njobs: {{ a: {{ tasks: [{{ name: {name}, run: shell, input: {{ command: exit 3 }} }}] }} }}\n")
+            t.equal(terminal.wait(), 1)
+            seen = re.sub(r"\s", "", terminal.emulator.everything())      # a blank at the end of a row is not seen
+            t.contains(seen, f"✗a.{name}:exitcode3")
+            terminal.close()
+
+
+@case()
 def quiet_says_the_id_and_what_went_wrong(t):
     path = t.write("flow.yaml", MIXED)
     result = t.maestro("run", path, "-q", "--store", f"sqlite:{t.folder}/store.db")

@@ -542,4 +542,20 @@ jobs:
     t.contains(result.out, "the condition for going back from 'b.t' to 'a.t' still holds after 2 rounds")
 
 
+@case()
+def what_is_shown_of_a_failure_is_one_line_and_what_to_type_has_the_store(t):
+    flow = t.write("fails.yaml", "workflow: f\njobs: { a: { tasks: [{ name: b, run: shell, input: { command: 'echo oops >&2; exit 3' } }] } }\n")
+    place = ("--store", t.folder / "a store.db")
+    t.equal(t.maestro("run", flow, *place).code, 1)
+    run = json.loads(t.maestro("runs", "--json", *place).out)["run"]
+    shown = t.maestro("show", "last", *place).out
+    t.matches(shown, r"(?m)^why +exit code 3 oops$")
+    t.matches(shown, r"(?m)^0  a.b +failed .*  exit code 3 oops$")
+    t.matches(t.maestro("inspect", "last", *place).out, r"(?m)^message +exit code 3 oops$")
+    for verb in ("inspect", "resolve"):
+        t.matches(shown, rf"maestro {verb} {run}[^\n]* --store '{place[1]}'")
+    t.equal(t.maestro("cancel", "last", *place).code, 0)
+    t.contains(t.maestro("pause", "last", *place).err, f"'maestro show {run} --store '{place[1]}''")
+
+
 main()

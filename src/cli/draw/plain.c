@@ -37,10 +37,14 @@ static size_t shown_size(Str text, size_t from, PlainKind kind)
 }
 
 /* Of the one character, or byte, that does not; returns its size. */
-static size_t put_escape(Buf *out, Str text)
+static size_t put_escape(Buf *out, Str text, PlainKind kind)
 {
     uint32_t point;
     size_t size = utf8_decode(text, &point);
+    if (kind == PLAIN_JOINED && size && (point == '\n' || point == '\t')) {
+        buf_char(out, ' ');
+        return size;
+    }
     if (size == 0) {
         buf_format(out, "\\x%02x", (unsigned)(uint8_t)text.ptr[0]);
         return 1;
@@ -58,7 +62,7 @@ void plain_put(Buf *out, Str text, PlainKind kind)
         size_t size = shown_size(text, at, kind);
         buf_bytes(out, text.ptr + at, size);
         at += size;
-        if (at < text.len) at += put_escape(out, str_slice(text, at, text.len));
+        if (at < text.len) at += put_escape(out, str_slice(text, at, text.len), kind);
     }
 }
 

@@ -25,6 +25,7 @@
 typedef enum PlainKind {
     PLAIN_LINE,                     /* one line: line feeds and tabs are escaped, too */
     PLAIN_LINES,                    /* line feeds and tabs stay */
+    PLAIN_JOINED,                   /* one line: line feeds and tabs are blanks */
 } PlainKind;
 
 bool plain_is_shown(uint32_t point);            /* not a control character or a mark that turns or hides text */

@@ -24,6 +24,7 @@ TEST(what_a_terminal_would_obey_is_seen_and_not_obeyed, "")
         EXPECT_STR(plain_text(&arena, str_of(rows[i].text), PLAIN_LINE), str_of(rows[i].line));
         EXPECT_STR(plain_text(&arena, str_of(rows[i].text), PLAIN_LINES), str_of(rows[i].lines));
     }
+    EXPECT_STR(plain_text(&arena, STR("exit 3\n\twhy\r\033"), PLAIN_JOINED), STR("exit 3  why\\r\\u001b"));
     Str zero = { "a\0b", 3 };
     EXPECT_STR(plain_text(&arena, zero, PLAIN_LINES), STR("a\\u0000b"));
     arena_deinit(&arena);
