@@ -179,6 +179,7 @@ static void sqlite_close(Store *port)
     pthread_cond_destroy(&store->reader_has_work);
     pthread_cond_destroy(&store->pool_has_room);
     pthread_cond_destroy(&store->upkeep_has_work);
+    pthread_mutex_destroy(&store->checkpoint_turn);
     pthread_mutex_destroy(&store->mutex);
     free(store);
 }
@@ -303,6 +304,7 @@ Status sqlite_store_open(const SqliteOptions *options, Store **out_store, Error 
     store->lock = LOCK_NONE;
     memcpy(store->path, options->path, size + 1);
     pthread_mutex_init(&store->mutex, NULL);
+    pthread_mutex_init(&store->checkpoint_turn, NULL);
     pthread_cond_init(&store->writer_has_work, NULL);
     pthread_cond_init(&store->writer_is_idle, NULL);
     pthread_cond_init(&store->reader_has_work, NULL);

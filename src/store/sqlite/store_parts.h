@@ -76,6 +76,7 @@ typedef struct SqliteStore {
     /* --- checkpoints --- */
     pthread_cond_t upkeep_has_work;
     Thread upkeep_thread;
+    pthread_mutex_t checkpoint_turn;    /* held while pages go back: SQLite refuses a second one, and does not let it wait */
     atomic_uint wal_page_count;         /* after the last commit */
     bool is_upkeep_wanted;
     atomic_bool is_finish_wanted;       /* most pages are back: the writer does the rest between two commits */

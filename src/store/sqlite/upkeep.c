@@ -28,8 +28,10 @@ void upkeep_run(void *context)
         if (is_over) break;
         if (!connection.db && connection_open(&connection, store->path, CONNECTION_WRITES, &ignored)) continue;
         /* What fails here is tried again after a later commit, and at the latest by the writer itself. */
+        pthread_mutex_lock(&store->checkpoint_turn);
         if (!sqlite3_wal_checkpoint_v2(connection.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL))
             atomic_store(&store->is_finish_wanted, true);
+        pthread_mutex_unlock(&store->checkpoint_turn);
     }
     connection_close(&connection);
 }
@@ -40,13 +42,16 @@ size_t wal_size(const SqliteStore *store)
 }
 
 /* Between two commits the writer copies the few pages that are left; the next commit then begins the log anew. Beyond its
- * bound it waits for the readers, too, who are gone within STORE_READ_MS_MAX. */
+ * bound it waits for the thread above, which may be slow, and for the readers, who are gone within STORE_READ_MS_MAX: the log has at
+ * most one commit more than its bound. */
 void upkeep_after_commit(SqliteStore *store, size_t size_usual)
 {
     size_t size = wal_size(store);
     if (size >= STORE_WAL_SIZE_MAX) {
         store->writer.busy_ms_max = STORE_READ_MS_MAX;
+        pthread_mutex_lock(&store->checkpoint_turn);
         sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+        pthread_mutex_unlock(&store->checkpoint_turn);
         store->writer.busy_ms_max = STORE_BUSY_MS_MAX;
     } else if (atomic_exchange(&store->is_finish_wanted, false)) {
         sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
