@@ -12,7 +12,7 @@ TSAN    := $(BUILD)-tsan
 RELEASE := $(BUILD)-release
 export BUILD
 
-.PHONY: all quickstart examples test test-long asan tsan fuzz bench coverage tidy trace install clean help build-asan-programs
+.PHONY: all quickstart examples test test-long asan tsan fuzz bench coverage analyse tidy trace install clean help build-asan-programs
 
 all: $(BUILD)/build.ninja ## build the program, build/maestro, and everything else that is compiled
 	@$(NINJA) -C $(BUILD)
@@ -50,6 +50,9 @@ bench: $(RELEASE)/build.ninja ## measure a release build
 coverage: ## which lines the tests reach
 	@tools/install-deps build test long
 	@test/long/coverage
+
+analyse: all ## the static analyser over every source; make test has a part of it
+	@tools/analyse --build $(BUILD)
 
 tidy: ## check the rules of the source tree
 	@tools/tidy --build $(BUILD)

@@ -82,9 +82,13 @@ static Status noop_run(void *context, NativeCall *call, const Attempt *attempt, 
 
 static const NativeFunction bench_functions[] = { { .runner = STR_INIT("bench/native"), .run = noop_run, .is_quick = true } };
 
+/* The crew has it from now on; one that it has no place for is closed. */
 static Status crew_add(Crew *crew, Executor *executor, Error *err)
 {
-    if (crew->count == CREW_COUNT_MAX) return error_set(err, ERR_LIMIT, "more than %u executors", CREW_COUNT_MAX);
+    if (crew->count == CREW_COUNT_MAX) {
+        executor->ops->close(executor);
+        return error_set(err, ERR_LIMIT, "more than %u executors", CREW_COUNT_MAX);
+    }
     crew->executors[crew->count++] = executor;
     return OK;
 }

@@ -29,7 +29,7 @@ static inline Str str_slice(Str str, size_t from, size_t to)
 {
     if (to > str.len) to = str.len;
     if (from > to) from = to;
-    return (Str){ str.ptr ? str.ptr + from : NULL, to - from };
+    return (Str){ from ? str.ptr + from : str.ptr, to - from };     /* NULL has no bytes, and nothing is added to it */
 }
 
 bool str_is(Str a, Str b);

@@ -347,6 +347,7 @@ static ExitCode print_limits(const Args *args)
 {
     const char *path = store_path(args->arena, store_url(args));
     char *directory = strdup(path ? path : ".");
+    CHECK(directory);
     char *slash = strrchr(directory, '/');
     if (slash) *slash = '\0';
     double events, sync_us, spawns;

@@ -65,12 +65,10 @@ static void manual(Buf *out)
     for (size_t i = 0; (command = command_at(i)); i++) roff_command(out, command);
     buf_text(out, ".SH OPTIONS OF EVERY COMMAND\n");
     roff_options(out, common_options);
+    buf_text(out, ".SH EXIT STATUS\n");
+    for (size_t i = 0; i < EXIT_CODE_COUNT; i++) buf_format(out, ".TP\n%d\n%s\n", exit_meanings[i].code, exit_meanings[i].text);
     buf_text(
         out,
-        ".SH EXIT STATUS\n.TP\n0\nFine.\n.TP\n1\nA run failed.\n.TP\n2\nWrong usage.\n.TP\n65\nA definition or other data is "
-        "wrong.\n"
-        ".TP\n69\nA file, program or service that is needed is not there.\n.TP\n70\nInternal error.\n.TP\n75\nMay work "
-        "later.\n.TP\n77\nDenied.\n"
         ".SH ENVIRONMENT\n.TP\nMAESTRO_RUNNERS\nThe file that registers runners, policies, windows and calendars.\n"
         ".TP\nMAESTRO_COMPONENTS\nDirectories of plug\\-in components, with colons between them.\n.TP\nNO_COLOR\nNo colour, if "
         "it is set.\n");

@@ -79,6 +79,12 @@ static void commands_help(const Verb *const *table, Buf *out)
         buf_format(out, "  %-25s %s\n", command_word(*command), (*command)->summary);
 }
 
+static void exit_codes_help(Buf *out)
+{
+    buf_text(out, "\nexit codes:\n");
+    for (size_t i = 0; i < EXIT_CODE_COUNT; i++) buf_format(out, "  %3d  %s\n", exit_meanings[i].code, exit_meanings[i].text);
+}
+
 void command_help(const Verb *command, Buf *out)
 {
     buf_format(out, "%s\n\nusage: ", command->summary);
@@ -89,6 +95,7 @@ void command_help(const Verb *command, Buf *out)
     buf_text(out, "\noptions:\n");
     options_help(command->options, out);
     options_help(common_options, out);
+    exit_codes_help(out);
     if (command->examples) buf_format(out, "\nexamples:\n%s\n", command->examples);
 }
 
@@ -99,8 +106,6 @@ void program_help(Buf *out)
         "Maestro runs workflows durably: policy-aware, auditable, from one binary.\n\nusage: maestro COMMAND [OPTION]... "
         "[OPERAND]...\n");
     commands_help(commands, out);
-    buf_text(
-        out,
-        "\n'maestro help COMMAND' tells more about one of them. Exit codes: 0 fine, 1 a run failed, 2 wrong usage,\n"
-        "65 a definition or data is wrong, 69 something needed is not there, 70 internal error, 75 may work later, 77 denied.\n");
+    buf_text(out, "\n'maestro help COMMAND' tells more about one of them.\n");
+    exit_codes_help(out);
 }

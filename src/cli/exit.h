@@ -19,6 +19,11 @@ typedef enum ExitCode {
     EXIT_CODE_UNREAD = 141,         /* who read standard output has gone: what shells say of a process that SIGPIPE ended */
 } ExitCode;
 
+/* For help and the manual page: each code and what it means, in growing order. */
+typedef struct ExitMeaning { ExitCode code; const char *text; } ExitMeaning;
+#define EXIT_CODE_COUNT 9
+extern const ExitMeaning exit_meanings[EXIT_CODE_COUNT];
+
 ExitCode exit_code_of(Status status);
 
 #endif

@@ -111,7 +111,11 @@ void dedupe_ended(Engine *engine, Resident *resident, uint32_t step, bool is_don
         } else if (is_done) {
             fresh->is_done = true;
             fresh->seq = seq;
-            if (output.len) fresh->output = (Str){ memcpy(malloc(output.len), output.ptr, output.len), output.len };
+            if (output.len) {
+                char *copy = malloc(output.len);
+                CHECK(copy);
+                fresh->output = (Str){ memcpy(copy, output.ptr, output.len), output.len };
+            }
             place = &fresh->next;
         } else {
             *place = fresh->next;

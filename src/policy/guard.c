@@ -245,8 +245,8 @@ static Digest list_digest(const EntryList *list, Arena *scratch)
     uint8_t *bytes = arena_alloc(scratch, (size_t)list->count * DIGEST_SIZE);
     for (uint32_t i = 0; i < list->count; i++) {
         const Policy *policy = list->items[i]->policy;
-        digest = policy ? *policy_digest(policy) : digest_of(list->items[i]->name);
-        memcpy(bytes + (size_t)i * DIGEST_SIZE, digest.bytes, DIGEST_SIZE);
+        digest = digest_of(list->items[i]->name);
+        memcpy(bytes + (size_t)i * DIGEST_SIZE, policy ? policy_digest(policy)->bytes : digest.bytes, DIGEST_SIZE);
     }
     return digest_of((Str){ (const char *)bytes, (size_t)list->count * DIGEST_SIZE });
 }

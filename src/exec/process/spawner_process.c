@@ -111,6 +111,7 @@ static void program_start(SpawnerProcess *process, const WireRequest *request, s
     if (request->has_directory) {
         uint32_t last = request->arg_count + request->variable_count;
         char *before = request->variable_count ? process->texts[last] : process->texts[request->arg_count - 1];
+        CHECK(before);                      /* a program has a name, so there is a text before this one */
         spec.directory = before + strlen(before) + 1;
     }
     Error err;
