@@ -53,6 +53,7 @@ extern "C" {
 
 /* --- errors -------------------------------------------------------------------------------------------------------- */
 
+/* How a call ended, and so how to react. */
 typedef enum MaestroStatus {
     MAESTRO_OK = 0,
     MAESTRO_INVALID,            /* the input is wrong: fix it */
@@ -67,6 +68,7 @@ typedef enum MaestroStatus {
 
 #define MAESTRO_ERROR_SIZE 512
 
+/* Why a call failed; on the caller's stack, written only on failure. */
 typedef struct MaestroError {
     MaestroStatus status;
     uint32_t line, column;                  /* in the text that is wrong, from 1; 0 where there is no place */
@@ -79,7 +81,7 @@ MAESTRO_API void maestro_free(char *text);                             /* NULL i
 
 /* --- runners: functions of this program ---------------------------------------------------------------------------- */
 
-typedef struct Maestro Maestro;
+typedef struct Maestro Maestro;             /* a store with an engine on it: from maestro_open() to maestro_close() */
 typedef struct MaestroCall MaestroCall;     /* one function under way; valid until the function returns */
 
 /* One try of a step. Valid until the function returns. */
@@ -99,6 +101,7 @@ typedef struct MaestroAttempt {
  * errors that say no more. */
 typedef MaestroStatus (*MaestroRun)(void *context, const MaestroAttempt *attempt, MaestroCall *call);
 
+/* One function that steps can be run by. */
 typedef struct MaestroRunner {
     const char *name;                       /* by which definitions run it: "orders/charge" */
     MaestroRun run;
@@ -133,6 +136,7 @@ MAESTRO_API MaestroStatus maestro_call_message(MaestroCall *call, const char *js
 
 #define MAESTRO_REQUEST_COUNT_MAX 1024
 
+/* What is opened, and what its steps can be run by. Only `store` has to be given. */
 typedef struct MaestroOptions {
     const char *store;                      /* "sqlite:PATH", made where there is none, or "memory:", gone when it is closed */
     const MaestroRunner *runners;
@@ -178,6 +182,7 @@ MAESTRO_API void maestro_definition_free(MaestroDefinition *definition);        
 #define MAESTRO_RUN_ID_SIZE 22              /* 21 characters and a NUL */
 #define MAESTRO_FOREVER (-1)
 
+/* Where a run stands; maestro_wait() says when it is settled. */
 typedef enum MaestroRunState {
     MAESTRO_RUN_QUEUED, MAESTRO_RUN_DISPATCHED, MAESTRO_RUN_RUNNING, MAESTRO_RUN_PAUSED, MAESTRO_RUN_WAITING_SIGNAL,
     MAESTRO_RUN_SUCCEEDED, MAESTRO_RUN_FAILED, MAESTRO_RUN_COMPENSATING, MAESTRO_RUN_COMPENSATED,
@@ -186,6 +191,7 @@ typedef enum MaestroRunState {
 
 MAESTRO_API const char *maestro_run_state_name(MaestroRunState state);          /* "waiting-signal"; never freed */
 
+/* With what a run is started. */
 typedef struct MaestroSubmit {
     const char *params;                     /* JSON object; NULL: none are given */
     const char *key;                        /* idempotency key; NULL: the definition's own, where it has one */
@@ -195,6 +201,7 @@ typedef struct MaestroSubmit {
                                              * day. MAESTRO_INVALID where the id was given to another request before. */
 } MaestroSubmit;
 
+/* The run that was started, or was there already. */
 typedef struct MaestroSubmitted {
     char id[MAESTRO_RUN_ID_SIZE];
     bool is_repeat;                         /* that key has a run already, by this program or before: it is that one */
@@ -213,6 +220,7 @@ MAESTRO_API MAESTRO_MUST_USE MaestroStatus maestro_submit(Maestro *maestro, cons
 MAESTRO_API MAESTRO_MUST_USE MaestroStatus maestro_wait(Maestro *maestro, const char *run_id, int64_t timeout_ms,
                                                         MaestroRunState *out_state, MaestroError *err);
 
+/* What a run is told. Only `name` has to be given. */
 typedef struct MaestroSignal {
     const char *name;
     const char *kind;                       /* "health", "anomaly", "milestone", "approval", "operator"; NULL: the last */

@@ -176,6 +176,37 @@ def a_header_without_its_opening_or_guard_is_found(t):
           {"src/core/plan.h": header("core/plan.h").replace("CORE_PLAN_H", "PLAN_H")})
 
 
+PUBLIC = """#ifdef __cplusplus
+extern "C" {
+#endif
+/* What is opened. */
+typedef struct Shop Shop;
+
+typedef struct Sale { int count; } Sale;        /* one of many */
+
+/* --- calls --- */
+
+/* Two of a kind. */
+PUBLIC_API int shop_open(Shop *shop);
+PUBLIC_API int shop_close(Shop *shop);
+
+PUBLIC_API int shop_sell(Shop *shop, int (*price)(int));     /* a number below 0 fails */
+#ifdef __cplusplus
+}
+#endif
+"""
+
+
+@case("proves: A-247")
+def what_a_public_header_declares_without_saying_what_it_is_is_found(t):
+    t.equal(findings(t, {"include/shop.h": header("shop.h", PUBLIC)}), [], "one with all its comments")
+    for name, line, comment in (("Shop", 7, "/* What is opened. */\n"), ("Sale", 9, "        /* one of many */"),
+                                ("shop_open", 13, "/* Two of a kind. */\n"),
+                                ("shop_sell", 17, "     /* a number below 0 fails */")):
+        finds(t, f"include/shop.h:{line}: '{name}' has no comment", {"include/shop.h": header("shop.h", PUBLIC.replace(comment, ""))})
+    t.equal(t.run(sys.executable, ROOT / "tools" / "tidy", "documented").out, "", "what it says of this repository")
+
+
 @case()
 def a_file_that_no_readme_names_is_found(t):
     finds(t, "src/core/plan.c:1: src/core/README.md does not name it", {
