@@ -3,6 +3,7 @@
 
 #include "api/openapi_schemas.h"
 #include "api/route.h"
+#include "base/check.h"
 #include "value/json.h"
 
 static const char *const method_words[] = { "get", "post", "put", "delete" };
@@ -105,11 +106,31 @@ static void print_body(Buf *out, const Route *route)
     buf_text(out, "},");
 }
 
+/* What holds for it as for others of its kind: who may ask, and how its answers are to be read. */
+static void print_description(Buf *out, const Route *route)
+{
+    char storage[512];
+    Buf text = buf_on(storage, sizeof storage);
+    buf_format(&text, "%s.", route->summary);
+    if (route->access == ROUTE_OPEN) buf_text(&text, " No key is needed.");
+    else if (route->access == ROUTE_TRIGGER) buf_text(&text, " Who may ask is said by the trigger itself; a key counts where one is sent.");
+    else if (*route->verb) buf_format(&text, " The key has to be allowed `%s`.", route->verb);
+    if (strstr(route->query, "cursor")) buf_text(&text, " The answer is a page; nextCursor of it leads to the next one.");
+    if (strstr(route->query, "wait")) buf_text(&text, " With wait, the answer may be a while in coming.");
+    if (strstr(route->problems, "412")) buf_text(&text, " With If-Match it is done only to what the caller has seen.");
+    if (strstr(route->problems, "304")) buf_text(&text, " With If-None-Match, what the caller knows already is not sent again.");
+    CHECK(!buf_overflowed(&text));
+    buf_text(out, "\"description\":");
+    json_print_string(out, buf_peek(&text));
+    buf_char(out, ',');
+}
+
 static void print_operation(Buf *out, const Route *route)
 {
     buf_format(out, "\"%s\":{\"operationId\":\"%s\",\"summary\":", method_words[route->method], route->name);
     json_print_string(out, str_of(route->summary));
     buf_char(out, ',');
+    print_description(out, route);
     if (route->access == ROUTE_OPEN) buf_text(out, "\"security\":[],");
     print_parameters(out, route);
     print_body(out, route);

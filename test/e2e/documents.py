@@ -3,6 +3,7 @@
 import re
 
 from maestro_test import ROOT, case, main
+from server_test import Server
 
 
 def text(path):
@@ -27,6 +28,64 @@ def every_command_that_the_documents_name_exists(t):
     for name in sorted(names):
         with t.row(name):
             t.equal(t.maestro("help", name).code, 0, "the exit status of `maestro help`")
+
+
+def help_of(t, *names):
+    result = t.maestro("help", *names)
+    t.require(result.code == 0, result.err)
+    return result.out
+
+
+def commands(t):
+    """The words of every command, those of commands included."""
+    def below(*names):
+        part = re.search(r"\ncommands:\n(.*?)(?:\n\n|$)", help_of(t, *names), re.S)
+        return [(*names, word) for word in re.findall(r"^  ([a-z][a-z-]*) ", part.group(1), re.M)] if part else []
+    found = below()
+    return found + [inner for name in found for inner in below(*name)]
+
+
+@case("proves: A-247")
+def every_command_has_a_page_with_its_options_and_exit_codes(t):
+    manual = t.maestro("help", "--man").out.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "").replace("\\fI", "")
+    codes = set(re.findall(r"EXIT_CODE_\w+ = (\d+)", text("src/cli/exit.h")))
+    names = commands(t)
+    sources = sorted((ROOT / "src/cli").glob("cmd_*.c"))
+    t.true(len(names) >= len(sources), f"{len(names)} commands of {len(sources)} sources")
+    for name in names:
+        with t.row(" ".join(name)):
+            page = help_of(t, *name)
+            summary, usage = re.match(r"(.*)\n\nusage: (maestro .*)\n\n\S", page).groups()
+            t.true(len(summary) > 10, f"the summary {summary!r}")
+            t.true(f".SS {usage}\n" in manual, "it has a section in the manual page")
+            told = dict(re.findall(r"^  (?:-\w, |    )--([a-z0-9-]+)(?: \S+)? +(\S.*)$", page, re.M))
+            t.equal(set(re.findall(r"\[--([a-z0-9-]+)", usage)) - set(told), set(), "options without a sentence")
+            t.true(all(len(sentence) > 5 for sentence in told.values()), f"{told}")
+            listed = re.search(r"\nexit codes:\n(.*?)(?:\n\n|$)", page, re.S).group(1)
+            t.equal(set(re.findall(r"^ +(\d+)  \S", listed, re.M)), codes, "its exit codes")
+    section = manual[manual.index(".SH EXIT STATUS"):]
+    t.equal(set(re.findall(r"^\.TP\n(\d+)\n\S", section, re.M)), codes, "the exit codes of the manual page")
+
+
+@case("proves: A-247")
+def every_route_has_a_summary_and_a_description(t):
+    table = re.sub(r"/\*.*?\*/", "", text("src/api/routes.def"), flags=re.S)
+    names = re.findall(r"^ROUTE\((\w+),", table, re.M)
+    t.true(len(names) > 30, f"only {len(names)} routes")
+    server = Server(t)
+    document = server.get("/openapi.json").json()
+    server.stop()
+    operations = {o["operationId"]: (path, o) for path, methods in document["paths"].items() for o in methods.values()}
+    t.equal(sorted(operations), sorted(names), "the operations")
+    for name, (path, operation) in sorted(operations.items()):
+        with t.row(f"{name} {path}"):
+            t.true(len(operation["summary"]) > 5, operation["summary"])
+            t.true(operation["description"].startswith(operation["summary"]) and len(operation["description"]) > len(operation["summary"]) + 10,
+                   operation["description"])
+            t.true(all(p["description"] for p in operation["parameters"]), "every parameter is described")
+            t.equal({p["name"] for p in operation["parameters"] if p["in"] == "path"}, set(re.findall(r"{(\w+)}", path)),
+                    "the parts of the address")
+            t.true(all("description" in answer or "$ref" in answer for answer in operation["responses"].values()), "every answer")
 
 
 @case()
