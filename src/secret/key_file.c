@@ -81,7 +81,7 @@ static Status write_new(const char *path, const SealKey *key, Error *err)
     char part[4096];
     int size = snprintf(part, sizeof part, "%s.XXXXXX", path);
     if (size < 0 || (size_t)size >= sizeof part)
-        return error_set(err, ERR_INVALID, "the path of the key file %s is too long", path);
+        return error_set(err, ERR_INVALID, "the path of the key file is too long: %s", path);
     int fd = mkostemp(part, O_CLOEXEC);
     if (fd < 0) return error_set(err, ERR_UNAVAILABLE, "the key file %s cannot be made: %s", path, strerror(errno));
     int reason = write_all(fd, key->bytes, sizeof key->bytes) ? 0 : errno;

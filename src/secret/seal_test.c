@@ -157,6 +157,40 @@ TEST(a_key_file_is_made_once_and_for_its_owner_alone, "")
     rmdir(directory);
 }
 
+TEST(a_key_file_lies_beside_its_store_or_where_the_environment_says, "")
+{
+    Arena arena;
+    arena_init(&arena, 1 << 16);
+    char *before = getenv("MAESTRO_KEY_FILE"), kept[4096] = "";
+    if (before) snprintf(kept, sizeof kept, "%s", before);
+    unsetenv("MAESTRO_KEY_FILE");
+    EXPECT(strcmp(key_file_path(&arena, "a/store.db"), "a/store.db.key") == 0);
+    EXPECT(key_file_path(&arena, NULL) == NULL);
+    setenv("MAESTRO_KEY_FILE", "", 1);
+    EXPECT(strcmp(key_file_path(&arena, "store.db"), "store.db.key") == 0);
+    setenv("MAESTRO_KEY_FILE", "elsewhere/key", 1);
+    EXPECT(strcmp(key_file_path(&arena, "a/store.db"), "elsewhere/key") == 0);
+    EXPECT(strcmp(key_file_path(&arena, NULL), "elsewhere/key") == 0);
+    unsetenv("MAESTRO_KEY_FILE");
+    if (kept[0]) setenv("MAESTRO_KEY_FILE", kept, 1);
+    arena_deinit(&arena);
+}
+
+TEST(a_path_that_no_key_file_can_have_is_refused, "")
+{
+    char path[5000];
+    SealKey key;
+    Error err = { 0 };
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    EXPECT_INT(key_file_read(path, &key, &err), ERR_UNAVAILABLE);
+    EXPECT(strstr(err.text, "the key file") != NULL);
+    path[4092] = '\0';                      /* it fits, the name under which it is written first does not */
+    for (size_t i = 200; i < 4092; i += 200) path[i] = '/';
+    EXPECT_INT(key_file_make(path, &key, &err), ERR_INVALID);
+    EXPECT(strstr(err.text, "too long") != NULL);
+}
+
 TEST(a_key_file_that_others_may_open_or_of_another_size_is_refused, "")
 {
     static const struct { const char *name; size_t size; mode_t mode; Status want; const char *text; } rows[] = {

@@ -1,6 +1,7 @@
 /* Stories of runs that wait: for triggers, polls, keys and owners. Time is the test's; owners die by engine_close(). */
 #include "engine/house.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -167,6 +168,117 @@ TEST(a_poll_survives_its_owners_for_days_and_is_made_once_an_interval, "proves: 
     house_report(&house, CAUSE_NONE, "{\"complete\":true,\"output\":{\"paid\":true}}");
     house_expect(&house, run, "SUCCEEDED", "");
     EXPECT_INT(house_count(&house, run, EVENT_POLL_ATTEMPTED), 49);
+    house_close(&house);
+}
+
+typedef struct RowText { Str key; uint32_t key_column, column; char text[64]; } RowText;
+
+static bool take_row_text(void *context, const Cell *cells, uint32_t count)
+{
+    RowText *row = context;
+    (void)count;
+    if (!str_is(cells[row->key_column].text, row->key)) return true;
+    const Cell *cell = &cells[row->column];
+    if (cell->kind == CELL_INT) snprintf(row->text, sizeof row->text, "%lld", (long long)cell->integer);
+    else snprintf(row->text, sizeof row->text, "%.*s", STR_ARG(cell->kind == CELL_NULL ? STR("null") : cell->text));
+    return true;
+}
+
+/* A cell of the row of a step. */
+static Str row_text(House *house, RowText *row, Query query, const Cell *params, uint32_t param_count)
+{
+    Error err;
+    QueryAsk ask = { .query = query, .param_count = param_count, .row_count_max = 100 };
+    memcpy(ask.params, params, param_count * sizeof *params);
+    row->text[0] = '\0';
+    EXPECT_OK(store_select(house->store, &ask, take_row_text, row, &err), &err);
+    return str_of(row->text);
+}
+
+static void expect_result(House *house, uint64_t run, const char *step, uint32_t column, const char *want)
+{
+    RowText row = { .key = str_of(step), .key_column = STEP_RUNS_step_key, .column = column };
+    EXPECT_STR(row_text(house, &row, QUERY_STEP_RUNS, (Cell[]){ cell_int((int64_t)run), cell_int(0) }, 2), str_of(want));
+}
+
+static void expect_undo(House *house, uint64_t run, const char *step, uint32_t column, const char *want)
+{
+    RowText row = { .key = str_of(step), .key_column = COMPENSATIONS_step_key, .column = column };
+    EXPECT_STR(row_text(house, &row, QUERY_COMPENSATIONS, (Cell[]){ cell_int((int64_t)run) }, 1), str_of(want));
+}
+
+#define POLL(more) "workflow: w\njobs:\n  a:\n    tasks:\n" \
+                   "      - { name: ask, run: noop, poll: { interval: 30s, max_duration: 1h, max_attempts: 2" more " } }\n"
+
+TEST(a_poll_at_its_limit_leaves_a_row_that_says_how_the_run_goes_on, "")
+{
+    static const struct { const char *name, *text, *state, *status, *message; } rows[] = {
+        { "fails", POLL(""), "FAILED", "FAILED", "" },
+        { "goes on", POLL(", on_timeout: continue_with_default, default_output: { paid: false }"), "SUCCEEDED", "COMPLETED", "null" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        House house;
+        house_open(&house);
+        uint64_t run = house_start(&house, rows[i].text);
+        house_report(&house, CAUSE_NONE, "{\"continue\":true}");
+        expect_result(&house, run, "a.ask", STEP_RUNS_status, "POLLING");
+        house_wait(&house, 30000);
+        house_report(&house, CAUSE_NONE, "{\"continue\":true}");
+        EXPECT_INT(house_count(&house, run, EVENT_POLL_TIMED_OUT), 1);
+        house_expect(&house, run, rows[i].state, "");
+        expect_result(&house, run, "a.ask", STEP_RUNS_status, "TIMED_OUT");
+        expect_result(&house, run, "a.ask", STEP_RUNS_result, rows[i].status);
+        expect_result(&house, run, "a.ask", STEP_RUNS_next_poll_at, "null");
+        if (*rows[i].message) expect_result(&house, run, "a.ask", STEP_RUNS_error_message, rows[i].message);
+        house_close(&house);
+    }
+}
+
+/* --- compensation --------------------------------------------------------------------------------------------------------------- */
+
+TEST(a_compensation_that_fails_waits_for_a_person_who_retries_or_skips_it, "")
+{
+    House house;
+    house_open(&house);
+    uint64_t run = house_start(&house, "workflow: w\non_failure: compensate_all\njobs:\n  a:\n    tasks:\n"
+        "      - { name: one, run: noop, compensation: { run: noop, retries: { attempts: 1 } } }\n"
+        "      - { name: two, run: noop, compensation: { run: noop, retries: { attempts: 2, delay: 1s, jitter_ms: 0 } } }\n"
+        "      - { name: three, run: noop }\n");
+    house_report(&house, CAUSE_NONE, NULL);
+    house_report(&house, CAUSE_NONE, NULL);
+    house_report(&house, CAUSE_PERMANENT, NULL);
+    house_expect(&house, run, "COMPENSATING", "");
+    expect_undo(&house, run, "a.one", COMPENSATIONS_status, "PENDING");
+    expect_undo(&house, run, "a.two", COMPENSATIONS_status, "RUNNING");
+    expect_undo(&house, run, "a.two", COMPENSATIONS_max_attempts, "2");
+
+    ROW("the last try of it");
+    house_report(&house, CAUSE_TRANSIENT, NULL);
+    expect_undo(&house, run, "a.two", COMPENSATIONS_status, "FAILED");
+    expect_undo(&house, run, "a.two", COMPENSATIONS_finished_ms, "null");      /* it is tried again */
+    house_wait(&house, 60000);
+    expect_undo(&house, run, "a.two", COMPENSATIONS_attempt, "2");
+    house_report(&house, CAUSE_TRANSIENT, NULL);
+    house_expect(&house, run, "COMPENSATION_FAILED", "");
+    expect_undo(&house, run, "a.two", COMPENSATIONS_status, "FAILED");
+    expect_undo(&house, run, "a.two", COMPENSATIONS_failure_message, "broken");
+
+    ROW("retried");
+    EXPECT_INT(house_command(&house, run, (Command){ .kind = COMMAND_RETRY_COMPENSATION }, NULL), OK);
+    house_expect(&house, run, "COMPENSATING", "");
+    expect_undo(&house, run, "a.two", COMPENSATIONS_finished_ms, "null");
+    house_report(&house, CAUSE_NONE, NULL);
+    expect_undo(&house, run, "a.two", COMPENSATIONS_status, "SUCCEEDED");
+    expect_undo(&house, run, "a.two", COMPENSATIONS_failure_message, "null");
+
+    ROW("skipped");
+    house_report(&house, CAUSE_PERMANENT, NULL);
+    house_expect(&house, run, "COMPENSATION_FAILED", "");
+    EXPECT_INT(house_command(&house, run, (Command){ .kind = COMMAND_SKIP_COMPENSATION }, NULL), OK);
+    house_expect(&house, run, "COMPENSATED", "");
+    expect_undo(&house, run, "a.one", COMPENSATIONS_status, "SKIPPED");
+    EXPECT_INT(house_count(&house, run, EVENT_RUN_COMPENSATION_FAILED), 2);
     house_close(&house);
 }
 
