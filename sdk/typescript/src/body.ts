@@ -3,7 +3,7 @@
  * What must be true of the values is not known here: the types say it to authors, and `maestro validate` has the last
  * word. Only what a JSON document cannot hold is refused. */
 import { parts, type Part } from "./definition.js";
-import { callHere, DefinitionError, remember } from "./place.js";
+import { DefinitionError, remember, type Relation } from "./place.js";
 
 const DEPTH_MAX = 128;
 const finished = new WeakSet<object>();
@@ -16,40 +16,44 @@ export class Body {
   }
 
   /** The value of a key, said once; `argument` is the number of the argument it came in. */
-  set(name: string, value: unknown, argument = 0): void {
-    const row = parts[this.part]?.[name], key = row?.key ?? name, call = callHere();
+  set(name: string, value: unknown, argument = 0, relation: Relation = "value"): void {
+    const { key, part } = this.row(name);
     if (value === undefined) return;
-    if (Object.hasOwn(this.value, key)) throw new DefinitionError(`'${name}' is already set`, call);
-    define(this.value, key, convert(value, row?.part));
-    remember(this.value, key, call, argument);
+    if (Object.hasOwn(this.value, key)) throw new DefinitionError(`'${name}' is already set`);
+    define(this.value, key, convert(value, part));
+    remember(this.value, key, argument, relation);
   }
 
   /** Several keys at once, out of one argument. */
   setAll(values: object | undefined, argument = 0): void {
-    for (const [name, value] of Object.entries(values ?? {})) this.set(name, value, argument);
+    for (const [name, value] of Object.entries(values ?? {})) this.set(name, value, argument, "member");
   }
 
   /** One more item of a list. */
   add(name: string, value: unknown, argument = 0): void {
-    const row = parts[this.part]?.[name], key = row?.key ?? name, call = callHere();
+    const { key, part } = this.row(name);
     const before = this.value[key];
     const list = before === undefined ? [] : Array.isArray(before) ? before : [before];
-    remember(list, String(list.length), call, argument);
-    list.push(convert(value, row?.part));
+    remember(list, String(list.length), argument, "value");
+    list.push(convert(value, part));
     this.value[key] = list;
-    if (before === undefined) remember(this.value, key, call, argument);
+    if (before === undefined) remember(this.value, key, argument, "value");
   }
 
-  /** One more entry of a mapping. */
-  enter(name: string, entry: string, value: unknown, argument = 0): void {
-    const row = parts[this.part]?.[name], key = row?.key ?? name, call = callHere();
+  /** One more entry of a mapping, whose key is the first argument. */
+  enter(name: string, entry: string, value: unknown): void {
+    const { key, part } = this.row(name);
     const map = (this.value[key] ?? {}) as { [key: string]: unknown };
-    if (Object.hasOwn(map, entry)) throw new DefinitionError(`'${entry}' stands twice in '${name}'`, call);
-    const part = row?.part;
+    if (Object.hasOwn(map, entry)) throw new DefinitionError(`'${entry}' stands twice in '${name}'`);
     define(map, entry, convert(value, typeof part === "object" ? part.each : part));
-    remember(map, entry, call, argument);
-    if (!this.value[key]) remember(this.value, key, call, argument);
+    remember(map, entry, 0, "key");
+    if (!this.value[key]) remember(this.value, key, 0, "value");
     this.value[key] = map;
+  }
+
+  private row(name: string): { readonly key: string; readonly part?: Part } {
+    const rows = parts[this.part] ?? {}, row = Object.hasOwn(rows, name) ? rows[name] : undefined;
+    return row ?? { key: name };
   }
 }
 

@@ -10,10 +10,12 @@ export interface Call {
   readonly line: number;
   readonly column: number;
 }
-/** The value of a key is the argument of that number. */
+/** What a key has to do with an argument: it is given by it, is a member of it, or is itself the argument. */
+export type Relation = "value" | "member" | "key";
 export interface Origin {
   readonly call: Call;
   readonly argument: number;
+  readonly relation: Relation;
 }
 
 let locate: (() => Call | undefined) | undefined;
@@ -31,10 +33,11 @@ export function originOf(owner: object, key: string): Origin | undefined {
   return origins.get(owner)?.get(key);
 }
 
-export function remember(owner: object, key: string, call: Call | undefined, argument: number): void {
+export function remember(owner: object, key: string, argument: number, relation: Relation): void {
+  const call = callHere();
   if (!call) return;
   const known = origins.get(owner) ?? new Map<string, Origin>();
-  origins.set(owner, known.set(key, { call, argument }));
+  origins.set(owner, known.set(key, { call, argument, relation }));
 }
 
 /** A definition that cannot be built, with the call that asked for it. */
