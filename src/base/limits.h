@@ -121,6 +121,9 @@
 #define DEFINITION_SIZE_MAX     (64u << 20)      /* one file: a 100,000-step workflow is about 15 MB of YAML */
 #define DEFINITION_DEPTH_MAX    128u             /* nesting of one file; a step tree uses two levels a step */
 #define DEFINITION_NODE_COUNT_MAX (1u << 24)     /* nodes of one file, aliases counted as what they stand for */
+#define SDK_OUTPUT_SIZE_MAX     (4u * DEFINITION_SIZE_MAX)  /* a definition and its places, as the SDK's compiler prints them */
+#define SDK_MESSAGE_SIZE_MAX    (64u * 1024)     /* what it says where it cannot work */
+#define SDK_COMPILE_MS_MAX      120000u          /* one definition; a second on an idle machine */
 #define DIAGNOSTIC_COUNT_MAX    1000u            /* reported for one file; the rest are counted */
 #define PRODUCTION_NAMED_COUNT_MAX 3u            /* tasks named in one piece of evidence; the rest are counted */
 #define COMPATIBILITY_COUNT_MAX 100u             /* incompatibilities of two versions that are told; the rest are counted */

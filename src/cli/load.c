@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "cli/stand_ins.h"
+#include "cli/typescript.h"
 #include "lang/migrate.h"
 #include "os/file.h"
 
@@ -139,20 +140,29 @@ ExitCode load_catalog(const Args *args, const char *definition, const Catalog **
 
 /* --- definitions ------------------------------------------------------------------------------------------------ */
 
-static ExitCode refuse_typescript(const char *path)
+/* What the SDK's compiler makes of a .ts file; its mistakes are shown as those of any definition. */
+static ExitCode compile_typescript(const Args *args, Loaded *out)
 {
-    print_note(
-        "maestro: %s: a .ts definition is compiled by Maestro's TypeScript SDK under Node.js, and this version of Maestro\n"
-        "comes without the SDK. Write the definition as YAML or JSON: 'maestro help validate' says how.\n",
-        path);
-    return EXIT_CODE_UNAVAILABLE;
+    TypeScript script;
+    Str source = out->text;
+    ExitCode code = typescript_read(args, out->path, out->catalog, &script);
+    if (code) return code;
+    if (script.mistakes) {
+        diagnostics_init(&out->compiled.diagnostics, args->arena, str_of(out->path), source);
+        typescript_diagnose(&script, &out->compiled.diagnostics);
+        return EXIT_CODE_OK;
+    }
+    CompileOptions options = { .file = str_of(out->path), .format = TEXT_JSON, .catalog = out->catalog,
+                               .source = source, .places = script.places };
+    out->text = script.definition;
+    compile(args->arena, out->text, &options, &out->compiled);
+    return EXIT_CODE_OK;
 }
 
 ExitCode load_definition(const Args *args, const char *path, Loaded *out)
 {
     Error err;
     *out = (Loaded){ .path = path };
-    if (str_ends(str_of(path), STR(".ts"))) return refuse_typescript(path);
     if (file_read(args->arena, path, DEFINITION_SIZE_MAX, &out->text, &err)) {
         if (err.status == ERR_LIMIT)
             error_set(&err, ERR_LIMIT, "%s: larger than DEFINITION_SIZE_MAX (%u bytes)", path, DEFINITION_SIZE_MAX);
@@ -160,6 +170,7 @@ ExitCode load_definition(const Args *args, const char *path, Loaded *out)
     }
     ExitCode code = load_catalog(args, path, &out->catalog);
     if (code) return code;
+    if (typescript_is(path)) return compile_typescript(args, out);
     CompileOptions options = { .file = str_of(path), .format = text_format_of(str_of(path)), .catalog = out->catalog };
     compile(args->arena, out->text, &options, &out->compiled);
     return EXIT_CODE_OK;

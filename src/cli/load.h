@@ -4,7 +4,8 @@
  * definition, ./runners.yaml, $XDG_CONFIG_HOME/maestro/runners.yaml, /etc/maestro/runners.yaml; where there is none, the
  * stand-ins that are built in, so that the examples work on a fresh machine. Plug-in components lie in components/ beside
  * the definition, in the directories of $MAESTRO_COMPONENTS, in $XDG_DATA_HOME/maestro/components and in
- * /usr/share/maestro/components, each in the directory of its group.
+ * /usr/share/maestro/components, each in the directory of its group. A file whose name ends in .ts is compiled by the
+ * TypeScript SDK first.
  *
  * Owns:   everything lives in the arena of the arguments.
  * Fails:  with the exit code, after printing the reason to standard error.
@@ -17,7 +18,7 @@
 
 typedef struct Loaded {
     const char *path;
-    Str text;
+    Str text;                       /* what was compiled: of a .ts file, the definition that it builds */
     const Catalog *catalog;
     Compiled compiled;
 } Loaded;

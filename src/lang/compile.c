@@ -105,9 +105,13 @@ void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *ou
     Node *root = NULL;
     Arena scratch;
     *out = (Compiled){ 0 };
-    diagnostics_init(&out->diagnostics, arena, options->file, text);
+    diagnostics_init(&out->diagnostics, arena, options->file, options->places ? options->source : text);
     if (node_read(arena, text, options->format, &root, &err)) {
         diagnose_error(&out->diagnostics, &err);
+        return;
+    }
+    if (options->places && !node_relocate(root, options->places)) {
+        diagnose(&out->diagnostics, SEVERITY_ERROR, NULL, "the places given with this definition are not those of it");
         return;
     }
     out->root = root;

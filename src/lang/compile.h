@@ -29,6 +29,8 @@ typedef struct CompileOptions {
     Str file;                       /* as the person named it */
     TextFormat format;
     const Catalog *catalog;
+    Str source;                     /* where the text was written by a program: what its author wrote, and where each */
+    const Node *places;             /* node stands in that (node_relocate()); NULL: the text is the author's own */
 } CompileOptions;
 
 void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *out);

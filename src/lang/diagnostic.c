@@ -52,6 +52,7 @@ Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t o
     Str message = arena_format_args(diagnostics->arena, format, args);
     va_end(args);
     Diagnostic diagnostic = { SEVERITY_ERROR, at->line, at->column, at->width, message, STR("") };
+    if (at->inner == NODE_ELSEWHERE) return add(diagnostics, diagnostic);
     if (at->inner != NODE_SCATTERED) {
         diagnostic.column += at->inner + offset;
         diagnostic.width = width ? width : 1;

@@ -26,12 +26,14 @@ typedef enum NodeKind { NODE_NULL, NODE_BOOL, NODE_NUMBER, NODE_TEXT, NODE_LIST,
  * the two side by side. */
 #define NODE_SCATTERED 255u
 
+/* A scalar that stands somewhere else than its text: only its own place is known. */
+#define NODE_ELSEWHERE 254u
 typedef struct Node Node;
 
 struct Node {
     uint8_t kind;                   /* a NodeKind */
     bool truth;                     /* of a NODE_BOOL */
-    uint8_t inner;                  /* where a scalar's text begins behind its place: 0 plain, 1 quoted, NODE_SCATTERED */
+    uint8_t inner;                  /* where a scalar's text begins behind its place: 0 plain, 1 quoted, NODE_SCATTERED, _ELSEWHERE */
     uint32_t line, column;          /* of its first character, both from 1, in characters */
     uint32_t width;                 /* characters to underline: those of a scalar on its first line, 1 for others */
     uint32_t count;                 /* items of a list, pairs of a map, bytes of a scalar's text */
@@ -64,6 +66,9 @@ typedef struct NodePlace {
 } NodePlace;
 NodePlace node_place(const Node *scalar, Str source, uint32_t offset);
 
+/* Gives every node the place in another text that it was written out of: `places` is a list of line, column and width for
+ * each node in document order, the keys of maps among them. False, and nothing promised, where it does not fit the tree. */
+bool node_relocate(Node *root, const Node *places);
 /* The tree as a plain value, places forgotten; of equal keys the last one counts. */
 Value node_to_value(Arena *arena, const Node *node);
 

@@ -187,3 +187,42 @@ NodePlace node_place(const Node *scalar, Str source, uint32_t offset)
     if (quote == '"') skip_escaped_breaks(&cursor);
     return (NodePlace){ cursor.line, cursor.column };
 }
+
+/* --- places in another text -------------------------------------------------------------------------------------- */
+
+enum { PLACE_NUMBERS = 3 };         /* line, column, width */
+
+static bool place_take(const Node *places, uint32_t *at, uint32_t out[PLACE_NUMBERS])
+{
+    for (int i = 0; i < PLACE_NUMBERS; i++, ++*at) {
+        uint64_t number;
+        if (*at >= places->count || places->items[*at].kind != NODE_NUMBER) return false;
+        if (!str_to_u64(node_text(&places->items[*at]), &number) || number > UINT32_MAX) return false;
+        out[i] = (uint32_t)number;
+    }
+    return true;
+}
+
+/* A literal in quotes is two wider than its text; what is not that wide is no literal, or one with escapes. */
+static bool relocate(Node *node, const Node *places, uint32_t *at)
+{
+    uint32_t place[PLACE_NUMBERS];
+    if (!place_take(places, at, place)) return false;
+    node->line = place[0];
+    node->column = place[1];
+    node->width = place[2];
+    if (node_is_scalar(node)) {
+        node->inner = utf8_count(node_text(node)) + 2 == node->width ? 1 : NODE_ELSEWHERE;
+        return true;
+    }
+    uint32_t count = node->kind == NODE_MAP ? 2 * node->count : node->count;
+    for (uint32_t i = 0; i < count; i++)
+        if (!relocate(&node->items[i], places, at)) return false;
+    return true;
+}
+
+bool node_relocate(Node *root, const Node *places)
+{
+    uint32_t at = 0;
+    return places->kind == NODE_LIST && relocate(root, places, &at) && at == places->count;
+}
