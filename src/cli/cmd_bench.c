@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,14 @@ static long resident_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
+/* Six digits that say something, and whole numbers whole: bytes are never 1.7e+07. */
+static int digits_of(double value)
+{
+    int digits = value == floor(value) ? 0 : 6;
+    for (double bound = 1; digits && bound <= fabs(value); bound *= 10) digits--;
+    return digits;
+}
+
 static Figures figures_now(Bench *bench)
 {
     struct rusage usage;
@@ -310,7 +319,7 @@ static void print_figures(Bench *bench, const Figures *before, const Figures *af
     printf(is_json ? "{\"shape\":\"%s\"" : "shape                      %s\n",
            args_value(bench->args, "shape") ? args_value(bench->args, "shape") : "one-step");
     for (size_t i = 0; i < count; i++)
-        printf(is_json ? ",\"%s\":%.6g" : "%-26s %.6g\n", is_json ? rows[i].key : rows[i].what, rows[i].value);
+        printf(is_json ? ",\"%s\":%.*f" : "%-26s %.*f\n", is_json ? rows[i].key : rows[i].what, digits_of(rows[i].value), rows[i].value);
     print_policy(bench, is_json);
     if (is_json) puts("}");
 }
