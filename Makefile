@@ -28,7 +28,7 @@ test: ## install what is missing, build, and run every test; the last line count
 	@$(MAKE) --no-print-directory all build-asan-programs
 	@test/run --build $(BUILD) --sanitized $(ASAN)
 
-test-long: ## what takes too long for every change: fuzzers, coverage
+test-long: ## what takes too long for every change: fuzzers, coverage, the analyser
 	@tools/install-deps build test long fuzz
 	@SECONDS_EACH=$(SECONDS) test/run --long
 

@@ -45,7 +45,7 @@ static const Way ways[] = {
       ".!w.", 3, EVENT_RUN_REQUEUED, 1, EVENT_RUN_SUCCEEDED },
     { "resolution", "workflow: w\n" TWO("", ""), ".!r.", 3, EVENT_DECISION_MADE, 1, EVENT_RUN_SUCCEEDED },
     { "retry-from", "workflow: w\n" TWO("", ""), ".!f..", 4, EVENT_DECISION_MADE, 1, EVENT_RUN_SUCCEEDED },
-    { "compensation", "workflow: w\n" TWO(", compensation: { run: noop }", ""), ".!c.", 3, EVENT_RUN_COMPENSATED, 1,
+    { "compensation", "workflow: w\n" TWO(", compensation: { run: noop }", ""), ".!c.", 3, EVENT_COMPENSATION_SUCCEEDED, 1,
       EVENT_RUN_COMPENSATED },
     { "branches", "workflow: w\njobs:\n  a: { tasks: [{ name: one, run: noop }] }\n"
       "  route: { needs: [a], branch: { type: exclusive, select: outputs.one.way, cases: { a: [left], b: [right] }, converge: join } }\n"

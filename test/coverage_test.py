@@ -123,6 +123,14 @@ def every_line_of_the_parts_that_matter_most_is_reached(t):
             t.equal(missed, {}, "lines that no test has reached")
 
 
+@case("proves: A-253")
+def every_line_of_who_may_send_a_trigger_and_of_what_it_brings_is_reached(t):
+    found = {**measured(t)["all"], **measured(t)["core"]}
+    for file in (*TRIGGERS, "src/core/pause.c"):
+        with t.row(file):
+            t.equal(found[file][1], [], "lines that no test has reached")
+
+
 @case("proves: A-243")
 def the_code_of_retries_compensation_branches_polls_and_pauses_is_reached(t):
     found = measured(t)["all"]

@@ -119,25 +119,37 @@ static void take_reply(void *context, const EngineReply *reply)
     bench->reply_count++;
 }
 
-static void start(Bench *bench, const char *text)
+static void start_plan(Bench *bench, Str document)
+{
+    Error err;
+    Digest digest;
+    EXPECT_OK(engine_plan_add(bench->engine, document, &digest, &err), &err);
+    EXPECT(engine_start(bench->engine, &(EngineStart){ .plan = digest, .tenant = STR("default"), .reply = take_reply,
+                                                       .context = bench, .command.actor = STR("user:test") }));
+    turns(bench);
+    EXPECT_INT(bench->reply.status, OK);
+}
+
+/* The plan of a definition, as text. */
+static void plan_of(Bench *bench, const char *text, Buf *out)
 {
     Catalog catalog;
     Compiled compiled;
-    Buf document;
     Error err;
-    Digest digest;
     catalog_init(&catalog, &bench->arena);
     compile(&bench->arena, str_of(text), &(CompileOptions){ .file = STR("test.yaml"), .format = TEXT_YAML, .catalog = &catalog },
             &compiled);
     REQUIRE(compiled.is_valid);
+    EXPECT_OK(canonical_print(out, compiled.plan.document, &err), &err);
+}
+
+static void start(Bench *bench, const char *text)
+{
+    Buf document;
     buf_init(&document, SIZE_MAX);
-    EXPECT_OK(canonical_print(&document, compiled.plan.document, &err), &err);
-    EXPECT_OK(engine_plan_add(bench->engine, buf_peek(&document), &digest, &err), &err);
+    plan_of(bench, text, &document);
+    start_plan(bench, buf_peek(&document));
     buf_deinit(&document);
-    EXPECT(engine_start(bench->engine, &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply,
-                                                       .context = bench, .command.actor = STR("user:test") }));
-    turns(bench);
-    EXPECT_INT(bench->reply.status, OK);
 }
 
 static void send_sealed(Bench *bench, const char *tenant, const char *name, const Sealed *sealed)
@@ -614,6 +626,30 @@ TEST(a_policy_that_is_asked_about_a_trigger_is_a_registered_one, "proves: A-200"
     EXPECT_INT(handle(&door, &bench), ERR_DENIED);
     EXPECT(strstr(door.err.text, "the policy 'who-may' cannot be used: it is not registered") != NULL);
     guard_close(guard);
+    end(&bench);
+}
+
+/* A definition has one pause for a trigger; of a plan that somebody else made that is not known. */
+TEST(a_trigger_of_pauses_that_are_authenticated_differently_lets_nobody_in, "proves: A-196")
+{
+    Bench bench;
+    Door door;
+    Buf document;
+    begin(&bench, NULL);
+    set(&bench, "default", "definition/w", "the secret of w");
+    buf_init(&document, SIZE_MAX);
+    plan_of(&bench, "workflow: w\njobs:\n  a:\n    tasks:\n      - { name: one, run: noop, pause_after: { trigger: approval } }\n"
+                    "      - { name: two, run: noop, pause_after: { trigger: approvaX, auth: { bearer: true } } }\n", &document);
+    char *other = memchr(document.ptr, 'X', document.len);
+    REQUIRE(other != NULL);
+    *other = 'l';
+    start_plan(&bench, buf_peek(&document));
+    buf_deinit(&document);
+    door_open(&door, &bench);
+    door_sign(&door, &bench, "the secret of w");
+    EXPECT_INT(handle(&door, &bench), ERR_DENIED);
+    EXPECT(strstr(door.err.text, "are authenticated differently") != NULL);
+    trigger_replays_deinit(&door.desk.replays);
     end(&bench);
 }
 
