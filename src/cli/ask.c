@@ -61,16 +61,19 @@ bool ask_yes(Arena *arena, const char *question)
     return ask_text(arena, question, &answer) && (str_is_text(answer, "y") || str_is_text(answer, "yes"));
 }
 
-bool ask_number(Arena *arena, const char *question, uint32_t count, uint32_t *out_number)
+bool ask_number(Arena *arena, const char *question, const Str *titles, uint32_t count, uint32_t *out_number)
 {
     for (;;) {
         Str answer;
         uint64_t number;
         if (!ask_text(arena, question, &answer) || str_is_text(answer, "q")) return false;
-        if (str_to_u64(answer, &number) && number >= 1 && number <= count) {
+        if (!str_to_u64(answer, &number)) number = 0;
+        for (uint32_t i = 0; i < count && !number; i++)
+            if (str_is(answer, titles[i])) number = i + 1u;
+        if (number >= 1 && number <= count) {
             *out_number = (uint32_t)number;
             return true;
         }
-        print_note("a number from 1 to %u, or q to leave it as it is\n", count);
+        print_note("a number from 1 to %u, a name of the list, or q to leave it as it is\n", count);
     }
 }

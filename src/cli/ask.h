@@ -21,7 +21,8 @@ bool ask_text(Arena *arena, const char *question, Str *out_answer);             
  * one. */
 bool ask_hidden(const char *question, char *out, size_t size, size_t *out_size);
 bool ask_yes(Arena *arena, const char *question);                               /* "y" or "yes": anything else is no */
-/* A number from 1 to `count`; asks again where it is none. False for "q" and the end of the input. */
-bool ask_number(Arena *arena, const char *question, uint32_t count, uint32_t *out_number);
+/* One of `count` things, by its number from 1 on or by its title; asks again where it is none. False for "q" and the end of the
+ * input. */
+bool ask_number(Arena *arena, const char *question, const Str *titles, uint32_t count, uint32_t *out_number);
 
 #endif

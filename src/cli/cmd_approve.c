@@ -65,9 +65,9 @@ static ExitCode choose(const Args *args, Store *store, const Cell *row, TriggerW
     if (key) wish->key = str_of(key);
     else if (awaited->kind == CELL_TEXT) wish->key = arena_copy(args->arena, awaited->text);
     else {
-        error_set(&err, ERR_CONFLICT, "the run is %s: it awaits no trigger; --key names one that is still ahead, and 'maestro "
-                                      "show %.*s' says how it stands",
-                  run_state_name(row_state(row)), STR_ARG(row[RUNS_id].text));
+        error_set(&err, ERR_CONFLICT, "the run is %s: it awaits no trigger%s; 'maestro show %.*s' says how it stands",
+                  run_state_name(row_state(row)), row_is_settled(row) ? " any more" : ", and --key names one that is still ahead",
+                  STR_ARG(row[RUNS_id].text));
         return errand_refused(&err);
     }
     if (!ask_is_possible() || args_flag(args, "json") || args_flag(args, "yes")) return EXIT_CODE_OK;

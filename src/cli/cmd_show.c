@@ -5,6 +5,7 @@
 #include "cli/human.h"
 #include "cli/run_read.h"
 #include "cli/shell_word.h"
+#include "cli/show_deeds.h"
 #include "cli/show_waits.h"
 #include "cli/grid.h"
 #include "cli/workplace.h"
@@ -26,6 +27,7 @@ typedef struct Show {
     Plan plan;
     StepRows steps;
     ShowWaits waits;
+    ShowDeeds deeds;
     Str *waiting;               /* by step of the plan why nobody can begin it; empty: that is not so */
 } Show;
 
@@ -75,6 +77,9 @@ static void print_next(const Show *show)
         print_next_command(show, "inspect", step, "     what it was given and what it said");
         if (str_is_text(show->row[RUNS_resolution].text, resolution_name(RESOLUTION_AWAITING_DECISION)))
             print_format("      %.*s     retry it, compensate it, or close it\n", STR_ARG(shell_command(show->args, "resolve", what)));
+    } else if (state == RUN_COMPENSATION_FAILED) {
+        print_next_command(show, "retry-compensation", what, "     tries once more to undo it");
+        print_format("      %.*s      goes on with the rest\n", STR_ARG(shell_command(show->args, "skip-compensation", what)));
     } else if (state == RUN_PAUSED) {
         print_next_command(show, "resume", what, "");
     } else if (!is_settled && state == RUN_WAITING_SIGNAL) {
@@ -101,6 +106,21 @@ static uint64_t lost_count(const Show *show, const Cell *row)
     return last ? last->count : 0;
 }
 
+/* The step run that took the place of this one; NULL: none did, or it has not begun. */
+static const Cell *successor_of(const Show *show, const Cell *row)
+{
+    for (size_t i = 0; row[STEP_RUNS_superseded_by_id].kind == CELL_TEXT && i < show->steps.count; i++)
+        if (str_is(show->steps.rows[i][STEP_RUNS_id].text, row[STEP_RUNS_superseded_by_id].text)) return show->steps.rows[i];
+    return NULL;
+}
+
+static size_t superseded_count(const Show *show)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < show->steps.count; i++) count += step_row_state(show->steps.rows[i]) == STEP_SUPERSEDED;
+    return count;
+}
+
 static void print_steps(const Show *show)
 {
     static const GridColumn columns[] = { { "#", .is_number = true }, { "STEP" }, { "STATE" }, { "TRIES", .is_number = true },
@@ -123,6 +143,9 @@ static void print_steps(const Show *show)
         if (has_begun)
             human_duration(&cell, (has_ended ? row[STEP_RUNS_finished_ms].integer : now_ms) - row[STEP_RUNS_started_ms].integer);
         grid_buf(&grid, &cell);
+        const Cell *successor = successor_of(show, row);
+        if (successor) buf_format(&cell, "by %" PRId64, successor[STEP_RUNS_step_index].integer);
+        if (row[STEP_RUNS_error_message].kind == CELL_TEXT && cell.len) buf_text(&cell, "; ");
         if (row[STEP_RUNS_error_message].kind == CELL_TEXT) plain_put(&cell, row[STEP_RUNS_error_message].text, PLAIN_JOINED);
         else if (row[STEP_RUNS_skip_reason].kind == CELL_TEXT) buf_str(&cell, row[STEP_RUNS_skip_reason].text);
         else if (row[STEP_RUNS_waiting_for].kind == CELL_TEXT)
@@ -197,7 +220,9 @@ static void print_failure(const Show *show)
     if (row[RUNS_error_message].kind != CELL_TEXT) return;
     print_line(show, "why", plain_text(show->args->arena, row[RUNS_error_message].text, PLAIN_JOINED));
     if (row[RUNS_error_class].kind != CELL_TEXT) return;
-    print_format("%-11s %.*s", "", STR_ARG(row[RUNS_error_class].text));
+    bool is_undoing = row_state(row) == RUN_COMPENSATING || row_state(row) == RUN_COMPENSATION_FAILED;
+    /* What stands above it may be about the undoing; the class is that of what the run failed by. */
+    print_format("%-11s %s%.*s", "", is_undoing ? "the run failed: " : "", STR_ARG(row[RUNS_error_class].text));
     if (row[RUNS_error_cause].kind == CELL_TEXT) print_format(", cause %.*s", STR_ARG(row[RUNS_error_cause].text));
     if (row[RUNS_failed_step_key].kind == CELL_TEXT) print_format(", step %.*s", STR_ARG(row[RUNS_failed_step_key].text));
     print_format("\n");
@@ -234,10 +259,13 @@ static void print_text(const Show *show)
     const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
     if (params) print_value(show, "params", *params);
     if (payload) print_value(show, "payload", *payload);
-    print_format("%-11s %zu begun or skipped, of %u; %" PRId64 " events\n", "steps", show->steps.count, show->plan.step_count,
-           row[RUNS_event_count].integer);
+    size_t superseded = superseded_count(show);
+    print_format("%-11s %zu begun or skipped, of %u; ", "steps", show->steps.count - superseded, show->plan.step_count);
+    if (superseded) print_format("%zu superseded; ", superseded);
+    print_format("%" PRId64 " events\n", row[RUNS_event_count].integer);
     print_waiting(show);
     if (show->steps.count) print_steps(show);
+    show_deeds_tables(&show->deeds);
     show_waits_tables(&show->waits);
     print_next(show);
 }
@@ -272,6 +300,11 @@ static Value step_value(const Show *show, const Cell *row)
     add(&members, "startedAt", cell_time(arena, &row[STEP_RUNS_started_ms]));
     add(&members, "finishedAt", cell_time(arena, &row[STEP_RUNS_finished_ms]));
     add(&members, "skipReason", cell_value(&row[STEP_RUNS_skip_reason]));
+    add(&members, "branch", cell_value(&row[STEP_RUNS_branch_key]));
+    add(&members, "retrySource", cell_value(&row[STEP_RUNS_retry_source]));
+    const Cell *successor = successor_of(show, row);
+    if (successor) add(&members, "supersededBy", cell_value(&successor[STEP_RUNS_step_index]));
+    add(&members, "supersededAt", cell_value(&row[STEP_RUNS_superseded_at]));
     add(&members, "waitingFor", cell_value(&row[STEP_RUNS_waiting_for]));
     add(&members, "executor", cell_value(&row[STEP_RUNS_executor]));
     if (row[STEP_RUNS_poll_started_at].kind == CELL_TEXT) {
@@ -323,6 +356,7 @@ static Value run_value(const Show *show)
     for (uint32_t i = 0; i < show->plan.step_count; i++)
         if (show->waiting[i].len) value_list_add(&waiting, waiting_value(arena, show->plan.steps[i].id, show->waiting[i]));
     if (waiting.count) add(&members, "waiting", value_list_array(&waiting));
+    show_deeds_add(&show->deeds, &members);
     show_waits_add(&show->waits, &members);
     return member_list_object(&members);
 }
@@ -439,6 +473,7 @@ static ExitCode run(const Args *args)
         if (!status) status = find_waiting(&show, &err);
         show.waits = (ShowWaits){ .args = args, .store = show.store, .row = show.row, .plan = &show.plan, .steps = &show.steps };
         if (!status) status = show_waits_read(&show.waits, &err);
+        if (!status) status = show_deeds_read(&show.deeds, args->arena, show.store, show.row, &err);
         if (!status && args_flag(args, "events")) status = print_events(&show, &err);
         else if (!status && args_flag(args, "json")) status = print_json(&show, &err);
         else if (!status) print_text(&show);

@@ -178,9 +178,10 @@ static void put_failure(Writer *writer, uint32_t index)
     if (step->tail) put_command(writer, "logs", id, "all that it wrote");
 }
 
-/* Failures that no step of the list explains: a deadline, a policy. */
+/* Failures that no step of the list explains: a deadline, a policy, a compensation. */
 static bool is_explained(const LiveModel *model)
 {
+    if (model->failure && model->state == RUN_COMPENSATION_FAILED) return false;
     if (!model->failure || model->state != RUN_FAILED) return true;
     for (uint32_t i = 0; i < model->failed_count; i++)
         if (model->failed[i] == model->failed_step) return true;
@@ -199,7 +200,7 @@ static void put_failures(Writer *writer)
     if (!is_explained(model)) {
         pen_put(&writer->pen, TINT_BAD, "why: ");
         pen_text(&writer->pen, TINT_PLAIN, clean(writer, str_of(model->failure)));
-        if (model->cause) pen_format(&writer->pen, TINT_FAINT, " (%s)", cause_name((Cause)model->cause));
+        if (model->cause && model->state == RUN_FAILED) pen_format(&writer->pen, TINT_FAINT, " (%s)", cause_name((Cause)model->cause));
         pen_end(&writer->pen);
     }
 }

@@ -46,9 +46,10 @@ static Status case_read(Case *failed, Error *err)
     const Cell *row = failed->row;
     Status status = run_is_here(row, err);
     if (!status && (row_state(row) != RUN_FAILED || row_resolution(row) == RESOLUTION_RESOLVED))
-        status = error_set(err, ERR_CONFLICT, "the run is %s%s: it does not wait for a decision; 'maestro show %.*s' says how "
+        status = error_set(err, ERR_CONFLICT, "the run is %s%s: it does not wait for a decision; %s'maestro show %.*s' says how "
                                               "it stands",
                            run_state_name(row_state(row)), row_state(row) == RUN_FAILED ? " and resolved" : "",
+                           row_state(row) == RUN_COMPENSATION_FAILED ? "use retry-compensation or skip-compensation; " : "",
                            STR_ARG(row[RUNS_id].text));
     if (!status) status = follow_open(&failed->follow, failed->store, row, /* has_logs= */ false, err);
     for (uint32_t count = 1; !status && count;) status = follow_look(&failed->follow, take_nothing, NULL, &count, err);
@@ -205,12 +206,15 @@ static bool ask_step(const Case *failed, uint32_t *out_step)
 {
     StepSet list = done_steps(failed, true);
     uint32_t number;
+    Str *ids = ARENA_ARRAY(failed->args->arena, Str, list.count + 1u);
     for (uint32_t i = 0; i < list.count; i++) {
         uint32_t step = list.steps[i];
+        ids[i] = failed->follow.plan.steps[step].id;
         print_format("%u  %.*s  %s\n", i + 1, STR_ARG(failed->follow.plan.steps[step].id),
                      step_state_name((StepState)failed->follow.replay.run.steps[step].state));
     }
-    if (!list.count || !ask_number(failed->args->arena, "from which step (a number, or q): ", list.count, &number)) return false;
+    if (!list.count) return false;
+    if (!ask_number(failed->args->arena, "from which step (a number, or q): ", ids, list.count, &number)) return false;
     *out_step = list.steps[number - 1];
     return true;
 }
@@ -220,7 +224,9 @@ static bool ask_decision(const Case *failed, Command *command)
 {
     Arena *arena = failed->args->arena;
     uint32_t number, step = STEP_NONE;
-    if (!ask_number(arena, "\nwhat is to be done (a number, or q): ", CHOICE_COUNT, &number)) return false;
+    Str titles[CHOICE_COUNT];
+    for (size_t i = 0; i < CHOICE_COUNT; i++) titles[i] = str_of(choices[i].title);
+    if (!ask_number(arena, "\nwhat is to be done (a number, or q): ", titles, CHOICE_COUNT, &number)) return false;
     const Choice *choice = &choices[number - 1];
     command->decision = choice->decision;
     if (choice->decision == DECISION_RETRY_FROM_STEP) {

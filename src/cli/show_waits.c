@@ -14,33 +14,17 @@
 
 /* --- reading -------------------------------------------------------------------------------------------------------------- */
 
-typedef struct RowList { Arena *arena; StepRows *rows; } RowList;
-
-static bool take_row(void *context, const Cell *cells, uint32_t count)
-{
-    RowList *list = context;
-    StepRows *rows = list->rows;
-    if (rows->count == rows->capacity)
-        rows->rows = arena_grow(list->arena, rows->rows, sizeof *rows->rows, rows->count, &rows->capacity);
-    rows->rows[rows->count++] = row_copy(list->arena, cells, count);
-    return true;
-}
-
 Status show_waits_read(ShowWaits *waits, Error *err)
 {
     Arena *arena = waits->args->arena;
-    RowList list = { arena, &waits->triggers };
-    waits->triggers = (StepRows){ 0 };
     Status status = run_story_read(arena, waits->store, waits->row, &waits->story, err);
     QueryAsk ask = { .query = QUERY_TRIGGER_PAYLOADS, .param_count = 3,
                      .params = { waits->row[RUNS_run_no], cell_int(0), cell_text(STR("")) } };
-    if (!status) status = store_select(waits->store, &ask, take_row, &list, err);
-    waits->notifications = (StepRows){ 0 };
-    list.rows = &waits->notifications;
+    if (!status) status = row_select_all(arena, waits->store, &ask, &waits->triggers, err);
     uint64_t run_no = (uint64_t)waits->row[RUNS_run_no].integer;
     ask = (QueryAsk){ .query = QUERY_OUTBOX_OF_RUN, .param_count = 2,
                       .params = { cell_int(outbox_entry(run_no, RUN_NOTIFICATION_COUNT_MAX)), cell_int(outbox_entry(run_no, 0)) } };
-    return status ? status : store_select(waits->store, &ask, take_row, &list, err);
+    return status ? status : row_select_all(arena, waits->store, &ask, &waits->notifications, err);
 }
 
 /* Why its last try failed, or why it is no longer wanted; empty: it did not, or that is not told. */
@@ -72,12 +56,11 @@ static const Cell *payload_of(const ShowWaits *waits, const StoryEvent *event)
 
 static Status read_polls(Arena *arena, Store *store, const Cell *step, StepRows *out, Error *err)
 {
-    RowList list = { arena, out };
     int64_t count = step[STEP_RUNS_poll_attempt_count].integer;
     int64_t after = count > SHOW_POLL_COUNT_MAX ? count - SHOW_POLL_COUNT_MAX : 0;
     *out = (StepRows){ 0 };
     QueryAsk ask = { .query = QUERY_POLLS_OF_STEP_RUN, .params = { step[STEP_RUNS_id], cell_int(after) }, .param_count = 2 };
-    return count ? store_select(store, &ask, take_row, &list, err) : OK;
+    return count ? row_select_all(arena, store, &ask, out, err) : OK;
 }
 
 /* --- for people ----------------------------------------------------------------------------------------------------------- */

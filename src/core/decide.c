@@ -52,10 +52,10 @@ static const Refusal pause_refusals[RUN_STATE_COUNT] = {
     [RUN_DISPATCHED] = { "it has not begun", "cancel it, or pause it when it runs" },
     [RUN_PAUSED] = { "it is paused already", "resume it, or cancel it" },
     [RUN_SUCCEEDED] = { "it has ended", "" },
-    [RUN_FAILED] = { "it has ended and starts nothing by itself", "cancel it, or decide on it" },
+    [RUN_FAILED] = { "it has ended and starts nothing by itself", "resolve it, or cancel it" },
     [RUN_COMPENSATING] = { "what is being undone is not paused", "cancel it" },
     [RUN_COMPENSATED] = { "it has ended", "" },
-    [RUN_COMPENSATION_FAILED] = { "it starts nothing by itself", "decide on it" },
+    [RUN_COMPENSATION_FAILED] = { "it starts nothing by itself", "use retry-compensation or skip-compensation" },
     [RUN_CANCELLED] = { "it has ended", "" },
     [RUN_SKIPPED] = { "it has ended", "" },
 };
@@ -66,10 +66,10 @@ static const Refusal resume_refusals[RUN_STATE_COUNT] = {
     [RUN_RUNNING] = { "it is not paused", "pause it first, or cancel it" },
     [RUN_WAITING_SIGNAL] = { "it is not paused", "it goes on with the signal it waits for" },
     [RUN_SUCCEEDED] = { "it has ended", "" },
-    [RUN_FAILED] = { "it is not paused", "decide on it" },
+    [RUN_FAILED] = { "it is not paused", "resolve it" },
     [RUN_COMPENSATING] = { "it is not paused", "it goes on by itself" },
     [RUN_COMPENSATED] = { "it has ended", "" },
-    [RUN_COMPENSATION_FAILED] = { "it is not paused", "decide on it" },
+    [RUN_COMPENSATION_FAILED] = { "it is not paused", "use retry-compensation or skip-compensation" },
     [RUN_CANCELLED] = { "it has ended", "" },
     [RUN_SKIPPED] = { "it has ended", "" },
 };
@@ -154,7 +154,7 @@ Status decide_signal(const Asked *asked, Error *err)
         return error_set(err, ERR_INVALID, "a signal has a name of 1 to NAME_SIZE_MAX (%u) bytes", NAME_SIZE_MAX);
     if (is_known_signal(run, command)) return OK;
     if (is_over(run))
-        return decide_refuse(asked, err, "signals are no longer taken", run->state == RUN_FAILED ? "decide on it first"
+        return decide_refuse(asked, err, "signals are no longer taken", run->state == RUN_FAILED ? "resolve it first"
                              : run->state == RUN_COMPENSATION_FAILED ? "use retry-compensation or skip-compensation first" : "");
     if (run->signal_count >= RUN_SIGNAL_COUNT_MAX)
         return error_set(err, ERR_LIMIT, "the run keeps RUN_SIGNAL_COUNT_MAX (%u) signals already", RUN_SIGNAL_COUNT_MAX);

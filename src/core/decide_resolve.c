@@ -118,7 +118,7 @@ static Status roll_back(const Asked *asked, const RollbackPlan *wanted, Error *e
     Decision *decision = asked->settle.decision;
     if (run->is_cancelling) return decide_refuse(asked, err, "it ends already", "");
     if (run->is_rolling_back) return OK;
-    if (run->is_failing) return decide_refuse(asked, err, "it ends already", "decide on it when it has failed");
+    if (run->is_failing) return decide_refuse(asked, err, "it ends already", "resolve it when it has failed");
     Str names = compensation_names(asked->settle.plan, wanted->named, decision->arena);
     resolve_decided(&asked->settle, DECISION_COMPENSATE, asked->command->actor, asked->command->rationale)->name = names;
     pause_cancel(&asked->settle);
@@ -398,7 +398,7 @@ static const char *const stuck_instead[RUN_STATE_COUNT] = {
     [RUN_RUNNING] = "pause it, cancel it, or compensate it",
     [RUN_PAUSED] = "resume it, cancel it, or compensate it",
     [RUN_WAITING_SIGNAL] = "cancel it, or compensate it",
-    [RUN_FAILED] = "decide on it",
+    [RUN_FAILED] = "resolve it",
     [RUN_COMPENSATING] = "wait for its end",
 };
 

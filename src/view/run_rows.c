@@ -49,6 +49,12 @@ static bool take_row(void *context, const Cell *cells, uint32_t count)
     return true;
 }
 
+Status row_select_all(Arena *arena, Store *store, const QueryAsk *ask, StepRows *out_rows, Error *err)
+{
+    *out_rows = (StepRows){ 0 };
+    return store_select(store, ask, take_row, &(ManyRows){ arena, out_rows }, err);
+}
+
 Status run_row(Arena *arena, Store *store, Str id, const Cell **out_row, Error *err)
 {
     QueryAsk ask = { .query = QUERY_RUN_BY_ID, .params = { cell_text(id) }, .param_count = 1 };

@@ -39,6 +39,8 @@ MUST_USE Status store_plan(void *store, Arena *arena, const Digest *digest, Plan
 MUST_USE Status run_plan(Arena *arena, Store *store, const Cell *row, Plan *out_plan, Error *err);
 
 typedef struct StepRows { const Cell **rows; size_t count, capacity; } StepRows;
+/* All rows of an answer, in its order. */
+MUST_USE Status row_select_all(Arena *arena, Store *store, const QueryAsk *ask, StepRows *out_rows, Error *err);
 /* Its step runs in their order. */
 MUST_USE Status run_steps(Arena *arena, Store *store, const Cell *row, StepRows *out_steps, Error *err);
 /* The newest step run of a step. NULL: none has begun. */

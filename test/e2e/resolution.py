@@ -146,6 +146,40 @@ def a_compensation_that_fails_is_retried_or_skipped(t):
     t.equal(rows(t, "select status from maestro_compensation_runs where step_key = 'order.charge'"), [("SKIPPED",)])
 
 
+@case("proves: A-010")
+def show_tells_what_was_decided_and_what_is_undone(t):
+    undo = "printf 'the bank\\nis closed' >&2; exit 3"
+    t.equal(t.maestro("run", order(t, undo=undo), *store(t)).code, 1)
+    failed = t.maestro("show", "last", *store(t)).out
+    t.matches(failed, r"next: maestro resolve \S+")
+    t.equal(t.maestro("retry-from", "last", "charge", "--reason", "once more", *store(t)).code, 0)
+    go_on(t)
+    t.equal(t.maestro("compensate", "last", "--reason", "wrong customer", *store(t)).code, 0)
+    stuck = go_on(t)
+    t.contains(stuck.out + stuck.err, "why: the compensation of step 'order.charge' failed after 2 of 2 attempts")
+    text = t.maestro("show", "last", *store(t)).out
+    t.matches(text, r"^steps +4 begun or skipped, of 4; 3 superseded; ")
+    t.matches(text, r"order\.charge +superseded +1 .* by 4$")
+    t.matches(text, r"RETRY_FROM_STEP +order\.charge +\S+ +once more")
+    t.matches(text, r"COMPENSATE +\S+ +wrong customer")
+    t.matches(text, r"order\.charge +shell +FAILED +2 of 2 .*the bank is closed")
+    t.matches(text, r"order\.reserve +shell +PENDING +0 of ")
+    t.true(text.index("order.charge   shell") < text.index("order.reserve  shell"), "in the order in which they are undone")
+    t.matches(text, r"next: maestro retry-compensation \S+")
+    run = show(t)
+    t.equal([(d["decision"], d["reason"], d.get("fromStep")) for d in run["decisions"]],
+            [("RETRY_FROM_STEP", "once more", "order.charge"), ("COMPENSATE", "wrong customer", None)])
+    t.equal([(c["step"], c["state"], c["attempts"]) for c in run["compensations"]],
+            [("order.charge", "FAILED", 2), ("order.reserve", "PENDING", 0)])
+    steps = [(step["step"], step.get("supersededBy"), step.get("retrySource")) for step in run["steps"]]
+    t.true(("order.charge", 4, None) in steps and ("order.charge", None, "RETRY_FROM_STEP") in steps, steps)
+    for verb in ("pause", "resume", "resolve"):
+        with t.row(verb):
+            refused = t.maestro(verb, "last", *store(t))
+            t.equal(refused.code, 1)
+            t.contains(refused.err, "use retry-compensation or skip-compensation")
+
+
 @case("proves: A-047 A-053 A-054 A-056 A-070")
 def a_run_is_retried_from_a_step_after_what_follows_is_undone(t):
     t.equal(t.maestro("run", order(t), *store(t)).code, 1)
@@ -259,7 +293,7 @@ def a_terminal_is_asked_for_the_decision(t):
     t.equal((code, show(t)["eventCount"]), (1, count), "what was not confirmed is not done")
     t.contains(seen, "a number from 1 to 5")
     (t.folder / "fixed").touch()
-    seen, code = talk(t, ["resolve", "last"], ["2", "1", "wrong shelf", "y"])
+    seen, code = talk(t, ["resolve", "last"], ["retry from a step", "order.reserve", "wrong shelf", "y"])
     t.equal(code, 0, seen)
     t.contains(seen, "runs anew order.reserve, order.charge, order.ship, order.mail. Do it?")
     t.contains(seen, "failed -> running")

@@ -466,7 +466,12 @@ static void step_superseded(const Fold *fold)
 
 static void compensation_begins(const Fold *fold) { go_on(fold, RUN_COMPENSATING); }
 static void run_compensated(const Fold *fold) { run_end(fold, RUN_COMPENSATED); }
-static void run_compensation_failed(const Fold *fold) { run_end(fold, RUN_COMPENSATION_FAILED); }
+
+static void run_compensation_failed(const Fold *fold)
+{
+    set_text(fold->model, &fold->model->failure, fold->event->text);
+    run_end(fold, RUN_COMPENSATION_FAILED);
+}
 
 static void compensation_moves(const Fold *fold)
 {
