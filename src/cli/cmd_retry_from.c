@@ -11,6 +11,7 @@
 #include "cli/revision_read.h"
 #include "cli/run_read.h"
 #include "cli/run_story.h"
+#include "cli/what_if.h"
 #include "cli/workplace.h"
 #include "core/compensation.h"
 #include "core/decide.h"
@@ -30,11 +31,6 @@ static const Option options[] = {
     ORDER_OPTIONS,
     { NULL },
 };
-
-static void take_nothing(void *context, const Observation *observation)
-{
-    (void)context, (void)observation;
-}
 
 /* The plan of --revision; that of the run where it is the same. */
 static Status find_target(const Args *args, Store *store, const Cell *row, const Plan *plan, uint32_t revision, Plan *out, Error *err)
@@ -58,14 +54,13 @@ static void show(const Args *args, const Plan *plan, const Run *run, uint32_t st
 {
     const uint8_t *set = rerun_set(plan, run, step, args->arena);
     RollbackPlan wanted = { .scope = SCOPE_FROM_STEP, .from = step, .flags = command->includes ? 0 : ROLLBACK_EXCLUDES_STEP };
+    if (command->unknown == UNKNOWN_COMPENSATES) wanted.flags |= ROLLBACK_UNKNOWN_IS_DONE;
+    if (command->unknown == UNKNOWN_LEAVES) wanted.flags |= ROLLBACK_UNKNOWN_IS_NONE;
     CompensationList undone = { .unknown = STEP_NONE };
     if (command->mode == COMPENSATE_THEN_RETRY) undone = compensation_list(plan, run, &wanted, args->arena);
     for (uint32_t i = 0; i < undone.count; i++) print_format("compensate %.*s\n", STR_ARG(plan->steps[undone.steps[i]].id));
     for (uint32_t i = 0; i < plan->step_count; i++)
         if (set[i]) print_format("run anew   %.*s\n", STR_ARG(plan->steps[i].id));
-    if (undone.unknown != STEP_NONE)
-        print_format("but nobody knows whether the effect of %.*s took place: see --unknown-effects\n",
-                     STR_ARG(plan->steps[undone.unknown].id));
 }
 
 /* What the parameters would be, looked at as a start's. */
@@ -93,17 +88,14 @@ static Status show_change(const Args *args, Store *store, const Cell *row, const
 static Status look(const Args *args, Store *store, const Cell *row, const Command *command, Error *err)
 {
     Follow follow = { 0 };
-    uint32_t step;
-    Status status = follow_open(&follow, store, row, /* has_logs= */ false, err);
-    for (uint32_t count = 1; !status && count;) status = follow_look(&follow, take_nothing, NULL, &count, err);
+    uint32_t step = STEP_NONE;
+    Status status = what_if_open(&follow, store, row, err);
     const Run *run = &follow.replay.run;
-    if (!status && (run->state != RUN_FAILED || run->resolution == RESOLUTION_RESOLVED))
-        status = error_set(err, ERR_CONFLICT, "the run is %s: only a failed run is retried",
-                           run_state_name((RunState)run->state));
-    if (!status && !name_find_step(&follow.plan, command->name, &step))
-        status = error_set(err, ERR_NOT_FOUND, "the run has no step '%.*s'", STR_ARG(command->name));
     Plan target;
     if (!status) status = find_target(args, store, row, &follow.plan, command->revision, &target, err);
+    if (!status) status = what_if(args->arena, &follow, row, &target, command, err);
+    if (!status && !name_find_step(&target, command->name, &step))
+        status = error_set(err, ERR_NOT_FOUND, "the run has no step '%.*s'", STR_ARG(command->name));
     if (!status) status = show_revision(args, &follow.plan, &target, command->revision, err);
     if (!status) status = show_change(args, store, row, &target, command->value, err);
     if (!status) show(args, &target, run, step, command);

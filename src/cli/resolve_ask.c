@@ -6,6 +6,7 @@
 #include "cli/order.h"
 #include "cli/resolve_args.h"
 #include "cli/run_read.h"
+#include "cli/what_if.h"
 #include "core/compensation.h"
 #include "core/rerun.h"
 
@@ -36,11 +37,6 @@ typedef struct StepSet { uint32_t *steps; uint32_t count; } StepSet;
 
 /* --- the case --------------------------------------------------------------------------------------------------------------- */
 
-static void take_nothing(void *context, const Observation *observation)
-{
-    (void)context, (void)observation;
-}
-
 static Status case_read(Case *failed, Error *err)
 {
     const Cell *row = failed->row;
@@ -51,9 +47,7 @@ static Status case_read(Case *failed, Error *err)
                            run_state_name(row_state(row)), row_state(row) == RUN_FAILED ? " and resolved" : "",
                            row_state(row) == RUN_COMPENSATION_FAILED ? "use retry-compensation or skip-compensation; " : "",
                            STR_ARG(row[RUNS_id].text));
-    if (!status) status = follow_open(&failed->follow, failed->store, row, /* has_logs= */ false, err);
-    for (uint32_t count = 1; !status && count;) status = follow_look(&failed->follow, take_nothing, NULL, &count, err);
-    return status;
+    return status ? status : what_if_open(&failed->follow, failed->store, row, err);
 }
 
 static ExitCode case_open(Case *failed, const Args *args)

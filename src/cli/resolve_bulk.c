@@ -9,6 +9,7 @@
 #include "cli/resolve_args.h"
 #include "cli/run_list.h"
 #include "cli/run_read.h"
+#include "cli/what_if.h"
 #include "value/json.h"
 
 typedef struct Bulk {
@@ -88,13 +89,17 @@ static bool make(const Bulk *bulk, const Cell *row, Errand *out_errand, Command 
     return resolve_args(args, out_command, out_errand);
 }
 
-static void look(const Cell *row, OrderAnswer *out)
+/* What would become of it: by the same rules, with nothing done. */
+static void look(const Bulk *bulk, const Cell *row, const Command *command, OrderAnswer *out)
 {
+    Follow follow = { 0 };
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
     *out = (OrderAnswer){ .before = row_state(row) };
-    if (out->before == RUN_FAILED && row_resolution(row) != RESOLUTION_RESOLVED) return;
-    out->status = error_set(&out->error, ERR_CONFLICT, "the run is %s%s: it does not wait for a decision",
-                            run_state_name(out->before),
-                            out->before == RUN_FAILED ? " and resolved" : "");
+    out->status = what_if_open(&follow, bulk->store, row, &out->error);
+    if (!out->status) out->status = what_if(&arena, &follow, row, &follow.plan, command, &out->error);
+    follow_close(&follow);
+    arena_deinit(&arena);
 }
 
 static ExitCode decide_each(Bulk *bulk)
@@ -104,8 +109,8 @@ static ExitCode decide_each(Bulk *bulk)
         OrderAnswer answer;
         Errand errand;
         Command command;
-        if (bulk->is_dry) look(row, &answer);
-        else if (!make(bulk, row, &errand, &command)) return EXIT_CODE_USAGE;
+        if (!make(bulk, row, &errand, &command)) return EXIT_CODE_USAGE;
+        if (bulk->is_dry) look(bulk, row, &command, &answer);
         else {
             ExitCode code = order_row(&bulk->desk, bulk->store, row, &errand, command, &answer);
             if (code) return code;

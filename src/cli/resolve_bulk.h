@@ -2,7 +2,7 @@
  *
  * The runs that fit --where are found first, then each is decided on by itself: an entry of the ledger, an answer and a line a
  * run. One that is refused does not keep the others from being decided. --dry-run shows what is chosen and what would be refused
- * for its state, and changes nothing.
+ * (cli/what_if.h), and changes nothing.
  *
  * Owns:   nothing that outlives the call.
  * Fails:  with the exit code after printing the reason; 1 where some were refused.

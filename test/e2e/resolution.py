@@ -187,7 +187,11 @@ def a_run_is_retried_from_a_step_after_what_follows_is_undone(t):
     t.equal(shown.code, 0, shown.err)
     t.equal(shown.out.splitlines(), ["compensate order.charge", "run anew   order.reserve", "run anew   order.charge", "run anew   order.ship",
                                      "run anew   order.mail"])
-    t.equal(t.maestro("retry-from", "last", "mail", *store(t)).code, 1)
+    for more in ((), ("--dry-run",)):
+        with t.row(more):
+            refused = t.maestro("retry-from", "last", "mail", *more, *store(t))
+            t.equal((refused.code, refused.out), (1, ""))
+            t.contains(refused.err, "step 'order.mail' was not completed: it is skipped")
     (t.folder / "fixed").touch()
     t.equal(t.maestro("retry-from", "last", "reserve", "--mode", "compensate-then-retry", *store(t)).code, 0)
     t.equal(go_on(t).code, 0)
@@ -340,6 +344,13 @@ def many_runs_are_decided_on_at_once_each_by_itself(t):
     t.equal((dry.out.count("would be decided: cancel"), dry.out.count("would be refused")), (2, 1))
     t.contains(dry.err, "3 runs: 2 would be decided, 1 would be refused")
     t.equal(rows(t, "select sum(event_count) from maestro_workflows"), events, "events after a dry run")
+    for decision, part in ((("retry-from-step", "--from", "mail"), "would be refused: step 'order.mail' was not completed"),
+                           (("retry-from-step", "--from", "nope"), "would be refused: the run has no step 'nope'"),
+                           (("compensate", "--step", "ship"), "would be refused: the run is failed: there is nothing to compensate")):
+        with t.row(decision):
+            refused = t.maestro("resolve", *where[:2], "--decision", *decision, "--dry-run", *store(t))
+            t.equal(refused.code, 1)
+            t.contains(refused.out, part)
     done = t.maestro("resolve", *where, "--reason", "flood", "--id", "flood-1", *store(t))
     t.equal(done.code, 1)
     t.equal((done.out.count("failed -> cancelled"), done.out.count("refused: the run is failed: it is resolved")), (2, 1))
