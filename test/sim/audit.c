@@ -126,6 +126,8 @@ static void audit_run(Books *books, WatchRun *run)
     Replay replay;
     Error err;
     replay_init(&replay, &run->plan->plan, &run->run.id, run->run_no, snapshot.event_count);
+    replay.find_plan = store_plan;
+    replay.plans = world->store;
     for (size_t i = 0; i < books->row_count && !world->is_failed; i++)
         if (books->rows[i].run_no == run->run_no && replay_row(&replay, &books->rows[i], &err))
             world_fail(world, "run %" PRIu64 " cannot be made again: %s", run->run_no, err.text);

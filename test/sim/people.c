@@ -212,6 +212,19 @@ static void send(World *world, Ask *ask, const WatchRun *run, const Command *com
     if (!engine_request(world->engine, &request)) ask->is_lost = true;
 }
 
+/* Another revision of its workflow where there is one; now and then any number. */
+static uint32_t other_revision(World *world, const WatchRun *run)
+{
+    if (below(world, 8) == 0) return 1 + below(world, PLANS_MAX);
+    for (uint32_t i = 0; i < world->plan_count; i++) {
+        const SimPlan *plan = &world->plans[i];
+        bool is_other = plan != run->plan && world->watch->revisions[i] && str_is(plan->definition, run->plan->definition)
+                     && str_is(plan->plan.tenant, run->plan->plan.tenant);
+        if (is_other && below(world, 3)) return world->watch->revisions[i];
+    }
+    return 0;
+}
+
 /* What becomes of runs that failed, rightly or not. */
 static void decide_on(World *world, const WatchRun *run, Command *command)
 {
@@ -227,6 +240,8 @@ static void decide_on(World *world, const WatchRun *run, Command *command)
     static const char *const edits[] = { "{\"n\":4}", "{\"n\":9,\"flag\":true}", "{\"flag\":false}", "{\"n\":\"x\"}", "{\"unknown\":1}", "7", "{}" };
     bool is_retry = command->kind == COMMAND_RETRY_FROM || command->decision == DECISION_RETRY_FROM_STEP;
     if (is_retry && below(world, 2)) command->value = parse(&world->arena, "%s", edits[below(world, 7)]);
+    bool may_revise = is_retry || (command->kind == COMMAND_RESOLVE && command->decision == DECISION_RETRY);
+    if (may_revise && below(world, 2)) command->revision = other_revision(world, run);
     uint32_t step = below(world, run->run.step_count);
     for (uint32_t i = 0; i < 4 && run->run.steps[step].state == STEP_SKIPPED; i++) step = below(world, run->run.step_count);
     command->name = command->kind == COMMAND_SKIP_COMPENSATION ? STR("") : run->plan->plan.steps[step].id;

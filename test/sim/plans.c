@@ -443,8 +443,33 @@ static bool compile_draft(World *world, Str text, SimPlan *out)
     return false;
 }
 
+/* The same shape with other terms: one more try, a millisecond more, another declaration of an output. */
+static void draft_twin(Draft *draft, Str text)
+{
+    static const char *const counts[] = { "\"attempts\":", "\"delay\":\"", "\"timeout\":\"", "\"jitter_ms\":" };
+    Str before = STR("\"x\":\"integer\"");
+    for (size_t at = 0; at < text.len;) {
+        Str rest = str_slice(text, at, text.len);
+        const char *found = str_starts(rest, STR("\"max_concurrency\":")) ? "\"max_concurrency\":" : NULL;
+        bool is_changed = found || below(draft->world, 2);                      /* at least one, or it is no other */
+        for (size_t i = 0; !found && i < sizeof counts / sizeof *counts; i++)
+            if (str_starts(rest, str_of(counts[i]))) found = counts[i];
+        if (found && is_changed) {
+            uint64_t number = 0;
+            for (at += strlen(found); at < text.len && ascii_is_digit(text.ptr[at]); at++) number = number * 10 + (uint64_t)(text.ptr[at] - '0');
+            buf_format(&draft->text, "%s%llu", found, (unsigned long long)number + 1);
+        } else if (str_starts(rest, before) && is_changed) {
+            say(draft, "\"x\":\"number\"");
+            at += before.len;
+        } else {
+            buf_char(&draft->text, text.ptr[at++]);
+        }
+    }
+}
+
 bool plans_make(World *world)
 {
+    Str last = { 0 };                       /* the text of the plan before, where it has jobs */
     world->plan_count = 1 + below(world, 4);
     for (uint32_t i = 0; i < world->plan_count; i++) {
         Draft draft = { .world = world };
@@ -454,7 +479,12 @@ bool plans_make(World *world)
         Value value;
         bool is_made;
         arena_reset(&world->scratch);
-        if (sort < 2) {
+        if (i % 3 && last.len && below(world, 3)) {
+            draft_twin(&draft, last);
+            is_made = compile_draft(world, buf_peek(&draft.text), &world->plans[i]);
+            last = arena_copy(&world->arena, buf_peek(&draft.text));
+        } else if (sort < 2) {
+            last = (Str){ 0 };
             draft_book(&draft, i);
             CHECK(json_parse(&world->scratch, buf_peek(&draft.text), &value, &err) == OK);
             is_made = read_plan(world, value, &world->plans[i]);
@@ -462,6 +492,7 @@ bool plans_make(World *world)
             if (sort < 4) draft_tree(&draft, i);
             else draft_jobs(&draft, i);
             is_made = compile_draft(world, buf_peek(&draft.text), &world->plans[i]);
+            last = arena_copy(&world->arena, buf_peek(&draft.text));
         }
         buf_deinit(&draft.text);
         if (!is_made) return false;

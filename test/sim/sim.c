@@ -33,9 +33,9 @@ int main(int argc, char **argv)
     clock_t begin = clock();
     SimResult result = simulate(&options);
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    printf("%" PRIu64 " runs in %" PRIu64 " worlds, %" PRIu64 " events in %" PRIu64 " records, %" PRIu64 " attempts, %" PRIu64
+    printf("%" PRIu64 " runs in %" PRIu64 " worlds, %" PRIu64 " events in %" PRIu64 " records, %" PRIu64 " attempts, %" PRIu64 " revised, %" PRIu64
            " owners, %" PRIu64 " turns: %.1f s, %.0f runs/s\n", result.run_count, result.world_count, result.event_count,
-           result.record_count, result.attempt_count, result.engine_count, result.turn_count, seconds,
+           result.record_count, result.attempt_count, result.revised_count, result.engine_count, result.turn_count, seconds,
            (double)result.run_count / (seconds > 0 ? seconds : 1));
     if (result.is_good) return 0;
     printf("FAILED: %s\nrepeat: sim --seed %" PRIu64 " --runs 1 --verbose\n", result.failure, result.seed);

@@ -16,6 +16,7 @@ TEST(whatever_fails_every_simulated_run_ends_and_its_books_are_right, "proves: R
     EXPECT(result.run_count >= run_count());
     EXPECT(result.engine_count > result.world_count * 2);           /* owners died and others took over */
     EXPECT(result.attempt_count > result.run_count);
+    EXPECT(result.revised_count > 0);
 }
 
 TEST(a_seed_repeats_its_world_exactly, "")

@@ -36,6 +36,7 @@ SimResult simulate(const SimOptions *options)
         result.world_count++;
         result.run_count += world->started_count;
         result.record_count += world->watch->record_count;
+        result.revised_count += world->watch->revised_count;
         result.event_count += world->watch->event_count;
         result.engine_count += world->engine_count;
         result.turn_count += world->turn_count;

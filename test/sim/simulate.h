@@ -15,7 +15,7 @@ typedef struct SimOptions {
 } SimOptions;
 
 typedef struct SimResult {
-    uint64_t run_count, world_count, event_count, record_count, attempt_count, engine_count, turn_count;
+    uint64_t run_count, world_count, event_count, record_count, attempt_count, engine_count, turn_count, revised_count;
     uint64_t seed;                  /* of the last world */
     bool is_good;
     char failure[1024];

@@ -394,6 +394,39 @@ static void note_record(Watch *watch, const WatchRun *run, const Record *record,
                STR_ARG(record->head.actor), text);
 }
 
+/* A run goes on with the plan that its record names: one of the same workflow and tenant, by the number that it says. */
+static void follow_revision(Watch *watch, WatchRun *run, const Record *record)
+{
+    World *world = watch->world;
+    for (uint32_t i = 0; i < record->event_count; i++) {
+        const Event *event = &record->events[i];
+        if (event->kind != EVENT_RUN_REVISED) continue;
+        uint32_t which = 0;
+        while (which < world->plan_count && (!event->digest || memcmp(event->digest, &world->plans[which].digest, DIGEST_SIZE) != 0)) which++;
+        if (which == world->plan_count || watch->revisions[which] != event->revision || run->run.state != RUN_FAILED
+            || !str_is(world->plans[which].definition, run->plan->definition)
+            || !str_is(world->plans[which].plan.tenant, run->plan->plan.tenant)) {
+            world_fail(world, "run %" PRIu64 " goes on with revision %" PRIu32 ", which is none of its workflow", run->run_no, event->revision);
+            return;
+        }
+        run->plan = &world->plans[which];
+        watch->revised_count++;
+    }
+}
+
+/* What denies that the run goes on with another revision are the policies of that one. */
+static bool is_policy_of(const World *world, const WatchRun *run, const Record *record)
+{
+    bool is_denial = record->event_count == 1 && record->events[0].kind == EVENT_VERDICT;
+    for (uint32_t i = 0; i < world->plan_count; i++) {
+        const SimPlan *plan = &world->plans[i];
+        bool may_be = plan == run->plan || (is_denial && str_is(plan->definition, run->plan->definition)
+                                            && str_is(plan->plan.tenant, run->plan->plan.tenant));
+        if (may_be && memcmp(&record->head.policy, &plan->digest, DIGEST_SIZE) == 0) return true;
+    }
+    return false;
+}
+
 static bool see_record(void *context, const Cell *cells, uint32_t count)
 {
     Watch *watch = context;
@@ -421,7 +454,9 @@ static bool see_record(void *context, const Cell *cells, uint32_t count)
     if (!run) return false;
     note_record(watch, run, &record, position);
     check_trace(watch, run, record.head.trace, "a record");
-    if (memcmp(&record.head.policy, &run->plan->digest, DIGEST_SIZE) != 0)
+    follow_revision(watch, run, &record);
+    if (world->is_failed) return false;
+    if (!is_policy_of(world, run, &record))
         world_fail(world, "F-085: record %" PRIu64 " has the policy digest of another run", position);
     if (record.head.first_event != run->run.event_count + 1)
         world_fail(world, "record %" PRIu64 " of run %" PRIu64 " begins with another event than the next", position, run_no);

@@ -52,6 +52,7 @@ struct Watch {
     bool is_opening;                    /* the last record of the log itself told of an owner */
     bool said[SAID_MAX];                /* by the number of what an attempt said by the way: it is recorded */
     uint8_t recorded[ASKS_MAX];         /* by command: records that carry its id */
+    uint64_t revised_count;             /* runs that went on with another revision */
     uint32_t revisions[PLANS_MAX];      /* by plan: its number as the log tells it; 0: none */
     uint64_t record_count, event_count;
     WatchKey *keys;
