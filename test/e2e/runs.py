@@ -131,7 +131,7 @@ def show_tells_of_a_run_and_what_to_type_next(t):
     t.matches(failed.out, r"^state +failed")
     t.matches(failed.out, r"permanent, cause \S+, step bad\.breaks")
     t.matches(failed.out, r"bad\.breaks +failed +1 ")
-    t.matches(failed.out, r"next: maestro resolve \S+")
+    t.matches(failed.out, r"maestro resolve \S+")
     t.matches(failed.out, r"maestro inspect \S+ bad\.breaks")
     t.matches(failed.out, r"never\.never +skipped .*PREDECESSOR_FAILED")
     good = show(t, t.folder / "flow.yaml")
