@@ -433,7 +433,7 @@ void  gates_turn(Engine *engine);
 void  gates_deinit(Engine *engine);
 
 /* notify.c */
-void    notify_due(Engine *engine, Resident *resident);                    /* what is due is sent once that is durable; what is late, given up */
+void    notify_due(Engine *engine, Resident *resident);                    /* what is due is sent, what is late given up; uses the arena */
 int64_t notify_next_ms(const Resident *resident);                          /* when that has to be looked at again, or INT64_MAX */
 void    notify_perform(Engine *engine, const EffectEntry *entry);
 

@@ -18,7 +18,7 @@ void notify_due(Engine *engine, Resident *resident)
         uint32_t attempt = notification_attempt(it);
         if (!it->until_ms && it->due_ms <= engine->now_ms) {
             it->until_ms = engine->now_ms + NOTIFY_TRY_MS;
-            effect_retry_later(engine, &(EffectEntry){ { EFFECT_NOTIFY, it->step, attempt, 0 }, run->run_no });
+            notify_perform(engine, &(EffectEntry){ { EFFECT_NOTIFY, it->step, attempt, 0 }, run->run_no });
         } else if (it->until_ms && it->until_ms <= engine->now_ms) {
             it->until_ms = engine->now_ms + NOTIFY_TRY_MS;
             effect_give_up(engine, run->run_no, it->step, attempt, STR("whoever carries it did not answer in time"));

@@ -200,7 +200,7 @@ def an_owner_that_is_killed_is_followed_by_one_that_sends_it_under_the_same_key(
         owner = t.start("run", other, *store(t))
         t.until(lambda: notes(t, run)[0]["state"] == "sent", "the next owner sends it")
         t.equal(len({key for _, key, _ in receiver.got}), 1, "under one key")
-        t.true(len(receiver.got) >= 2)
+        t.true(len(receiver.got) >= 2, "posted by both")
         owner.kill()
         owner.wait()
         sound(t, run)
