@@ -115,7 +115,7 @@ static const Field pause_fields[] = {
     { "auth", &type_auth, "How the trigger is authenticated.", .otherwise = "{\"hmac_of_definition\":true}" },
     { "replay_window", &type_timeout, "A signed trigger older than this, or seen within it, is refused; left out, 5m." },
     { "rate_limit", &type_rate, "How many triggers are taken in a time; left out, 60/m." },
-    { "notify", &type_texts, "Whom to notify when the run pauses." },
+    { "notify", &type_texts, "Whom to notify when the run pauses, and with each reminder: URLs, runners, addresses." },
     { "reminders", &type_positive,
       "How many reminders are sent before the trigger fails; without it there is no limit." },
     { NULL },

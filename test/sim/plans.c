@@ -76,7 +76,7 @@ static void say_pause(Draft *draft, uint32_t number)
     }
     if (below(world, 4) == 0) say(draft, ",\"resume_when\":\"payload.ok == true\"");
     if (below(world, 4) == 0) say(draft, ",\"payload_schema\":{\"type\":\"object\"}");
-    if (below(world, 2)) say(draft, ",\"notify\":[\"noop\",\"log\",\"nobody@example.com\"]");
+    if (number % 2) say(draft, ",\"notify\":[\"noop\",\"log\",\"nobody@example.com\"]");
     say(draft, "}");
 }
 
