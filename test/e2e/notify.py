@@ -226,5 +226,30 @@ def a_reminder_notifies_again(t):
         receiver.close()
 
 
+@case("proves: A-182 F-097")
+def a_row_of_the_outbox_that_is_changed_removed_or_put_there_is_noticed(t):
+    receiver = Receiver()
+    try:
+        t.maestro("run", write(t, f"trigger: go, notify: {receiver.url}/a"), "--until-waiting", *store(t))
+        sound(t, ids(t)[0])
+        columns = ("entry_no", "run_no", "kind", "target", "key", "payload_at", "payload_offset", "payload_size", "attempt_count", "due_ms",
+                   "created_ms", "sent_ms")
+        wrongs = [f"UPDATE maestro_outbox SET {column} = 7000001" for column in columns]
+        wrongs += ["DELETE FROM maestro_outbox",
+                   "INSERT INTO maestro_outbox (entry_no, run_no, kind, target, key, created_ms) VALUES (1048580, 1, 'a', 'b', 'c', 1)",
+                   "INSERT INTO maestro_outbox (entry_no, kind, target, key, created_ms) VALUES (1, 'a', 'b', 'c', 1)"]
+        for wrong in wrongs:
+            with t.row(wrong):
+                with sqlite3.connect(t.folder / "store.db") as db, sqlite3.connect(t.folder / "changed.db") as other:
+                    db.backup(other)
+                with sqlite3.connect(t.folder / "changed.db") as other:
+                    t.equal(other.execute(wrong).rowcount, 1)
+                result = t.maestro("store", "verify", "--store", f"sqlite:{t.folder}/changed.db")
+                t.equal(result.code, 65, result.out)
+                t.contains(result.out, "maestro_outbox")
+    finally:
+        receiver.close()
+
+
 if __name__ == "__main__":
     main()

@@ -14,9 +14,7 @@
 /* The column by which the rows of a table belong to a run; NULL where they do not, or stay. */
 static const char *run_column(const TableInfo *info)
 {
-    if (info == table_info(TABLE_RUNS) || info == table_info(TABLE_LEDGER) || info == table_info(TABLE_OUTBOX)
-        || info == table_info(TABLE_DEDUPE))
-        return NULL;
+    if (info == table_info(TABLE_RUNS) || info == table_info(TABLE_LEDGER) || info == table_info(TABLE_DEDUPE)) return NULL;
     for (uint32_t i = 0; i < info->column_count; i++)
         if (info->columns[i].type == COLUMN_INT && (!strcmp(info->columns[i].name, "workflow_id") || !strcmp(info->columns[i].name, "run_no")))
             return info->columns[i].name;
@@ -35,7 +33,9 @@ static RowChange any_row(StoreCase *it, Table table, int64_t run_no, int64_t num
         bool is_run = run_column(info) && !strcmp(column->name, run_column(info)) && table != TABLE_POLLS;
         if (!column_is_required(column) && !is_run) continue;
         mask |= COLUMN_BIT(i);
-        cells[i] = column->type == COLUMN_TEXT ? cell_text(arena_format(&it->arena, "%lld", (long long)(run_no * 100000 + number)))
+        bool is_entry = table == TABLE_OUTBOX && i == OUTBOX_entry_no;
+        cells[i] = is_entry ? cell_int(run_no << NOTIFICATION_SHIFT | (number + 1))
+                   : column->type == COLUMN_TEXT ? cell_text(arena_format(&it->arena, "%lld", (long long)(run_no * 100000 + number)))
                    : column->type == COLUMN_JSON ? text_cell("{}")
                    : column->type == COLUMN_BLOB ? cell_blob((Str){ zeros, sizeof zeros })
                    : column->type == COLUMN_BOOL ? cell_int(1)
