@@ -115,7 +115,7 @@ def without_a_checklist_the_command_says_which_there_is(t):
     t.contains(result.err, "--production runs the production readiness checklist")
     t.equal(t.maestro("check", "--production").code, 2)
     t.equal(t.maestro("check", "--production", "nowhere.yaml").code, 69)
-    t.equal(t.maestro("check", "--production", "examples/service-deploy.ts").code, 69)
+    t.equal(t.maestro("check", "--production", "examples/service-deploy.ts", env={"MAESTRO_SDK": str(t.folder)}).code, 69)
 
 
 main()

@@ -153,7 +153,7 @@ def validate_runbook_is_for_runbooks(t):
 @case()
 def typescript_says_what_it_needs(t):
     for name in ("service-deploy.ts", "incident-playbook.ts"):
-        result = t.maestro("validate", f"examples/{name}")
+        result = t.maestro("validate", f"examples/{name}", env={"MAESTRO_SDK": str(t.folder)})
         t.equal(result.code, 69)
         t.contains(result.err, "TypeScript SDK")
 

@@ -114,10 +114,14 @@ function calleeName(ts: Compiler, call: TypeScript.CallExpression): TypeScript.N
   return ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;
 }
 
+/* A program reports a call at its name; of a name that is a word of the language (`with`), behind it. */
 function callsOf(ts: Compiler, source: TypeScript.SourceFile): Map<number, TypeScript.CallExpression> {
   const found = new Map<number, TypeScript.CallExpression>();
   const visit = (node: TypeScript.Node): void => {
-    if (ts.isCallExpression(node)) found.set(calleeName(ts, node).getStart(source), node);
+    if (ts.isCallExpression(node)) {
+      const name = calleeName(ts, node);
+      found.set(name.getStart(source), node).set(name.getEnd(), node);
+    }
     ts.forEachChild(node, visit);
   };
   visit(source);
