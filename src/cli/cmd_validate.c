@@ -118,9 +118,9 @@ const Verb command_validate = {
     .operand_count_max = ARGS_OPERAND_COUNT_MAX,
     .summary = "Checks definitions without running anything.",
     .doc =
-        "Reads workflows, runbooks and step trees, in YAML or JSON, and reports every mistake with its place and what to\n"
-        "do about it. Names of runners, policies, windows and calendars are looked up in the first of: the file given by\n"
-        "--runners, $MAESTRO_RUNNERS, runners.yaml beside the definition, ./runners.yaml, the user's and the machine's\n"
+        "Reads workflows, runbooks and step trees, in YAML, JSON or TypeScript, and reports every mistake with its place\n"
+        "and what to do about it. Names of runners, policies, windows and calendars are looked up in the first of: the file\n"
+        "given by --runners, $MAESTRO_RUNNERS, runners.yaml beside the definition, ./runners.yaml, the user's and the machine's\n"
         "configuration; where there is none, in the stand-ins that are built in.",
     .examples = "  maestro validate order.yaml\n  maestro validate --strict --json workflows/*.yaml",
     .options = options,
