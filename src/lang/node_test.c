@@ -82,6 +82,38 @@ TEST(every_node_knows_its_place, "proves: K-029")
     arena_deinit(&arena);
 }
 
+TEST(nodes_take_the_places_of_another_text, "")
+{
+    static const struct { const char *name, *places; bool fits; } cases[] = {
+        { "one for each node",       "[1,1,1, 2,5,3, 2,10,4, 3,1,2, 3,7,9, 4,2,1]", true },
+        { "one too few",             "[1,1,1, 2,5,3, 2,10,4, 3,1,2, 3,7,9]", false },
+        { "one too many",            "[1,1,1, 2,5,3, 2,10,4, 3,1,2, 3,7,9, 4,2,1, 5,5,5]", false },
+        { "what is no number",       "[1,1,1, 2,5,3, 2,10,4, 3,1,2, 3,7,9, 4,2,\"1\"]", false },
+        { "a number that is too big", "[1,1,1, 2,5,3, 2,10,4, 3,1,2, 3,7,9, 4,2,4294967296]", false },
+        { "no list",                 "{}", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Arena arena;
+        Error err;
+        Node *root, *places;
+        arena_init(&arena, SIZE_MAX);
+        ROW(cases[i].name);
+        REQUIRE_OK(node_read(&arena, STR("{\"a\":\"xy\",\"b\":[7]}"), TEXT_JSON, &root, &err), &err);
+        REQUIRE_OK(node_read(&arena, str_of(cases[i].places), TEXT_JSON, &places, &err), &err);
+        EXPECT(node_relocate(root, places) == cases[i].fits);
+        if (cases[i].fits) {
+            const Node *text = node_get(root, "a"), *number = &node_get(root, "b")->items[0];
+            EXPECT_INT(node_key(root, 0)->column, 5);
+            EXPECT_INT(text->line, 2);
+            EXPECT_INT(text->column, 10);
+            EXPECT_INT(text->inner, 1);
+            EXPECT_INT(number->line, 4);
+            EXPECT_INT(number->inner, NODE_ELSEWHERE);
+        }
+        arena_deinit(&arena);
+    }
+}
+
 TEST(what_is_no_definition_text_is_refused_with_its_place, "proves: K-029")
 {
     static const struct { const char *name, *text; Status status; uint32_t line, column; const char *says; } rows[] = {
