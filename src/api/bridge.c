@@ -98,6 +98,7 @@ static void take_jobs(void *context, int fd)
 static void take_observation(void *context, const Observation *observation)
 {
     Bridge *bridge = context;
+    if (observation->kind == OBSERVE_EVENTS) keep_state(bridge);
     if (observation->kind == OBSERVE_PROGRESS || !atomic_load_explicit(&bridge->listener_count, memory_order_acquire)) return;
     uintptr_t item = (uintptr_t)observation->run->run_no << 1 | (observation->kind == OBSERVE_LOG);
     if (!ring_put(&bridge->news, (void *)item)) atomic_store_explicit(&bridge->has_missed, true, memory_order_release);

@@ -124,6 +124,14 @@ static void print_engine(const Api *api, Buf *out)
     plain(out, "maestro_engine_attempts", "gauge", "Attempts under way", stats->attempt_under_way);
     plain(out, "maestro_engine_batches", "gauge", "Commits under way", stats->batch_under_way);
     plain(out, "maestro_engine_stalls", "gauge", "How often in a row the store has refused a commit", stats->stall_count);
+    plain(out, "maestro_dispatch_deferrals_total", "counter", "Attempts that stayed queued for want of room, by a circuit or a rate", (double)stats->defer_count);
+    head(out, "maestro_dispatch_drops_total", "counter", "Tasks that were dropped, by cause");
+    for (unsigned cause = DROP_NONE + 1; cause < DROP_CAUSE_COUNT; cause++)
+        buf_format(out, "maestro_dispatch_drops_total{cause=\"%s\"} %" PRIu64 "\n", drop_cause_name((DropCause)cause), stats->drop_counts[cause]);
+    plain(out, "maestro_circuits_opened_total", "counter", "How often a circuit of a runner was opened", (double)stats->circuit_open_count);
+    head(out, "maestro_circuits", "gauge", "Circuits of runners that are not closed, by state");
+    for (unsigned i = BREAKER_CLOSED + 1; i < BREAKER_STATE_COUNT; i++)
+        buf_format(out, "maestro_circuits{state=\"%s\"} %" PRIu32 "\n", breaker_state_name((BreakerState)i), stats->circuit_counts[i]);
     head(out, "maestro_petition_duration_seconds", "histogram", "From a request to the engine to its durable answer");
     print_spread(out, "maestro_petition_duration_seconds", "", &api->metrics.petition);
 }

@@ -177,6 +177,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
                 cooperatives = 0;
             }
             break;
+        case EVENT_STEP_DEFERRED: engine->stats.defer_count++; break;
         case EVENT_STEP_DROPPED: engine->stats.drop_counts[drop_cause_find(event->name)]++; break;
         case EVENT_STEP_SUCCEEDED:
             if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);

@@ -36,6 +36,7 @@
 #include "base/status.h"
 #include "core/decide.h"
 #include "dispatch/admission.h"
+#include "dispatch/breaker.h"
 #include "engine/executor.h"
 #include "view/store.h"
 
@@ -209,6 +210,9 @@ typedef struct EngineStats {
     uint32_t attempt_under_way;
     uint32_t batch_under_way;
     uint64_t drop_counts[DROP_CAUSE_COUNT];     /* tasks that the dispatch core dropped, by cause */
+    uint64_t defer_count;               /* attempts that stayed queued, for want of room or since they were held back */
+    uint64_t circuit_open_count;        /* how often a circuit was opened */
+    uint32_t circuit_counts[BREAKER_STATE_COUNT];   /* those that are not closed, by state */
     uint32_t stall_count;               /* how often in a row the store has refused; 0: it takes commits */
 } EngineStats;
 EngineStats engine_stats(const Engine *engine);

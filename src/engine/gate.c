@@ -112,12 +112,30 @@ static Place held_back(Engine *engine, Gate *gate, int64_t due, Str why)
     return (Place){ .kind = PLACE_DEFERRED, .rationale = why };
 }
 
+/* What is counted follows the circuit. */
+static void circuit_moved(Engine *engine, const Gate *gate, uint8_t before)
+{
+    uint8_t state = gate->breaker.state;
+    if (state == before) return;
+    if (before != BREAKER_CLOSED) engine->stats.circuit_counts[before]--;
+    if (state != BREAKER_CLOSED) engine->stats.circuit_counts[state]++;
+    if (state == BREAKER_OPEN) engine->stats.circuit_open_count++;
+}
+
+static bool circuit_permits(Engine *engine, Gate *gate, int64_t *out_due_ms)
+{
+    uint8_t before = gate->breaker.state;
+    bool permits = breaker_permits(&gate->breaker, gate->under_way + gate->promised, engine->now_ms, out_due_ms);
+    circuit_moved(engine, gate, before);
+    return permits;
+}
+
 bool gate_permits(Engine *engine, Str tenant, Str runner, Value settings, Place *out)
 {
     int64_t due;
     if (settings.kind != VALUE_OBJECT) return true;
     Gate *breaker = breaker_of(engine, runner, tenant, settings), *rate = rate_of(engine, runner, settings);
-    if (breaker && !breaker_permits(&breaker->breaker, breaker->under_way + breaker->promised, engine->now_ms, &due)) {
+    if (breaker && !circuit_permits(engine, breaker, &due)) {
         const char *state = breaker_state_name((BreakerState)breaker->breaker.state);
         *out = held_back(engine, breaker, due, arena_format(&engine->arena, "the circuit of the runner '%.*s' is %s after %" PRIu32 " failures in a row", STR_ARG(runner), state, breaker->breaker.failure_count));
         return false;
@@ -145,8 +163,10 @@ void gate_outcome(Engine *engine, Gate *gate, Cause cause)
 {
     bool is_failure = cause == CAUSE_TRANSIENT || cause == CAUSE_TIMEOUT || cause == CAUSE_LEASE_EXPIRED;
     if (!gate || cause == CAUSE_CANCELLED) return;
+    uint8_t before = gate->breaker.state;
     if (is_failure) breaker_failed(&gate->breaker, &gate->breaker_terms, engine->now_ms);
     else breaker_succeeded(&gate->breaker);
+    circuit_moved(engine, gate, before);
     if (gate->breaker.state == BREAKER_OPEN && gate->breaker.until_ms < engine->gates_due) engine->gates_due = gate->breaker.until_ms;
 }
 

@@ -525,6 +525,39 @@ def metrics_are_what_prometheus_reads(t):
     t.equal((server.get("/healthz", key="").status, server.get("/readyz", key="").status), (200, 200))
 
 
+FLAKY_RUNNERS = """executors:
+  local:
+    kind: process
+    runners:
+      flaky/fail: { command: "exit 75", breaker: { failures: 2, open: 5s } }
+"""
+FLAKY = """workflow: flaky
+jobs:
+  a:
+    tasks:
+      - { name: fail, run: flaky/fail, retries: { attempts: 3, delay: 1ms, on: [transient] } }
+"""
+
+
+@case("proves: E-057 R-108")
+def drops_deferrals_and_circuits_are_counted(t):
+    server = Server(t, "--runners", t.write("runners.yaml", FLAKY_RUNNERS))
+    server.define(FLAKY)
+
+    def value(name):
+        return next(line.rsplit(" ", 1)[1] for line in server.get("/metrics", key="").body.decode().splitlines() if line.startswith(name + " "))
+    drops = 'maestro_dispatch_drops_total{cause="retry-depth"}'
+    t.equal((value(drops), value("maestro_circuits_opened_total"), value("maestro_dispatch_deferrals_total")), ("0", "0", "0"))
+    run = server.begin("flaky", wait="30s")
+    t.equal(run["status"], "FAILED")
+    t.until(lambda: value(drops) == "1", "the drop is counted")
+    t.equal(value("maestro_circuits_opened_total"), "2", "after two failures, and after the one that tried")
+    t.equal(value("maestro_dispatch_deferrals_total"), "1", "the third attempt was held back")
+    t.equal((value('maestro_circuits{state="open"}'), value('maestro_circuits{state="half-open"}')), ("1", "0"))
+    events = [event["event"] for event in server.get("/api/executions/%s/events" % run["executionId"]).json()["items"]]
+    t.equal((events.count("step-deferred"), events.count("step-dropped")), (1, 1), f"the events say the same: {events}")
+
+
 @case("")
 def a_request_carries_its_trace_and_its_id(t):
     server = Server(t, "--log-requests")
