@@ -106,7 +106,8 @@ static Status add_http(Crew *crew, Str name, Value settings, Error *err)
 {
     Executor *executor;
     Status status = http_executor_open(&(HttpOptions){ .name = name, .sink = notice_ring_sink(crew->notices),
-                                                       .capacity = (uint32_t)value_get_int(settings, "capacity", 0) },
+                                                       .capacity = (uint32_t)value_get_int(settings, "capacity", 0),
+                                                       .callback = value_get_string(settings, "callback", STR("")) },
                                        &executor, err);
     return status ? status : crew_add(crew, executor, err);
 }
@@ -276,6 +277,10 @@ static Status crew_exchange(void *context, const ExchangeAsk *ask, void (*done)(
                             Error *err)
 {
     const Crew *crew = context;
+    for (uint32_t i = 0; ask->token.len && i < crew->count; i++)
+        if (executor_is_http(crew->executors[i]) && str_is(crew->executors[i]->name, ask->executor))
+            return http_callback(crew->executors[i], ask->token, ask->request, done, done_context, err);
+    if (ask->token.len) return error_set(err, ERR_NOT_FOUND, "there is no http executor '%.*s'", STR_ARG(ask->executor));
     WorkerCredential credential = { .worker = ask->worker, .tenant = ask->tenant, .queues = value_null() };
     for (uint32_t i = 0; i < crew->count; i++)
         if (executor_is_worker(crew->executors[i]) && str_is(crew->executors[i]->name, ask->executor))

@@ -202,7 +202,8 @@ bool bridge_exchange(Bridge *bridge, const ExchangeAsk *ask, ExchangeDone done, 
     Job *job = job_new(bridge, ask->request, context);
     job->exchanged = done;
     job->exchange = (ExchangeAsk){ arena_copy(&job->arena, ask->executor), arena_copy(&job->arena, ask->worker),
-                                   arena_copy(&job->arena, ask->tenant), job->request };
+                                   arena_copy(&job->arena, ask->tenant), job->request,
+                                   arena_copy(&job->arena, ask->token) };
     job_send(job);
     return true;
 }

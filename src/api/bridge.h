@@ -36,6 +36,7 @@ typedef struct ExchangeAsk {
     Str worker;                     /* who asks: at most one exchange of it waits */
     Str tenant;                     /* whose work alone it gets; empty: everybody's */
     Value request;
+    Str token;                      /* of a callback: a service reports to an http executor; empty: an exchange */
 } ExchangeAsk;
 typedef Status (*ExchangeWith)(void *context, const ExchangeAsk *ask, void (*done)(void *context, Value answer), void *done_context,
                                Error *err);

@@ -774,7 +774,7 @@ static void take_notice(Engine *engine, const Notice *notice)
         return;
     }
     /* Whatever a remote attempt says, it is alive; the lease of an executor of this process ends with the process. */
-    if (notice->kind != NOTICE_ROOM && notice->teller && resident && !resident->loader)
+    if (notice->kind != NOTICE_ROOM && notice->teller && notice->teller->lease_ms && resident && !resident->loader)
         run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms);
     switch (notice->kind) {
     case NOTICE_REPORT:

@@ -108,3 +108,29 @@ static Status read_progress(Value value, Notice *notice, Error *err)
     notice->text = value_get_string(value, "text", STR(""));
     return OK;
 }
+
+/* --- the end ---------------------------------------------------------------------------------------------------------- */
+
+static const char *const causes[] = { "transient", "permanent", "input-invalid", "policy", "timeout", "cancelled", "error" };
+static const Cause cause_of[] = { CAUSE_TRANSIENT, CAUSE_PERMANENT, CAUSE_INPUT_INVALID, CAUSE_POLICY, CAUSE_TIMEOUT, CAUSE_CANCELLED, CAUSE_ERROR };
+
+static bool cause_read(Str name, Cause *out)
+{
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (str_is_text(name, causes[i])) {
+            *out = cause_of[i];
+            return true;
+        }
+    return false;
+}
+
+Status report_of(Value item, Report *out_report, Error *err)
+{
+    const Value *failure = value_get_text(item, "failure"), *output = value_get_text(item, "output");
+    *out_report = (Report){ .output = output ? *output : value_null() };
+    if (!failure) return OK;
+    const Value *details = value_get_text(*failure, "details");
+    *out_report = (Report){ .message = value_get_string(*failure, "message", STR("")), .output = details ? *details : value_null() };
+    Str cause = value_get_string(*failure, "cause", STR("error"));
+    return cause_read(cause, &out_report->cause) ? OK : error_set(err, ERR_INVALID, "a failure has no cause '%.*s'", STR_ARG(cause));
+}

@@ -55,6 +55,7 @@ static const Field executor_fields[] = {
     { "cost", &type_money, "What an hour costs." },
     { "capacity", &type_positive, "How many attempts it carries at a time." },
     { "lease", &type_duration, "For workers: how long one may be silent before its attempt is given up.", .otherwise = "\"30s\"" },
+    { "callback", &type_line, "For http: where services reach this server; their runners may then complete later." },
     { "trust", &type_trust, "How far it is trusted.", .otherwise = "\"enrolled\"" },
     { "capabilities", &type_refs, "What it has that work may require." },
     { "labels", &type_labels, "Labels." },

@@ -3,9 +3,16 @@
  * transfer.h says what is sent and what an answer means. All requests are under way at the same time in one thread, which
  * keeps connections open for the next one.
  *
+ * A runner with a `url` may complete later where the executor has a `callback`, the address of the server: the document that is posted
+ * has `callback: {url, token}`, an answer 202 ends nothing, and http_callback() brings the report. The token is of this attempt
+ * alone and unguessable; it ends with the attempt: by its report, its deadline, its cancellation, and with this process, since
+ * attempts of an http executor do not outlive it.
+ *
  * Owns:   one thread and its connections.
  * Fails:  http_executor_open() with ERR_LIMIT. execute() answers false at the capacity; NOTICE_ROOM follows.
- * Bounds: HTTP_COUNT_MAX requests at a time.
+ *         http_callback() with ERR_NOT_FOUND for a token of no attempt that is under way, ERR_CONFLICT for one that is being reported,
+ *         ERR_INVALID for what is no report; nothing happens then, and done() is not called.
+ * Bounds: HTTP_COUNT_MAX requests at a time, those included that are called back.
  * Thread: as the port says. http_executor_open() before other threads use libcurl. Closing gives up what is under way; the
  *         other side may have acted all the same, and learns by the idempotency key that it is asked again.
  */
@@ -17,9 +24,16 @@
 typedef struct HttpOptions {
     Str name;
     uint32_t capacity;              /* requests at a time; 0: 64 */
+    Str callback;                   /* where services reach the server, without a path; empty: none is called back */
     NoticeSink sink;
 } HttpOptions;
 
 MUST_USE Status http_executor_open(const HttpOptions *options, Executor **out_executor, Error *err);
+bool executor_is_http(const Executor *executor);
+
+/* `request`: {"output"} or {"failure"}, as report_of() reads it. done() is told whether it was taken, once that is durable. Thread:
+ * the engine's, done() included. */
+typedef void (*HttpDone)(void *context, Value is_taken);
+MUST_USE Status http_callback(Executor *executor, Str token, Value request, HttpDone done, void *context, Error *err);
 
 #endif

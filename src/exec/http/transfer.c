@@ -50,6 +50,27 @@ void transfer_cancel(Transfer *transfer)
     if (!transfer->has_report) fail(transfer, CAUSE_CANCELLED, "it was ended on request");
 }
 
+void transfer_rest(Transfer *transfer)
+{
+    curl_easy_cleanup(transfer->easy);
+    transfer->easy = NULL;
+    buf_deinit(&transfer->sent);
+    buf_init(&transfer->sent, 0);
+}
+
+void transfer_report(Transfer *transfer, const Report *report)
+{
+    transfer->report = *report;
+    transfer->report.message = arena_copy(&transfer->arena, report->message);
+    transfer->report.output = value_copy(&transfer->arena, report->output);
+    transfer->has_report = true;
+}
+
+void transfer_expire(Transfer *transfer)
+{
+    fail(transfer, CAUSE_TIMEOUT, "the service answered 202 and did not call back in time");
+}
+
 /* --- the request ------------------------------------------------------------------------------------------------- */
 
 bool transfer_begin(Transfer *transfer)
@@ -212,6 +233,11 @@ static Status posting_read(Transfer *transfer, Error *err)
     Status status = url_set(transfer, value_get_string(attempt->settings, "url", STR("")), err);
     if (!status) status = attempt_document(&transfer->sent, attempt, err);
     if (status) return status;
+    if (transfer->callback) {
+        transfer->sent.len--;                               /* one more member, before the brace that ends it */
+        buf_format(&transfer->sent, ",\"callback\":%.*s}", STR_ARG(transfer->callback_text));
+        if (buf_overflowed(&transfer->sent)) return error_set(err, ERR_LIMIT, "its document exceeds %zu bytes", transfer->sent.size_max);
+    }
     body_set(transfer);
     const Value *settings = value_get_text(attempt->settings, "settings");
     const Value *auth = settings ? value_get_text(*settings, "auth") : NULL;
@@ -310,6 +336,7 @@ void transfer_finish(Transfer *transfer, CURLcode code)
     }
     long status = 0;
     curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status == 202 && transfer->callback) return;
     Error err;
     Value answer;
     bool is_success = status >= 200 && status <= 299;

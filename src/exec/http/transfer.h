@@ -11,7 +11,7 @@
  * JSON. In an answer the names of headers are in lower case and equal ones are joined by commas; the body is a value where
  * its type says JSON, a text where it is UTF-8, else {"base64": text}.
  *
- *   2xx                    success
+ *   2xx                    success; but 202 where the document had a `callback`: the report comes later
  *   408 425 429 5xx        transient, as are connections that fail
  *   anything else          permanent; the answer is the detail of the failure
  *
@@ -29,6 +29,8 @@
 #include "base/buf.h"
 #include "engine/executor.h"
 
+struct Callback;
+
 typedef struct Transfer {
     struct Transfer *next;
     Arena arena;
@@ -37,6 +39,9 @@ typedef struct Transfer {
     struct curl_slist *headers;
     Buf sent, head, body;               /* what is sent; what came */
     bool is_posting;                    /* a runner with a url */
+    struct Callback *callback;          /* the executor's; NULL: the answer is the end */
+    Str callback_text;                  /* `callback` of the document, JSON */
+    int64_t due_ms;                     /* of one that is called back: until when, by the monotonic clock */
     bool is_too_large;
     char error[CURL_ERROR_SIZE];
     Report report;
@@ -47,7 +52,10 @@ Transfer *transfer_new(const Attempt *attempt);
 void      transfer_free(Transfer *transfer);
 /* Makes the request ready to go; false where it cannot be made, then it has its report. */
 bool      transfer_begin(Transfer *transfer);
-void      transfer_finish(Transfer *transfer, CURLcode code);       /* makes the report */
+void      transfer_finish(Transfer *transfer, CURLcode code);       /* makes the report, unless it comes later */
+void      transfer_rest(Transfer *transfer);                        /* lets go of what only a request needs */
+void      transfer_report(Transfer *transfer, const Report *report);        /* of a service that called back; copied */
+void      transfer_expire(Transfer *transfer);                      /* nobody called back in time */
 void      transfer_cancel(Transfer *transfer);                      /* the report of one that was ended */
 
 #endif

@@ -416,31 +416,12 @@ static void worker_settled(Executor *executor, const AttemptId *id, bool is_take
 
 /* --- what a request says ------------------------------------------------------------------------------------------------ */
 
-static const char *const causes[] = { "transient", "permanent", "input-invalid", "policy", "timeout", "cancelled", "error" };
-static const Cause cause_of[] = { CAUSE_TRANSIENT, CAUSE_PERMANENT, CAUSE_INPUT_INVALID, CAUSE_POLICY, CAUSE_TIMEOUT, CAUSE_CANCELLED, CAUSE_ERROR };
-
-static bool cause_read(Str name, Cause *out)
-{
-    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        if (str_is_text(name, causes[i])) {
-            *out = cause_of[i];
-            return true;
-        }
-    return false;
-}
-
 /* {"token", "output"} or {"token", "failure": {"cause", "message", "details"}}. */
 static Status report_read(Value item, AttemptId *out_id, Report *out_report, Error *err)
 {
-    const Value *failure = value_get_text(item, "failure"), *output = value_get_text(item, "output");
     if (!token_read(value_get_string(item, "token", STR("")), out_id))
         return error_set(err, ERR_INVALID, "a report without the `token` of a lease");
-    *out_report = (Report){ .output = output ? *output : value_null() };
-    if (!failure) return OK;
-    const Value *details = value_get_text(*failure, "details");
-    *out_report = (Report){ .message = value_get_string(*failure, "message", STR("")), .output = details ? *details : value_null() };
-    Str cause = value_get_string(*failure, "cause", STR("error"));
-    return cause_read(cause, &out_report->cause) ? OK : error_set(err, ERR_INVALID, "a failure has no cause '%.*s'", STR_ARG(cause));
+    return report_of(item, out_report, err);
 }
 
 static void item_add(Exchange *exchange, Item item)
