@@ -124,7 +124,7 @@ static bool cause_read(Str name, Cause *out)
     return false;
 }
 
-Status report_of(Value item, Report *out_report, Error *err)
+Status message_report(Value item, Report *out_report, Error *err)
 {
     const Value *failure = value_get_text(item, "failure"), *output = value_get_text(item, "output");
     *out_report = (Report){ .output = output ? *output : value_null() };

@@ -25,6 +25,6 @@
 MUST_USE Status message_read(Arena *arena, Str line, Notice *out_notice, Error *err);
 MUST_USE Status message_of(Value message, Notice *out_notice, Error *err);      /* the same of a value */
 /* What a runner elsewhere says in the end: {"output": any}, or {"failure": {"cause", "message", "details"}}. Borrows from `item`. */
-MUST_USE Status report_of(Value item, Report *out_report, Error *err);
+MUST_USE Status message_report(Value item, Report *out_report, Error *err);
 
 #endif

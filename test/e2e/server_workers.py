@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Workers that pull their work from a server: 'maestro worker' over real sockets."""
-import json
+import asyncio
+import collections
+import resource
 import signal
+import threading
 
 from maestro_test import case, main
 from server_test import Server
@@ -89,6 +92,123 @@ def exchanges_need_the_role_of_a_worker_and_an_executor_that_there_is(t):
     t.equal(of_another.json()["leases"], [], "nothing of another tenant is given out")
     again = server.post(path, {"worker": "o", "want": 1, "wait_ms": 500}, key=server.key("worker", "other"))
     t.equal(again.json()["leases"], [], "also where there is work")
+
+
+class Gate:
+    """A service that holds every request until its key, or everybody, is let through."""
+
+    def __init__(self):
+        self.asked = collections.Counter()      # by idempotency key: how often the work was asked for
+        self.held = {}                          # by key: those that wait now
+        self.is_open = False
+        self.loop = asyncio.new_event_loop()
+        ready = threading.Event()
+        threading.Thread(target=self.run, args=(ready,), daemon=True).start()
+        ready.wait()
+
+    def run(self, ready):
+        async def begin():
+            server = await asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=1024)
+            self.port = server.sockets[0].getsockname()[1]
+            ready.set()
+        self.loop.run_until_complete(begin())
+        self.loop.run_forever()
+
+    async def serve(self, reader, writer):
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+                await reader.readexactly(int(fields["content-length"]))
+                await self.hold(fields["idempotency-key"], reader)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def hold(self, key, reader):
+        self.asked[key] += 1
+        if self.is_open:
+            return
+        permit = self.held[key] = asyncio.Event()
+        waiting = [asyncio.ensure_future(permit.wait()), asyncio.ensure_future(reader.read(1))]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if waiting[1].done():
+                raise ConnectionError("whoever asked is gone")
+        finally:
+            if self.held.get(key) is permit:
+                del self.held[key]
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    def let_through(self, keys):
+        self.loop.call_soon_threadsafe(lambda: [self.held[key].set() for key in keys])
+
+    def open(self):
+        def all_of_them():
+            self.is_open = True
+            for permit in self.held.values():
+                permit.set()
+        self.loop.call_soon_threadsafe(all_of_them)
+
+
+RUN_COUNT, JOB_COUNT, WORKER_COUNT = 20, 50, 4
+MANY = "workflow: many\nconfig: { max_concurrency: 100 }\njobs:\n" + "".join(
+    "  j%d: { tasks: [{ name: ask, run: far/greet, timeout: 1h, retries: { attempts: 6, delay: 1ms, on: [transient, timeout, lease-expired] } }] }\n" % i
+    for i in range(JOB_COUNT))
+
+
+@case("proves: F-072 F-086 F-087 F-116")
+def half_of_the_workers_of_a_thousand_leases_are_killed_and_nothing_is_lost_or_repeated(t):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    gate, total = Gate(), RUN_COUNT * JOB_COUNT
+    server = Server(t, "--runners", t.write("server-runners.yaml", RUNNERS.replace("kind: worker", "kind: worker\n    lease: 15s")))
+    server.define(MANY)
+    token = t.write("many-token", server.key("worker", "*"))
+    here = t.write("many-runners.yaml", """executors:
+  near:
+    kind: http
+    capacity: %d
+    runners:
+      far/greet: { url: "http://127.0.0.1:%d/" }
+""" % (total // WORKER_COUNT, gate.port))
+    workers = [t.start("worker", "--server", f"http://127.0.0.1:{server.port}", "--executor", "far", "--runners", here, "--token-file",
+                       token, "--capacity", str(total // WORKER_COUNT), env={"no_proxy": "127.0.0.1"})
+               for _ in range(WORKER_COUNT)]
+    runs = [server.begin("many")["executionId"] for _ in range(RUN_COUNT)]
+    t.until(lambda: len(gate.held) == total, f"every one of {total} leases is held at the same time")
+
+    def completed():
+        return sum(step["status"] == "COMPLETED" for run in runs for step in server.get("/api/executions/" + run).json()["steps"])
+    early = sorted(gate.held)[:total // 5]
+    gate.let_through(early)
+    t.until(lambda: completed() == len(early), "those that were let through are recorded")
+    for worker in workers[:WORKER_COUNT // 2]:
+        worker.kill()
+        t.end(worker)
+    gate.open()
+    for run in runs:
+        t.until(lambda: server.get("/api/executions/" + run).json()["status"] != "RUNNING", "the execution ends")
+    t.equal(completed(), total, "nothing is lost")
+    t.equal(len(gate.asked), total, "every step has a key of its own")
+    t.equal({gate.asked[name] for name in early}, {1}, "nothing that was recorded is asked for again")
+    again = sum(count > 1 for count in gate.asked.values())
+    t.true(0 < again <= total - len(early), f"what the killed had is asked for again: {again}")
+    for run in runs:
+        events, path = collections.Counter(), "/api/executions/%s/events?limit=500" % run
+        while path:
+            page = server.get(path).json()
+            events.update(event.get("step") for event in page["items"] if event["event"] == "step-succeeded")
+            path = page["_links"].get("next", {}).get("href")
+        t.equal((len(events), set(events.values())), (JOB_COUNT, {1}), "each step succeeded once")
+    for worker in workers[WORKER_COUNT // 2:]:
+        worker.send_signal(signal.SIGTERM)
+        t.equal(t.end(worker).code, 0, "the code of a worker that was not killed")
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ Status http_callback(Executor *executor, Str token, Value request, HttpDone done
     if (!callback) return error_set(err, ERR_NOT_FOUND, "no attempt that is under way has this token");
     if (request.kind != VALUE_OBJECT) return error_set(err, ERR_INVALID, "a report is an object with `output` or `failure`");
     Report report;
-    Status status = report_of(request, &report, err);
+    Status status = message_report(request, &report, err);
     if (status) return status;
     if (callback->done) return error_set(err, ERR_CONFLICT, "a report of this attempt is being recorded");
     callback->done = done;

@@ -31,7 +31,7 @@ typedef struct HttpOptions {
 MUST_USE Status http_executor_open(const HttpOptions *options, Executor **out_executor, Error *err);
 bool executor_is_http(const Executor *executor);
 
-/* `request`: {"output"} or {"failure"}, as report_of() reads it. done() is told whether it was taken, once that is durable. Thread:
+/* `request`: {"output"} or {"failure"}, as message_report() reads it. done() is told whether it was taken, once that is durable. Thread:
  * the engine's, done() included. */
 typedef void (*HttpDone)(void *context, Value is_taken);
 MUST_USE Status http_callback(Executor *executor, Str token, Value request, HttpDone done, void *context, Error *err);

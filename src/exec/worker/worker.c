@@ -421,7 +421,7 @@ static Status report_read(Value item, AttemptId *out_id, Report *out_report, Err
 {
     if (!token_read(value_get_string(item, "token", STR("")), out_id))
         return error_set(err, ERR_INVALID, "a report without the `token` of a lease");
-    return report_of(item, out_report, err);
+    return message_report(item, out_report, err);
 }
 
 static void item_add(Exchange *exchange, Item item)
