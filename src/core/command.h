@@ -61,6 +61,7 @@ typedef struct Command {
     Str origin;                     /* the address that a trigger came from; may be empty */
     Str trace;                      /* a W3C traceparent; may be empty: then the run's own */
     uint32_t step, attempt;
+    uint32_t step_run;              /* of what a holder says: the number of the step run that its attempt is of; 0: not known */
     uint64_t holder;
     uint64_t notice;                /* of what a holder says: its number, growing within the holder's epoch; 0: without one */
     int64_t lease_ms;

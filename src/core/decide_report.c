@@ -18,6 +18,10 @@ static Status check_holder(const Asked *asked, Error *err)
     if (step->state != STEP_RUNNING || command->attempt != step->attempt)
         return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is not under way: the step is %s, attempt %u",
                          command->attempt, STR_ARG(id), step_state_name((StepState)step->state), step->attempt);
+    /* A step that is run anew counts its attempts from 1: what was said by one of its earlier run, and is decided again after a
+     * commit of which nobody knew whether it was kept, is not taken for the later one's. */
+    if (command->step_run && command->step_run != step->number)
+        return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' was of an earlier run of it", command->attempt, STR_ARG(id));
     const ActiveStep *active = run_active(settle->run, command->step);
     if (!active || active->holder == 0 || active->holder != command->holder)
         return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step '%.*s' is held by another executor",

@@ -227,6 +227,7 @@ static OutEntry *out_add(Engine *engine, Resident *resident, const Effect *effec
     *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step,
                          .attempt = effect->attempt, .holder = effect->holder, .serial = ++engine->out_serial, .tenant = resident->tenant,
                          .seq = resident->batch_seq };
+    if (!attempt_rollback(effect->attempt)) entry->step_run = resident->run.steps[effect->step].number;
     run_index_put(&engine->outs, resident->run_no, entry);
     holder_executor(engine, effect->holder)->under_way++;
     resident->tenant->running_count++;
@@ -731,8 +732,10 @@ static void resume_effect(void *context, const Effect *effect)
     Engine *engine = resuming->engine;
     AttemptId id = { resuming->resident->run_no, effect->step, effect->attempt, effect->holder };
     Executor *executor = holder_executor(engine, effect->holder);
-    bool is_out = out_find(engine, &id, /* is_reported= */ false), is_reported = out_find(engine, &id, /* is_reported= */ true);
-    if (!executor || is_reported) return;                   /* of an earlier owner: recovery decides; or its report is coming */
+    const OutEntry *reported = out_find(engine, &id, /* is_reported= */ true);
+    bool is_out = out_find(engine, &id, /* is_reported= */ false);
+    bool is_coming = reported && (!reported->step_run || reported->step_run == resuming->resident->run.steps[effect->step].number);
+    if (!executor || is_coming) return;                     /* of an earlier owner: recovery decides; or its report is coming */
     if (effect->kind == EFFECT_END) {
         handed_end(engine, executor, id);
     } else if (!is_out) {
@@ -757,10 +760,13 @@ void effect_resume(Engine *engine, Resident *resident)
 
 /* --- what comes back ---------------------------------------------------------------------------------------------------- */
 
-static void gate_report(Engine *engine, const Notice *notice)
+/* A command of it, for the step run that its attempt is of. */
+static void queue_notice(Engine *engine, const Notice *notice, Str teller, uint32_t step_run, uint64_t number)
 {
-    const OutEntry *entry = out_find(engine, &notice->id, /* is_reported= */ false);
-    if (entry) gate_outcome(engine, entry->gate, notice->report.cause);
+    Mail *mail = mail_of_notice(notice, teller);
+    mail->command.step_run = step_run;
+    mail->command.notice = number;
+    queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail);
 }
 
 static void take_notice(Engine *engine, const Notice *notice)
@@ -773,27 +779,26 @@ static void take_notice(Engine *engine, const Notice *notice)
         out_end(engine, &notice->id, stray, /* is_reported= */ false);
         return;
     }
+    const OutEntry *out = out_find(engine, &notice->id, /* is_reported= */ false);
+    uint32_t step_run = out ? out->step_run : 0;
     /* Whatever a remote attempt says, it is alive; the lease of an executor of this process ends with the process. */
     if (notice->kind != NOTICE_ROOM && notice->teller && notice->teller->lease_ms && resident && !resident->loader)
         run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms);
     switch (notice->kind) {
     case NOTICE_REPORT:
-        gate_report(engine, notice);
+        if (out) gate_outcome(engine, out->gate, notice->report.cause);
         /* Of an attempt that an earlier owner of the log gave to a remote executor the core knows whether it is under way. */
         if (take_back(engine, &notice->id, /* is_reported= */ true) || (notice->teller && holder_epoch(notice->id.holder) < engine->holder_epoch))
-            queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail_of_notice(notice, notice->teller ? notice->teller->name : executor->name));
+            queue_notice(engine, notice, notice->teller ? notice->teller->name : executor->name, step_run, /* number= */ 0);
         else if (notice->teller && notice->teller->ops->settled)
             notice->teller->ops->settled(notice->teller, &notice->id, /* is_taken= */ false);
         break;
     case NOTICE_EFFECT:
     case NOTICE_COST:
-    case NOTICE_SIGNAL: {
-        if (!out_find(engine, &notice->id, /* is_reported= */ false)) break;       /* it has ended, by its own word */
-        Mail *mail = mail_of_notice(notice, executor->name);
-        mail->command.notice = ++engine->notice_number;     /* kept when it is decided again */
-        queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail);
+    case NOTICE_SIGNAL:
+        if (!out) break;                                    /* it has ended, by its own word */
+        queue_notice(engine, notice, executor->name, step_run, ++engine->notice_number);    /* kept when it is decided again */
         break;
-    }
     case NOTICE_LOG: log_line_add(engine, notice); break;
     case NOTICE_PROGRESS:
         if (engine->observe && resident)

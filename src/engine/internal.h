@@ -112,6 +112,7 @@ typedef struct Tenant {
 typedef struct OutEntry {
     struct OutEntry *next;              /* of the same run */
     uint32_t step, attempt;
+    uint32_t step_run;                  /* that it is of: a later one of the same step has the same numbers of attempts */
     uint64_t holder, serial;
     Tenant *tenant;
     uint64_t seq;                       /* of the batch that gives it */
