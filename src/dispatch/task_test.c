@@ -36,6 +36,64 @@ static bool carry_out(Task *task, const Admission *admission)
     return task_dispatch(task, &group, take, &at, NULL);
 }
 
+static bool keep_cargo(void *destination, const void *cargo)
+{
+    *(const void **)destination = cargo;
+    return true;
+}
+
+TEST(rfc_3_1_a_sub_routine_delivers_what_it_is_given_and_is_gone, "proves: E-004 E-013")
+{
+    static const char cargo[] = "cargo";
+    const void *delivered = NULL;
+    SubRoutineGroup group = group_spawn(COOPERATIVE_COUNT_MAX), fresh = group_spawn(COOPERATIVE_COUNT_MAX);
+    EXPECT(group_dispatch(&group, keep_cargo, &delivered, cargo));
+    EXPECT(delivered == cargo);                                 /* itself, at its destination */
+    EXPECT(group.is_over && !fresh.is_over);
+    EXPECT(!group_dispatch(&group, keep_cargo, &delivered, cargo));
+    EXPECT(!group_withdraw(&group));                            /* nothing can be done with it any more */
+    EXPECT(sizeof group < sizeof(void *));                      /* no reference to the cargo or the destination fits into it */
+}
+
+TEST(rfc_5_1_cooperatives_share_pressure_and_neither_ownership_nor_outcome, "proves: E-021 E-027 E-042 E-024")
+{
+    for (uint32_t count = 0; count <= COOPERATIVE_COUNT_MAX; count++) {
+        static const char cargo[] = "cargo";
+        const void *delivered = NULL;
+        Task task = accepted(9, 2, INTENT_NORMAL), alone = task;
+        EXPECT_INT(task_admit(&task, &none).kind, ADMISSION_ADMIT);
+        EXPECT_INT(task_admit(&alone, &none).kind, ADMISSION_ADMIT);
+        SubRoutineGroup group = group_spawn(count), single = group_spawn(0);
+        EXPECT(task_dispatch(&task, &group, keep_cargo, &delivered, cargo));
+        EXPECT(delivered == cargo);
+        EXPECT(task_dispatch(&alone, &single, keep_cargo, &delivered, cargo));
+        EXPECT_INT(task.stage, alone.stage);                    /* the task is the same with and without them */
+        EXPECT_INT(task.retry_depth, alone.retry_depth);
+        EXPECT_INT(group.primary.state, single.primary.state);
+        for (uint32_t i = 0; i < count; i++) EXPECT_INT(group.cooperatives[i].state, SUBROUTINE_WITHDRAWN);
+    }
+}
+
+TEST(rfc_6_a_dispatch_is_followed_by_one_signal_of_three_at_most, "proves: E-043 E-044")
+{
+    EXPECT_INT(OUTCOME_SIGNAL_COUNT, 3);                        /* none of them says that something succeeded */
+    for (int first = 0; first < OUTCOME_SIGNAL_COUNT; first++)
+        for (int second = 0; second < OUTCOME_SIGNAL_COUNT; second++) {
+            Task task = accepted(9, 5, INTENT_LIGHT);
+            EXPECT(!task_signal(&task, (OutcomeSignal)first));  /* nothing was dispatched */
+            Admission admission = task_admit(&task, &none);
+            EXPECT(!task_signal(&task, (OutcomeSignal)first));
+            EXPECT(carry_out(&task, &admission));
+            EXPECT(task_signal(&task, (OutcomeSignal)first));
+            Task signalled = task;
+            EXPECT(!task_signal(&task, (OutcomeSignal)second));
+            EXPECT_INT(task.stage, signalled.stage);
+            EXPECT_INT(task.retry_depth, signalled.retry_depth);
+            EXPECT_INT(task.is_escalated, signalled.is_escalated);
+            EXPECT_INT(task.stage, first == SIGNAL_DROP ? TASK_DROPPED : TASK_ACCEPTED);
+        }
+}
+
 TEST(rfc_3_2_a_sub_routine_knows_three_states_and_two_lives, "proves: E-009 E-010 E-008")
 {
     static const struct { int8_t from, to; bool is_permitted; } cells[] = {

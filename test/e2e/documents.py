@@ -110,4 +110,37 @@ def every_invariant_of_the_engine_is_cited_where_it_is_held_and_in_the_simulator
             t.true(re.search(rf"\b{number}\b", simulator), "cited in the simulator")
 
 
+@case("proves: E-061")
+def nothing_promises_that_what_is_accepted_is_completed(t):
+    promise = re.compile(r"guarantee[sd]?\s+(that\s+\S+\s+)?(to\s+)?(complet|finish|succe)|(always|certainly|eventually)\s+(completes|finishes|succeeds)"
+                         r"|will\s+(always|eventually)\s+(complete|finish|succeed)|completion\s+is\s+guaranteed", re.I)
+    t.true(promise.search("It guarantees completion.") and promise.search("will eventually succeed"), "what is looked for is found")
+    files = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "src").rglob("*.def")), *sorted((ROOT / "src/cli").rglob("*.c")),
+             *sorted((ROOT / "src/api").glob("*.c")), ROOT / "src/api/schemas.json"]
+    for file in files:
+        if file.name == "requirements.md":
+            continue
+        with t.row(str(file.relative_to(ROOT))):
+            t.equal([found.group(0) for found in promise.finditer(file.read_text(encoding="utf-8"))], [])
+    t.contains(text("docs/dispatch.md"), "does not promise that what it attempts is ever completed")
+
+
+@case("proves: E-063")
+def core_types_of_the_dispatch_are_published_as_the_headers_have_them(t):
+    published = dict(re.findall(r"^\| ([a-z][a-z -]+) \| (.*) \|$", text("docs/dispatch.md"), re.M))
+    core = {"task": "Task", "intent": "Intent", "pressure snapshot": "Pressure", "sub-routine": "SubRoutine",
+            "sub-routine group": "SubRoutineGroup", "outcome signal": "OutcomeSignal"}
+    headers = "".join(file.read_text(encoding="utf-8") for file in sorted((ROOT / "src/dispatch").glob("*.h")))
+    for name, typed in core.items():
+        with t.row(name):
+            t.true(name in published, "it is published")
+            t.true(re.search(rf"^}} {typed};|typedef \w+ {typed} .*\b{typed};", headers, re.M), f"there is the type {typed}")
+    signals = re.search(r"enum OutcomeSignal {(.*?)}", headers).group(1)
+    t.equal(re.findall(r"`(\w+)`", published["outcome signal"]), [name.lower() for name in re.findall(r"SIGNAL_(\w+)", signals) if name != "COUNT"],
+            "the signals")
+    for name in re.findall(r"INTENT_([A-Z]+)\b", re.search(r"enum Intent {(.*?)}", headers, re.S).group(1)):
+        if name != "COUNT":
+            t.contains(published["intent"], f"`{name.lower()}`")
+
+
 main()
