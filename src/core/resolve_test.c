@@ -217,6 +217,28 @@ TEST(a_retry_needs_the_policy_and_money, "proves: F-079")
     stage_close(&c);
 }
 
+TEST(what_an_earlier_run_of_a_step_said_is_not_taken_for_a_later_one, "")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    Command cost = { .kind = COMMAND_COST, .attempt = 1, .step_run = s.run.steps[0].number, .holder = holder_make(s.epoch, 1), .notice = 1,
+                     .number = 10, .value = value_null() };
+    Command report = { .kind = COMMAND_REPORT, .attempt = 1, .step_run = cost.step_run, .holder = cost.holder,
+                       .report = { .cause = CAUSE_PERMANENT }, .value = value_null() };
+    EXPECT_OK(stage_do(&s, &cost), &s.err);
+    EXPECT_OK(stage_do(&s, &report), &s.err);
+    EXPECT_OK(resolve(&s, DECISION_RETRY), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);                 /* attempt 1 again, and the same holder */
+    EXPECT_INT(stage_do(&s, &cost), ERR_CONFLICT);
+    EXPECT_INT(stage_do(&s, &report), ERR_CONFLICT);
+    EXPECT_INT(s.run.cost_micro, 10);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+    cost.step_run = s.run.steps[0].number;
+    EXPECT_OK(stage_do(&s, &cost), &s.err);
+    EXPECT_INT(s.run.cost_micro, 20);
+    stage_close(&s);
+}
+
 #define BRANCHED TREE_HEAD "\"steps\":[" TASK("a", "") ",{\"id\":\"k\",\"kind\":\"branch\",\"select\":\"param p\",\"cases\":[\"x\",\"y\"],\"converge\":4}," \
     TASK("x", "") "," TASK("y", "") "," TASK("z", "") "],\"edges\":[[0,1,\"order\"],[1,2,\"branch\",\"x\"],[1,3,\"branch\",\"y\"],[2,4,\"order\"]," \
     "[3,4,\"order\"]],\"params\":[{\"name\":\"p\",\"type\":\"string\"}]}"
