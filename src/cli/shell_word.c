@@ -27,8 +27,9 @@ void shell_option(Buf *out, const char *name, const char *value)
 
 void shell_store(Buf *out, const Args *args)
 {
-    const char *store = args_value(args, "store");
+    const char *store = args_value(args, "store"), *server = args_value(args, "server");
     if (store) shell_option(out, "store", store);
+    if (server) shell_option(out, "server", server);
 }
 
 Str shell_command(const Args *args, const char *verb, const char *operands)
