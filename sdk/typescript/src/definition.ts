@@ -294,7 +294,7 @@ export interface Pause {
   readonly autoResumeAfter?: Duration;
   /** The payload that auto_approve resumes with. */
   readonly defaultPayload?: Json;
-  /** Whom to notify when the run pauses. */
+  /** Whom to notify when the run pauses, and with each reminder: URLs, runners, addresses. */
   readonly notify?: string | readonly string[];
   /** What happens when it does not come. */
   readonly onTimeout?: "fail_workflow" | "reminder" | "auto_approve";
