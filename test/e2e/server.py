@@ -96,6 +96,40 @@ def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
     t.equal(server.post(path, {"allowIncompatible": True}).status, 200)
 
 
+TOLD = """workflow: told
+params: [ { name: order, type: string, default: "7" } ]
+jobs:
+  a:
+    tasks:
+      - name: charge
+        run: noop
+        intent: heavy
+        input: { id: "${params.order}" }
+        input_schema: { type: object, required: [id] }
+        outputs: { receipt: string }
+        idempotency: dedupe-key
+        idempotency_key: "charge-${params.order}"
+        timeout: 30s
+        retries: { attempts: 3, strategy: fixed, delay: 1s }
+        compensation: noop
+"""
+
+
+@case("proves: F-012")
+def a_task_is_told_with_all_that_its_author_said_of_it(t):
+    server = Server(t)
+    path = server.define(TOLD)["_links"]["self"]["href"]
+    step = server.get(path).json()["steps"][0]
+    t.equal({key: step[key] for key in ("id", "name", "intent", "input_schema", "outputs", "strategy", "key", "timeout_ms")},
+            {"id": "a.charge", "name": "charge", "intent": "heavy", "input_schema": {"type": "object", "required": ["id"]},
+             "outputs": {"receipt": "string"}, "strategy": "dedupe-key", "key": "charge-${params.order}", "timeout_ms": 30000})
+    t.equal((step["retries"]["attempts"], step["retries"]["strategy"], step["compensation"]["run"]), (3, "fixed", "noop"))
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    started = server.call("POST", "/api/executions", {"workflowId": "told"}, headers={"traceparent": trace})
+    events = server.get("/api/executions/%s/events" % started.json()["executionId"]).json()
+    t.contains(json.dumps(events), trace.split("-")[1])
+
+
 @case("")
 def a_definition_with_mistakes_is_refused_with_their_places(t):
     server = Server(t)
@@ -308,7 +342,7 @@ def many_failed_executions_are_decided_on_at_once(t):
         t.equal(server.get("/api/executions/" + i).json()["resolution"], "RESOLVED")
 
 
-@case("proves: A-201 A-279")
+@case("proves: A-186 A-201 A-279")
 def a_pause_is_ended_by_its_trigger_or_an_approval(t):
     server = Server(t)
     server.define(PAUSING)
