@@ -111,6 +111,19 @@ def a_strategy_compensates_without_being_asked(t):
     t.equal(rows(t, "select decision_type, decided_by from maestro_resolution_decisions"), [("COMPENSATE", "AUTO_COMPENSATE")])
 
 
+@case("proves: A-001")
+def a_definition_says_how_its_failures_are_handled(t):
+    ways = (("await_decision", "failed", "AWAITING_DECISION", 1), ("auto_retry, max_retries: 1, retry_delay: 10ms", "failed", "AWAITING_DECISION", 2),
+            ("auto_compensate", "compensated", None, 1))
+    for strategy, state, resolution, count in ways:
+        with t.row(strategy):
+            (t.folder / "log").unlink(missing_ok=True)
+            path = order(t, "failure_resolution: { strategy: %s }" % strategy)
+            t.equal(t.maestro("run", path, "--again", "--allow-incompatible", *store(t)).code, 1)
+            shown = show(t)
+            t.equal((shown["state"], shown.get("resolution"), log(t).count("ship")), (state, resolution, count))
+
+
 @case("proves: F-167")
 def a_definition_names_what_is_compensated(t):
     t.equal(t.maestro("run", order(t, "on_failure: { compensate: [reserve] }"), *store(t)).code, 1)
