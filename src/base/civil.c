@@ -73,12 +73,27 @@ int32_t civil_month_days(int64_t year, int32_t month)
     return days[month - 1] + (month == 2 && civil_is_leap(year));
 }
 
+/* At least `width` digits, and what stands between them and the next ones. */
+static void print_digits(Buf *buf, int64_t number, unsigned width, char end)
+{
+    for (int64_t bound = 10; width > 1; width--, bound *= 10)
+        if (number < bound) buf_char(buf, '0');
+    buf_i64(buf, number);
+    buf_char(buf, end);
+}
+
+/* Without printf: an answer of the server has hundreds of them. */
 void civil_print_ms(Buf *buf, int64_t ms)
 {
     CivilTime time = civil_time(floor_div(ms, 1000));
     if (time.date.year < 0) buf_char(buf, '-');
-    buf_format(buf, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%03dZ", time.date.year < 0 ? -time.date.year : time.date.year,
-               time.date.month, time.date.day, time.hour, time.minute, time.second, (int)floor_rem(ms, 1000));
+    print_digits(buf, time.date.year < 0 ? -time.date.year : time.date.year, 4, '-');
+    print_digits(buf, time.date.month, 2, '-');
+    print_digits(buf, time.date.day, 2, 'T');
+    print_digits(buf, time.hour, 2, ':');
+    print_digits(buf, time.minute, 2, ':');
+    print_digits(buf, time.second, 2, '.');
+    print_digits(buf, floor_rem(ms, 1000), 3, 'Z');
 }
 
 /* What is printed again as the same text was a time; the digits are found by their places. */

@@ -10,7 +10,7 @@ static uint32_t bucket_of(uint64_t value)
     return ((shift + 1) << HISTOGRAM_PART_BITS) + (uint32_t)(value >> shift) - PART_COUNT;
 }
 
-static uint64_t bucket_end(uint32_t bucket)
+uint64_t histogram_bucket_top(uint32_t bucket)
 {
     if (bucket < PART_COUNT) return bucket;
     uint32_t shift = (bucket >> HISTOGRAM_PART_BITS) - 1;
@@ -32,7 +32,7 @@ uint64_t histogram_quantile(const Histogram *histogram, double share)
     uint64_t rank = (uint64_t)(share * (double)(histogram->count - 1)) + 1;
     for (uint32_t i = 0; i < HISTOGRAM_BUCKET_COUNT; i++) {
         seen += histogram->buckets[i];
-        if (seen >= rank) return bucket_end(i);
+        if (seen >= rank) return histogram_bucket_top(i);
     }
-    return bucket_end(HISTOGRAM_BUCKET_COUNT - 1);
+    return histogram_bucket_top(HISTOGRAM_BUCKET_COUNT - 1);
 }

@@ -22,5 +22,6 @@ typedef struct Histogram {
 void histogram_add(Histogram *histogram, uint64_t value);
 /* The value below or at which that share (0..1) of all lie: the upper end of its bucket; 0 where there are none. */
 uint64_t histogram_quantile(const Histogram *histogram, double share);
+uint64_t histogram_bucket_top(uint32_t bucket);         /* the largest value that falls into it */
 
 #endif

@@ -111,6 +111,8 @@
 #define POLICY_PLAN_COUNT_MAX   64u              /* plans whose policies are kept at hand */
 #define DIRECTORY_DEPTH_MAX     64u              /* directories inside one another: a link to a parent ends somewhere */
 #define ZONE_SIZE_MAX           (256u * 1024)    /* one file of the time zone database; the largest has 4 KB */
+#define CRON_YEAR_COUNT_MAX     45               /* how far ahead a schedule looks: the 29th of February on one weekday comes within 40 */
+#define SCHEDULE_ENTRY_COUNT_MAX 256u            /* days, windows, calendars of one kind in a schedule */
 #define ZONE_COUNT_MAX          1024u            /* zones that a process keeps; the database has about 600 names */
 #define DIFF_CELL_COUNT_MAX     (1u << 24)       /* pairs of lines compared to show what a formatter changes: 64 MB */
 #define BENCH_COUNT_MAX         (1u << 26)       /* evaluations whose times one benchmark keeps: 512 MB */
@@ -164,14 +166,26 @@
 #define FAILURE_TEXT_SIZE_MAX   512u             /* what a run remembers of why it failed */
 #define ACCEPT_MS_DEFAULT       15000            /* how long a remote executor may take to accept an attempt */
 #define LEASE_MS_DEFAULT        30000            /* how long it may be silent then */
-#define INPUT_SIZE_MAX          (16u << 20)      /* an input with its ${paths} filled in, as JSON without escapes */
+#define INPUT_SIZE_MAX          (16u << 20)      /* an input with its ${paths} filled in, as JSON */
+#define IDEMPOTENCY_KEY_SIZE_MAX (16u * 1024)    /* a key of a start or a step, given or made of a template */
 #define PATH_PART_COUNT_MAX     32u              /* names of one ${path} */
 
 /* --- dispatch ---------------------------------------------------------------------------------------------------- */
 #define COOPERATIVE_COUNT_DEFAULT 2u             /* cooperative sub-routines beside a primary: sizes the spawn budget */
 #define COOPERATIVE_COUNT_MAX   4u               /* the absolute upper bound of that */
 #define SPAWN_BUDGET_MAX        65535u           /* sub-routines of one task, over its whole life */
+#define PLACEMENT_NAME_COUNT_MAX 16u             /* regions, clouds or capabilities that a person binds a run to */
+#define PLACEMENT_TEXT_SIZE_MAX 1024u            /* what is recorded of a choice between executors; the rest is cut */
+#define PLACEMENT_LATENCY_MS_MAX (1u << 28)      /* what an attempt took is told up to three days */
+#define PLACEMENT_GROUP_COUNT_MAX 8u             /* sets of executors that runs wait for room at; of more, the first executor stands for the set */
 #define REFUSAL_WINDOW          64u              /* offers of an executor by which its refusals are weighed */
+#define QUOTA_AMOUNT_MAX        (INT64_C(1) << 60)       /* of anything that a tenant uses: there it stays */
+#define QUOTA_PRICE_MAX         INT64_C(1000000000000)   /* millionths an hour: times the milliseconds of one it fits 63 bits */
+#define QUOTA_WINDOW_MS_DEFAULT INT64_C(2592000000)      /* thirty days: time and money of a tenant are counted anew after them */
+#define QUOTA_TICK_MS           1000             /* what is under way is charged so often, and ended where nothing is left */
+#define QUOTA_KEEP_MS           10000            /* and stored so often where nothing else is written */
+#define QUOTA_COUNT_MAX         4096u            /* tenants with limits: they stay in memory */
+#define QUOTA_CPU_MILLI_DEFAULT 1000             /* of a program that declares no cpu, where its tenant has an envelope */
 
 /* --- executors --------------------------------------------------------------------------------------------------- */
 #define NOTICE_COUNT_DEFAULT    (1u << 13)       /* notices of executors that wait for the engine ... */
@@ -196,7 +210,8 @@
 #define WORKER_ITEM_COUNT_MAX   1024u            /* reports, messages, heartbeats and leases of one exchange, each */
 #define WORKER_EXCHANGE_COUNT_MAX 4096u          /* exchanges that wait at one executor */
 #define WORKER_WAIT_MS_MAX      60000            /* how long one of them waits for work */
-#define WORKER_NAME_SIZE_MAX    128u             /* of a worker */
+#define WORKER_NAME_SIZE_MAX    128u             /* of a worker: its key, and what it calls itself ... */
+#define WORKER_OWN_NAME_SIZE_MAX 100u            /* ... which is at most this */
 #define BREAKER_FAILURE_COUNT_DEFAULT 5u         /* failures in a row by which a circuit opens where runners.yaml does not say ... */
 #define BREAKER_OPEN_MS_DEFAULT 30000            /* ... and how long it stays so before one attempt tries */
 #define BREAKER_OPEN_MS_MAX     600000           /* the longest it stays open, after probes that failed */
@@ -226,6 +241,7 @@
 #define STORE_READ_COUNT_MAX    1024u            /* asynchronous reads in flight */
 #define STORE_READER_COUNT_MAX  16u              /* threads of a process that read at a time; further ones wait */
 #define STORE_READ_MS_MAX       1000             /* one read: a longer one would keep the write-ahead log from shrinking */
+#define STORE_READ_SIZE         (16u << 20)      /* records and payloads that a reader takes in one read; a next one goes on */
 #define STORE_GROUP_SIZE_MAX    (8u << 20)       /* records of waiting batches that share one transaction */
 #define STORE_STATEMENT_COUNT_MAX 256u           /* prepared statements that one connection keeps */
 #define STORE_CACHE_SIZE        (8u << 20)       /* pages that the writing connection of a SQLite file keeps */
@@ -248,6 +264,7 @@
 #define ENGINE_FILL_MAX         800u             /* thousandths of these two at which new runs are refused */
 #define ENGINE_PLAN_COUNT_MAX   1024u            /* plans kept that no run in memory uses */
 #define ENGINE_HOT_SIZE_MAX     (1u << 20)       /* payloads kept at hand for one run; others are fetched again */
+#define READ_VALUE_SIZE_MIN     4096u            /* payloads from this size on are read once for a decision */
 #define ENGINE_READ_COUNT_MAX   512u             /* questions to the store under way */
 #define ENGINE_BATCH_COUNT_MAX  2u               /* batches under way: one is synced, one waits behind it */
 #define ENGINE_RECOVER_RUN_COUNT 8192u           /* runs in memory up to which a new owner loads further ones */
@@ -256,7 +273,10 @@
 #define BATCH_SHARE_MIN         32u              /* events and rows of one run, or of one tenant, in a batch while others are at work, too */
 #define BATCH_SHARE_MAX         512u             /* the same where a commit takes long anyway */
 #define BATCH_OTHERS_COUNT      8u               /* batches for which someone who took part in one counts as being at work */
-#define PAYLOAD_SIZE_MAX        (64u << 20)      /* one input or output */
+#define PAYLOAD_SIZE_MAX        (64u << 20)      /* one payload of a record, as canonical JSON: parameters, an input, an output, what a signal brings */
+#define DECISION_PAYLOAD_SIZE   (16u << 20)      /* payloads of a decision after which it begins no further step; the next one goes on */
+#define DECISION_TEXT_SIZE_MAX  (8u << 20)       /* names, keys and texts of the events that a command leads to */
+#define BATCH_SIZE_MAX          (32u << 20)      /* records and payloads after which a batch takes no further decision */
 #define QUEUE_QUANTUM           256              /* events a tenant may decide before it is another one's turn */
 #define TIMER_SWEEP_MS          60000            /* how often, and how far ahead, times of parked runs are looked at */
 #define TIMER_SWEEP_AGAIN_MS    100
@@ -280,6 +300,7 @@
 #define LOG_BATCH_COUNT         4096u            /* ... unless there are so many */
 #define CONTROL_CLIENT_COUNT_MAX 48u             /* processes that send commands to the owner of a store, at a time */
 #define CONTROL_LINE_SIZE_MAX   (64u << 20)      /* one command: a start brings its plan */
+#define DRAIN_RENEW_MS          200              /* how often an owner that ends renews the leases of attempts elsewhere */
 #define HOST_RELEASE_MS_MAX     10000            /* how long an owner that ends tries to record what it gives back */
 #define HOST_WATCH_COUNT_MAX    64u              /* descriptors that callers of one loop wait for */
 #define CONDITION_STEP_COUNT_MAX (1u << 22)      /* instructions of one evaluation of a condition */
@@ -288,44 +309,103 @@
 /* --- secrets ----------------------------------------------------------------------------------------------------- */
 #define SECRET_SIZE_MAX         (64u * 1024)     /* a value: a private key with its certificates fits well */
 #define SECRET_NAME_SIZE_MAX    256u             /* "definition/" and the id of a workflow fits */
+#define SEAL_TRY_COUNT_MAX      3u               /* how often two may be late by turns with the first key of a tenant, which never changes then */
 #define SECRET_LIST_COUNT_MAX   100000u          /* secrets of one tenant that are listed */
 #define SECRET_REDACT_SIZE_MIN  4u               /* a shorter value is not searched for: it would be found everywhere */
 #define VAULT_TENANT_COUNT_MAX  64u              /* keys of tenants that are kept open; the oldest is closed for the next */
+#define CREDENTIAL_SIZE_MAX     2048u            /* of an attempt, as text */
+#define CREDENTIAL_MS_MAX       (24 * 3600 * 1000LL) /* how long that of an attempt without a deadline may count */
 #define TRIGGER_WINDOW_MS       (5 * 60 * 1000)  /* G-20: how old a signed request may be, unless its trigger says otherwise */
 #define TRIGGER_RATE_COUNT      60u              /* G-20: triggers that are taken ... */
 #define TRIGGER_RATE_MS         (60 * 1000)      /* ... in this time, unless the trigger says otherwise */
-#define TRIGGER_REPLAY_COUNT_MAX 4096u           /* signatures remembered at a time; beyond it signed requests are refused */
+#define TRIGGER_REPLAY_COUNT_MAX 131072u         /* requests of one trigger that its rate_limit and replay_window may make it remember: 50/s and 5m are 30,100 */
+#define TENANT_REPLAY_COUNT_MAX (4u * TRIGGER_REPLAY_COUNT_MAX)     /* of all triggers of a tenant at a time; beyond it its requests are refused; 25 MB */
 #define TRIGGER_BODY_SIZE_MAX   (16u << 20)      /* a request's body */
 #define TRIGGER_HEADER_COUNT_MAX 128u            /* and its headers */
 
+/* --- traces and the log of a server ----------------------------------------------------------------------------- */
+#define TRACE_STATE_SIZE_MAX    512u             /* a tracestate: what the recommendation wants passed on; a longer one is not taken */
+#define TRACE_STATE_COUNT_MAX   32u              /* its members, as the recommendation says */
+#define HERALD_RECORD_COUNT_MAX 16384u           /* committed records that wait to be told; beyond it they are dropped and counted */
+#define HERALD_RECORD_SIZE_MAX  (64u << 20)      /* the same in bytes */
+#define HERALD_TURN_MS          100              /* how long what came is gathered before it is looked at */
+#define HERALD_RUN_COUNT_MAX    16384u           /* runs whose spans are under way in memory; others are read again when they go on */
+#define SPAN_COUNT_MAX          16384u           /* spans that wait to be sent; beyond it the newest are dropped and counted */
+#define SPAN_BATCH_COUNT        512u             /* sent at a time */
+#define SPAN_DELAY_MS           1000             /* how long a span waits for others at most */
+#define OTLP_TIMEOUT_MS         10000            /* a collector that has not answered by then is away */
+#define OTLP_RETRY_MS           1000             /* before it is tried again, doubled each time ... */
+#define OTLP_RETRY_MS_MAX       60000            /* ... up to this */
+#define OTLP_HEADER_COUNT_MAX   32u              /* of OTEL_EXPORTER_OTLP_HEADERS */
+
+/* --- what is counted ---------------------------------------------------------------------------------------------- */
+#define METER_EXECUTOR_COUNT_MAX 32u             /* executors that metrics tell apart: as many as a process has */
+#define METER_TENANT_COUNT_MAX  32u              /* tenants that metrics name, the busiest: a series each; the others are one */
+
 /* --- the server -------------------------------------------------------------------------------------------------- */
 #define API_BODY_SIZE_MAX       (16u << 20)      /* a request's body */
-#define API_HEAD_SIZE_MAX       (24u * 1024)     /* its line and headers, and what the answer's need: memory of one connection */
+#define API_HEAD_SIZE_MAX       (16u * 1024)     /* its line and headers */
+#define API_LINK_SIZE           (24u * 1024)     /* memory of one connection: a head, and what the answer's needs */
 #define API_CONNECTION_COUNT_MAX 16384u          /* at a time; one descriptor each */
 #define API_CONNECTION_PER_ADDRESS_MAX 15360u    /* of one address: a proxy in front has most of them, and leaves room for others */
 #define API_IDLE_S              75u              /* without a byte either way a connection is closed */
 #define API_REQUEST_MS_MAX      30000            /* a request that has not come whole by then is slow on purpose */
 #define API_WAITING_COUNT_MAX   8192u            /* requests that wait for a commit, a run or an event */
-#define API_WAITING_SIZE_MAX    (256u << 20)     /* bodies that are being received, all together */
+#define API_WAITING_SIZE_MAX    (256u << 20)     /* bodies that are received or wait for their answers, all together ... */
+#define API_BODY_SHARE_MAX      (64u << 20)      /* ... of these, those of one tenant, or of one key of every tenant ... */
+#define API_STRANGER_SHARE_MAX  (32u << 20)      /* ... and those of all who send no key: triggers */
+#define API_DISCARD_SIZE_MAX    (64u * 1024)     /* a body that is not wanted is read up to this, so that its sender reads the answer */
+#define API_PAGE_SIZE           (8u << 20)       /* parameters, inputs and outputs after which a page ends, or leaves further ones out */
+#define API_LISTED_SIZE_MAX     (64u * 1024)     /* parameters of an execution that a list has; of larger ones it tells the size */
 #define API_ANSWER_MS_MAX       60000            /* an engine that has not answered by then is stuck */
 #define API_WAIT_MS_MAX         30000            /* C-04: the longest ?wait= */
 #define API_PAGE_COUNT_DEFAULT  50u
+#define API_SCAN_COUNT_MAX      10000u           /* rows that are looked at for one page of a list with a filter; then the page is short */
 #define API_PAGE_COUNT_MAX      500u
+#define API_SPAN_COUNT_MAX      10000u           /* spans in one trace: what a page of a browser can still draw */
+#define API_HISTORY_EVENT_COUNT_MAX 40000u       /* events of the runs that one answer is made of: a tenth of a second, in which nobody else is answered */
+#define API_WORKER_COUNT_MAX    256u             /* workers whose last exchange is known; of more the one that is silent longest is forgotten */
+#define API_WORKER_SILENT_MS    60000            /* a worker that has not asked for so long counts as silent: twice what an exchange waits */
+#define API_SCHEDULE_COUNT_MAX  4096u            /* schedules of active revisions that a server starts runs by */
+#define API_SCHEDULE_LOOK_MS    2000             /* how often it looks whether revisions have changed */
+#define API_SCHEDULE_LATE_S     60               /* F-036: an occurrence that is later than this starts nothing any more */
+#define API_TIME_COUNT_MAX      100u             /* occurrences of a schedule in one answer */
+#define API_TIME_COUNT_DEFAULT  5u
+#define DIFF_LINE_COUNT_MAX     1000u            /* differences that are told of two attempts or runs; the rest is counted */
 #define API_STREAM_COUNT_MAX    1024u            /* event streams at a time */
 #define API_STREAM_BEAT_MS      15000            /* a comment after so long without an event: proxies keep the connection */
+#define API_STREAM_SLOW_MS      10000            /* a reader that takes nothing for so long is cut off */
+#define API_SURVEY_MS_MAX       2000             /* how long /metrics waits for the engine */
 #define API_STREAM_PIECE_SIZE   (64u * 1024)     /* sent at a time */
 #define API_RING_COUNT          16384u           /* requests and news between the threads of a server */
 #define API_DRAIN_MS_MAX        30000            /* how long a server that ends waits for what it has begun */
+#define REMOTE_RETRY_COUNT      10u              /* connections in a row that fail before a command gives its server up ... */
+#define REMOTE_RETRY_MS         500              /* ... and how long it waits between them */
+#define REMOTE_SILENCE_S        60L              /* a stream without a byte for so long has lost its server: there is a beat every 15 s */
 #define API_STORE_ANSWER_SIZE_MAX (64u << 20)    /* rows of one query, for a command that is a client */
+#define API_CLIENT_RUN_COUNT    64u              /* runs that commands which are clients have looked at last */
 #define API_HOOK_COUNT_MAX      1024u            /* webhooks whose rate is known; of more the oldest is forgotten */
+#define API_DEBOUNCE_COUNT_MAX  1024u            /* starts that wait for the end of their trigger's debouncing */
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
 #define API_FOLLOW_BUCKET_COUNT 1024u            /* lists of requests that wait for a run, by its number */
+#define API_FOLLOW_TURN_NS      250000u          /* how long those of them that have news are answered before others have their turn */
 #define API_PLAN_COUNT_MAX      64u              /* plans at hand for checking parameters */
+#define API_GRAPH_STEP_COUNT_MAX 4096u          /* steps of an execution that is drawn or projected; more are only listed */
+#define FORECAST_RUN_COUNT_MAX  20u              /* earlier runs that say how long a step takes ... */
+#define FORECAST_ROW_COUNT_MAX  8192u            /* ... and their steps together */
 #define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on */
 #define API_KEY_COUNT_MAX       4096u            /* keys at hand, with their rates */
+#define API_REFUSAL_COUNT_MAX   256u             /* different refusals that are told apart at a time; further ones are counted together */
+#define API_REFUSAL_SPAN_MS     60000            /* of equal ones within this time the first is recorded at once, the others by their count */
+#define API_REFUSAL_TEXT_SIZE   200u             /* what is recorded of an address or a reason */
+#define API_KEY_EXECUTOR_COUNT_MAX 32u          /* executors that a worker's key is limited to ... */
+#define API_KEY_QUEUE_COUNT_MAX 64u              /* ... and queues: as many as an executor has */
+#define API_KEY_USE_MS          60000            /* how exactly the last use of a key is known */
 #define API_KEY_FRESH_MS        1000             /* how long a key is believed before the store is asked again */
-#define API_RATE_PER_S_DEFAULT  20000u           /* requests a second of one key, and of one tenant ... */
+#define API_RATE_PER_S_DEFAULT  20000u           /* requests a second of one key ... */
+#define API_RATE_PER_S_MAX      1000000u         /* more than a server answers */
 #define API_RATE_BURST_S        2u               /* ... of so many seconds at once */
+#define API_TENANT_RATE_FACTOR  4u               /* and of all keys of a tenant so many times that, where nothing is said: one key leaves the others theirs */
 
 /* --- the embedded library ---------------------------------------------------------------------------------------- */
 #define EMBED_REQUEST_COUNT_MAX 1024u            /* calls of a program's threads that wait for the engine */
@@ -387,6 +467,11 @@
 static_assert(PROCESS_REQUEST_SIZE_MAX >= 4 * PROCESS_VARIABLE_SIZE_MAX, "three large variables leave room for arguments");
 static_assert(JSON_DEPTH_MAX >= REGO_DEPTH_MAX, "a constant term must be possible as a value");
 static_assert(SCHEMA_DEPTH_MAX >= 2 * JSON_DEPTH_MAX, "a recursive schema must reach the bottom of any instance");
+static_assert(OUTPUT_SIZE_MAX <= PAYLOAD_SIZE_MAX && INPUT_SIZE_MAX <= PAYLOAD_SIZE_MAX, "a record must hold any input and output");
+static_assert(4 * (uint64_t)PAYLOAD_SIZE_MAX + DECISION_PAYLOAD_SIZE + INPUT_SIZE_MAX < RECORD_PAYLOAD_SIZE_MAX,
+              "what a command brings and all steps that one decision begins must fit beside one record");
+static_assert(DECISION_TEXT_SIZE_MAX + (DECISION_WEIGHT_MAX + ADVANCE_EVENT_COUNT_MIN) * (TEXT_SIZE_MAX + IDEMPOTENCY_KEY_SIZE_MAX + (8u << 10))
+                  < RECORD_SIZE_MAX, "the texts of one decision must fit one record");
 static_assert(JSON_DEPTH_MAX >= DEFINITION_DEPTH_MAX, "a definition's values must be printable as JSON");
 
 #endif

@@ -1,6 +1,9 @@
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/check.h"
 
 Str str_of(const char *text)
 {
@@ -25,6 +28,15 @@ int str_compare(Str a, Str b)
     int order = shared ? memcmp(a.ptr, b.ptr, shared) : 0;
     if (order) return order;
     return (a.len > b.len) - (a.len < b.len);
+}
+
+char *str_text_new(Str str)
+{
+    char *text = malloc(str.len + 1);
+    CHECK(text);
+    if (str.len) memcpy(text, str.ptr, str.len);
+    text[str.len] = '\0';
+    return text;
 }
 
 bool str_starts(Str str, Str prefix)

@@ -3,7 +3,7 @@
  * A Str does not own its bytes and is not NUL-terminated; NUL-terminated text exists at the edge of libc alone. An empty
  * Str may have any pointer, a null one included.
  *
- * Owns: nothing.     Fails: never.     Thread: pure, any.
+ * Owns: nothing; str_text_new() gives its copy away.     Fails: never.     Thread: pure, any.
  */
 #ifndef BASE_STR_H
 #define BASE_STR_H
@@ -40,6 +40,8 @@ bool str_ends(Str str, Str suffix);
 /* The first place of a byte at or after `from`, or str.len. */
 size_t str_find(Str str, char byte, size_t from);
 Str  str_trim(Str str);                             /* without spaces and tabs at both ends */
+/* A copy on the heap with a NUL behind it, for the edge of libc and for what outlives every arena; the caller frees it. */
+char *str_text_new(Str str);
 
 /* Decimal digits alone, no sign, no spaces; false where there is none, a stranger, or an overflow. */
 bool str_to_u64(Str str, uint64_t *out_number);

@@ -1,5 +1,6 @@
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/test.h"
@@ -123,6 +124,15 @@ TEST(str_to_u64_takes_digits_alone_and_refuses_overflow, "")
         EXPECT_INT(str_to_u64(cases[i].str, &number), cases[i].want);
         EXPECT(number == (cases[i].want ? cases[i].number : 42));       /* written only on success */
     }
+}
+
+TEST(a_text_is_a_copy_that_ends_in_a_nul, "")
+{
+    char *text = str_text_new(str_slice(STR("abcdef"), 1, 4)), *nothing = str_text_new((Str){ 0 });
+    EXPECT(strcmp(text, "bcd") == 0);
+    EXPECT(strcmp(nothing, "") == 0);
+    free(text);
+    free(nothing);
 }
 
 TEST(ascii_classes_know_no_locale_and_no_byte_above_127, "")

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
 
 static int hex_value(char c)
 {
@@ -84,6 +85,53 @@ Str trace_print(const Trace *trace, char out[TRACE_TEXT_SIZE])
     return buf_peek(&buf);
 }
 
+/* --- tracestate ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_key(Str key)
+{
+    size_t at = str_find(key, '@', 0);
+    bool is_shared = at < key.len;                          /* tenant@system */
+    if (!key.len || key.len > 256 || at > (is_shared ? 241 : 256) || (is_shared && (key.len - at - 1 > 14 || !at || at + 1 == key.len)))
+        return false;
+    for (size_t i = 0; i < key.len; i++) {
+        char c = key.ptr[i];
+        bool is_lower = c >= 'a' && c <= 'z', is_digit = c >= '0' && c <= '9';
+        bool is_first = !i || (is_shared && i == at + 1), may_be_digit = !is_first || (is_shared && !i);
+        bool is_mark = c == '_' || c == '-' || c == '*' || c == '/';
+        if (!is_lower && !(is_digit && may_be_digit) && !(is_mark && !is_first) && !(is_shared && i == at)) return false;
+    }
+    return true;
+}
+
+static bool is_state_value(Str value)
+{
+    if (!value.len || value.len > 256 || value.ptr[value.len - 1] == ' ') return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.ptr[i] < ' ' || value.ptr[i] > '~' || value.ptr[i] == ',' || value.ptr[i] == '=') return false;
+    return true;
+}
+
+bool trace_state_is_valid(Str text)
+{
+    Str keys[TRACE_STATE_COUNT_MAX];
+    uint32_t count = 0;
+    if (text.len > TRACE_STATE_SIZE_MAX) return false;
+    for (size_t from = 0; from <= text.len;) {
+        size_t end = str_find(text, ',', from);
+        Str member = trim(str_slice(text, from, end));
+        from = end + 1;
+        if (!member.len) continue;                          /* empty members are permitted */
+        size_t equals = str_find(member, '=', 0);
+        if (equals == member.len || count == TRACE_STATE_COUNT_MAX) return false;
+        Str key = str_slice(member, 0, equals);
+        if (!is_key(key) || !is_state_value(str_slice(member, equals + 1, member.len))) return false;
+        for (uint32_t i = 0; i < count; i++)
+            if (str_is(keys[i], key)) return false;
+        keys[count++] = key;
+    }
+    return count > 0;
+}
+
 /* --- by number ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x)
@@ -119,5 +167,17 @@ Trace trace_child(const Trace *trace, uint64_t number)
     child.version = 0;
     uint64_t span = mix(get_number(trace->id) ^ mix(get_number(trace->id + 8) ^ mix(number + 1)));
     put_number(child.span, span ? span : 1);
+    return child;
+}
+
+/* --- of a run --------------------------------------------------------------------------------------------------------- */
+
+
+Trace trace_span(const Trace *trace, uint64_t seed, SpanSort sort, uint64_t number, uint32_t attempt)
+{
+    Trace own = trace_child(trace, seed);           /* of this run alone */
+    for (unsigned i = 0; i < sizeof own.span; i++) own.id[i] ^= own.span[i];
+    Trace child = trace_child(&own, (uint64_t)sort << 61 ^ number << 32 ^ attempt);
+    memcpy(child.id, trace->id, sizeof child.id);
     return child;
 }

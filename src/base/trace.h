@@ -32,8 +32,20 @@ bool trace_read(Str text, Trace *out_trace);
 bool trace_of_headers(const TraceHeader *headers, uint32_t count, Trace *out_trace);
 Str  trace_print(const Trace *trace, char out[TRACE_TEXT_SIZE]);        /* the text, in `out` */
 
+/* Whether a tracestate may be passed on: members key=value between commas, with the characters that the recommendation permits, at most
+ * TRACE_STATE_COUNT_MAX of them in TRACE_STATE_SIZE_MAX bytes, and no key twice. */
+bool trace_state_is_valid(Str text);
+
 /* A trace out of a number, always the same one; and a span within a trace, which is never all zeros. */
 Trace trace_make(uint64_t seed);
 Trace trace_child(const Trace *trace, uint64_t number);
+/* The spans of a run. `trace` is that of its first record; its seed keeps runs of one trace apart. They follow from what they are of, so
+ * that records, executors and whoever tells of a run name the same ones, before a restart and after it:
+ *
+ *   whoever started it ──▶ the run ──▶ a step run ──▶ an attempt ──▶ what its executor does
+ *
+ * `number`: how often the run was settled before; of the step run; of the first event of a record. `attempt` as executors know it. */
+typedef enum SpanSort { SPAN_RUN = 1, SPAN_STEP, SPAN_ATTEMPT, SPAN_RECORD } SpanSort;
+Trace trace_span(const Trace *trace, uint64_t seed, SpanSort sort, uint64_t number, uint32_t attempt);
 
 #endif

@@ -28,3 +28,10 @@ void digest_print(Buf *buf, const Digest *digest)
     buf_text(buf, "sha256:");
     buf_hex(buf, digest->bytes, sizeof digest->bytes);
 }
+
+Value digest_value(Arena *arena, const Digest *digest)
+{
+    Buf text = buf_on(arena_bytes(arena, DIGEST_TEXT_SIZE), DIGEST_TEXT_SIZE);
+    digest_print(&text, digest);
+    return value_string(buf_peek(&text));
+}

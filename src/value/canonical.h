@@ -28,5 +28,6 @@ MUST_USE Status canonical_print(Buf *buf, Value value, Error *err);
 MUST_USE Status canonical_digest(Value value, Digest *out_digest, Error *err);
 Digest digest_of(Str bytes);
 void   digest_print(Buf *buf, const Digest *digest);        /* "sha256:..." */
+Value  digest_value(Arena *arena, const Digest *digest);    /* the same, as a value */
 
 #endif

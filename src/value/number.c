@@ -240,6 +240,23 @@ bool number_to_int64(Value value, int64_t *out_integer)
     return true;
 }
 
+int64_t number_milli(Value value)
+{
+    Number number;
+    number_parts(value, &number);
+    if (number.negative || !number.digit_count) return 0;
+    if (number.exponent > 14) return INT64_MAX;
+    int64_t milli = 0;
+    size_t at = 0;
+    uint32_t used = 0;
+    for (int32_t i = 0; i <= number.exponent + 3; i++) {
+        int64_t digit = used < number.digit_count ? digit_next(number.digits, &at) - '0' : 0;
+        used += used < number.digit_count;
+        milli = milli * 10 + digit;
+    }
+    return milli + (used < number.digit_count);             /* its digits end with one that is not 0 */
+}
+
 /* Number::toString of ECMAScript, applied to all significant digits. For a number that a double holds by its shortest
  * text these are the digits of RFC 8785; for any other they are its own, so nothing is lost. */
 void number_print_canonical(Buf *buf, Value value)

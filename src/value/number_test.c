@@ -414,3 +414,17 @@ TEST(the_published_forms_of_doubles_are_canonical, "")
     }
     arena_deinit(&arena);
 }
+
+TEST(thousandths_are_rounded_up, "")
+{
+    static const struct { const char *text; int64_t want; } rows[] = {
+        { "0", 0 }, { "1", 1000 }, { "1.5", 1500 }, { "0.001", 1 }, { "0.0001", 1 }, { "1e-300", 1 }, { "2.0004", 2001 }, { "1e3", 1000000 },
+        { "12.3456", 12346 }, { "-4", 0 }, { "1e300", INT64_MAX }, { "123456789012", 123456789012000 },
+    };
+    arena_init(&arena, SIZE_MAX);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].text);
+        EXPECT_INT(number_milli(number_make(&arena, str_of(rows[i].text))), rows[i].want);
+    }
+    arena_deinit(&arena);
+}
