@@ -31,12 +31,13 @@ uint32_t cooperative_count(Intent intent, uint32_t pressure, uint32_t retry_dept
     return count < cooperative_max ? (uint32_t)count : cooperative_max;
 }
 
-/* In flight, the tighter threshold does not apply: whoever is escalated would wait behind all who are not. */
+/* In flight, no threshold applies but being full: a place that is free is there to be used, and whoever is escalated would wait behind
+ * all who are not. */
 static AdmissionKind decide_kind(const AdmissionAsk *ask)
 {
     uint32_t threshold = ask->is_escalated ? THRESHOLD_ESCALATED : THRESHOLD_NORMAL;
     if (ask->pressure.queue >= threshold) return ask->retry_depth ? ADMISSION_DROP : ADMISSION_DEFER;
-    bool is_pressed = ask->pressure.refused >= threshold || ask->pressure.in_flight >= THRESHOLD_NORMAL;
+    bool is_pressed = ask->pressure.refused >= threshold || ask->pressure.in_flight >= PRESSURE_MAX;
     return is_pressed ? ADMISSION_DEFER : ADMISSION_ADMIT;
 }
 

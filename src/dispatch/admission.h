@@ -7,7 +7,7 @@
  *   cooperatives = clamp(cost * (1000 + pressure) * (4 + depth) / (4000 * unit), 0, max)
  *
  *   cost       light 250, normal 500, heavy 1000          pressure   the largest part of the snapshot, 0 to 1000
- *   unit       1000                                       thresholds 950, and 850 for a task that is escalated
+ *   unit       1000                                       thresholds 950, and 850 for a task that is escalated, of queue and refusals
  *
  * A first admission under pressure is deferred: the task stays where it is and is asked again. A re-admission is dropped where
  * the queue is what presses: a queue that is full is the process's own bound, and a retry is what it gives up first. An executor

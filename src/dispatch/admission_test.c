@@ -37,9 +37,9 @@ TEST(rfc_5_4_the_count_is_the_published_formula_everywhere, "proves: E-032 E-034
 TEST(rfc_8_pressure_defers_at_its_threshold_and_escalation_tightens_it, "proves: E-050 C-94")
 {
     AdmissionAsk ask = { .intent = INTENT_NORMAL, .cooperative_max = 2 };
-    ask.pressure.in_flight = 949;
+    ask.pressure.in_flight = 999;                           /* the last place that is free is used, too */
     EXPECT_INT(admission_decide(&ask).kind, ADMISSION_ADMIT);
-    ask.pressure.in_flight = 950;
+    ask.pressure.in_flight = 1000;
     EXPECT_INT(admission_decide(&ask).kind, ADMISSION_DEFER);
     ask.pressure = (Pressure){ .queue = 960, .in_flight = 10 };
     EXPECT_INT(admission_decide(&ask).kind, ADMISSION_DEFER);

@@ -43,26 +43,42 @@ const char *breaker_state_name(BreakerState state)
     return names[state];
 }
 
-/* One costs per_ms / count; the credit is in millionths of a second and never above what per_ms gives. */
-static int64_t cost_us(const RateTerms *terms)
+/* --- rates ---------------------------------------------------------------------------------------------------------------- */
+
+static int64_t slot_ms(const RateTerms *terms)
 {
-    int64_t cost = terms->per_ms * 1000 / terms->count;
-    return cost ? cost : 1;
+    return (terms->per_ms + RATE_SLOT_COUNT - 1) / RATE_SLOT_COUNT;
+}
+
+/* Slots that have passed since the last look hold nothing any more. Of a time that goes back nothing is forgotten. */
+static void rate_move(Rate *rate, int64_t slot)
+{
+    int64_t passed = slot - rate->slot;
+    if (passed <= 0) return;
+    for (int64_t i = 1; i <= passed && i <= RATE_RING_COUNT; i++) rate->counts[(rate->slot + i) % RATE_RING_COUNT] = 0;
+    rate->slot = slot;
 }
 
 bool rate_permits(Rate *rate, const RateTerms *terms, uint32_t promised, int64_t now_ms, int64_t *out_due_ms)
 {
-    int64_t most = terms->per_ms * 1000, passed = now_ms - rate->at_ms;
-    if (passed > 0) {
-        rate->credit_us = passed >= terms->per_ms || rate->credit_us + passed * 1000 > most ? most : rate->credit_us + passed * 1000;
-        rate->at_ms = now_ms;
-    }
-    int64_t missing = cost_us(terms) * ((int64_t)promised + 1) - rate->credit_us;
-    *out_due_ms = missing > 0 ? now_ms + (missing + 999) / 1000 : now_ms;
-    return missing <= 0;
+    int64_t size = slot_ms(terms), count = 0;
+    rate_move(rate, now_ms / size);
+    /* The slot in which the window begins counts whole: what began in it before the window costs a part of a slot, and no more. */
+    int64_t first = (now_ms - terms->per_ms + 1) / size;
+    if (first < 0) first = 0;
+    for (int64_t slot = first; slot <= rate->slot; slot++) count += rate->counts[slot % RATE_RING_COUNT];
+    *out_due_ms = now_ms;
+    if (count + promised < terms->count) return true;
+    int64_t slot = first;
+    while (slot < rate->slot && count + promised >= terms->count) count -= rate->counts[slot++ % RATE_RING_COUNT];
+    int64_t last = count + promised >= terms->count ? rate->slot : slot - 1;       /* the one that has to be over */
+    *out_due_ms = (last + 1) * size + terms->per_ms - 1;
+    return false;
 }
 
-void rate_take(Rate *rate, const RateTerms *terms)
+void rate_take(Rate *rate, const RateTerms *terms, int64_t now_ms)
 {
-    rate->credit_us -= cost_us(terms);
+    rate_move(rate, now_ms / slot_ms(terms));
+    rate->counts[rate->slot % RATE_RING_COUNT]++;
+    rate->at_ms = now_ms;
 }

@@ -6,6 +6,8 @@
  *     │                              └───────────────────────────────────────────────┤
  *     └──── it succeeds: closed; a slow start: 2 at a time, then 4, 8, ... ───────────┘
  *
+ * What says nothing about the runner is not told: a circuit that is half open stays so, for the next attempt to try.
+ *
  * It is told of outcomes by whoever sees them, never by a carrier, and only answers whether one more may begin: what it holds back
  * waits, and nothing is failed or dropped by it. Kept in memory: a new process begins with closed circuits.
  *
@@ -34,12 +36,15 @@ void breaker_failed(Breaker *breaker, const BreakerTerms *terms, int64_t now_ms)
 void breaker_succeeded(Breaker *breaker);
 const char *breaker_state_name(BreakerState state);     /* "closed", "open", "half-open" */
 
-/* So many in so long, with room for a burst of as many. */
-typedef struct Rate { int64_t credit_us, at_ms; } Rate;
+/* So many in so long: no window of `per_ms`, wherever it begins, has more than `count`, and as many may begin at once. The window is
+ * kept in slots, so that a place is free again after `per_ms` and at most one slot. Kept in memory: a new process begins with none. */
+#define RATE_SLOT_COUNT 64              /* of a window */
+#define RATE_RING_COUNT (RATE_SLOT_COUNT + 2)
+typedef struct Rate { int64_t slot, at_ms; uint32_t counts[RATE_RING_COUNT]; } Rate;        /* the last slot; when the last one began */
 typedef struct RateTerms { int64_t count, per_ms; } RateTerms;
 
 /* Whether one more may begin beside `promised`; where not, when. */
 bool rate_permits(Rate *rate, const RateTerms *terms, uint32_t promised, int64_t now_ms, int64_t *out_due_ms);
-void rate_take(Rate *rate, const RateTerms *terms);
+void rate_take(Rate *rate, const RateTerms *terms, int64_t now_ms);
 
 #endif

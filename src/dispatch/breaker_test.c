@@ -53,19 +53,53 @@ TEST(a_circuit_is_never_open_for_longer_than_its_bound, "")
     }
 }
 
-TEST(a_rate_permits_so_many_in_so_long, "")
+/* Everything that asks as often as it can; begins when it is permitted. */
+static uint32_t begin_all(Rate *rate, const RateTerms *bound, int64_t from, int64_t until, int64_t *begun)
 {
-    Rate rate = { 0 };
-    RateTerms ten = { 10, 1000 };
-    int64_t due;
     uint32_t count = 0;
-    for (int64_t now = 1000000; now < 1010000; now++)
-        if (rate_permits(&rate, &ten, 0, now, &due)) {
-            rate_take(&rate, &ten);
-            count++;
-        } else {
-            EXPECT(due > now && due <= now + 100);
+    for (int64_t now = from, due; now < until; now = due > now ? due : now)
+        if (rate_permits(rate, bound, 0, now, &due)) {
+            rate_take(rate, bound, now);
+            begun[count++] = now;
         }
-    EXPECT_INT(count, 109);                                     /* a burst of ten, then ten a second */
-    EXPECT(!rate_permits(&rate, &ten, 1000, 2000000, &due));    /* what is promised counts */
+    return count;
+}
+
+TEST(a_rate_permits_so_many_in_every_window, "")
+{
+    static const struct { const char *name; RateTerms terms; } rows[] = {
+        { "5/s", { 5, 1000 } }, { "10/s", { 10, 1000 } }, { "1/s", { 1, 1000 } }, { "3 in 10 ms", { 3, 10 } }, { "100/m", { 100, 60000 } }, { "7/h", { 7, 3600000 } },
+    };
+    static int64_t begun[4096];
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (int64_t from = 1000000; from < 1000003; from++) {
+            ROW(rows[r].name);
+            const RateTerms *bound = &rows[r].terms;
+            Rate rate = { 0 };
+            uint32_t count = begin_all(&rate, bound, from, from + 20 * bound->per_ms, begun);
+            for (uint32_t i = (uint32_t)bound->count; i < count; i++)
+                EXPECT(begun[i] - begun[i - (uint32_t)bound->count] >= bound->per_ms);
+            for (uint32_t i = 0; i < bound->count; i++) EXPECT_INT(begun[i], from);        /* as many as that at once */
+            EXPECT(count >= (uint32_t)(18 * bound->count));                                 /* and nothing is given away */
+        }
+}
+
+TEST(a_rate_counts_exactly, "")
+{
+    RateTerms five = { 5, 1000 };
+    Rate rate = { 0 };
+    int64_t begun[64], due;
+    EXPECT_INT(begin_all(&rate, &five, 1000000, 1001000, begun), 5);           /* none but these before the end of the first second */
+    EXPECT_INT(begin_all(&rate, &five, 1001000, 1002000, begun), 5);
+    EXPECT(begun[0] <= 1001000 + 16);                                           /* after it, and a slot at most */
+    rate_permits(&rate, &five, 0, 1009000, &due);
+    EXPECT(rate_permits(&rate, &five, 4, 1009000, &due));
+    EXPECT(!rate_permits(&rate, &five, 5, 1009000, &due));                      /* what is promised counts */
+    EXPECT(due > 1009000);
+    for (int i = 0; i < 3; i++) rate_take(&rate, &five, 1009000);
+    for (int i = 0; i < 2; i++) rate_take(&rate, &five, 1009500);
+    EXPECT(!rate_permits(&rate, &five, 0, 1009999, &due));
+    EXPECT(rate_permits(&rate, &five, 2, due, &due));                           /* three places are free again at once, and no more */
+    rate_permits(&rate, &five, 0, 1010016, &due);
+    EXPECT(!rate_permits(&rate, &five, 3, 1010016, &due));
 }

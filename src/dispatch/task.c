@@ -12,9 +12,9 @@ Status task_accept(const TaskTerms *terms, Task *out_task, Error *err)
     return OK;
 }
 
-Task task_restore(const TaskTerms *terms, uint32_t spawn_count, uint32_t retry_depth)
+Task task_restore(const TaskTerms *terms, TaskStage stage, uint32_t spawn_count, uint32_t retry_depth)
 {
-    return (Task){ .terms = *terms, .spawn_count = spawn_count, .retry_depth = retry_depth };
+    return (Task){ .terms = *terms, .stage = (uint8_t)stage, .spawn_count = spawn_count, .retry_depth = retry_depth };
 }
 
 static uint32_t budget_left(const Task *task)
@@ -24,7 +24,8 @@ static uint32_t budget_left(const Task *task)
 
 bool task_is_last(const Task *task, uint32_t cooperative_count)
 {
-    return budget_left(task) <= 1 + cooperative_count;
+    bool is_last_try = task->retry_depth && task->retry_depth >= task->terms.retry_depth_max;
+    return is_last_try || budget_left(task) <= 1 + cooperative_count;
 }
 
 static Admission dropped(Admission admission, DropCause cause)
@@ -42,7 +43,9 @@ Admission task_ask(const Task *task, const Pressure *pressure)
     Admission admission = admission_decide(&ask);
     if (task->stage != TASK_ACCEPTED) return dropped(admission, (DropCause)task->drop);
     if (task->retry_depth > task->terms.retry_depth_max) return dropped(admission, DROP_RETRY_DEPTH);
-    if (1u + admission.cooperative_count > budget_left(task)) return dropped(admission, DROP_SPAWN_BUDGET);
+    uint32_t left = budget_left(task);
+    if (!left) return dropped(admission, DROP_SPAWN_BUDGET);
+    if (admission.cooperative_count >= left) admission.cooperative_count = (uint8_t)(left - 1);    /* E-017: those beyond it are not spawned */
     return admission;
 }
 
@@ -80,7 +83,19 @@ bool task_signal(Task *task, OutcomeSignal signal)
     }
     task->retry_depth++;
     if (signal == SIGNAL_ESCALATE) task->is_escalated = true;
+    return task_return(task);
+}
+
+bool task_return(Task *task)
+{
+    if (task->stage != TASK_DISPATCHED) return false;
     if (!budget_left(task)) task_drop(task, DROP_SPAWN_BUDGET);
     else task->stage = TASK_ACCEPTED;
     return true;
+}
+
+OutcomeSignal task_signal_next(const Task *task)
+{
+    bool is_last_try = task->retry_depth + 1 >= task->terms.retry_depth_max;
+    return is_last_try || budget_left(task) == 1 ? SIGNAL_ESCALATE : SIGNAL_RETRY;
 }

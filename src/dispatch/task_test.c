@@ -243,6 +243,51 @@ TEST(rfc_8_escalation_tightens_and_bypasses_nothing, "proves: E-049 E-050 E-051 
     EXPECT_INT(task.stage, TASK_DROPPED);
 }
 
+TEST(rfc_8_the_last_try_is_escalated_whatever_is_left_of_the_budget, "proves: E-049 C-69 E-043")
+{
+    Task task = accepted(/* budget= */ 100, /* depth_max= */ 2, INTENT_LIGHT);
+    static const struct { OutcomeSignal next; bool is_escalated; } tries[] = {
+        { SIGNAL_RETRY, false }, { SIGNAL_ESCALATE, false }, { SIGNAL_ESCALATE, true },
+    };
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        EXPECT_INT(task_admit(&task, &none).is_escalated, tries[i].is_escalated);
+        task.stage = TASK_DISPATCHED;
+        EXPECT_INT(task_signal_next(&task), tries[i].next);
+        EXPECT(task_signal(&task, task_signal_next(&task)));
+    }
+    EXPECT_INT(task.stage, TASK_DROPPED);
+    EXPECT_INT(task.drop, DROP_RETRY_DEPTH);
+    Task lone = accepted(/* budget= */ 3, /* depth_max= */ 0, INTENT_LIGHT);
+    EXPECT(!task_admit(&lone, &none).is_escalated);         /* a first try is no retry, though there is no other */
+}
+
+TEST(rfc_4_a_small_budget_waits_under_load_and_is_used_to_its_last, "proves: E-017 C-69 C-94")
+{
+    static const Pressure full = { .in_flight = 1000 };
+    Task task = accepted(/* budget= */ 1, /* depth_max= */ 0, INTENT_HEAVY);
+    EXPECT_INT(task_admit(&task, &full).kind, ADMISSION_DEFER);             /* its group would be three; load drops nothing that was not tried */
+    Admission admission = task_admit(&task, &none);
+    EXPECT_INT(admission.kind, ADMISSION_ADMIT);
+    EXPECT_INT(admission.cooperative_count, 0);
+    EXPECT(admission.is_escalated);
+    EXPECT_INT(task.spawn_count, 1);
+}
+
+TEST(rfc_4_what_nobody_took_is_no_deeper_and_costs_its_budget, "proves: E-017 E-046 E-053")
+{
+    Task task = accepted(/* budget= */ 2, /* depth_max= */ 5, INTENT_LIGHT);
+    EXPECT(!task_return(&task));                            /* nothing was dispatched */
+    for (uint32_t i = 0; i < 2; i++) {
+        EXPECT_INT(task_admit(&task, &none).kind, ADMISSION_ADMIT);
+        task.stage = TASK_DISPATCHED;
+        EXPECT(task_return(&task));
+        EXPECT_INT(task.retry_depth, 0);
+    }
+    EXPECT_INT(task.stage, TASK_DROPPED);
+    EXPECT_INT(task.drop, DROP_SPAWN_BUDGET);
+    EXPECT(!task_return(&task));
+}
+
 TEST(c_94_a_first_admission_waits_however_high_the_pressure_is, "proves: C-94 F-007")
 {
     Task task = accepted(9, 5, INTENT_HEAVY);
