@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "core/begin.h"
 #include "core/compensation.h"
+#include "core/job.h"
 #include "core/pause.h"
 #include "core/resolve.h"
 #include "core/run_lists.h"
@@ -252,6 +253,7 @@ static Advance begin_ready(const Advancing *advancing)
     ready_order(run, advancing->settle.now_ms, levels);
     for (int i = 0; i < PRIORITY_COUNT; i++) {
         for (uint32_t s = run->ready[levels[i]].first; s != STEP_NONE; s = run->steps[s].next) {
+            if (run_holds_job(run, advancing->settle.plan, s)) continue;    /* not even looked at: they may be many */
             if (look_left-- == 0) return answer;
             if (!may_work && step_works(&advancing->settle.plan->steps[s])) continue;   /* its report brings us back */
             Begin begin = begin_step(&advancing->settle, s);
@@ -309,6 +311,7 @@ Advance advance(const DecideEnv *env, const Plan *plan, const Run *run, int64_t 
     if (run->is_cancelling && (is_under_way || state == RUN_QUEUED || state == RUN_DISPATCHED)) return wind_down(&advancing);
     if (!is_under_way) return ADVANCE_DONE;
     if (run_is_winding(run)) return wind_down(&advancing);
+    if (run->cutting_count && job_cut(&advancing.settle, advancing.event_count_max)) return ADVANCE_EVENTS;
     if (run->failed_step != STEP_NONE && plan->terms->is_fail_fast) {
         begin_failing(&advancing);
         return ADVANCE_EVENTS;
@@ -324,10 +327,12 @@ Advance advance(const DecideEnv *env, const Plan *plan, const Run *run, int64_t 
     }
     if (run->reached.count) return take_reached(&advancing);
 
-    bool is_idle = !ready_count(run) && !run->running_count && !run->polling_count;
+    bool is_idle = ready_count(run) == run->paused_ready_count && !run->running_count && !run->polling_count;
     bool is_waiting = run->waiting_count && is_idle;                                                          /* C-08 */
-    if (state == RUN_PAUSED && run->paused_for == PAUSED_FOR_TRIGGER && run->awaited.step == STEP_NONE) {
-        decision_event(decision, EVENT_RUN_RUNNING, 0);         /* after the last of its pauses */
+    bool is_awaited = run->paused_for == PAUSED_FOR_TRIGGER ? run->awaited.step != STEP_NONE
+                    : run->paused_for == PAUSED_FOR_POLL    ? run->held_count != 0 : true;
+    if (state == RUN_PAUSED && !is_awaited) {
+        decision_event(decision, EVENT_RUN_RUNNING, 0);         /* after the last of its pauses; or the job of its poll was cancelled */
         return ADVANCE_EVENTS;
     }
     if (state == RUN_PAUSED) return ADVANCE_DONE;

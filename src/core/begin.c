@@ -107,9 +107,12 @@ static void choose_all(Choice *choice, Value selected)
     if (selected.count == 0) choice->is_strange = true;
 }
 
+/* What was selected is told where a record can hold it: with a default it may be anything that a condition gives. */
 static void take(const Settle *settle, uint32_t step, Str keys, Value selected, Str text)
 {
-    uint32_t payload = decision_payload(settle->decision, selected);
+    uint32_t payload;
+    Error err;
+    if (decision_payload_try(settle->decision, "the selection", selected, &payload, &err)) payload = EVENT_NO_PAYLOAD;
     settle_enter(settle, step);
     Event *event = decision_event(settle->decision, EVENT_BRANCH_TAKEN, step);
     event->name = keys;
@@ -219,6 +222,11 @@ static Begin check_key(const Settle *settle, uint32_t step, Str *out_key)
     Begin begin = fill(settle, step, value_string(text), true, &filled);
     if (begin != BEGIN_GO) return begin;
     Str declared = str_slice(value_text(filled), 0, filled.count - 1);
+    if (declared.len > IDEMPOTENCY_KEY_SIZE_MAX) {
+        text = arena_format(decision->arena, "its idempotency key has %zu bytes, more than IDEMPOTENCY_KEY_SIZE_MAX (%u)", declared.len,
+                            IDEMPOTENCY_KEY_SIZE_MAX);
+        return fail(settle, step, CAUSE_INPUT_INVALID, text);
+    }
     *out_key = step_key(settle->plan, settle->run, step, declared, decision->arena);
     if (settle->plan->steps[step].strategy != STRATEGY_DEDUPE_KEY) return BEGIN_GO;
     Dedupe dedupe = settle->env->dedupe(settle->env->context, settle->run, step, terms->domain, *out_key);

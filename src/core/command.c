@@ -8,6 +8,7 @@ static const char *const command_names[COMMAND_KIND_COUNT] = {
     [COMMAND_PAUSE] = "pause",       [COMMAND_RESUME] = "resume",   [COMMAND_CANCEL] = "cancel",
     [COMMAND_RESOLVE] = "resolve",   [COMMAND_RETRY_FROM] = "retry-from", [COMMAND_COMPENSATE] = "compensate",
     [COMMAND_RETRY_COMPENSATION] = "retry-compensation", [COMMAND_SKIP_COMPENSATION] = "skip-compensation",
+    [COMMAND_REBIND] = "rebind",
 };
 
 static const char *const signal_names[SIGNAL_KIND_COUNT] = {

@@ -19,7 +19,8 @@ typedef enum CommandKind {
     COMMAND_START,          /* begin a run: decide_start() */
     COMMAND_ACCEPT,         /* a remote executor took an attempt: `step`, `attempt`, `holder`, `lease_ms` */
     COMMAND_REPORT,         /* an attempt ended: `step`, `attempt`, `holder`, `report` */
-    COMMAND_EFFECT,         /* an attempt is about to act, or has acted: `step`, `attempt`, `holder`, `value`, `is_committed` */
+    COMMAND_EFFECT,         /* an attempt is about to act, has acted, or has not and will not: `step`, `attempt`, `holder`, `value`,
+                             * `is_committed`, `is_withdrawn` */
     COMMAND_COST,           /* `step`, `attempt`, `holder`, `number` in millionths */
     COMMAND_SIGNAL,         /* `name`, `sort`, `value`, `is_denial` */
     COMMAND_TRIGGER,        /* the resume trigger `name`, with `value`, from `origin`; `is_denial` */
@@ -27,15 +28,16 @@ typedef enum CommandKind {
     COMMAND_ORPHANED,       /* the holder of `step`, `attempt` is gone: its lease ran out or its process died */
     COMMAND_RECOVER,        /* a new owner: everything held by `holder` older than this one is orphaned */
     COMMAND_RELEASE,        /* an owner that ends in order: what holders of the epoch of `holder` have in its process is given back */
-    COMMAND_PAUSE,
+    COMMAND_PAUSE,          /* the run, or its `job` alone; so of the next two */
     COMMAND_RESUME,
-    COMMAND_CANCEL,         /* `undo` */
+    COMMAND_CANCEL,         /* `undo`, of a run */
     COMMAND_RESOLVE,        /* about a failed run: `decision`; of RETRY `revision`; of RETRY_FROM_STEP and COMPENSATE as the two below */
     COMMAND_RETRY_FROM,     /* from step `name`, in `mode`; `includes` compensates that step, too; `value`: parameters to change;
                              * `revision` */
     COMMAND_COMPENSATE,     /* in `scope`: of FROM_STEP `name`, of PARTIAL `value`, a list of steps; `unknown` */
     COMMAND_RETRY_COMPENSATION,     /* the one that failed */
     COMMAND_SKIP_COMPENSATION,      /* the same, or `name`; `includes` all that are left */
+    COMMAND_REBIND,         /* where what has not begun may run: `value`, an object as of placement.h */
     COMMAND_KIND_COUNT
 } CommandKind;
 
@@ -59,7 +61,9 @@ typedef struct Command {
     Str id;                         /* unique; empty for what the engine itself sends */
     Str actor, rationale;           /* "user:ana", "executor:local", "timer" / why; may be empty */
     Str origin;                     /* the address that a trigger came from; may be empty */
+    Str bridge;                     /* of a signal: the other tenant that sends it, by a bridge; empty: the run's own */
     Str trace;                      /* a W3C traceparent; may be empty: then the run's own */
+    Str tracestate;                 /* of a start, the tracestate that came with that; may be empty */
     uint32_t step, attempt;
     uint32_t step_run;              /* of what a holder says: the number of the step run that its attempt is of; 0: not known */
     uint64_t holder;
@@ -67,10 +71,11 @@ typedef struct Command {
     int64_t lease_ms;
     uint64_t number;
     Str name;
+    Str job;                        /* of a pause, resume or cancel: that job alone; empty: the whole run */
     SignalKind sort;
     Value value;
     Report report;
-    bool is_committed, is_denial;
+    bool is_committed, is_withdrawn, is_denial;
     DecisionKind decision;
     CompensationScope scope;
     RetryMode mode;

@@ -187,12 +187,8 @@ typedef enum Filled { FILLED, FILL_MISSING, FILL_FAILED } Filled;
 
 static Filled fill(const Settle *settle, uint32_t step, Value written, bool has_paths, Value *out, Str *out_text)
 {
-    *out = written;
-    if (!has_paths) return FILLED;
-    InputScope scope = { .env = settle->env, .plan = settle->plan, .run = settle->run, .step = step,
-                         .decision = settle->decision, .arena = settle->decision->arena };
-    InputResult result = { 0 };
-    InputAnswer answer = input_fill(&scope, written, &result);
+    InputResult result;
+    InputAnswer answer = settle_fill(settle, step, written, has_paths, &result);
     *out = result.value;
     *out_text = result.text;
     settle->decision->missing = answer == INPUT_MISSING ? result.missing : STEP_NONE;
@@ -215,7 +211,14 @@ static Advance begin_attempt(const Settle *settle, const Compensation *item)
         return ADVANCE_EVENTS;
     }
     Place place = settle->env->place(settle->env->context, settle->plan, settle->run, item->step);
-    if (place.kind == PLACE_LATER || place.kind == PLACE_DEFERRED) return ADVANCE_LATER;
+    bool is_noted = settle->run->steps[item->step].flags & STEP_DEFER_NOTED;
+    if (place.kind == PLACE_LATER || (place.kind == PLACE_DEFERRED && is_noted)) return ADVANCE_LATER;
+    if (place.kind == PLACE_DEFERRED) {
+        Event *deferred = decision_event(settle->decision, EVENT_STEP_DEFERRED, item->step);
+        deferred->count = place.pressure;
+        deferred->text = place.rationale;
+        return ADVANCE_EVENTS;
+    }
     if (place.kind == PLACE_DROPPED) {
         attempt_failed(settle, attempt, &(Failure){ CAUSE_DROPPED, place.rationale, value_null() });
         return ADVANCE_EVENTS;

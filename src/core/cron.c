@@ -244,8 +244,14 @@ static void store_field(Cron *cron, CronField field, uint64_t set, Str text)
     bool is_bare = str_is(text, STR("*")) || str_is(text, STR("?"));
     switch (field) {
     case SECOND: cron->seconds = set; break;
-    case MINUTE: cron->minutes = set; break;
-    case HOUR: cron->hours = (uint32_t)set; break;
+    case MINUTE:
+        cron->minutes = set;
+        cron->is_fixed = text.ptr[0] != '*';
+        break;
+    case HOUR:
+        cron->hours = (uint32_t)set;
+        cron->is_fixed &= text.ptr[0] != '*';
+        break;
     case DAY:
         cron->days = (uint32_t)set;
         cron->any_day = is_bare;

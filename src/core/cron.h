@@ -16,12 +16,14 @@
 
 #include "base/status.h"
 #include "base/str.h"
+#include "base/timezone.h"
 
 typedef struct Cron {
     uint64_t seconds, minutes;          /* bit n: the value n matches */
     uint32_t hours, days, months;
     uint8_t weekdays;
     bool any_day, any_weekday;          /* the field was a bare * or ?: it does not restrict */
+    bool is_fixed;                      /* neither minute nor hour begin with *: a time of day, and not an interval */
     bool last_day;                      /* L, with last_day_offset days before it */
     uint8_t last_day_offset;
     bool last_workday;                  /* LW */
@@ -34,5 +36,10 @@ typedef struct Cron {
 MUST_USE Status cron_parse(Str text, Str seed, Cron *out_cron, Error *err);
 /* False for days that no calendar has, as the 30th of February. */
 bool cron_can_fire(const Cron *cron);
+/* The first instant after `after_s` (seconds since 1970) at which the clock on the wall of the zone shows what the expression
+ * says. Where daylight saving takes an hour away, a fixed time in it falls to the first instant behind it; where it gives one
+ * twice, a fixed time counts the first time alone. What repeats (a * in minute or hour) goes by the wall clock throughout: nothing
+ * in the gap, twice in the overlap. False where no such instant comes within CRON_YEAR_COUNT_MAX years. */
+bool cron_next(const Cron *cron, const Timezone *zone, int64_t after_s, int64_t *out_s);
 
 #endif

@@ -2,7 +2,9 @@
 #include "core/decide.h"
 
 #include "base/limits.h"
+#include "core/job.h"
 #include "core/pause.h"
+#include "core/placement.h"
 #include "core/reaction.h"
 #include "core/resolve.h"
 
@@ -165,7 +167,7 @@ Status decide_signal(const Asked *asked, Error *err)
     Event *event = decision_event(decision, EVENT_SIGNAL_RECEIVED, command->holder ? command->step : STEP_NONE);   /* of an attempt */
     event->name = command->name;
     event->sort = command->sort;
-    event->source = command->actor;
+    event->source = command->bridge.len ? arena_format(decision->arena, "%.*s of the tenant %.*s", STR_ARG(command->actor), STR_ARG(command->bridge)) : command->actor;
     event->payload = payload;
     event->count = run->signal_count + 1;
     event->flags = command->is_denial;
@@ -174,6 +176,26 @@ Status decide_signal(const Asked *asked, Error *err)
     uint32_t before = decision->event_count;
     status = pause_signal(asked, run->signal_count + 1, err);
     return status ? status : reaction_fire(asked, /* has_moved= */ decision->event_count > before, err);
+}
+
+/* --- placement ------------------------------------------------------------------------------------------------------------ */
+
+/* F-133: whatever is placed from now on is placed by these. */
+Status decide_rebind(const Asked *asked, Error *err)
+{
+    const Run *run = asked->settle.run;
+    Decision *decision = asked->settle.decision;
+    if (run_is_terminal(run)) return decide_refuse(asked, err, "it has ended", "");
+    Status status = placement_check_bound(asked->command->value, err);
+    if (status) return status;
+    Buf text;
+    buf_init(&text, TEXT_SIZE_MAX);
+    if (asked->command->value.count) status = canonical_print(&text, asked->command->value, err);
+    if (!status && buf_overflowed(&text)) status = error_set(err, ERR_LIMIT, "the names of a placement take more than TEXT_SIZE_MAX (%u) bytes", TEXT_SIZE_MAX);
+    if (!status && !str_is(buf_peek(&text), run->bound))
+        decision_event(decision, EVENT_RUN_REBOUND, 0)->text = arena_copy(decision->arena, buf_peek(&text));
+    buf_deinit(&text);
+    return status;
 }
 
 /* --- the table ------------------------------------------------------------------------------------------------------------ */
@@ -192,7 +214,21 @@ static const DecideKind decide_kinds[COMMAND_KIND_COUNT] = {
     [COMMAND_PAUSE] = decide_pause,       [COMMAND_RESUME] = decide_resume,     [COMMAND_CANCEL] = decide_cancel,
     [COMMAND_RESOLVE] = decide_resolve,   [COMMAND_RETRY_FROM] = decide_retry_from, [COMMAND_COMPENSATE] = decide_compensate,
     [COMMAND_RETRY_COMPENSATION] = decide_retry_compensation, [COMMAND_SKIP_COMPENSATION] = decide_skip_compensation,
+    [COMMAND_REBIND] = decide_rebind,
 };
+
+/* Names, keys and reasons are a user's, and no record holds more of them. */
+static Status check_texts(const Decision *decision, Error *err)
+{
+    size_t size = 0;
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        const Event *event = &decision->events[i];
+        size += event->name.len + event->key.len + event->source.len + (event->text.len < TEXT_SIZE_MAX ? event->text.len : TEXT_SIZE_MAX);
+    }
+    if (size <= DECISION_TEXT_SIZE_MAX) return OK;
+    return error_set(err, ERR_LIMIT, "what this leads to has %zu bytes of names and texts, more than DECISION_TEXT_SIZE_MAX (%u)", size,
+                     DECISION_TEXT_SIZE_MAX);
+}
 
 Status decide(const DecideEnv *env, const Plan *plan, const Run *run, const Command *command, int64_t now_ms,
               Decision *decision, Error *err)
@@ -203,5 +239,6 @@ Status decide(const DecideEnv *env, const Plan *plan, const Run *run, const Comm
                      && (command->decision == DECISION_RETRY || command->decision == DECISION_RETRY_FROM_STEP));
     if (command->revision && !is_retry)         /* nothing else moves a run to another plan */
         return error_set(err, ERR_INVALID, "only a retry goes on with another revision");
-    return decide_kinds[command->kind](&asked, err);
+    Status status = command->job.len ? job_decide(&asked, err) : decide_kinds[command->kind](&asked, err);
+    return status ? status : check_texts(decision, err);
 }

@@ -71,6 +71,7 @@ typedef struct VerdictAsk {
     const Run *run;                 /* at HOOK_RUN_START it has an id and nothing else */
     uint32_t step;                  /* STEP_NONE at the hooks of a run */
     Value input;                    /* by hook: {"params", "payload"}, the step's input, its output, null, the signal's payload */
+    Str executor;                   /* of a step: who is to carry it, or has carried it; empty: not known */
     const Command *command;         /* that leads to it; NULL: not known */
     int64_t now_ms;
     Digest built_in;                /* of the policy that allows where none applies */
@@ -135,6 +136,8 @@ typedef struct Decision {
     Arena *arena;
     Event *events;
     Value *payloads;
+    Str *texts;                     /* of the payloads: canonical JSON */
+    size_t payload_size;            /* of these texts together */
     uint32_t event_count, event_capacity, payload_count, payload_capacity;
     uint32_t missing;               /* with ERR_UNAVAILABLE or ADVANCE_MISSING: STEP_NONE, a value, or MISSING_PARAMS */
     bool missing_is_key;            /* what is missing is the answer about the declared key of that step */
@@ -144,7 +147,15 @@ typedef struct Decision {
 void decision_init(Decision *decision, Arena *arena);
 /* Adds an event of that kind with nothing set but `step`; valid until the next one is added. */
 Event   *decision_event(Decision *decision, EventKind kind, uint32_t step);
-uint32_t decision_payload(Decision *decision, Value value);         /* EVENT_NO_PAYLOAD for null */
+/* EVENT_NO_PAYLOAD for null. The caller knows that it is JSON of at most PAYLOAD_SIZE_MAX bytes: an input that was filled, a value of a
+ * command, which is refused where it is larger. */
+uint32_t decision_payload(Decision *decision, Value value);
+/* The same where that is not known: ERR_LIMIT, or ERR_INVALID for what is not JSON. `what` is what the error calls it. */
+MUST_USE Status decision_payload_try(Decision *decision, const char *what, Value value, uint32_t *out_payload, Error *err);
+/* Its payloads have DECISION_PAYLOAD_SIZE bytes: what else follows is left to the next decision. */
+bool     decision_is_heavy(const Decision *decision);
+/* Cuts what the events from `first` on say to TEXT_SIZE_MAX: parts of it are the words of users and of their data. */
+void     decision_cut_texts(Decision *decision, uint32_t first);
 /* Adds the event of a denial. `step` is STEP_NONE for the hooks of a run. */
 void     decision_verdict(Decision *decision, Hook hook, uint32_t step, const Verdict *verdict);
 /* What this decision itself has brought forth and no record holds yet: a value as of run_value_at(), {"params", "payload"};
@@ -174,6 +185,9 @@ MUST_USE Status decide_start(const DecideEnv *env, const Plan *plan, const Run *
                              const Command *command, int64_t now_ms, Decision *decision, Error *err);
 MUST_USE Status decide(const DecideEnv *env, const Plan *plan, const Run *run, const Command *command, int64_t now_ms,
                        Decision *decision, Error *err);
+
+/* Whether a pause, resume or cancel of that job alone would be granted as it stands and do something; policies are not asked. */
+bool job_may(const Run *run, uint32_t job, CommandKind kind);
 
 typedef enum Advance {
     ADVANCE_DONE,                   /* nothing follows */

@@ -19,6 +19,7 @@ Status decide_pause(const Asked *asked, Error *err);
 Status decide_resume(const Asked *asked, Error *err);
 Status decide_cancel(const Asked *asked, Error *err);
 Status decide_signal(const Asked *asked, Error *err);
+Status decide_rebind(const Asked *asked, Error *err);
 /* pause.c */
 Status decide_trigger(const Asked *asked, Error *err);
 /* decide_start.c: parameters after all, with defaults and the payload of the start; ERR_INVALID with all that is wrong */

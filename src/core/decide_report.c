@@ -78,9 +78,14 @@ Status decide_effect(const Asked *asked, Error *err)
         return error_set(err, ERR_CONFLICT, "what compensates step '%.*s' has no effects of its own: it is carried out until it succeeds",
                          STR_ARG(settle->plan->steps[command->step].id));
     uint16_t flags = settle->run->steps[command->step].flags;
-    if (command->is_committed && !(flags & STEP_EFFECT_INTENDED))
-        return error_set(err, ERR_CONFLICT, "step '%.*s' has announced no effect that it could have committed",
+    bool is_about_one = command->is_committed || command->is_withdrawn;
+    if (is_about_one && (!(flags & STEP_EFFECT_INTENDED) || (command->is_withdrawn && flags & STEP_EFFECT_COMMITTED)))
+        return error_set(err, ERR_CONFLICT, "step '%.*s' has announced no effect that it could have committed, or not",
                          STR_ARG(settle->plan->steps[command->step].id));
+    if (command->is_withdrawn) {
+        decision_event(settle->decision, EVENT_EFFECT_WITHDRAWN, command->step);
+        return OK;
+    }
     uint32_t payload = decision_payload(settle->decision, command->value);
     EventKind kind = command->is_committed ? EVENT_EFFECT_COMMITTED : EVENT_EFFECT_INTENDED;
     decision_event(settle->decision, kind, command->step)->payload = payload;

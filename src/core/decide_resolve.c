@@ -258,7 +258,9 @@ static Status change_params(const Asked *asked, uint32_t from, Error *err)
     if (status) return status;
     if (!edits.count && value_equals(whole, start)) return OK;
     if (!edits.count) edits = added_params(arena, before, whole);
-    uint32_t index = decision_payload(settle->decision, whole);
+    uint32_t index;
+    status = decision_payload_try(settle->decision, "what the parameters and the payload are together", whole, &index, err);
+    if (status) return status;
     Event *event = decision_event(settle->decision, EVENT_PARAMS_CHANGED, 0);
     event->payload = index;
     event->text = difference(arena, before, edits);

@@ -1,6 +1,7 @@
 /* decide_start.c - the beginning of a run: its parameters, its key, its first events. */
 #include <inttypes.h>
 
+#include "base/limits.h"
 #include "core/decide_kinds.h"
 #include "core/input.h"
 #include "core/type.h"
@@ -76,10 +77,16 @@ Status decide_params(const Plan *plan, Value given, Value payload, Arena *arena,
 
 /* --- the key -------------------------------------------------------------------------------------------------------------- */
 
+static Status refuse_key(size_t size, Error *err)
+{
+    return error_set(err, ERR_LIMIT, "the idempotency key has %zu bytes, more than IDEMPOTENCY_KEY_SIZE_MAX (%u)", size, IDEMPOTENCY_KEY_SIZE_MAX);
+}
+
 static Status make_key(const Plan *plan, const StartRequest *request, Value params, Arena *arena, Str *out_key, Error *err)
 {
     Str template = value_get_string(plan->document, "idempotency_key", STR(""));
     *out_key = request->key;
+    if (request->key.len > IDEMPOTENCY_KEY_SIZE_MAX) return refuse_key(request->key.len, err);
     if (request->key.len || template.len == 0) return OK;
     /* With a space behind it, what is one path is printed like any other; numbers make keys, too. */
     InputResult result = { 0 };
@@ -88,7 +95,7 @@ static Status make_key(const Plan *plan, const StartRequest *request, Value para
         return error_set(err, ERR_INVALID, "the idempotency key cannot be made: %.*s", STR_ARG(result.text));
     Str filled = value_text(result.value);
     *out_key = str_slice(filled, 0, filled.len - 1);
-    return OK;
+    return out_key->len > IDEMPOTENCY_KEY_SIZE_MAX ? refuse_key(out_key->len, err) : OK;
 }
 
 Status decide_start_key(const Plan *plan, const StartRequest *request, Arena *arena, Str *out_key, Error *err)
@@ -123,6 +130,9 @@ Status decide_start(const DecideEnv *env, const Plan *plan, const Run *run, cons
     if (verdict.kind == VERDICT_DENY)
         return error_set(err, ERR_DENIED, "a policy does not permit this run: %.*s", STR_ARG(verdict.text));
     decision->policy = verdict.policy;
+    uint32_t payload;
+    status = decision_payload_try(decision, "what the parameters and the payload are together", params, &payload, err);
+    if (status) return status;
 
     Event *event = decision_event(decision, EVENT_RUN_CREATED, 0);
     event->tenant = plan->tenant;
@@ -138,7 +148,7 @@ Status decide_start(const DecideEnv *env, const Plan *plan, const Run *run, cons
     for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
         if (str_is_text(written, priority_name((Priority)p))) priority = p;
     event->priority = priority;
-    event->payload = decision_payload(decision, params);
+    event->payload = payload;
     event->parent = request->parent;
     event->source = request->source;
     event->directory = request->directory;

@@ -60,7 +60,8 @@ Status decide_timer(const Asked *asked, Error *err)
     bool is_awaiting = run->awaited.step != STEP_NONE && !run_is_winding(run);
     if (is_awaiting && run->awaited.due_ms && run->awaited.due_ms <= settle->now_ms) return pause_timer(settle, err);
     for (uint32_t i = 0; i < run->active_count; i++) {
-        if (settle->decision->event_count + ADVANCE_EVENT_COUNT_MIN > DECISION_EVENT_COUNT_MAX) break;
+        bool is_full = settle->decision->event_count + ADVANCE_EVENT_COUNT_MIN > DECISION_EVENT_COUNT_MAX;
+        if (is_full || decision_is_heavy(settle->decision)) break;
         if (active_due_ms(run, &run->active[i]) > settle->now_ms) continue;
         Status status = time_out(settle, &run->active[i], err);
         if (status) return status;

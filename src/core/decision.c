@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "value/canonical.h"
+
 void decision_init(Decision *decision, Arena *arena)
 {
     *decision = (Decision){ .arena = arena, .missing = STEP_NONE };
@@ -18,15 +23,53 @@ Event *decision_event(Decision *decision, EventKind kind, uint32_t step)
     return event;
 }
 
-uint32_t decision_payload(Decision *decision, Value value)
+/* --- payloads -------------------------------------------------------------------------------------------------------------- */
+
+Status decision_payload_try(Decision *decision, const char *what, Value value, uint32_t *out_payload, Error *err)
 {
-    if (value.kind == VALUE_NULL) return EVENT_NO_PAYLOAD;
-    size_t capacity = decision->payload_capacity;
+    *out_payload = EVENT_NO_PAYLOAD;
+    if (value.kind == VALUE_NULL) return OK;
+    Buf buf;
+    buf_init(&buf, PAYLOAD_SIZE_MAX);
+    Status status = canonical_print(&buf, value, err);
+    if (!status && buf_overflowed(&buf))
+        status = error_set(err, ERR_LIMIT, "%s exceeds PAYLOAD_SIZE_MAX (%u bytes as JSON)", what, PAYLOAD_SIZE_MAX);
+    if (status) {
+        buf_deinit(&buf);
+        return status;
+    }
+    size_t capacity = decision->payload_capacity, text_capacity = capacity;
     decision->payloads =
         arena_grow(decision->arena, decision->payloads, sizeof *decision->payloads, decision->payload_count, &capacity);
-    decision->payload_capacity = (uint32_t)capacity;
+    decision->texts = arena_grow(decision->arena, decision->texts, sizeof *decision->texts, decision->payload_count, &text_capacity);
+    decision->payload_capacity = (uint32_t)(capacity < text_capacity ? capacity : text_capacity);
     decision->payloads[decision->payload_count] = value;
-    return decision->payload_count++;
+    decision->texts[decision->payload_count] = arena_copy(decision->arena, buf_peek(&buf));
+    decision->payload_size += buf.len;
+    *out_payload = decision->payload_count++;
+    buf_deinit(&buf);
+    return OK;
+}
+
+uint32_t decision_payload(Decision *decision, Value value)
+{
+    uint32_t payload;
+    Error err;
+    CHECK(decision_payload_try(decision, "a payload", value, &payload, &err) == OK);
+    return payload;
+}
+
+bool decision_is_heavy(const Decision *decision)
+{
+    return decision->payload_size >= DECISION_PAYLOAD_SIZE;
+}
+
+void decision_cut_texts(Decision *decision, uint32_t first)
+{
+    for (uint32_t i = first; i < decision->event_count; i++) {
+        Str *text = &decision->events[i].text;
+        if (text->len > TEXT_SIZE_MAX) *text = str_slice(*text, 0, utf8_valid_size(str_slice(*text, 0, TEXT_SIZE_MAX)));
+    }
 }
 
 const char *hook_name(Hook hook)

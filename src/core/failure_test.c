@@ -3,6 +3,7 @@
 
 #include "core/stage_test.h"
 #include "harness/test.h"
+#include "value/json.h"
 
 /* a and b side by side, c behind a, d behind b, w waits, all in one run. */
 #define WIDE(head) head "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "," TASK("d", "") "," \
@@ -309,6 +310,7 @@ TEST(every_command_has_an_answer_in_every_state, "proves: F-084 C-09 F-083")
         { COMMAND_COMPENSATE, { 'c', 'o', 'o', 'o', 'c', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_RETRY_COMPENSATION, { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'o', 'c' } },
         { COMMAND_SKIP_COMPENSATION, { 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'o', 'c' } },
+        { COMMAND_REBIND, { 'o', 'o', 'o', 'o', 'o', 'o', 'c', 'o', 'c', 'c', 'o', 'o', 'c' } },
     };
     EXPECT_INT(sizeof rows / sizeof *rows, COMMAND_KIND_COUNT);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -322,6 +324,7 @@ TEST(every_command_has_an_answer_in_every_state, "proves: F-084 C-09 F-083")
             if (rows[i].kind == COMMAND_RETRY_FROM) command.name = STR("a");
             if (rows[i].kind == COMMAND_SKIP_COMPENSATION) command.name = STR("");
             if (rows[i].kind == COMMAND_RECOVER) command.holder = holder_make(2, 0), s.epoch = 2;
+            if (rows[i].kind == COMMAND_REBIND) REQUIRE_OK(json_parse(&s.plan_arena, STR("{\"regions\":[\"eu\"]}"), &command.value, &s.err), &s.err);
             size_t before = s.log_count;
             Status status = stage_do(&s, &command);
             char got = status == ERR_CONFLICT ? 'c' : status == ERR_NOT_FOUND ? 'f' : status ? '?' : s.log_count == before ? 'n' : 'o';

@@ -14,6 +14,7 @@ typedef struct Filler {
     Arena *arena;
     Value params;                       /* {"params", "payload"}, once asked for */
     bool has_params;
+    size_t left;                        /* what texts with paths in them may still take */
     InputResult *out;
 } Filler;
 
@@ -245,7 +246,7 @@ static Found find_path(Filler *filler, Str text, const Path *path)
 static Found fill_text(Filler *filler, Str text)
 {
     Buf buf;
-    buf_init(&buf, INPUT_SIZE_MAX);
+    buf_init(&buf, filler->left);
     PathScan scan = { .text = text };
     Path path;
     size_t copied = 0;
@@ -276,9 +277,9 @@ static Found fill_text(Filler *filler, Str text)
     }
     buf_str(&buf, str_slice(text, copied, text.len));
     if (buf_overflowed(&buf))
-        result = fail(filler, arena_format(filler->arena, "a text with its paths filled in exceeds INPUT_SIZE_MAX (%u)",
-                                           INPUT_SIZE_MAX));
+        result = fail(filler, arena_format(filler->arena, "texts with their paths filled in exceed INPUT_SIZE_MAX (%u)", INPUT_SIZE_MAX));
     else result.value = value_string(arena_copy(filler->arena, buf_peek(&buf)));
+    filler->left -= buf.len;
 end:
     buf_deinit(&buf);
     return result;
@@ -332,11 +333,25 @@ static Found fill(Filler *filler, Value written)
     return (Found){ .kind = LOOKUP_FOUND, .value = written };
 }
 
+/* At least as much as it takes as canonical JSON, with what stands around it. */
+static size_t scalar_size(Value value)
+{
+    if (value.kind == VALUE_DECIMAL) return (size_t)value.count + 24;       /* 1e20 is written out */
+    if (value.kind != VALUE_STRING) return 20;
+    Str text = value_text(value);
+    size_t size = text.len + 3;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        size += c < 0x20 ? 5 : c == '"' || c == '\\';
+    }
+    return size;
+}
+
 /* One large output named often makes an input that no record can hold; one deep output inside a deep input, too. */
 static bool fits(Value value, uint32_t depth, size_t *left)
 {
     if (depth > JSON_DEPTH_MAX) return false;
-    size_t size = value.kind == VALUE_STRING || value.kind == VALUE_DECIMAL ? (size_t)value.count + 3 : 20;
+    size_t size = scalar_size(value);
     if (size > *left) return false;
     *left -= size;
     if (value.kind == VALUE_ARRAY)
@@ -348,16 +363,22 @@ static bool fits(Value value, uint32_t depth, size_t *left)
     return true;
 }
 
+InputAnswer input_check(Arena *arena, Value value, InputResult *out)
+{
+    size_t left = INPUT_SIZE_MAX;
+    if (fits(value, 1, &left)) return INPUT_OK;
+    out->text = arena_format(arena, "the input with its paths filled in exceeds INPUT_SIZE_MAX (%u) or JSON_DEPTH_MAX (%u)", INPUT_SIZE_MAX,
+                             JSON_DEPTH_MAX);
+    return INPUT_WRONG;
+}
+
 static InputAnswer fill_whole(Filler *filler, Value written)
 {
+    filler->left = INPUT_SIZE_MAX;
     Found found = fill(filler, written);
     if (found.kind == LOOKUP_FAILED) return found.answer;
     filler->out->value = found.kind == LOOKUP_ABSENT ? value_null() : found.value;
-    size_t left = INPUT_SIZE_MAX;
-    if (fits(filler->out->value, 1, &left)) return INPUT_OK;
-    filler->out->text = arena_format(filler->arena, "the input with its paths filled in exceeds INPUT_SIZE_MAX (%u) or JSON_DEPTH_MAX (%u)",
-                                     INPUT_SIZE_MAX, JSON_DEPTH_MAX);
-    return INPUT_WRONG;
+    return input_check(filler->arena, filler->out->value, filler->out);
 }
 
 InputAnswer input_fill(const InputScope *scope, Value written, InputResult *out)

@@ -40,6 +40,9 @@ InputAnswer input_fill(const InputScope *scope, Value written, InputResult *out)
 /* The same for a start: `params` is {"params", "payload"}, and there is nothing else. */
 InputAnswer input_fill_start(Value params, Arena *arena, Value written, InputResult *out);
 
+/* Whether an input is within INPUT_SIZE_MAX and JSON_DEPTH_MAX: INPUT_OK, or INPUT_WRONG with the text. */
+InputAnswer input_check(Arena *arena, Value value, InputResult *out);
+
 /* What `run` means in conditions and templates: {id, workflow, tenant, version, started_at, trigger, parent, attempt,
  * iteration}. */
 Value run_value(const Plan *plan, const Run *run, uint32_t step, Arena *arena);

@@ -19,6 +19,7 @@ static const char *const kind_reasons[COMMAND_KIND_COUNT] = {
     [COMMAND_COMPENSATE] = "to undo it was asked for",
     [COMMAND_RETRY_COMPENSATION] = "to try the compensation again was asked for",
     [COMMAND_SKIP_COMPENSATION] = "to skip the compensation was asked for",
+    [COMMAND_REBIND] = "to place it elsewhere was asked for",
 };
 
 /* Which time it was that had come. */
@@ -68,7 +69,8 @@ Str rationale_of(Arena *arena, const Command *command, uint8_t first_kind)
     if (command->kind == COMMAND_ACCEPT)
         return arena_format(arena, "attempt %" PRIu32 " was accepted", attempt_number(command->attempt));
     if (command->kind == COMMAND_EFFECT)
-        return command->is_committed ? STR("the attempt has acted") : STR("the attempt is about to act");
+        return command->is_committed ? STR("the attempt has acted") : command->is_withdrawn ? STR("the attempt has not acted")
+                                                                                            : STR("the attempt is about to act");
     if (command->kind == COMMAND_RESOLVE)
         return arena_format(arena, "the decision '%s' was made", decision_kind_name(command->decision));
     if (command->kind == COMMAND_TIMER)

@@ -31,6 +31,7 @@ static const struct { const char *name; Command command; uint8_t first_kind; con
       "compensation attempt 1 succeeded" },
     { "an effect to come", { .kind = COMMAND_EFFECT }, EVENT_EFFECT_INTENDED, "the attempt is about to act" },
     { "an effect that was", { .kind = COMMAND_EFFECT, .is_committed = true }, EVENT_EFFECT_COMMITTED, "the attempt has acted" },
+    { "an effect that was not", { .kind = COMMAND_EFFECT, .is_withdrawn = true }, EVENT_EFFECT_WITHDRAWN, "the attempt has not acted" },
     { "a denied signal", { .kind = COMMAND_SIGNAL, .name = { "gate", 4 }, .is_denial = true }, EVENT_SIGNAL_RECEIVED,
       "the signal 'gate' was denied" },
     { "a retry's time", { .kind = COMMAND_TIMER }, EVENT_STEP_READY, "its retry was due" },

@@ -99,7 +99,8 @@ TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-08
         EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->class_, rows[i].is_dropped ? CLASS_PERMANENT : CLASS_TRANSIENT);
         if (rows[i].is_dropped) EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, CAUSE_LOST);
         EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
-        EXPECT_STR(str_slice(s.run.failure, 0, 13), STR("maestro ended"));
+        EXPECT(str_starts(s.run.failure, rows[i].is_dropped ? STR("dropped by ") : STR("maestro ended")));
+        EXPECT(memmem(s.run.failure.ptr, s.run.failure.len, "maestro ended", 13) != NULL);
         stage_close(&s);
     }
 }
@@ -196,6 +197,36 @@ TEST(an_announced_effect_decides_what_a_crash_means, "proves: C-22 F-060 F-088")
     stage_close(&c);
 }
 
+TEST(an_effect_that_was_withdrawn_is_as_one_that_nobody_announced, "proves: C-22 F-060")
+{
+    STAGE(s, plans[2]);
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    Command withdraw = { .kind = COMMAND_EFFECT, .attempt = 1, .holder = holder_make(1, 1), .is_withdrawn = true, .value = value_null() };
+    EXPECT_INT(stage_do(&s, &withdraw), ERR_CONFLICT);              /* nothing was announced */
+    EXPECT_OK(effect(&s, false, "will pay"), &s.err);
+    EXPECT_OK(stage_do(&s, &withdraw), &s.err);
+    EXPECT(!(s.run.steps[0].flags & STEP_EFFECT_INTENDED));
+    EXPECT_INT(effect(&s, true, NULL), ERR_CONFLICT);
+    EXPECT_OK(recover(&s), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);                 /* it may be tried again */
+    EXPECT_OK(effect(&s, false, "will pay"), &s.err);
+    EXPECT_OK(effect(&s, true, "paid"), &s.err);
+    withdraw.holder = holder_make(2, 1);
+    EXPECT_INT(stage_do(&s, &withdraw), ERR_CONFLICT);              /* what was done was done */
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_ERROR), &s.err);
+    EXPECT_INT(s.run.cause, CAUSE_ERROR);
+    stage_close(&s);
+
+    STAGE(f, plans[2]);
+    REQUIRE_OK(stage_start(&f, "{}"), &f.err);
+    EXPECT_OK(effect(&f, false, "will pay"), &f.err);
+    withdraw.holder = holder_make(1, 1);
+    EXPECT_OK(stage_do(&f, &withdraw), &f.err);
+    EXPECT_OK(stage_fail(&f, "a", CAUSE_PERMANENT), &f.err);
+    EXPECT_INT(f.run.cause, CAUSE_PERMANENT);                       /* and not effect-unknown */
+    stage_close(&f);
+}
+
 TEST(a_remote_executor_accepts_holds_a_lease_and_renews_it, "proves: F-070 F-072 F-086 F-087 C-91 G-04")
 {
     STAGE(s, TREE_HEAD "\"lease\":{\"duration_ms\":20000,\"heartbeat_ms\":5000},\"steps\":["
@@ -249,6 +280,7 @@ TEST(what_nobody_accepts_is_offered_again_within_its_spawn_budget, "proves: F-07
     EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_DROPPED);
     EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, CAUSE_NOT_ACCEPTED);
     EXPECT_STR(stage_last(&s, EVENT_STEP_DROPPED)->name, STR("spawn-budget"));
+    EXPECT(str_starts(stage_last(&s, EVENT_STEP_FAILED)->text, STR("dropped by spawn-budget: ")));
     stage_close(&s);
 }
 
@@ -312,6 +344,23 @@ TEST(work_under_a_declared_key_is_done_once, "proves: F-059 C-87")
     REQUIRE_OK(stage_start(&d, "{}"), &d.err);
     EXPECT_INT(stage_state(&d, "a"), STEP_RUNNING);
     stage_close(&d);
+}
+
+TEST(a_declared_key_that_no_record_holds_fails_its_step, "proves: C-87")
+{
+    STAGE(s, TREE_HEAD "\"params\":[{\"name\":\"o\",\"type\":\"string\"}],\"steps\":["
+          TASK("a", ",\"strategy\":\"dedupe-key\",\"key\":\"${params.o}\"") "]}");
+    Buf params;
+    buf_init(&params, 2 * IDEMPOTENCY_KEY_SIZE_MAX);
+    buf_text(&params, "{\"o\":\"");
+    for (uint32_t i = 0; i <= IDEMPOTENCY_KEY_SIZE_MAX; i++) buf_char(&params, 'k');
+    buf_text(&params, "\"}");
+    buf_char(&params, '\0');
+    REQUIRE_OK(stage_start(&s, params.ptr), &s.err);
+    EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+    EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_INPUT_INVALID);
+    buf_deinit(&params);
+    stage_close(&s);
 }
 
 TEST(a_step_without_a_place_waits_or_fails, "proves: C-94 F-071")

@@ -87,11 +87,18 @@ static bool has_acted(const Settle *settle)
     return false;
 }
 
+/* A person has said that it shall not be done: nothing but a person has it done after all. */
+static bool is_cancelled_job(const Settle *settle)
+{
+    uint32_t step = settle->run->failed_step;
+    return step != STEP_NONE && run_cuts_job(settle->run, settle->plan, step);
+}
+
 static void fail_and_retry(const Settle *settle)
 {
     const ResolutionTerms *terms = &settle->plan->terms->resolution;
     uint32_t attempt = settle->run->auto_retry_count + 1;
-    if (has_acted(settle)) {
+    if (has_acted(settle) || is_cancelled_job(settle)) {
         fail_run(settle, RESOLUTION_AWAITING_DECISION, failure_text(settle));
         return;
     }

@@ -47,39 +47,51 @@ static uint32_t spawned(const Plan *plan, const Run *run, uint32_t step, uint32_
     return attempt - retry_first(plan, run, step) + repeated + run_cooperatives(run, step);
 }
 
-Task retry_task(const Plan *plan, const Run *run, uint32_t step)
+static Task task_at(const Plan *plan, const Run *run, uint32_t step, TaskStage stage, uint32_t attempt)
+{
+    RetryTerms retry = reaction_retry(plan, run, step);                                                     /* F-055 */
+    TaskTerms terms = { .intent = plan->terms->steps[step].intent, .spawn_budget = retry.spawn_count_max,
+                        .retry_depth_max = retry.attempt_count_max - 1, .cooperative_max = plan->terms->cooperative_max };
+    return task_restore(&terms, stage, spawned(plan, run, step, attempt), run->steps[step].retry);
+}
+
+Task retry_task(const Plan *plan, const Run *run, uint32_t step, TaskStage stage)
+{
+    return task_at(plan, run, step, stage, run->steps[step].attempt);
+}
+
+/* Whether the failure is one that passes, in a run that may still try: only then does the dispatch core hear of its task again. */
+static bool may_pass(const Plan *plan, const Run *run, uint32_t step, Cause cause)
 {
     RetryTerms retry = reaction_retry(plan, run, step);
-    const StepRun *state = &run->steps[step];
-    TaskTerms terms = { .intent = plan->terms->steps[step].intent, .spawn_budget = retry.spawn_count_max,
-                        .retry_depth_max = retry.attempt_count_max - 1, .cooperative_max = COOPERATIVE_COUNT_DEFAULT };
-    return task_restore(&terms, spawned(plan, run, step, state->attempt), state->retry);
+    bool is_retried = cause == CAUSE_NOT_ACCEPTED || retry.on >> cause & 1;
+    return is_retried && !run_is_winding(run) && !cost_is_spent(plan, run);                                 /* F-065 */
+}
+
+/* C-70: what was reported of its attempt becomes one signal to the dispatch core, and nothing else of it does. */
+static Task signalled(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause)
+{
+    Task task = task_at(plan, run, step, TASK_DISPATCHED, attempt);
+    if (cause == CAUSE_NOT_ACCEPTED) (void)task_return(&task);
+    else (void)task_signal(&task, task_signal_next(&task));
+    return task;
 }
 
 DropCause retry_drop(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause)
 {
-    RetryTerms retry = reaction_retry(plan, run, step);
-    bool is_tried = cause != CAUSE_NOT_ACCEPTED;
-    if (run_is_winding(run) || (is_tried && !(retry.on >> cause & 1)) || cost_is_spent(plan, run)) return DROP_NONE;
-    if (is_tried && run->steps[step].retry + 1u >= retry.attempt_count_max)
-        return retry.attempt_count_max > 1 ? DROP_RETRY_DEPTH : DROP_NONE;         /* one that declares no retries has none to use up */
-    return spawned(plan, run, step, attempt) >= retry.spawn_count_max ? DROP_SPAWN_BUDGET : DROP_NONE;
+    if (!may_pass(plan, run, step, cause)) return DROP_NONE;
+    Task task = signalled(plan, run, step, attempt, cause);
+    bool has_retries = task.terms.retry_depth_max > 0;      /* one that declares none has none to use up */
+    return task.stage == TASK_DROPPED && (has_retries || task.drop != DROP_RETRY_DEPTH) ? (DropCause)task.drop : DROP_NONE;
 }
 
 bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause, int64_t now_ms,
                   int64_t *out_due_ms)
 {
-    RetryTerms amplified = reaction_retry(plan, run, step);
-    const RetryTerms *retry = &amplified;                                                                   /* F-055 */
-    const StepRun *state = &run->steps[step];
-    uint32_t failure_count = state->retry + 1u;
-    uint32_t first = retry_first(plan, run, step);
-    if (run_is_winding(run) || spawned(plan, run, step, attempt) >= retry->spawn_count_max) return false;           /* I7 */
-    /* What nobody accepted was not tried: it is admitted again as long as dispatches are left. */
-    bool is_tried = cause != CAUSE_NOT_ACCEPTED;
-    if (is_tried && (!(retry->on >> cause & 1) || failure_count >= retry->attempt_count_max)) return false;
-    if (cost_is_spent(plan, run)) return false;                                                             /* F-065 */
-    int64_t due = now_ms + retry_delay_ms(retry, is_tried ? failure_count : attempt - first, retry_seed(run->seed, step, attempt));
+    if (!may_pass(plan, run, step, cause) || signalled(plan, run, step, attempt, cause).stage == TASK_DROPPED) return false;    /* I7 */
+    RetryTerms retry = reaction_retry(plan, run, step);
+    uint32_t failure_count = cause == CAUSE_NOT_ACCEPTED ? attempt - retry_first(plan, run, step) : run->steps[step].retry + 1u;
+    int64_t due = now_ms + retry_delay_ms(&retry, failure_count, retry_seed(run->seed, step, attempt));
     if (run->deadline_ms && due >= run->deadline_ms) return false;
     *out_due_ms = due;
     return true;

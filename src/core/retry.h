@@ -21,8 +21,8 @@ uint64_t retry_seed(uint64_t run_seed, uint32_t step, uint32_t attempt);
  * deadline or its cost limit forbids is none. */
 bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause, int64_t now_ms,
                   int64_t *out_due_ms);
-/* The task of that step as the dispatch core sees it: what it declares, and what has been spawned for it. */
-Task retry_task(const Plan *plan, const Run *run, uint32_t step);
+/* The task of that step as the dispatch core sees it, at that stage: what it declares, and what has been spawned for it. */
+Task retry_task(const Plan *plan, const Run *run, uint32_t step, TaskStage stage);
 /* Why a failure that may be retried is not: the budget or the depth of its task, or neither. */
 DropCause retry_drop(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause);
 

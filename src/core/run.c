@@ -51,15 +51,22 @@ void run_set_cooperatives(Run *run, uint32_t step, uint32_t count)
     if (run->cooperatives) run->cooperatives[step] = (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
 }
 
+void run_set_place(Run *run, uint32_t step, uint32_t mark)
+{
+    if (!run->places && mark) run->places = make(run->step_count, sizeof *run->places);
+    if (run->places) run->places[step] = mark;
+}
+
 void run_deinit(Run *run)
 {
-    Str *texts[] = { &run->tenant, &run->definition, &run->key, &run->source, &run->parent, &run->directory, &run->failure };
+    Str *texts[] = { &run->tenant, &run->definition, &run->key, &run->source, &run->parent, &run->directory, &run->failure, &run->bound };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((char *)texts[i]->ptr);
     for (uint32_t i = 0; i < run->signal_count; i++) free((char *)run->signals[i].name.ptr);
     for (uint32_t i = 0; i < run->notification_count; i++) free((char *)run->notifications[i].target.ptr);
     free(run->notifications);
     free(run->steps);
     free(run->cooperatives);
+    free(run->places);
     free(run->active);
     free(run->jobs);
     free(run->loops);
@@ -84,7 +91,8 @@ size_t run_size(const Run *run)
                 + run->pause_slot_count * (sizeof *run->answers + sizeof *run->pauses)
                 + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
                 + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len + run->directory.len
-                + run->failure.len + (run->cooperatives ? run->step_count * sizeof *run->cooperatives : 0);
+                + run->failure.len + (run->cooperatives ? run->step_count * sizeof *run->cooperatives : 0)
+                + run->bound.len + (run->places ? run->step_count * sizeof *run->places : 0);
     size += run->notification_capacity * sizeof *run->notifications;
     for (uint32_t i = 0; i < run->notification_count; i++) size += run->notifications[i].target.len;
     for (uint32_t i = 0; i < run->signal_count; i++) size += run->signals[i].name.len;
@@ -240,7 +248,8 @@ bool run_is_parked(const Run *run)
     if (state == RUN_PAUSED) return true;
     uint32_t ready_count = 0;
     for (int p = 0; p < PRIORITY_COUNT; p++) ready_count += run->ready[p].count;
-    return ready_count == 0 && run->active_count;       /* signals and retries alone */
+    if (ready_count != run->paused_ready_count) return false;
+    return run->active_count || ready_count;            /* signals, retries and paused jobs alone */
 }
 
 /* --- jobs ------------------------------------------------------------------------------------------------------------- */
@@ -248,10 +257,12 @@ bool run_is_parked(const Run *run)
 RunState job_target(const JobRun *job)
 {
     if (job->open == 0) {
+        if (job->flags & JOB_CANCELLED && job->flags & JOB_CUT) return RUN_CANCELLED;
         if (job->flags & JOB_FAILED) return RUN_FAILED;
         if (!(job->flags & JOB_BEGAN)) return RUN_SKIPPED;
         return job->flags & JOB_CUT ? RUN_CANCELLED : RUN_SUCCEEDED;
     }
+    if (job->flags & JOB_PAUSED && job->flags & JOB_RAN) return RUN_PAUSED;
     if (job->waiting && !job->under_way) return RUN_WAITING_SIGNAL;
     if (job->flags & JOB_RAN) return RUN_RUNNING;
     return job->under_way ? RUN_DISPATCHED : RUN_QUEUED;

@@ -87,7 +87,12 @@ typedef struct ActiveStep {
     bool is_overdue;                /* its time is over and its executor was told to end it: it has failed once it has ended */
 } ActiveStep;
 
-typedef enum JobFlag { JOB_BEGAN = 1, JOB_RAN = 2, JOB_FAILED = 4, JOB_CUT = 8 /* not all of it was done */, JOB_IN_MOVED = 16
+typedef enum JobFlag {
+    JOB_BEGAN = 1, JOB_RAN = 2, JOB_FAILED = 4,
+    JOB_CUT = 8,                    /* not all of it was done */
+    JOB_IN_MOVED = 16,
+    JOB_PAUSED = 32,                /* by a person: none of its steps begins, until it is resumed; a retry of the run does not end that */
+    JOB_CANCELLED = 64,             /* by a person: what is left of it is ended or skipped */
 } JobFlag;
 
 /* An explicit job: its state as the events say, and what its steps have made of it. */
@@ -215,11 +220,14 @@ typedef struct Run {
     uint32_t running_count;         /* attempts under way, against max_concurrency */
     uint32_t waiting_count;         /* steps that wait for a signal ... */
     uint32_t satisfied_count;       /* ... and of these, those whose signal is there */
+    uint32_t paused_ready_count;    /* ready steps of paused jobs: they do not begin */
+    uint32_t cutting_count;         /* cancelled jobs with steps that have not ended */
     uint32_t done_count;            /* work that has ended and was not skipped: see StepRun.need_left */
     uint32_t sweep_next;            /* first step the sweep has not looked at */
     StepList reached, ready[PRIORITY_COUNT];
     StepList moved;                 /* of jobs */
     StepRun *steps;                 /* step_count */
+    uint32_t *places;               /* step_count: where its last attempt went, as of placement_mark(), where there was a choice; NULL: never */
     uint16_t *cooperatives;         /* step_count: cooperative sub-routines spawned for the task under way; NULL: none ever */
     ActiveStep *active;             /* in no order: the last one takes the place of one that leaves */
     uint32_t active_count, active_capacity;
@@ -227,6 +235,7 @@ typedef struct Run {
     uint32_t *loops;                /* loop_count: rounds after the first */
     uint8_t *loop_ends;             /* loop_count: a LoopEnd */
     Rollback rollback;
+    Str bound;                      /* where what has not begun may run: JSON of what took the place of the plan's; owned, empty: nothing did */
     bool is_terminating, ends_well; /* it ends early; and succeeds by that */
     uint8_t paused_for;             /* of a run that is paused: a PausedFor */
     uint32_t polling_count;         /* steps between two polls */
@@ -322,7 +331,22 @@ static inline bool run_is_winding(const Run *run)
 }
 /* Steps in a sequence that have not ended; all of them where it begins for the first time. */
 uint32_t run_open_children(const Run *run, const Plan *plan, uint32_t sequence);
-/* What state a job's steps have taken it to. */
+/* The step is of a job that is paused by itself, whatever the run is. */
+static inline bool run_holds_job(const Run *run, const Plan *plan, uint32_t step)
+{
+    uint32_t job = plan->steps[step].job;
+    return job != PLAN_NONE && run->jobs[job].flags & JOB_PAUSED;
+}
+/* The step is of a job that somebody has cancelled. */
+static inline bool run_cuts_job(const Run *run, const Plan *plan, uint32_t step)
+{
+    uint32_t job = plan->steps[step].job;
+    return job != PLAN_NONE && run->jobs[job].flags & JOB_CANCELLED;
+}
+/* Some of its steps are still to be ended or skipped, or are being ended. */
+static inline bool job_is_cutting(const JobRun *job) { return job->flags & JOB_CANCELLED && job->open; }
+/* What state a job's steps have taken it to. A paused job is `paused` once something of it has run: before that it stays `queued`
+ * (M-3), and nothing of it begins either. */
 RunState job_target(const JobRun *job);
 /* The next of the states on the way there, by the table. */
 RunState job_hop(RunState from, RunState target);
@@ -339,6 +363,8 @@ static inline bool step_is_done(const StepRun *step)
 /* Sub-routines that were spawned for the task that the step has under way, of these the cooperative ones. */
 static inline uint32_t run_cooperatives(const Run *run, uint32_t step) { return run->cooperatives ? run->cooperatives[step] : 0; }
 void run_set_cooperatives(Run *run, uint32_t step, uint32_t count);
+static inline uint32_t run_place(const Run *run, uint32_t step) { return run->places ? run->places[step] : 0; }
+void run_set_place(Run *run, uint32_t step, uint32_t mark);
 /* Executions of the step run that ended with their owner: the first of them were repeated under the same number. */
 static inline uint32_t step_lost(const StepRun *step) { return step->flags >> STEP_LOST_SHIFT; }
 

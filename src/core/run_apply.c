@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/placement.h"
 #include "core/run_apply.h"
 
 /* --- the setters ------------------------------------------------------------------------------------------------------ */
@@ -11,36 +12,6 @@ void apply_run_move(Run *run, RunState to)
 {
     CHECK(run_can((RunState)run->state, to));                                                                  /* I9 */
     run->state = (uint8_t)to;
-}
-
-static bool is_under_way(StepState state)
-{
-    return state == STEP_DISPATCHED || state == STEP_RUNNING;
-}
-
-static void job_update(Run *run, uint32_t index)
-{
-    JobRun *job = &run->jobs[index];
-    bool is_moved = job_target(job) != (RunState)job->state;
-    if (is_moved && !(job->flags & JOB_IN_MOVED)) moved_add(run, index);
-    else if (!is_moved && job->flags & JOB_IN_MOVED) moved_leave(run, index);
-}
-
-static void job_note(Run *run, uint32_t index, const StepRun *step, StepState from, bool is_held)
-{
-    JobRun *job = &run->jobs[index];
-    StepState to = (StepState)step->state;
-    job->under_way += (uint32_t)is_under_way(to) - (uint32_t)is_under_way(from);
-    job->waiting += (uint32_t)(to == STEP_WAITING_SIGNAL) - (uint32_t)(from == STEP_WAITING_SIGNAL);
-    if (to == STEP_DISPATCHED) job->flags |= JOB_BEGAN;
-    if (to == STEP_RUNNING) job->flags |= JOB_RAN;
-    bool is_failed = to == STEP_FAILED || (to == STEP_TIMED_OUT && step->cause != CAUSE_NONE && !is_held);
-    if (is_failed) job->flags |= JOB_FAILED;
-    bool is_cut = to == STEP_CANCELLED
-               || (to == STEP_SKIPPED && (step->cause == SKIP_RUN_CANCELLED || step->cause == SKIP_PREDECESSOR_FAILED));
-    if (is_cut) job->flags |= JOB_CUT;
-    if (step_state_is_final(to) && !is_held) job->open--;
-    job_update(run, index);
 }
 
 /* The sequence around it may have come to its end with it. */
@@ -62,12 +33,12 @@ void apply_step_move(const Apply *apply, uint32_t index, StepState to)
     StepState from = (StepState)step->state;
     CHECK(step_can(from, to));                                                                                 /* I9 */
     step->state = (uint8_t)to;
-    if (step_works(plan_step)) run->running_count += (uint32_t)is_under_way(to) - (uint32_t)is_under_way(from);
+    if (step_works(plan_step)) run->running_count += (uint32_t)step_is_under_way(to) - (uint32_t)step_is_under_way(from);
     run->waiting_count += (uint32_t)(to == STEP_WAITING_SIGNAL) - (uint32_t)(from == STEP_WAITING_SIGNAL);
     run->polling_count += (uint32_t)(to == STEP_POLLING) - (uint32_t)(from == STEP_POLLING);
     bool is_held = run_holds_poll(run, apply->plan, index);
     if (step_state_is_final(to) && !is_held) count_ended(apply, index);
-    if (plan_step->job != PLAN_NONE) job_note(run, plan_step->job, step, from, is_held);
+    if (plan_step->job != PLAN_NONE) apply_job_note(run, plan_step->job, step, from, is_held);
 }
 
 void apply_step_closed(const Apply *apply, uint32_t index)
@@ -76,9 +47,9 @@ void apply_step_closed(const Apply *apply, uint32_t index)
     uint32_t job = apply->plan->steps[index].job;
     count_ended(apply, index);
     if (job == PLAN_NONE) return;
-    run->jobs[job].open--;
+    apply_job_step_closed(run, &run->jobs[job]);
     run->jobs[job].flags |= JOB_FAILED;
-    job_update(run, job);
+    apply_job_update(run, job);
 }
 
 /* How old the run is. Seconds are enough for who waits, and last longer than any run. */
@@ -120,7 +91,8 @@ static EdgeFate fate_of(const StepRun *step)
     if (step_is_done(step)) return EDGE_LIVE;
     if (step->state != STEP_SKIPPED) return EDGE_DOOMED;
     if (step->cause == SKIP_CONDITION_FALSE) return EDGE_LIVE;
-    return step->cause == SKIP_PREDECESSOR_FAILED ? EDGE_DOOMED : EDGE_DEAD;
+    bool is_cut = step->cause == SKIP_PREDECESSOR_FAILED || step->cause == SKIP_RUN_CANCELLED;
+    return is_cut ? EDGE_DOOMED : EDGE_DEAD;
 }
 
 /* The end of a loop's tail leads to a question. */
@@ -210,12 +182,12 @@ static void link_jobs(const Apply *apply)
         JobRun *job = &run->jobs[j];
         const PlanJob *plan_job = &apply->plan->jobs[j];
         if (job->open == 0) continue;
-        uint8_t flags = job->flags & JOB_IN_MOVED;
+        uint8_t flags = job->flags & (JOB_IN_MOVED | JOB_PAUSED);
         for (uint32_t s = 0; s < plan_job->step_count; s++)
             if (step_is_done(&run->steps[plan_job->step_first + s])) flags |= JOB_BEGAN | JOB_RAN;
         job->flags = flags;
         job->state = RUN_QUEUED;
-        job_update(run, j);
+        apply_job_update(run, j);
     }
 }
 
@@ -254,19 +226,24 @@ void apply_text(Str *text, Str value)
     free(old);
 }
 
-static void set_failure(const Apply *apply)
+static void set_failure_of(const Apply *apply, uint32_t step, Cause cause)
 {
     Run *run = apply->run;
-    const Event *event = apply->event;
-    run->failed_step = event->kind == EVENT_LOOP_LEFT ? event->last : event->step;
-    run->cause = (uint8_t)event->cause;
-    Str text = event->text;
+    run->failed_step = step;
+    run->cause = (uint8_t)cause;
+    Str text = apply->event->text;
     if (text.len > FAILURE_TEXT_SIZE_MAX) {
         size_t size = FAILURE_TEXT_SIZE_MAX;
         while (size && ((uint8_t)text.ptr[size] & 0xc0) == 0x80) size--;        /* no character is cut in two */
         text = str_slice(text, 0, size);
     }
     apply_text(&run->failure, text);
+}
+
+static void set_failure(const Apply *apply)
+{
+    const Event *event = apply->event;
+    set_failure_of(apply, event->kind == EVENT_LOOP_LEFT ? event->last : event->step, (Cause)event->cause);
 }
 
 static void run_created(const Apply *apply)
@@ -372,12 +349,16 @@ static void run_failing(const Apply *apply)
     apply_wind_down(apply);
 }
 
-static void job_moved(const Apply *apply)
+void apply_step_cut(const Apply *apply, uint32_t index)
 {
-    JobRun *job = &apply->run->jobs[apply->event->job];
-    CHECK(job_can((RunState)job->state, (RunState)apply->event->state));                                       /* I9 */
-    job->state = (uint8_t)apply->event->state;
-    job_update(apply->run, apply->event->job);
+    Run *run = apply->run;
+    if (run_is_winding(run)) return;
+    bool is_optional = apply->plan->terms->steps[index].is_optional;
+    if (run->failed_step == STEP_NONE && !is_optional) set_failure_of(apply, index, CAUSE_CANCELLED);
+    for (uint32_t s = apply->plan->steps[index].sequence; s != PLAN_NONE; s = apply->plan->steps[s].sequence)
+        run->steps[s].flags |= STEP_DOOMED;
+    edges_decide(apply, index, EDGE_DOOMED);
+    apply_tail_ended(apply, index);
 }
 
 /* --- steps ------------------------------------------------------------------------------------------------------------ */
@@ -427,6 +408,7 @@ static void step_dispatched(const Apply *apply)
     const Event *event = apply->event;
     StepRun *step = &run->steps[event->step];
     CHECK(run->awaited.step == STEP_NONE && !run_is_winding(run));                                        /* I18, I21 */
+    CHECK(!run_holds_job(run, apply->plan, event->step) && !run_cuts_job(run, apply->plan, event->step));      /* I27 */
     lists_leave(run, apply->plan, event->step);
     const StepTerms *terms = &apply->plan->terms->steps[event->step];
     bool is_new = step->number == 0 || step->flags & STEP_RENEWED;              /* given back and begun again, it counts once */
@@ -441,6 +423,7 @@ static void step_dispatched(const Apply *apply)
     apply_number(run, step, event->number);
     step->attempt = (uint16_t)event->attempt;
     run_set_cooperatives(run, event->step, run_cooperatives(run, event->step) + admission_unpack(event->flags).cooperative_count);
+    if (event->text.len) run_set_place(run, event->step, placement_mark(event->name));
     step->generation = (uint32_t)event->count;
     step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING | STEP_DEFER_NOTED | STEP_RENEWED
                                | STEP_WORK_DONE);
@@ -564,6 +547,10 @@ static void skip_one(const Apply *apply, uint32_t index)
     apply_step_move(apply, index, STEP_SKIPPED);
     if (is_swept) run->sweep_next = index + 1;
     if (run_is_winding(run)) return;
+    if (event->reason == SKIP_RUN_CANCELLED) {                  /* with its job */
+        apply_step_cut(apply, index);
+        return;
+    }
     if (plan_step->kind == STEP_BRANCH && event->reason == SKIP_CONDITION_FALSE) {
         /* It takes no case, but what comes behind its cases goes on as behind any skipped step. */
         if (plan_step->converge != PLAN_NONE) run->steps[plan_step->converge].flags |= STEP_LIVE;
@@ -589,7 +576,8 @@ static void step_cancelled(const Apply *apply)
     run->steps[index].cause = CAUSE_CANCELLED;
     apply_step_move(apply, index, STEP_CANCELLED);
     set_done(apply, index);
-    if (!step_works(&apply->plan->steps[index])) run->sweep_next = index + 1;
+    if (!run_is_winding(run)) apply_step_cut(apply, index);
+    else if (!step_works(&apply->plan->steps[index])) run->sweep_next = index + 1;
 }
 
 static void step_waiting(const Apply *apply)
@@ -657,9 +645,11 @@ static void loop_repeated(const Apply *apply)
         uint32_t job = plan->steps[member->step].job;
         if (job == PLAN_NONE) continue;
         CHECK(!(run->jobs[job].flags & JOB_IN_MOVED));
-        run->jobs[job] = (JobRun){ .state = RUN_QUEUED };
+        bool was_cutting = job_is_cutting(&run->jobs[job]);
+        run->jobs[job] = (JobRun){ .state = RUN_QUEUED, .flags = run->jobs[job].flags & (JOB_PAUSED | JOB_CANCELLED) };
         for (uint32_t s = 0; s < plan->jobs[job].step_count; s++)
             run->jobs[job].open += !step_state_is_final((StepState)run->steps[plan->jobs[job].step_first + s].state);
+        run->cutting_count += job_is_cutting(&run->jobs[job]) && !was_cutting;
     }
     for (uint32_t l = 0; l < plan->loop_count; l++) {
         bool is_inside = l != index && plan->loops[l].body_count < loop->body_count;
@@ -706,6 +696,12 @@ static void effect_committed(const Apply *apply)
     apply->run->steps[apply->event->step].flags |= STEP_EFFECT_COMMITTED;
     if (apply->event->payload != EVENT_NO_PAYLOAD)
         active_of(apply->run, apply->event->step)->kept_at = apply->place->position;
+}
+
+static void effect_withdrawn(const Apply *apply)
+{
+    apply->run->steps[apply->event->step].flags &= (uint16_t)~STEP_EFFECT_INTENDED;
+    active_of(apply->run, apply->event->step)->intended_at = 0;
 }
 
 static void lease_expired(const Apply *apply)
@@ -786,7 +782,9 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_RUN_WAITING_SIGNAL] = run_waiting, [EVENT_RUN_SUCCEEDED] = run_succeeded,
     [EVENT_RUN_FAILED] = run_failed,         [EVENT_RUN_CANCELLED] = run_cancelled,
     [EVENT_RUN_CANCELLING] = run_cancelling, [EVENT_RUN_FAILING] = run_failing,
-    [EVENT_JOB_MOVED] = job_moved,           [EVENT_STEP_READY] = step_ready,
+    [EVENT_JOB_PAUSED] = apply_job_paused,   [EVENT_JOB_RESUMED] = apply_job_resumed,
+    [EVENT_JOB_CANCELLING] = apply_job_cancelling,
+    [EVENT_JOB_MOVED] = apply_job_moved,     [EVENT_STEP_READY] = step_ready,
     [EVENT_STEP_DISPATCHED] = step_dispatched, [EVENT_STEP_RUNNING] = step_running,
     [EVENT_STEP_SUCCEEDED] = step_succeeded, [EVENT_STEP_FAILED] = step_failed,
     [EVENT_ATTEMPT_FAILED] = attempt_failed, [EVENT_STEP_REQUEUED] = step_requeued,
@@ -795,7 +793,7 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_STEP_CANCELLING] = step_cancelling, [EVENT_STEP_DEFERRED] = step_noted,
     [EVENT_BRANCH_TAKEN] = branch_taken,     [EVENT_LOOP_REPEATED] = loop_repeated,
     [EVENT_LOOP_LEFT] = loop_left,           [EVENT_EFFECT_INTENDED] = effect_intended,
-    [EVENT_EFFECT_COMMITTED] = effect_committed, [EVENT_LEASE_EXPIRED] = lease_expired,
+    [EVENT_EFFECT_COMMITTED] = effect_committed, [EVENT_EFFECT_WITHDRAWN] = effect_withdrawn, [EVENT_LEASE_EXPIRED] = lease_expired,
     [EVENT_COST_REPORTED] = cost_reported,   [EVENT_REPORT_REFUSED] = nothing, [EVENT_STEP_DROPPED] = nothing,
     [EVENT_DEDUPE_WAITING] = step_noted,     [EVENT_SIGNAL_RECEIVED] = signal_received,
     [EVENT_SIGNAL_CONSUMED] = signal_consumed, [EVENT_VERDICT] = nothing,
@@ -820,6 +818,7 @@ static const ApplyKind apply_kinds[EVENT_KIND_END] = {
     [EVENT_TRIGGER_AWAITED] = apply_trigger_awaited, [EVENT_TRIGGER_RECEIVED] = trigger_received,
     [EVENT_TRIGGER_REFUSED] = nothing,       [EVENT_TRIGGER_TIMED_OUT] = nothing,
     [EVENT_REACTION_FIRED] = apply_reaction_fired, [EVENT_PARAMS_CHANGED] = apply_params_changed,
+    [EVENT_RUN_REBOUND] = apply_rebound,
     [EVENT_RUN_REVISED] = apply_revised,
     [EVENT_TRIGGER_REMINDED] = apply_trigger_reminded, [EVENT_TRIGGER_ENDED] = apply_trigger_ended,
     [EVENT_NOTIFICATION_QUEUED] = apply_notification_queued, [EVENT_NOTIFICATION_SENT] = apply_notification_ended,
@@ -839,7 +838,8 @@ void run_apply(Run *run, const Plan *plan, const Event *event, const EventPlace 
     bool is_of_pause = event->kind == EVENT_TRIGGER_AWAITED || event->kind == EVENT_TRIGGER_ENDED;
     CHECK(!is_of_pause || (event->step < run->step_count && step_pauses(&plan->terms->steps[event->step])));
     CHECK(!is_of_step || (event->step < run->step_count && event->last < run->step_count));
-    CHECK(event->kind != EVENT_JOB_MOVED || (event->job < run->job_count && event->state < RUN_STATE_COUNT));
+    bool is_of_job = event->kind >= EVENT_JOB_MOVED && event->kind <= EVENT_JOB_CANCELLING;
+    CHECK(!is_of_job || (event->job < run->job_count && event->state < RUN_STATE_COUNT));
     apply_kinds[event->kind](&apply);
     run->event_count++;
     run->updated_ms = place->now_ms;

@@ -1,4 +1,4 @@
-/* run_apply.h - what the files of the fold share. run.h is the manual; nothing but run_apply.c, run_rollback.c and run_waits.c includes this.
+/* run_apply.h - what the files of the fold share. run.h is the manual; nothing but run_apply.c and its siblings run_jobs.c, run_rollback.c and run_waits.c includes this.
  *
  * Owns: nothing.     Fails: never; what cannot be is CHECKed.     Thread: one at a time.
  */
@@ -27,6 +27,20 @@ void apply_step_closed(const Apply *apply, uint32_t index);     /* counted as en
 void apply_tail_ended(const Apply *apply, uint32_t index);      /* the end of a loop's tail leads to a question */
 void apply_wind_down(const Apply *apply);                       /* nothing new starts from now on */
 
+/* Not done, since its job was cancelled: for what is behind it as if it had failed. */
+void apply_step_cut(const Apply *apply, uint32_t index);
+
+/* run_jobs.c: jobs */
+static inline bool step_is_under_way(StepState state) { return state == STEP_DISPATCHED || state == STEP_RUNNING; }
+void apply_job_update(Run *run, uint32_t index);                /* its steps may have taken it to another state */
+/* A step of it has moved. */
+void apply_job_note(Run *run, uint32_t index, const StepRun *step, StepState from, bool is_held);
+void apply_job_step_closed(Run *run, JobRun *job);              /* one of its steps has ended */
+void apply_job_moved(const Apply *apply);
+void apply_job_paused(const Apply *apply);
+void apply_job_resumed(const Apply *apply);
+void apply_job_cancelling(const Apply *apply);
+
 /* run_waits.c: polls, pauses, early ends */
 void apply_poll_attempted(const Apply *apply);
 void apply_step_polling(const Apply *apply);
@@ -42,6 +56,7 @@ void apply_notification_queued(const Apply *apply);
 void apply_notification_ended(const Apply *apply);
 void apply_notification_failed(const Apply *apply);
 void apply_params_changed(const Apply *apply);
+void apply_rebound(const Apply *apply);
 void apply_revised(const Apply *apply);
 void apply_revised(const Apply *apply);
 void apply_reaction_fired(const Apply *apply);

@@ -13,7 +13,8 @@
 #include "core/run_lists.h"
 #include "core/terms.h"
 
-#define SNAPSHOT_FORMAT 4u
+#define SNAPSHOT_FORMAT 5u
+#define SNAPSHOT_FORMAT_FOURTH 4u       /* knows not where attempts went, nor that a run is bound elsewhere than its plan says */
 #define SNAPSHOT_FORMAT_THIRD 3u        /* knows no directory of a run */
 #define SNAPSHOT_FORMAT_SECOND 2u       /* counts no lost executions, and knows no attempt whose time is over */
 #define SNAPSHOT_FORMAT_FIRST 1u        /* knows nothing of retries of runs and of compensations, nor in which order work ended */
@@ -189,6 +190,16 @@ static void put_waits(Buf *buf, const Run *run)
     if (has_notified) put_notifications(buf, run);
 }
 
+static void put_places(Buf *buf, const Run *run)
+{
+    uint32_t count = 0;
+    put_text(buf, run->bound);
+    for (uint32_t i = 0; run->places && i < run->step_count; i++) count += run->places[i] != 0;
+    put(buf, count);
+    for (uint32_t i = 0; count && i < run->step_count; i++)
+        if (run->places[i]) put(buf, i), put(buf, run->places[i]);
+}
+
 /* As the first format had it: what it did not know is left out. */
 static StepRun first_step(const StepRun *step, const PlanStep *plan_step)
 {
@@ -198,6 +209,19 @@ static StepRun first_step(const StepRun *step, const PlanStep *plan_step)
     if (is_ordered || step->flags & STEP_IN_READY) first.need_left = 0;
     if (!(first.flags & STEP_HAS_OUTPUT)) first.output_at = 0;
     return first;
+}
+
+/* What people did to a job is above what its steps did; where nobody did anything, as it ever was. */
+#define JOB_FLAGS_OF_STEPS (JOB_BEGAN | JOB_RAN | JOB_FAILED | JOB_CUT)
+#define JOB_FLAGS_OF_PEOPLE (JOB_PAUSED | JOB_CANCELLED)
+static uint32_t job_bits(const JobRun *job)
+{
+    return (job->flags & JOB_FLAGS_OF_STEPS) | (job->flags & JOB_FLAGS_OF_PEOPLE) >> 1;
+}
+
+static uint8_t job_flags(uint64_t bits)
+{
+    return (uint8_t)((bits & JOB_FLAGS_OF_STEPS) | (bits << 1 & JOB_FLAGS_OF_PEOPLE));
 }
 
 static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
@@ -211,7 +235,7 @@ static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
         StepRun step = format == SNAPSHOT_FORMAT_FIRST ? first_step(&run->steps[i], &plan->steps[i]) : run->steps[i];
         put_step(buf, &step, run_cooperatives(run, i));
     }
-    for (uint32_t i = 0; i < run->job_count; i++) put(buf, run->jobs[i].state), put(buf, run->jobs[i].flags & (JOB_IN_MOVED - 1u));
+    for (uint32_t i = 0; i < run->job_count; i++) put(buf, run->jobs[i].state), put(buf, job_bits(&run->jobs[i]));
     for (uint32_t i = 0; i < run->loop_count; i++) put(buf, run->loops[i]);
     put_steps(buf, run, &run->reached);
     for (int p = 0; p < PRIORITY_COUNT; p++) put_steps(buf, run, &run->ready[p]);
@@ -232,6 +256,7 @@ static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
     if (format > SNAPSHOT_FORMAT_FIRST) put_rollback(buf, run, format);
     if (run->has_waits) put_waits(buf, run);
     if (format > SNAPSHOT_FORMAT_THIRD) put_text(buf, run->directory);
+    if (format > SNAPSHOT_FORMAT_FOURTH) put_places(buf, run);
 }
 
 void run_encode(const Run *run, Buf *buf)
@@ -391,6 +416,7 @@ static void count_again(Run *run, const Plan *plan)
         job->waiting += is_waiting;
         job->under_way += is_under_way;
     }
+    for (uint32_t i = 0; i < run->job_count; i++) run->cutting_count += job_is_cutting(&run->jobs[i]);
 }
 
 static bool is_listed(const Run *run, uint32_t step)
@@ -563,6 +589,18 @@ static void get_waits(RunReader *reader)
     if (bits >> 2) get_notifications(reader);
 }
 
+static void get_places(RunReader *reader)
+{
+    Run *run = reader->run;
+    run->bound = get_text(reader);
+    uint32_t count = (uint32_t)get(reader, run->step_count);
+    for (uint32_t i = 0; i < count && !reader->is_wrong; i++) {
+        uint32_t step = get_below(reader, run->step_count), mark = get32(reader);
+        if (!mark) reader->is_wrong = true;
+        if (!reader->is_wrong) run_set_place(run, step, mark);
+    }
+}
+
 static void get_all(RunReader *reader)
 {
     Run *run = reader->run;
@@ -575,7 +613,7 @@ static void get_all(RunReader *reader)
     for (uint32_t i = 0; i < run->step_count && !reader->is_wrong; i++) get_step(reader, i);
     for (uint32_t i = 0; i < run->job_count && !reader->is_wrong; i++) {
         run->jobs[i].state = (uint8_t)get(reader, RUN_STATE_COUNT - 1);
-        run->jobs[i].flags = (uint8_t)get(reader, JOB_IN_MOVED - 1);
+        run->jobs[i].flags = job_flags(get(reader, JOB_FLAGS_OF_STEPS | JOB_FLAGS_OF_PEOPLE >> 1));
     }
     for (uint32_t i = 0; i < run->loop_count; i++) run->loops[i] = get32(reader);
     get_lists(reader);
@@ -583,6 +621,7 @@ static void get_all(RunReader *reader)
     if (reader->format > SNAPSHOT_FORMAT_FIRST) get_rollback(reader);
     if (run->has_waits) get_waits(reader);
     if (reader->format > SNAPSHOT_FORMAT_THIRD) run->directory = get_text(reader);
+    if (reader->format > SNAPSHOT_FORMAT_FOURTH) get_places(reader);
     if (reader->at != reader->bytes.len) reader->is_wrong = true;
     if (!reader->is_wrong) count_again(run, reader->plan);
 }

@@ -38,6 +38,7 @@ void ready_add(Run *run, const Plan *plan, uint32_t step, uint32_t since_s)
 {
     run->steps[step].flags |= STEP_IN_READY;
     run->steps[step].need_left = since_s;
+    run->paused_ready_count += run_holds_job(run, plan, step);
     list_add(run->steps, &run->ready[plan->steps[step].priority], step);
 }
 
@@ -52,6 +53,7 @@ static void drop(Run *run, StepList *list, uint16_t flag)
 
 void lists_drop(Run *run)
 {
+    run->paused_ready_count = 0;
     drop(run, &run->reached, STEP_IN_REACHED);
     for (int p = 0; p < PRIORITY_COUNT; p++) drop(run, &run->ready[p], STEP_IN_READY);
 }
@@ -99,7 +101,10 @@ void lists_leave(Run *run, const Plan *plan, uint32_t step)
     if (flags & STEP_IN_ACTIVE) active_leave(run, step);
     else if (flags & STEP_IN_READY) list_leave(run->steps, &run->ready[plan->steps[step].priority], step);
     else if (flags & STEP_IN_REACHED) list_leave(run->steps, &run->reached, step);
-    if (flags & STEP_IN_READY) run->steps[step].need_left = 0;
+    if (flags & STEP_IN_READY) {
+        run->steps[step].need_left = 0;
+        run->paused_ready_count -= run_holds_job(run, plan, step);
+    }
     run->steps[step].flags &= (uint16_t)~(STEP_IN_ACTIVE | STEP_IN_READY | STEP_IN_REACHED);
 }
 

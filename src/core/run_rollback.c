@@ -1,6 +1,7 @@
 /* run_rollback.c - the fold of what follows a failure: retries, and compensations. */
 #include "base/check.h"
 #include "core/name.h"
+#include "core/placement.h"
 #include "core/run_apply.h"
 
 /* --- retries ------------------------------------------------------------------------------------------------------------ */
@@ -57,7 +58,7 @@ void apply_superseded(const Apply *apply)
     uint32_t job = apply->plan->steps[event->step].job;
     if (job != PLAN_NONE && run->jobs[job].open++ == 0) {       /* it begins again; how far it is, is found when the run runs */
         run->jobs[job].state = RUN_QUEUED;
-        run->jobs[job].flags = (uint8_t)((run->jobs[job].flags & JOB_IN_MOVED) | JOB_BEGAN | JOB_RAN);
+        run->jobs[job].flags = (uint8_t)((run->jobs[job].flags & (JOB_IN_MOVED | JOB_PAUSED)) | JOB_BEGAN | JOB_RAN);
     }
     run->sweep_next = event->step + 1;
     for (uint32_t l = 0; l < apply->plan->loop_count; l++) {
@@ -173,6 +174,8 @@ void apply_compensation_running(const Apply *apply)
     CHECK(active->holder == 0);                                 /* I16, L1: a live lease is never overwritten */
     if (item->state != COMPENSATION_RUNNING) item_move(item, COMPENSATION_RUNNING);
     item->attempt = (uint16_t)event->attempt;
+    apply->run->steps[event->step].flags &= (uint16_t)~STEP_DEFER_NOTED;
+    if (event->text.len) run_set_place(apply->run, event->step, placement_mark(event->name));
     *active = (ActiveStep){ .step = event->step, .holder = event->holder, .due_ms = event->due_ms, .lease_ms = event->lease_ms };
 }
 

@@ -203,6 +203,19 @@ void apply_params_changed(const Apply *apply)
     apply->run->params_at = apply->place->position;             /* I25 */
 }
 
+/* What could not be placed is looked at anew, and says so anew where it cannot be placed now. */
+void apply_rebound(const Apply *apply)
+{
+    Run *run = apply->run;
+    free((char *)run->bound.ptr);
+    run->bound = run_copy(apply->event->text);
+    for (int level = 0; level < PRIORITY_COUNT; level++)
+        for (uint32_t s = run->ready[level].first; s != STEP_NONE; s = run->steps[s].next)
+            run->steps[s].flags &= (uint16_t)~STEP_DEFER_NOTED;
+    const Compensation *item = run_compensation(run);
+    if (item) run->steps[item->step].flags &= (uint16_t)~STEP_DEFER_NOTED;
+}
+
 /* --- reactions to signals ------------------------------------------------------------------------------------------------ */
 
 void apply_reaction_fired(const Apply *apply)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
+#include "core/job.h"
 #include "core/reaction.h"
 #include "core/retry.h"
 #include "core/type.h"
@@ -26,7 +27,7 @@ void settle_enter(const Settle *settle, uint32_t step)
 InputAnswer settle_fill(const Settle *settle, uint32_t step, Value written, bool has_paths, InputResult *out)
 {
     *out = (InputResult){ .value = written };
-    if (!has_paths) return INPUT_OK;
+    if (!has_paths) return input_check(settle->decision->arena, written, out);
     InputScope scope = { .env = settle->env, .plan = settle->plan, .run = settle->run, .step = step,
                          .decision = settle->decision, .arena = settle->decision->arena };
     return input_fill(&scope, written, out);
@@ -55,8 +56,21 @@ void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
     event->flags = settle->plan->terms->steps[step].is_optional;
 }
 
+/* E-057: by what it was dropped is said wherever its failure is shown, beside what its last attempt died of. */
+static Failure dropped_failure(const Settle *settle, Str drop, const Failure *failure)
+{
+    Arena *arena = settle->decision->arena;
+    MemberList details = { .arena = arena };
+    member_list_add(&details, STR("drop"), value_string(drop));
+    if (failure->cause) member_list_add(&details, STR("cause"), value_string(str_of(cause_name(failure->cause))));
+    if (failure->details.kind != VALUE_NULL) member_list_add(&details, STR("details"), failure->details);
+    Str text = failure->cause ? arena_format(arena, "dropped by %.*s: %.*s", STR_ARG(drop), STR_ARG(failure->text)) : failure->text;
+    return (Failure){ CAUSE_DROPPED, text, member_list_object(&details) };
+}
+
 void settle_drop(const Settle *settle, uint32_t step, const Place *place, const Failure *failure)
 {
+    Failure dropped = dropped_failure(settle, str_of(drop_cause_name((DropCause)place->drop)), failure);
     Event *event = decision_event(settle->decision, EVENT_STEP_DROPPED, step);
     event->attempt = settle->run->steps[step].attempt;
     event->name = str_of(drop_cause_name((DropCause)place->drop));
@@ -64,18 +78,19 @@ void settle_drop(const Settle *settle, uint32_t step, const Place *place, const 
     event->class_ = failure->cause ? cause_class(failure->cause) : 0;
     event->text = failure->text;
     event->flags = place->admission;
-    settle_fail(settle, step, &(Failure){ CAUSE_DROPPED, failure->text, failure->details });
+    settle_fail(settle, step, &dropped);
 }
 
 void settle_told(const Settle *settle, uint32_t step)
 {
     const ReactionTerms *cut = run_is_winding(settle->run) ? NULL : reaction_cut(settle->plan, settle->run, step);
-    if (cut) reaction_end(settle, step, cut);
+    if (run_cuts_job(settle->run, settle->plan, step)) job_cancel_step(settle, step);
+    else if (cut) reaction_end(settle, step, cut);
     else decision_event(settle->decision, EVENT_STEP_CANCELLED, step);
 }
 
 static const Failure effect_unknown = { CAUSE_EFFECT_UNKNOWN,
-                                        STR_INIT("it announced an effect, and whether that took place is not known"), { 0 } };
+                                        STR_INIT("an effect of it was announced, and whether that took place is not known"), { 0 } };
 
 /* An announced effect is not risked a second time: not after it was committed, and before that only where the runner itself
  * says that it may be tried again. */
@@ -169,7 +184,9 @@ bool settle_output_fits(const Settle *settle, uint32_t step, Value output, Str *
 {
     const StepTerms *terms = &settle->plan->terms->steps[step];
     if (!outputs_match(settle, step, output, out_text)) return false;
-    if (terms->output_schema.kind == VALUE_NULL) return true;
+    /* An artifact of a runbook names the schema that its components speak of, which was compared when it was compiled: a name is nothing
+     * that content could be held against. */
+    if (terms->output_schema.kind == VALUE_NULL || terms->output_schema.kind == VALUE_STRING) return true;
     Error err;
     if (settle->env->schema(settle->env->context, settle->plan, terms->output_schema, output, &err) == OK) return true;
     *out_text = arena_format(settle->decision->arena, "the output is not what output_schema says: %s", err.text);
@@ -273,15 +290,17 @@ static bool lacks_output(const Settle *settle, uint32_t step)
     return is_declared && !run_active(settle->run, step)->kept_at;
 }
 
-/* The same attempt once more: to this process if it can take it, else from the queue. Of a paused run nothing is begun. */
+/* The same attempt once more: to this process if it can take it, else from the queue. Of a paused run or job nothing is begun. */
 static void execute_again(const Settle *settle, uint32_t step)
 {
-    if (settle->run->state == RUN_PAUSED) {
+    if (settle->run->state == RUN_PAUSED || run_holds_job(settle->run, settle->plan, step)) {
         put_back(settle, step);
         return;
     }
     Place place = settle->env->place(settle->env->context, settle->plan, settle->run, step);
-    if (place.kind == PLACE_HERE) {
+    /* What goes elsewhere is dispatched anew, so that the record says where. */
+    uint32_t before = run_place(settle->run, step);
+    if (place.kind == PLACE_HERE && (!before || before == placement_mark(place.executor))) {
         Event *event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);
         event->due_ms = settle_deadline(settle, step);
         event->lease_ms = place.lease_ms ? settle->now_ms + place.lease_ms : 0;

@@ -229,6 +229,7 @@ static void check_same(const Run *a, const Run *b)
     EXPECT(a->blast_used == b->blast_used && a->blast_approved == b->blast_approved);
     EXPECT(!a->reaction_count || memcmp(a->fired, b->fired, a->reaction_count / 8 + 1) == 0);
     EXPECT(a->polling_count == b->polling_count && a->held_count == b->held_count);
+    EXPECT(a->paused_ready_count == b->paused_ready_count && a->cutting_count == b->cutting_count);
     const Rollback *p = &a->rollback, *q = &b->rollback;
     for (uint32_t i = 0; i < p->count && i < q->count; i++) {
         const Compensation *x = &p->items[i], *y = &q->items[i];
@@ -302,6 +303,12 @@ static void check_lists(Stage *stage)
     EXPECT_INT(run->active_count, active);
     for (int p = 0; p < PRIORITY_COUNT; p++) ready -= run->ready[p].count;
     EXPECT_INT(ready, 0);
+    uint32_t paused_ready = 0, cutting = 0;
+    for (uint32_t i = 0; i < run->step_count; i++)
+        paused_ready += run->steps[i].flags & STEP_IN_READY && run_holds_job(run, &stage->plan, i);
+    for (uint32_t j = 0; j < run->job_count; j++) cutting += job_is_cutting(&run->jobs[j]);
+    EXPECT_INT(run->paused_ready_count, paused_ready);
+    EXPECT_INT(run->cutting_count, cutting);
     EXPECT(run->running_count <= stage->plan.terms->running_count_max);                                /* C-45 */
     if (stage->answer == ADVANCE_EVENTS) return;
     bool is_paused_for = run->state == RUN_PAUSED && run->paused_for == PAUSED_FOR_TRIGGER && !run_is_winding(run);
@@ -312,7 +319,7 @@ static void check_lists(Stage *stage)
     uint32_t ready_count = 0;
     for (int p = 0; p < PRIORITY_COUNT; p++) ready_count += run->ready[p].count;
     if (run_is_winding(run) || (run->state != RUN_RUNNING && run->state != RUN_WAITING_SIGNAL)) return;
-    bool waits = run->waiting_count && !ready_count && !run->running_count && !run->polling_count;                                    /* C-08 */
+    bool waits = run->waiting_count && ready_count == paused_ready && !run->running_count && !run->polling_count;                                    /* C-08 */
     EXPECT_INT(run->state == RUN_WAITING_SIGNAL, waits);
 }
 

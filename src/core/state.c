@@ -142,29 +142,30 @@ static const char *const class_names[CLASS_COUNT] = {
 static const struct {
     const char *name;
     FailureClass failure_class;
+    CauseHealth health;
 } causes[CAUSE_COUNT] = {
-    [CAUSE_NONE] = { "", CLASS_NONE },
+    [CAUSE_NONE] = { "", CLASS_NONE, HEALTH_GOOD },
     /* A runner that says no more than that it failed may succeed the next time; its `retries` say whether that is tried. */
-    [CAUSE_ERROR] = { "error", CLASS_TRANSIENT },
-    [CAUSE_TRANSIENT] = { "transient", CLASS_TRANSIENT },
-    [CAUSE_TIMEOUT] = { "timeout", CLASS_TRANSIENT },
-    [CAUSE_LEASE_EXPIRED] = { "lease-expired", CLASS_TRANSIENT },
-    [CAUSE_NOT_ACCEPTED] = { "not-accepted", CLASS_TRANSIENT },
-    [CAUSE_POLICY] = { "policy", CLASS_POLICY_BLOCKED },
-    [CAUSE_BUDGET_EXCEEDED] = { "budget-exceeded", CLASS_POLICY_BLOCKED },
-    [CAUSE_PERMANENT] = { "permanent", CLASS_PERMANENT },
-    [CAUSE_INPUT_INVALID] = { "input-invalid", CLASS_PERMANENT },
-    [CAUSE_OUTPUT_INVALID] = { "output-invalid", CLASS_PERMANENT },
-    [CAUSE_CONDITION_UNDEFINED] = { "condition-undefined", CLASS_PERMANENT },
-    [CAUSE_CONDITION_ERROR] = { "condition-error", CLASS_PERMANENT },
-    [CAUSE_DROPPED] = { "dropped", CLASS_PERMANENT },
-    [CAUSE_CANCELLED] = { "cancelled", CLASS_PERMANENT },
-    [CAUSE_SIGNAL_DENIED] = { "signal-denied", CLASS_PERMANENT },
-    [CAUSE_DEADLINE] = { "deadline", CLASS_PERMANENT },
-    [CAUSE_EFFECT_UNKNOWN] = { "effect-unknown", CLASS_PERMANENT },
-    [CAUSE_TERMINATED] = { "terminated", CLASS_PERMANENT },
-    [CAUSE_BLAST_RADIUS] = { "blast-radius", CLASS_POLICY_BLOCKED },
-    [CAUSE_LOST] = { "lost", CLASS_TRANSIENT },                                                                /* as a lease */
+    [CAUSE_ERROR] = { "error", CLASS_TRANSIENT, HEALTH_BAD },
+    [CAUSE_TRANSIENT] = { "transient", CLASS_TRANSIENT, HEALTH_BAD },
+    [CAUSE_TIMEOUT] = { "timeout", CLASS_TRANSIENT, HEALTH_BAD },
+    [CAUSE_LEASE_EXPIRED] = { "lease-expired", CLASS_TRANSIENT, HEALTH_BAD },
+    [CAUSE_NOT_ACCEPTED] = { "not-accepted", CLASS_TRANSIENT, HEALTH_NONE },
+    [CAUSE_POLICY] = { "policy", CLASS_POLICY_BLOCKED, HEALTH_NONE },
+    [CAUSE_BUDGET_EXCEEDED] = { "budget-exceeded", CLASS_POLICY_BLOCKED, HEALTH_NONE },
+    [CAUSE_PERMANENT] = { "permanent", CLASS_PERMANENT, HEALTH_BAD },
+    [CAUSE_INPUT_INVALID] = { "input-invalid", CLASS_PERMANENT, HEALTH_NONE },
+    [CAUSE_OUTPUT_INVALID] = { "output-invalid", CLASS_PERMANENT, HEALTH_BAD },
+    [CAUSE_CONDITION_UNDEFINED] = { "condition-undefined", CLASS_PERMANENT, HEALTH_NONE },
+    [CAUSE_CONDITION_ERROR] = { "condition-error", CLASS_PERMANENT, HEALTH_NONE },
+    [CAUSE_DROPPED] = { "dropped", CLASS_PERMANENT, HEALTH_NONE },
+    [CAUSE_CANCELLED] = { "cancelled", CLASS_PERMANENT, HEALTH_NONE },
+    [CAUSE_SIGNAL_DENIED] = { "signal-denied", CLASS_PERMANENT, HEALTH_NONE },
+    [CAUSE_DEADLINE] = { "deadline", CLASS_PERMANENT, HEALTH_NONE },
+    [CAUSE_EFFECT_UNKNOWN] = { "effect-unknown", CLASS_PERMANENT, HEALTH_BAD },
+    [CAUSE_TERMINATED] = { "terminated", CLASS_PERMANENT, HEALTH_NONE },
+    [CAUSE_BLAST_RADIUS] = { "blast-radius", CLASS_POLICY_BLOCKED, HEALTH_NONE },
+    [CAUSE_LOST] = { "lost", CLASS_TRANSIENT, HEALTH_NONE },                                                                /* as a lease */
 };
 
 /* --- questions ------------------------------------------------------------------------------------------------------ */
@@ -350,6 +351,11 @@ bool cause_find(Str name, Cause *out_cause)
         return true;
     }
     return false;
+}
+
+CauseHealth cause_health(Cause cause)
+{
+    return causes[cause].health;
 }
 
 FailureClass cause_class(Cause cause)

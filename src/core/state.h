@@ -80,6 +80,9 @@ typedef enum Cause {
     CAUSE_COUNT
 } Cause;
 
+/* What the end of an attempt says about whoever carried it out. Of none: what it was asked for was wrong, or somebody else ended it. */
+typedef enum CauseHealth { HEALTH_NONE, HEALTH_GOOD, HEALTH_BAD } CauseHealth;
+
 bool run_can(RunState from, RunState to);
 bool job_can(RunState from, RunState to);
 bool step_can(StepState from, StepState to);
@@ -114,5 +117,6 @@ const char *failure_class_name(FailureClass failure_class);     /* "transient" *
 const char *cause_name(Cause cause);                            /* "lease-expired" */
 bool        cause_find(Str name, Cause *out_cause);
 FailureClass cause_class(Cause cause);
+CauseHealth  cause_health(Cause cause);
 
 #endif

@@ -154,6 +154,23 @@ TEST(each_cause_belongs_to_one_class, "proves: F-063 C-34 C-19")
     EXPECT_STR(str_of(resolution_name(RESOLUTION_AWAITING_DECISION)), STR("AWAITING_DECISION"));
 }
 
+TEST(each_cause_says_something_about_who_failed_or_nothing, "proves: R-108")
+{
+    static const char *const bad[] = { "error", "transient", "timeout", "lease-expired", "permanent", "output-invalid", "effect-unknown" };
+    static const char *const none[] = { "not-accepted", "policy", "budget-exceeded", "input-invalid", "condition-undefined", "condition-error",
+                                        "dropped", "cancelled", "signal-denied", "deadline", "terminated", "lost", "blast-radius" };
+    EXPECT_INT(sizeof bad / sizeof *bad + sizeof none / sizeof *none, CAUSE_COUNT - 1);
+    EXPECT_INT(cause_health(CAUSE_NONE), HEALTH_GOOD);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad + sizeof none / sizeof *none; i++) {
+        bool is_bad = i < sizeof bad / sizeof *bad;
+        const char *name = is_bad ? bad[i] : none[i - sizeof bad / sizeof *bad];
+        Cause cause;
+        ROW(name);
+        REQUIRE(cause_find(str_of(name), &cause));
+        EXPECT_INT(cause_health(cause), is_bad ? HEALTH_BAD : HEALTH_NONE);
+    }
+}
+
 TEST(signals_are_of_five_kinds, "proves: C-80")
 {
     static const char *const names[] = { "health", "anomaly", "milestone", "approval", "operator" };

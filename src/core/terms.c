@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "core/name.h"
 #include "core/path.h"
+#include "dispatch/task.h"
 
 typedef struct TermsReader {
     Arena *arena;
@@ -115,9 +116,14 @@ static Status read_retries(TermsReader *reader, Value settings, uint32_t step, R
         for (uint32_t i = 0; on && on->kind == VALUE_ARRAY && i < on->count; i++)
             if (on->items[i].kind == VALUE_STRING) out->on |= retried_causes(value_text(on->items[i]));
     }
-    int64_t spawns = value_get_int(settings, "spawn_budget", out->attempt_count_max * (1 + COOPERATIVE_COUNT_DEFAULT));
-    if (spawns < 1 || spawns > UINT16_MAX) return corrupt(reader, "no spawn budget", step);
-    out->spawn_count_max = (uint32_t)spawns;
+    int64_t spawns = value_get_int(settings, "spawn_budget", (int64_t)out->attempt_count_max * (1 + reader->terms->cooperative_max));
+    /* Its acceptance: what is declared here holds for every run of the plan, and no task is without a budget and a depth. */
+    Task task;
+    Error refusal;
+    TaskTerms terms = { .spawn_budget = spawns < 0 || spawns > UINT32_MAX ? 0 : (uint32_t)spawns, .retry_depth_max = out->attempt_count_max - 1,
+                        .cooperative_max = reader->terms->cooperative_max };
+    if (task_accept(&terms, &task, &refusal)) return corrupt(reader, refusal.text, step);
+    out->spawn_count_max = task.terms.spawn_budget;
     return OK;
 }
 
@@ -267,6 +273,29 @@ static void read_branch(Value settings, StepTerms *terms)
     terms->cases = member_or_null(settings, "cases");
 }
 
+static void add_constraints(PlacementTerms *terms, Value part)
+{
+    if (part.kind == VALUE_OBJECT && part.count) terms->parts[terms->count++] = part;
+}
+
+/* Of the workflow, of the job, and where the data of the job may be. Neighbours have the same. */
+static const PlacementTerms *read_placement(TermsReader *reader, uint32_t index)
+{
+    uint32_t job = reader->plan->steps[index].job;
+    if (index && reader->plan->steps[index - 1].job == job && step_works(&reader->plan->steps[index - 1])) return reader->steps[index - 1].placement;
+    Value settings = job == PLAN_NONE ? value_null() : reader->plan->jobs[job].settings;
+    const Value *tags = value_get_text(settings, "data_sovereignty");
+    PlacementTerms *terms = ARENA_NEW(reader->arena, PlacementTerms);
+    add_constraints(terms, member_or_null(reader->plan->document, "placement"));
+    add_constraints(terms, member_or_null(settings, "placement"));
+    if (tags) {
+        Member *member = ARENA_NEW(reader->arena, Member);
+        *member = (Member){ value_string(STR("data_sovereignty")), *tags };
+        add_constraints(terms, value_object(reader->arena, member, 1));
+    }
+    return terms->count ? terms : NULL;
+}
+
 static Status read_step(TermsReader *reader, uint32_t index)
 {
     const PlanStep *step = &reader->plan->steps[index];
@@ -296,6 +325,7 @@ static Status read_step(TermsReader *reader, uint32_t index)
     int64_t weight = value_get_int(settings, "blast_radius", step->strategy != STRATEGY_REPLAY_SAFE);
     if (weight < 0 || weight > UINT32_MAX) return corrupt(reader, "a weight without bound", index);
     terms->weight = (uint32_t)weight;
+    terms->placement = read_placement(reader, index);
     terms->intent = intent_find(value_get_string(settings, "intent", STR("normal")));                        /* G-18 */
     terms->is_optional = value_get_bool(settings, "optional", false);
     terms->outputs = member_or_null(settings, "outputs");
@@ -493,6 +523,9 @@ static Status read_whole(TermsReader *reader)
     terms->running_count_max = (uint32_t)running;
     Status status = read_duration(reader, config, "timeout_ms", 0, &terms->timeout_ms);
     if (status) return status;
+    int64_t cooperatives = value_get_int(document, "cooperatives", COOPERATIVE_COUNT_DEFAULT);
+    if (cooperatives < 0 || cooperatives > COOPERATIVE_COUNT_MAX) return corrupt(reader, "cooperatives out of range", 0);
+    terms->cooperative_max = (uint32_t)cooperatives;
     terms->lease_ms = value_get_int(member_or_null(document, "lease"), "duration_ms", LEASE_MS_DEFAULT);
 
     status = read_resolution(reader, resolution, &terms->resolution);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/placement.h"
 #include "core/plan.h"
 #include "core/state.h"
 #include "dispatch/admission.h"
@@ -106,6 +107,7 @@ typedef struct StepTerms {
     PollTerms poll;
     PauseTerms pause;
     TerminateTerms terminate[2];    /* its own, then that of the job that it is the last task of */
+    const PlacementTerms *placement;        /* where it may run; NULL: anywhere */
     uint32_t weight;                /* against the blast-radius budget (G-21) */
     uint32_t end_slot;              /* of one that has any: its index in Run.ends */
 } StepTerms;
@@ -169,6 +171,7 @@ typedef struct PlanTerms {
     uint32_t running_count_max;
     int64_t timeout_ms, lease_ms;
     int64_t cost_max_micro;
+    uint32_t cooperative_max;       /* cooperative sub-routines beside a primary, as configured when it was compiled */
     bool has_cost_max;              /* a cost_limit of 0 permits nothing that costs */
     bool has_blast_max;             /* a budget of 0 permits nothing that has a weight */
     uint32_t blast_max;

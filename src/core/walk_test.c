@@ -409,12 +409,16 @@ static Command random_command(Model *model, Stage *s)
     case 0: command.kind = COMMAND_PAUSE; break;
     case 1: case 2: command.kind = COMMAND_RESUME; break;
     case 3: if (below(model, 6) == 0) command.kind = COMMAND_CANCEL; break;
+    case 14: case 15: case 16:                                      /* of one job, whether it fits or not */
+        command.kind = below(model, 12) == 0 ? COMMAND_CANCEL : below(model, 2) ? COMMAND_PAUSE : COMMAND_RESUME;
+        command.job = s->plan.job_count ? s->plan.jobs[below(model, s->plan.job_count)].id : STR("none");
+        break;
     case 4: case 5: case 6:
         command.kind = COMMAND_SIGNAL;
         command.is_denial = below(model, 8) == 0;
         if (below(model, 3) == 0) command.name = STR("react");
         break;
-    case 7: command.kind = COMMAND_EFFECT; command.is_committed = below(model, 2); command.value = value_int(5); break;
+    case 7: command.kind = COMMAND_EFFECT; command.is_committed = below(model, 2); command.is_withdrawn = !command.is_committed && below(model, 3) == 0; command.value = value_int(5); break;
     case 8: command.kind = COMMAND_ORPHANED; break;
     case 9:
         command.kind = below(model, 3) ? COMMAND_RECOVER : COMMAND_RELEASE;
@@ -427,6 +431,17 @@ static Command random_command(Model *model, Stage *s)
     return command;
 }
 
+static void resume_jobs(Stage *s)
+{
+    bool may_resume = s->run.state == RUN_RUNNING || s->run.state == RUN_PAUSED || s->run.state == RUN_WAITING_SIGNAL;
+    for (uint32_t j = 0; may_resume && j < s->run.job_count && !run_is_winding(&s->run); j++) {
+        const JobRun *job = &s->run.jobs[j];
+        if (!(job->flags & JOB_PAUSED) || !job->open) continue;
+        Command resume = { .kind = COMMAND_RESUME, .job = s->plan.jobs[j].id, .value = value_null() };
+        EXPECT_OK(stage_do(s, &resume), &s->err);
+    }
+}
+
 /* A friendly world: everything is allowed and succeeds. True where the run has settled. */
 static bool bring_to_an_end(Stage *s)
 {
@@ -437,6 +452,7 @@ static bool bring_to_an_end(Stage *s)
     for (uint32_t guard = 0; guard < 10000; guard++) {
         if (run_state_is_settled((RunState)s->run.state, (Resolution)s->run.resolution)) return true;
         stage_more(s);
+        resume_jobs(s);
         bool is_paused = s->run.state == RUN_PAUSED && !run_is_winding(&s->run);
         if (is_paused && stage_kind(s, COMMAND_RESUME)) {
             Str name = s->plan.terms->steps[s->run.awaited.step].pause.trigger;
