@@ -1,9 +1,13 @@
 #include "lang/catalog.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "lang/built_in.h"
+#include "lang/compiler.h"
+#include "lang/cron.h"
 #include "lang/shapes.h"
 
 #define LISTED_NAMES_MAX 12u
@@ -20,7 +24,12 @@ static const struct { const char *name, *group; } kinds[CATALOG_KIND_COUNT] = {
 
 static bool catalog_add(Catalog *catalog, CatalogKind kind, CatalogEntry entry)
 {
-    if (!map_add(&catalog->names[kind], entry.name, (uint32_t)catalog->counts[kind], NULL)) return false;
+    uint32_t index;
+    if (!map_add(&catalog->names[kind], entry.name, (uint32_t)catalog->counts[kind], &index)) {
+        bool is_withheld = catalog->entries[kind][index].withheld.len > 0;
+        if (is_withheld) catalog->entries[kind][index] = entry;
+        return is_withheld;
+    }
     catalog->entries[kind] = arena_grow(catalog->arena, catalog->entries[kind], sizeof entry, catalog->counts[kind],
                                         &catalog->capacities[kind]);
     catalog->entries[kind][catalog->counts[kind]++] = entry;
@@ -35,7 +44,7 @@ static void add_map(Catalog *catalog, CatalogKind kind, Str origin, Value map)
 
 void catalog_init(Catalog *catalog, Arena *arena)
 {
-    *catalog = (Catalog){ .arena = arena };
+    *catalog = (Catalog){ .arena = arena, .cooperative_max = COOPERATIVE_COUNT_DEFAULT };
     for (unsigned kind = 0; kind < CATALOG_KIND_COUNT; kind++) map_init(&catalog->names[kind], arena, 0);
     Node *root;
     Error err;
@@ -66,9 +75,41 @@ static void check_runners(Diagnostics *diagnostics, const Node *executor)
     }
 }
 
+/* E-038: what can be configured ends at what is compiled in. */
+static void check_dispatch(Diagnostics *diagnostics, const Node *dispatch)
+{
+    const Node *cooperatives = dispatch && dispatch->kind == NODE_MAP ? node_get(dispatch, "cooperatives") : NULL;
+    uint64_t count;
+    if (!cooperatives || cooperatives->kind != NODE_NUMBER || !str_to_u64(node_text(cooperatives), &count) || count <= COOPERATIVE_COUNT_MAX) return;
+    diagnose(diagnostics, SEVERITY_ERROR, cooperatives, "%" PRIu64 " cooperative sub-routines are more than COOPERATIVE_COUNT_MAX (%u)", count, COOPERATIVE_COUNT_MAX);
+}
+
+typedef void (*LineCheck)(Diagnostics *diagnostics, const Node *line);
+
+static void check_lines(Diagnostics *diagnostics, const Node *lines, LineCheck check)
+{
+    for (uint32_t i = 0; i < many_count(lines); i++)
+        if (many_at(lines, i)->kind == NODE_TEXT) check(diagnostics, many_at(lines, i));
+}
+
+static void check_times(Diagnostics *diagnostics, const Node *root)
+{
+    static const struct { const char *key; LineCheck check; } parts[] = {
+        { "include", freeze_check }, { "exclude", freeze_check }, { "weekdays", weekday_check },
+    };
+    const Node *windows = node_get(root, "windows"), *calendars = node_get(root, "calendars");
+    for (uint32_t i = 0; windows && windows->kind == NODE_MAP && i < windows->count; i++)
+        check_lines(diagnostics, node_value(windows, i), window_check);
+    for (uint32_t i = 0; calendars && calendars->kind == NODE_MAP && i < calendars->count; i++)
+        for (size_t k = 0; node_value(calendars, i)->kind == NODE_MAP && k < sizeof parts / sizeof *parts; k++)
+            check_lines(diagnostics, node_get(node_value(calendars, i), parts[k].key), parts[k].check);
+}
+
 void config_check(Diagnostics *diagnostics, const Node *root)
 {
     shape_check(diagnostics, root, &type_config);
+    check_dispatch(diagnostics, root->kind == NODE_MAP ? node_get(root, "dispatch") : NULL);
+    if (root->kind == NODE_MAP) check_times(diagnostics, root);
     const Node *executors = root->kind == NODE_MAP ? node_get(root, "executors") : NULL;
     for (uint32_t i = 0; executors && executors->kind == NODE_MAP && i < executors->count; i++)
         check_runners(diagnostics, node_value(executors, i));
@@ -97,6 +138,8 @@ void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *
     if (executors) catalog->executors = *executors;
     const Value *tenants = value_get_text(config, "tenants");
     if (tenants) catalog->tenants = *tenants;
+    const Value *dispatch = value_get_text(config, "dispatch");
+    if (dispatch) catalog->cooperative_max = (uint32_t)value_get_int(*dispatch, "cooperatives", COOPERATIVE_COUNT_DEFAULT);
     for (uint32_t i = 0; executors && i < executors->count; i++) {
         const Value *runners = value_get_text(executors->members[i].value, "runners");
         if (runners) add_map(catalog, CATALOG_RUNNER, value_text(executors->members[i].key), *runners);
@@ -107,6 +150,25 @@ void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *
 bool catalog_add_runner(Catalog *catalog, Str name, Str executor)
 {
     return catalog_add(catalog, CATALOG_RUNNER, (CatalogEntry){ name, executor, value_null() });
+}
+
+/* NULL where there is none of that name. */
+static CatalogEntry *find_exact(const Catalog *catalog, CatalogKind kind, Str name)
+{
+    uint32_t index;
+    return map_find(&catalog->names[kind], name, &index) ? &catalog->entries[kind][index] : NULL;
+}
+
+void catalog_withhold_runner(Catalog *catalog, Str name, Str how)
+{
+    CatalogEntry *entry = find_exact(catalog, CATALOG_RUNNER, name);
+    if (entry) entry->withheld = how;
+}
+
+Str catalog_withheld(const Catalog *catalog, Str runner)
+{
+    const CatalogEntry *entry = find_exact(catalog, CATALOG_RUNNER, runner);
+    return entry ? entry->withheld : STR("");
 }
 
 void catalog_add_component(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root)
@@ -130,20 +192,21 @@ const char *catalog_group(CatalogKind kind) { return kinds[kind].group; }
 
 const CatalogEntry *catalog_find(const Catalog *catalog, CatalogKind kind, Str name)
 {
-    uint32_t index;
-    if (map_find(&catalog->names[kind], name, &index)) return &catalog->entries[kind][index];
+    const CatalogEntry *exact = find_exact(catalog, kind, name);
+    if (exact) return exact->withheld.len ? NULL : exact;
     if (kind != CATALOG_CONNECTOR || name.len > 200) return NULL;
     char storage[256];
     Buf full = buf_on(storage, sizeof storage);
     buf_str(&full, name);
     buf_text(&full, "_connector");
-    return map_find(&catalog->names[kind], buf_peek(&full), &index) ? &catalog->entries[kind][index] : NULL;
+    return find_exact(catalog, kind, buf_peek(&full));
 }
 
 Str catalog_suggest(const Catalog *catalog, CatalogKind kind, Str name)
 {
     Suggestion suggestion = suggest_begin(name);
-    for (size_t i = 0; i < catalog->counts[kind]; i++) suggest_offer(&suggestion, catalog->entries[kind][i].name);
+    for (size_t i = 0; i < catalog->counts[kind]; i++)
+        if (!catalog->entries[kind][i].withheld.len) suggest_offer(&suggestion, catalog->entries[kind][i].name);
     return suggestion.best;
 }
 

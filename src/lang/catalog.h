@@ -38,6 +38,7 @@ typedef struct CatalogEntry {
     Str name;
     Str origin;                 /* "built in", an executor, a file */
     Value settings;             /* in its normal form */
+    Str withheld;               /* not offered here: how it would be; empty where it is offered */
 } CatalogEntry;
 
 typedef struct Catalog {
@@ -45,6 +46,7 @@ typedef struct Catalog {
     Str origin;                 /* where the configuration came from, for messages; empty where there is none */
     Value executors;            /* of the configuration, by name; null where there is none */
     Value tenants;              /* the same: their shares */
+    uint32_t cooperative_max;   /* cooperative sub-routines beside a primary, for what is compiled */
     Map names[CATALOG_KIND_COUNT];
     CatalogEntry *entries[CATALOG_KIND_COUNT];
     size_t counts[CATALOG_KIND_COUNT], capacities[CATALOG_KIND_COUNT];
@@ -57,6 +59,11 @@ void config_check(Diagnostics *diagnostics, const Node *root);
 void catalog_add_config(Catalog *catalog, Diagnostics *diagnostics, const Node *root);
 /* A runner of the program itself; false where the name is taken. Its texts must live as long as the catalog. */
 bool catalog_add_runner(Catalog *catalog, Str name, Str executor);
+/* From now on it is as if there were no such runner, until a configuration registers one of that name; `how` says how it would be offered,
+ * for messages, and must live as long as the catalog. */
+void catalog_withhold_runner(Catalog *catalog, Str name, Str how);
+/* How a runner that is withheld would be offered; empty where none of that name is. */
+Str  catalog_withheld(const Catalog *catalog, Str runner);
 void catalog_add_component(Catalog *catalog, Diagnostics *diagnostics, CatalogKind kind, const Node *root);
 
 const char *catalog_kind_name(CatalogKind kind);        /* "runner", ... */

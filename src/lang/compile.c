@@ -1,8 +1,10 @@
 #include "lang/compile.h"
 
+#include "base/limits.h"
 #include "lang/compiler.h"
 #include "lang/migrate.h"
 #include "lang/shapes.h"
+#include "lang/trigger.h"
 
 TextFormat text_format_of(Str file)
 {
@@ -63,6 +65,8 @@ static void finish(Compiler *compiler, Compiled *out)
 {
     Error err;
     if (compiler->diagnostics->error_count) return;
+    if (compiler->catalog->cooperative_max != COOPERATIVE_COUNT_DEFAULT)
+        member_list_add(&compiler->draft.members, STR("cooperatives"), value_int(compiler->catalog->cooperative_max));
     Status status = plan_read(compiler->arena, draft_document(&compiler->draft), &out->plan, &err);
     if (status) diagnose(compiler->diagnostics, SEVERITY_ERROR, NULL, "%s", err.text);
     else out->is_valid = true;
@@ -87,6 +91,7 @@ static void compile_root(Compiler *compiler, Compiled *out)
         shape_check(compiler->diagnostics, root, out->type);
         draft_init(&compiler->draft, compiler->arena, is_tree ? PLAN_STEP_TREE : PLAN_WORKFLOW,
                    id ? node_text(id) : STR(""));
+        triggers_check(compiler);
         if (is_tree) step_tree_compile(compiler);
         else workflow_compile(compiler);
     } else if (is_map && node_get(root, "executors")) {
@@ -125,6 +130,7 @@ void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *ou
     for (uint32_t i = 0; schemas && i < schemas->count; i++)
         map_add(&compiler.schemas, node_text(node_key(schemas, i)), i, NULL);
     compile_root(&compiler, out);
+    diagnostics_point(&out->diagnostics, root);
     arena_deinit(&scratch);
     diagnostics_sort(&out->diagnostics);
 }

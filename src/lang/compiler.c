@@ -38,7 +38,10 @@ static void help_register(Compiler *compiler, Diagnostic *diagnostic, CatalogKin
     Buf known = buf_on(storage, sizeof storage);
     catalog_list(compiler->catalog, kind, &known);
     Str origin = compiler->catalog->origin.len ? compiler->catalog->origin : STR("runners.yaml");
-    if (near.len)
+    Str withheld = kind == CATALOG_RUNNER ? catalog_withheld(compiler->catalog, name) : STR("");
+    if (withheld.len)
+        diagnostic_help(diagnostics, diagnostic, "%.*s", STR_ARG(withheld));
+    else if (near.len)
         diagnostic_help(diagnostics, diagnostic, "did you mean '%.*s'?", STR_ARG(near));
     else if (kind == CATALOG_RUNNER)
         diagnostic_help(

@@ -1,6 +1,6 @@
 /* cron.h - cron expressions and calendar days as a definition writes them: their mistakes as diagnostics.
  *
- * What an expression means is core/cron.h; here a mistake gets its place in the file.
+ * What an expression means is core/cron.h, what days and windows do core/schedule.h; here a mistake gets its place in the file.
  *
  * Owns: nothing.     Thread: pure, any.
  */
@@ -13,5 +13,8 @@
 void cron_check(Diagnostics *diagnostics, const Node *node);
 /* "Dec 25" (each year), "2026-12-25", or two of a kind with ".." between them. */
 void freeze_check(Diagnostics *diagnostics, const Node *node);
+/* Of a configuration: "Sun 02:00-06:00"; "Mon". */
+void window_check(Diagnostics *diagnostics, const Node *node);
+void weekday_check(Diagnostics *diagnostics, const Node *node);
 
 #endif

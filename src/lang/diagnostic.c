@@ -29,13 +29,21 @@ static Diagnostic *add(Diagnostics *diagnostics, Diagnostic diagnostic)
     return &diagnostics->items[diagnostics->count++];
 }
 
+/* Of what was quoted a part may have been cut off inside of a character. */
+static Str message_of(Arena *arena, const char *format, va_list args)
+{
+    Str message = arena_format_args(arena, format, args);
+    for (size_t at = 0; (at += utf8_valid_size(str_slice(message, at, message.len))) < message.len;) ((char *)message.ptr)[at] = '?';
+    return message;
+}
+
 Diagnostic *diagnose(Diagnostics *diagnostics, Severity severity, const Node *at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    Str message = arena_format_args(diagnostics->arena, format, args);
+    Str message = message_of(diagnostics->arena, format, args);
     va_end(args);
-    Diagnostic diagnostic = { .severity = severity, .message = message };
+    Diagnostic diagnostic = { .severity = severity, .message = message, .at = at };
     if (at) {
         diagnostic.line = at->line;
         diagnostic.column = at->column;
@@ -49,9 +57,9 @@ Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t o
 {
     va_list args;
     va_start(args, format);
-    Str message = arena_format_args(diagnostics->arena, format, args);
+    Str message = message_of(diagnostics->arena, format, args);
     va_end(args);
-    Diagnostic diagnostic = { SEVERITY_ERROR, at->line, at->column, at->width, message, STR("") };
+    Diagnostic diagnostic = { .severity = SEVERITY_ERROR, .line = at->line, .column = at->column, .width = at->width, .message = message, .at = at };
     if (at->inner == NODE_ELSEWHERE) return add(diagnostics, diagnostic);
     if (at->inner != NODE_SCATTERED) {
         diagnostic.column += at->inner + offset;
@@ -67,17 +75,84 @@ Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t o
 
 void diagnose_error(Diagnostics *diagnostics, const Error *err)
 {
-    add(diagnostics, (Diagnostic){ SEVERITY_ERROR, err->line, err->column, 1,
-                                   arena_copy(diagnostics->arena, str_of(err->text)), STR("") });
+    add(diagnostics, (Diagnostic){ .severity = SEVERITY_ERROR, .line = err->line, .column = err->column, .width = 1,
+                                   .message = arena_copy(diagnostics->arena, str_of(err->text)) });
 }
 
 void diagnostic_help(Diagnostics *diagnostics, Diagnostic *diagnostic, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    diagnostic->help = arena_format_args(diagnostics->arena, format, args);
+    diagnostic->help = message_of(diagnostics->arena, format, args);
     va_end(args);
 }
+
+/* --- pointers ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Pointing {
+    Diagnostics *diagnostics;
+    Diagnostic **items;                 /* by the address of their node */
+    size_t count;
+    Buf path;
+} Pointing;
+
+static int by_node(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)(*(Diagnostic *const *)a)->at, y = (uintptr_t)(*(Diagnostic *const *)b)->at;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* Those of this node get the path to it; a node that several aliases lead to, the first. */
+static void point(Pointing *pointing, const Node *node)
+{
+    size_t low = 0, high = pointing->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((uintptr_t)pointing->items[middle]->at < (uintptr_t)node) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < pointing->count && pointing->items[low]->at == node; low++)
+        if (!pointing->items[low]->pointer.len) pointing->items[low]->pointer = arena_copy(pointing->diagnostics->arena, buf_peek(&pointing->path));
+}
+
+static void path_add(Buf *path, Str key)
+{
+    buf_char(path, '/');
+    for (size_t i = 0; i < key.len; i++)
+        if (key.ptr[i] == '~') buf_text(path, "~0");
+        else if (key.ptr[i] == '/') buf_text(path, "~1");
+        else buf_char(path, key.ptr[i]);
+}
+
+/* As deep as DEFINITION_DEPTH_MAX. */
+static void point_below(Pointing *pointing, const Node *node)
+{
+    size_t size = pointing->path.len;
+    point(pointing, node);
+    if (node_is_scalar(node)) return;
+    for (uint32_t i = 0; i < node->count; i++) {
+        bool is_map = node->kind == NODE_MAP;
+        if (is_map) path_add(&pointing->path, node_text(node_key(node, i)));
+        else buf_format(&pointing->path, "/%u", i);
+        if (is_map) point(pointing, node_key(node, i));
+        point_below(pointing, is_map ? node_value(node, i) : &node->items[i]);
+        pointing->path.len = size;
+    }
+}
+
+void diagnostics_point(Diagnostics *diagnostics, const Node *root)
+{
+    if (!diagnostics->count) return;
+    Pointing pointing = { .diagnostics = diagnostics, .items = ARENA_ARRAY(diagnostics->arena, Diagnostic *, diagnostics->count) };
+    for (size_t i = 0; i < diagnostics->count; i++)
+        if (diagnostics->items[i].at) pointing.items[pointing.count++] = &diagnostics->items[i];
+    qsort(pointing.items, pointing.count, sizeof *pointing.items, by_node);
+    buf_init(&pointing.path, DEFINITION_SIZE_MAX);
+    point_below(&pointing, root);
+    buf_deinit(&pointing.path);
+}
+
+/* --- order ------------------------------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -234,6 +309,7 @@ Value diagnostics_value(const Diagnostics *diagnostics, Arena *arena)
         member_list_add(&members, STR("width"), value_int(diagnostic->width));
         member_list_add(&members, STR("message"), value_string(diagnostic->message));
         if (diagnostic->help.len) member_list_add(&members, STR("help"), value_string(diagnostic->help));
+        if (diagnostic->pointer.len) member_list_add(&members, STR("pointer"), value_string(diagnostic->pointer));
         value_list_add(&list, member_list_object(&members));
     }
     return value_list_array(&list);

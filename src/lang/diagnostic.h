@@ -30,6 +30,8 @@ typedef struct Diagnostic {
     Str message;
     Str details;                        /* lines that stand indented below the message; may be empty */
     Str help;                           /* may be empty */
+    const Node *at;                     /* NULL: the file as a whole, or what is no node */
+    Str pointer;                        /* of `at`, once diagnostics_point() has found it: a JSON pointer; empty: the whole */
 } Diagnostic;
 
 typedef struct Diagnostics {
@@ -53,10 +55,12 @@ Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t o
 void diagnose_error(Diagnostics *diagnostics, const Error *err);     /* what a reader of text refused */
 void diagnostic_help(Diagnostics *diagnostics, Diagnostic *diagnostic, const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* Gives each the JSON pointer of its node in the tree that it was found in; of a key, that of its member. */
+void diagnostics_point(Diagnostics *diagnostics, const Node *root);
 /* In the order of their places. */
 void diagnostics_sort(Diagnostics *diagnostics);
 void diagnostics_print(const Diagnostics *diagnostics, bool color, Buf *out);
-/* [{"severity","file","line","column","width","message","help"}] */
+/* [{"severity","file","line","column","width","message","help","pointer"}] */
 Value diagnostics_value(const Diagnostics *diagnostics, Arena *arena);
 
 #endif

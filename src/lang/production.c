@@ -15,6 +15,7 @@ typedef struct Production {
     Arena *arena;
     const Compiled *compiled;
     const Catalog *catalog;
+    const ProductionFacts *facts;
     const Node *root;
     bool has_plan;
     const Plan *plan;
@@ -285,6 +286,18 @@ static void decide_pre_flight(const Production *production) { decide_phase(produ
 static void decide_mid_flight(const Production *production) { decide_phase(production, "mid-flight"); }
 static void decide_post_flight(const Production *production) { decide_phase(production, "post-flight"); }
 
+/* By what was recorded of its version; where nobody was asked, by what the configuration says. */
+static void review_policy(const Production *production, Tally *tally, const Node *node, Str name)
+{
+    const ProductionFacts *facts = production->facts;
+    const CatalogEntry *policy = catalog_find(production->catalog, CATALOG_POLICY, name);
+    Str text = STR("");
+    bool is_reviewed = facts->is_reviewed ? facts->is_reviewed(facts->context, name, &text)
+                                          : policy && value_get_text(policy->settings, "reviewed_by");
+    if (is_reviewed) tally_fine(tally);
+    else tally_fail(tally, node, name, str_slice(text, 0, text.len < TALLY_NAME_SIZE_MAX / 2 ? text.len : TALLY_NAME_SIZE_MAX / 2));
+}
+
 /* Each policy once, where it is named first. */
 static void review_policies(const Production *production, Map *seen, Tally *tally, const Node *map)
 {
@@ -294,9 +307,7 @@ static void review_policies(const Production *production, Map *seen, Tally *tall
         for (uint32_t i = 0; i < many_count(names); i++) {
             const Node *name = many_at(names, i);
             if (!map_add(seen, node_text(name), 0, NULL)) continue;
-            const CatalogEntry *policy = catalog_find(production->catalog, CATALOG_POLICY, node_text(name));
-            if (policy && value_get_text(policy->settings, "reviewed_by")) tally_fine(tally);
-            else tally_fail(tally, name, node_text(name), STR(""));
+            review_policy(production, tally, name, node_text(name));
         }
     }
 }
@@ -312,13 +323,17 @@ static void decide_reviewed(const Production *production)
         review_policies(production, &seen, &tally, node_value(production->jobs, i));
     for (uint32_t i = 0; i < production->plan->step_count; i++)
         review_policies(production, &seen, &tally, production->nodes[i]);
+    for (uint32_t i = 0; i < production->facts->everywhere_count; i++)
+        if (map_add(&seen, production->facts->everywhere[i], 0, NULL)) review_policy(production, &tally, production->root, production->facts->everywhere[i]);
+    bool is_recorded = production->facts->is_reviewed != NULL;
     if (tally.failed_count)
-        tally_say(production, &tally, "policy version", "attached without a named reviewer (reviewed_by)");
+        tally_say(production, &tally, "policy version", is_recorded ? "attached without a recorded review that approves it"
+                                                                    : "attached without a named reviewer (reviewed_by)");
     else if (tally.count == 0)
         say(production, ANSWER_NOT_APPLICABLE, NULL, "no policy is attached");
     else
-        say(production, ANSWER_PASS, NULL, "%" PRIu32 " polic%s attached, each with a named reviewer", tally.count,
-            tally.count == 1 ? "y" : "ies");
+        say(production, ANSWER_PASS, NULL, "%" PRIu32 " polic%s attached, each with %s", tally.count, tally.count == 1 ? "y" : "ies",
+            is_recorded ? "a recorded review of its version" : "a named reviewer");
 }
 
 /* A step is of high risk if it is marked so, or its job is. */
@@ -755,10 +770,11 @@ static void decide_row(const Production *production, size_t row)
         rows[row].decide(production);
 }
 
-void production_check(Arena *arena, const Compiled *compiled, const Catalog *catalog, ProductionReport *out)
+void production_check(Arena *arena, const Compiled *compiled, const Catalog *catalog, const ProductionFacts *facts, ProductionReport *out)
 {
+    static const ProductionFacts none;
     Production production = {
-        .arena = arena, .compiled = compiled, .catalog = catalog, .root = compiled->root, .plan = &compiled->plan,
+        .arena = arena, .compiled = compiled, .catalog = catalog, .facts = facts ? facts : &none, .root = compiled->root, .plan = &compiled->plan,
     };
     *out = (ProductionReport){ 0 };
     production.has_plan = compiled->is_valid && !compiled->is_config;

@@ -39,7 +39,18 @@ typedef struct ProductionReport {
     uint32_t counts[ANSWER_COUNT];
 } ProductionReport;
 
-void production_check(Arena *arena, const Compiled *compiled, const Catalog *catalog, ProductionReport *out);
+/* What only a store or a server knows. */
+typedef struct ProductionFacts {
+    /* Whether the version of a policy that is in force was reviewed; *out_text: by whom, or why it was not. NULL: nobody was asked, and
+     * who is named in the configuration counts (`reviewed_by`). */
+    bool (*is_reviewed)(void *context, Str policy, Str *out_text);
+    void *context;
+    const Str *everywhere;          /* policies that apply to every run: they are attached, too */
+    uint32_t everywhere_count;
+} ProductionFacts;
+
+/* `facts` may be NULL: there are none. */
+void production_check(Arena *arena, const Compiled *compiled, const Catalog *catalog, const ProductionFacts *facts, ProductionReport *out);
 
 const char *answer_name(Answer answer);                     /* "pass", "fail", "not-applicable", "undecided" */
 const char *production_line_name(unsigned checklist_line);  /* "specification", ... */

@@ -75,7 +75,7 @@ static const ProductionReport *check(const char *text)
     EXPECT_INT(diagnostics.error_count, 0);
     compile(&arena, arena_copy(&arena, str_of(text)), &(CompileOptions){ STR("x.yaml"), TEXT_YAML, &catalog },
             &compiled);
-    production_check(&arena, &compiled, &catalog, &report);
+    production_check(&arena, &compiled, &catalog, /* facts= */ NULL, &report);
     return &report;
 }
 

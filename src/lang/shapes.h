@@ -17,8 +17,9 @@ extern const Shape shape_runbook;
 extern const Shape shape_artifact;
 extern const Shape shape_config;            /* runners.yaml */
 extern const Shape shape_component;         /* the manifest of a plug-in component */
+extern const Shape shape_server;            /* what `maestro server --config` takes */
 
-extern const Type type_workflow, type_runbook, type_config, type_component;
+extern const Type type_workflow, type_runbook, type_config, type_component, type_server;
 
 /* Pieces that more than one table uses. */
 extern const Type type_name, type_ref, type_text, type_line, type_bool, type_condition, type_template, type_any, type_schema;

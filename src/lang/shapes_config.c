@@ -52,9 +52,9 @@ static const Field executor_fields[] = {
     { "cloud", &type_ref, "In which cloud." },
     { "tenancy", &type_tenancy, "Whether tenants share it.", .otherwise = "\"shared\"" },
     { "tenants", &type_names, "Whose work it takes; everybody's where it is left out." },
-    { "cost", &type_money, "What an hour costs." },
+    { "cost", &type_money, "What an hour of an attempt costs its tenant." },
     { "capacity", &type_positive, "How many attempts it carries at a time." },
-    { "lease", &type_duration, "For workers: how long one may be silent before its attempt is given up.", .otherwise = "\"30s\"" },
+    { "lease", &type_duration, "For workers: how long one may be silent before its attempt is given up; for services that call back: how long after the server was gone.", .otherwise = "\"30s\"" },
     { "callback", &type_line, "For http: where services reach this server; their runners may then complete later." },
     { "trust", &type_trust, "How far it is trusted.", .otherwise = "\"enrolled\"" },
     { "capabilities", &type_refs, "What it has that work may require." },
@@ -101,17 +101,41 @@ static const Type type_calendars = {
     .kind = TYPE_MAP, .item = &type_calendar, .dotted = true, .what = "a mapping of calendars"
 };
 
+static const Type type_cores = { .kind = TYPE_NUMBER, .min = 1 };
+static const Field bridge_fields[] = {
+    { "from", &type_name, "The tenant that may send them.", FIELD_REQUIRED },
+    { "signals", &type_texts, "Names of signals; one that ends with `*` stands for all that begin so.", FIELD_REQUIRED },
+    { NULL },
+};
+static const Shape shape_bridge = { "bridge", "Signals of another tenant that runs of this one take.", bridge_fields, NULL, NULL };
+static const Type type_bridge = { .kind = TYPE_OBJECT, .shape = &shape_bridge };
+static const Type type_bridges = { .kind = TYPE_LIST, .item = &type_bridge, .what = "a list of bridges" };
 static const Field tenant_fields[] = {
     { "weight", &type_positive, "Its share beside others that want the same: 2 is twice the share of 1.", .otherwise = "1" },
+    { "max_concurrency", &type_positive, "Attempts that it has under way at a time; left out, no bound, here and below." },
+    { "cpu", &type_cores, "Cores of all of them together, as their jobs declare." },
+    { "memory_mb", &type_positive, "Megabytes of all of them together; every job with programs has to declare its own." },
+    { "runtime", &type_timeout, "Time that its attempts may take together in a window." },
+    { "cost", &type_money, "What they may cost in a window." },
+    { "window", &type_timeout, "How long a window is; one begins at each multiple of it since 1970.", .otherwise = "\"30d\"" },
+    { "bridges", &type_bridges, "Signals of other tenants that its runs take; others are refused." },
     { NULL },
 };
 static const Shape shape_tenant = { "tenant", "What a tenant may have.", tenant_fields, NULL, NULL };
 static const Type type_tenant = { .kind = TYPE_OBJECT, .shape = &shape_tenant };
 static const Type type_tenants = { .kind = TYPE_MAP, .item = &type_tenant, .what = "a mapping of tenants" };
 
+static const Field dispatch_fields[] = {
+    { "cooperatives", &type_count, "How many cooperative sub-routines may stand beside a primary; spawn budgets follow from it.", .otherwise = "2" },
+    { NULL },
+};
+static const Shape shape_dispatch = { "dispatch", "How attempts leave the engine.", dispatch_fields, NULL, NULL };
+static const Type type_dispatch = { .kind = TYPE_OBJECT, .shape = &shape_dispatch };
+
 static const Field config_fields[] = {
     { "executors", &type_executors, "Places that offer runners." },
-    { "tenants", &type_tenants, "Shares of tenants." },
+    { "tenants", &type_tenants, "Shares and limits of tenants." },
+    { "dispatch", &type_dispatch, "How attempts leave the engine." },
     { "policies", &type_policies, "Policies that definitions may name." },
     { "windows", &type_windows, "Window sets that schedules may name." },
     { "calendars", &type_calendars, "Calendars that schedules may name." },

@@ -113,7 +113,7 @@ static const Field pause_fields[] = {
     { "default_payload", &type_any, "The payload that auto_approve resumes with." },
     { "auto_resume_after", &type_timeout, "The run resumes by itself after this time." },
     { "auth", &type_auth, "How the trigger is authenticated.", .otherwise = "{\"hmac_of_definition\":true}" },
-    { "replay_window", &type_timeout, "A signed trigger older than this, or seen within it, is refused; left out, 5m." },
+    { "replay_window", &type_timeout, "A trigger older than this, or seen within it, is refused; left out, 5m." },
     { "rate_limit", &type_rate, "How many triggers are taken in a time; left out, 60/m." },
     { "notify", &type_texts, "Whom to notify when the run pauses, and with each reminder: URLs, runners, addresses." },
     { "reminders", &type_positive,
@@ -166,6 +166,7 @@ static const Type type_outputs = { .kind = TYPE_MAP,
 
 static const EnumName intents[] = { { "light", NULL }, { "normal", NULL }, { "heavy", NULL }, { NULL, NULL } };
 static const Type type_intent = { .kind = TYPE_ENUM, .names = intents, .what = "an intent" };
+static const Type type_spawn_budget = { .kind = TYPE_INT, .min = 1, .max = SPAWN_BUDGET_MAX };
 static const EnumName risks[] = { { "normal", NULL }, { "high", NULL }, { NULL, NULL } };
 const Type type_risk = { .kind = TYPE_ENUM, .names = risks, .what = "a risk" };
 const Type type_template_list = { .kind = TYPE_LIST, .item = &type_template, .what = "a list of texts" };
@@ -179,6 +180,7 @@ static const Type type_weight = { .kind = TYPE_INT, .min = 0, .max = 1000000 };
     { "run", &type_ref, "The runner that does the work." }, \
     { "log", &type_template, "Writes a message to the log: short for the runner log." }, \
     { "intent", &type_intent, "How heavy the work is, for the dispatch of it.", .otherwise = "\"normal\"" }, \
+    { "spawn_budget", &type_spawn_budget, "Sub-routines that may ever carry it to its runner, retries included; left out, enough for all its attempts." }, \
     { "input", &type_any, "What the runner gets; texts may hold ${paths}." }, \
     { "args", &type_template_list, "Arguments, passed to the runner in order and unchanged." }, \
     { "input_schema", &type_schema, "What the input must look like, checked before dispatch." }, \

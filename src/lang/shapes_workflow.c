@@ -6,7 +6,7 @@
 /* --- triggers ------------------------------------------------------------------------------------------------------ */
 
 static const Field auth_fields[] = {
-    { "hmac", &type_ref, "HMAC over the body, with the secret of this name." },
+    { "hmac", &type_ref, "HMAC over time, method, path and body, with the secret of this name." },
     { "bearer", &type_true, "A bearer token, made for each run." },
     { "api_key", &type_true, "The API credentials of the sender." },
     { "policy", &type_ref, "A policy of this name decides." },

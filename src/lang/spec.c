@@ -324,3 +324,9 @@ Value spec_config(Arena *arena)
     static const Shape *const shapes[] = { &shape_config, NULL };
     return document(&(Spec){ .arena = arena }, "A Maestro configuration: runners.yaml", shapes);
 }
+
+Value spec_server(Arena *arena)
+{
+    static const Shape *const shapes[] = { &shape_server, NULL };
+    return document(&(Spec){ .arena = arena }, "How a Maestro server runs: the file of its option --config", shapes);
+}

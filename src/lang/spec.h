@@ -13,5 +13,6 @@
 
 Value spec_definition(Arena *arena);            /* workflows, step trees and runbooks */
 Value spec_config(Arena *arena);                /* runners.yaml */
+Value spec_server(Arena *arena);                /* what `maestro server --config` takes */
 
 #endif

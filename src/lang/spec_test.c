@@ -36,6 +36,7 @@ TEST(the_schema_files_are_what_the_tables_say, "proves: K-024")
     arena_init(&arena, SIZE_MAX);
     expect_file("spec/definition.schema.json", spec_definition(&arena));
     expect_file("spec/runners.schema.json", spec_config(&arena));
+    expect_file("spec/server.schema.json", spec_server(&arena));
     arena_deinit(&arena);
 }
 

@@ -221,7 +221,7 @@ static void lower_choice(Tree *tree, uint32_t index, MemberList *members)
 static void lower_members(Tree *tree, uint32_t index, const ValueList *policies)
 {
     static const char *const kept_out[] = {
-        "name",     "run", "log",  "intent", "idempotency", "idempotency_key", "retries", "poll", "policies",
+        "name",     "run", "log",  "intent", "spawn_budget", "idempotency", "idempotency_key", "retries", "poll", "policies",
         "sequence", "if",  "then", "else",   NULL,
     };
     const TreeStep *step = &tree->steps[index];

@@ -1,4 +1,5 @@
 #include "lang/task.h"
+#include "lang/trigger.h"
 
 #include <inttypes.h>
 
@@ -130,6 +131,7 @@ static void check_pause(Compiler *compiler, const Node *task)
     if (!pause) return;
     const Node *action = get_any(pause, "on_timeout"), *schema = get_any(pause, "payload_schema");
     check_schema_name(compiler, schema);
+    trigger_check(compiler, pause);
     if (is_word(action, "AutoApprove", "auto_approve") && schema_demands_payload(schema)
         && !get_any(pause, "default_payload")) {
         Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, action,
@@ -321,8 +323,9 @@ void task_lower(Compiler *compiler, const Shape *shape, const Node *task, const 
     Value retries = lower_retries(compiler, shape, task);
     member_list_add(members, STR("retries"), retries);
     int64_t attempts = value_get_int(retries, "attempts", 1);
-    member_list_add(members, STR("spawn_budget"),
-                    value_int(value_get_int(retries, "attempts_max", attempts) * (1 + COOPERATIVE_COUNT_DEFAULT)));
+    if (!get_any(task, "spawn_budget"))                                                                     /* G-18 */
+        member_list_add(members, STR("spawn_budget"),
+                        value_int(value_get_int(retries, "attempts_max", attempts) * (1 + compiler->catalog->cooperative_max)));
     if (get_any(task, "poll")) member_list_add(members, STR("poll"), lower_poll(compiler, shape, task));
 
     ValueList policies = { .arena = arena };
