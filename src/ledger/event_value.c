@@ -110,13 +110,6 @@ static Value time_value(Arena *arena, int64_t ms)
     return value_string(arena_copy(arena, buf_peek(&buf)));
 }
 
-static Value digest_value(Arena *arena, const Digest *digest)
-{
-    Buf buf = buf_on(arena_bytes(arena, DIGEST_TEXT_SIZE), DIGEST_TEXT_SIZE);
-    digest_print(&buf, digest);
-    return value_string(buf_peek(&buf));
-}
-
 static void list_add_text(MemberList *list, const char *key, Str text)
 {
     if (text.len > 0) member_list_add(list, str_of(key), value_string(text_mended(list->arena, text)));
@@ -167,6 +160,7 @@ Value record_to_value(Arena *arena, const Record *record)
     list_add_text(&list, "actor", head->actor);
     list_add_text(&list, "rationale", head->rationale);
     list_add_text(&list, "trace", head->trace);
+    list_add_text(&list, "tracestate", head->tracestate);
     list_add_text(&list, "command", head->command_id);
     if (memcmp(&head->policy, &none, sizeof none) != 0)
         member_list_add(&list, STR("policy"), digest_value(arena, &head->policy));

@@ -29,12 +29,12 @@ static const KindRow kind_rows[EVENT_KIND_END] = {
 };
 #undef F
 
-typedef enum HeadField { HEAD_ACTOR = 1, HEAD_RATIONALE, HEAD_TRACE, HEAD_COMMAND, HEAD_POLICY, HEAD_END } HeadField;
+typedef enum HeadField { HEAD_ACTOR = 1, HEAD_RATIONALE, HEAD_TRACE, HEAD_COMMAND, HEAD_POLICY, HEAD_STATE, HEAD_END } HeadField;
 
 static const uint16_t head_offsets[HEAD_END] = {
     [HEAD_ACTOR] = offsetof(RecordHead, actor),     [HEAD_RATIONALE] = offsetof(RecordHead, rationale),
     [HEAD_TRACE] = offsetof(RecordHead, trace),     [HEAD_COMMAND] = offsetof(RecordHead, command_id),
-    [HEAD_POLICY] = offsetof(RecordHead, policy),
+    [HEAD_POLICY] = offsetof(RecordHead, policy),   [HEAD_STATE] = offsetof(RecordHead, tracestate),
 };
 
 /* What follows a tag. */
@@ -164,6 +164,7 @@ static void put_head(Pen *pen, const RecordHead *head)
     put_head_text(pen, HEAD_COMMAND, head->command_id);
     if (memcmp(&head->policy, &none, sizeof none) != 0)
         put_head_text(pen, HEAD_POLICY, (Str){ (const char *)head->policy.bytes, DIGEST_SIZE });
+    put_head_text(pen, HEAD_STATE, head->tracestate);
     put_number(pen, 0);
 }
 

@@ -3,7 +3,8 @@
  * A record states once what its events share, then the events in the numbered encoding of spec/events.def:
  *
  *   format, log, position, run id, number of the first event, time
- *   head fields, each as (tag, value): 1 actor, 2 rationale, 3 trace context, 4 command id, 5 policy digest; then 0
+ *   head fields, each as (tag, value): 1 actor, 2 rationale, 3 trace context, 4 command id, 5 policy digest,
+ *               6 trace state; then 0
  *   payload table: how many, then for each its size and salted digest
  *   events up to the end: kind, then the fields it has as (tag, value) in the order of their numbers; then 0
  *
@@ -44,6 +45,7 @@ typedef struct RecordHead {
     int64_t now_ms;
     Str actor, rationale;
     Str trace;                      /* a W3C traceparent */
+    Str tracestate;                 /* of the record of a start: what came with that; empty: nothing did */
     Str command_id;
     Digest policy;                  /* of the policies that allowed it; zeros take no space */
 } RecordHead;

@@ -21,6 +21,18 @@ void replay_deinit(Replay *replay)
     arena_deinit(&replay->scratch);
 }
 
+Status replay_from(Replay *replay, Str snapshot, const LedgerRow *last, Error *err)
+{
+    Status status = run_decode(&replay->run, replay->plan, snapshot, err);
+    if (status) return status;
+    replay->hash = last->hash;
+    replay->position = last->position;
+    replay->next_event = last->first_event + last->event_count;
+    if (replay->run.event_count + 1 == replay->next_event) return OK;
+    return error_set(err, ERR_CORRUPT, "the snapshot of the run is of event %" PRIu64 ", and record %" PRIu64 " ends with event %" PRIu64,
+                     replay->run.event_count, last->position, replay->next_event - 1);
+}
+
 static Status check_follows(const Replay *replay, const LedgerRow *row, const Record *record, Error *err)
 {
     Digest hash = chain_record(&replay->hash, row->record);

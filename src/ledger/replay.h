@@ -47,6 +47,8 @@ typedef struct Replay {
 
 void            replay_init(Replay *replay, const Plan *plan, const Id *id, uint64_t run_no, uint64_t event_max);
 void            replay_deinit(Replay *replay);
+/* Goes on behind a snapshot, which is believed; `last` is the row of the record that it was made after. */
+MUST_USE Status replay_from(Replay *replay, Str snapshot, const LedgerRow *last, Error *err);
 /* The plan is the one that the run is pinned to now. Where it was another one earlier, find_plan has to give that, and both have
  * to be of the same shape (core/revise.h). */
 /* The next record of the run; those behind event_max are passed over. */

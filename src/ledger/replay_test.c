@@ -126,6 +126,36 @@ TEST(a_stored_state_is_verified_against_the_events, "proves: F-005")
     story_end(&story);
 }
 
+TEST(a_run_is_made_again_from_its_snapshot_on, "proves: F-005")
+{
+    Story story;
+    Replay whole, early, behind;
+    Error err;
+    Buf bytes, lines;
+    story_make(&story);
+    REQUIRE_OK(replay_all(&story, &whole, REPLAY_ALL, &err), &err);
+    REQUIRE_OK(replay_all(&story, &early, 10, &err), &err);
+    buf_init(&bytes, SIZE_MAX);
+    buf_init(&lines, SIZE_MAX);
+    run_encode(&early.run, &bytes);                             /* behind the second record */
+    replay_init(&behind, &story.plan, &story.id, 1, REPLAY_ALL);
+    REQUIRE_OK(replay_from(&behind, buf_peek(&bytes), &story.fixture.rows[1], &err), &err);
+    EXPECT_INT(replay_row(&behind, &story.fixture.rows[1], &err), ERR_CORRUPT);        /* it is in the snapshot already */
+    EXPECT_OK(replay_row(&behind, &story.fixture.rows[2], &err), &err);
+    run_diff(&story.plan, &whole.run, &behind.run, &lines);
+    EXPECT_STR(buf_peek(&lines), STR(""));
+    replay_deinit(&behind);
+    replay_init(&behind, &story.plan, &story.id, 1, REPLAY_ALL);
+    EXPECT_INT(replay_from(&behind, buf_peek(&bytes), &story.fixture.rows[0], &err), ERR_CORRUPT);
+    EXPECT_INT(replay_from(&behind, STR("no state"), &story.fixture.rows[1], &err), ERR_CORRUPT);
+    replay_deinit(&behind);
+    replay_deinit(&early);
+    replay_deinit(&whole);
+    buf_deinit(&bytes);
+    buf_deinit(&lines);
+    story_end(&story);
+}
+
 TEST(records_that_were_changed_are_not_folded, "proves: F-005")
 {
     Story story;

@@ -69,18 +69,32 @@ static void show_position(Buf *lines, const Plan *plan, const void *item, uint64
     else buf_format(lines, "record %" PRIu64, number);
 }
 
+typedef struct FlagName { uint16_t flag; const char *name; } FlagName;
+
+static void show_flags(Buf *lines, uint64_t number, const FlagName *names, size_t count)
+{
+    buf_char(lines, '{');
+    for (size_t i = 0, shown = 0; i < count; i++)
+        if (number & names[i].flag) buf_format(lines, "%s%s", shown++ ? " " : "", names[i].name);
+    buf_char(lines, '}');
+}
+
+static void show_job_flags(Buf *lines, const Plan *plan, const void *item, uint64_t number)
+{
+    static const FlagName names[] = { { JOB_BEGAN, "began" }, { JOB_RAN, "ran" }, { JOB_FAILED, "failed" }, { JOB_CUT, "cut" },
+                                      { JOB_IN_MOVED, "moved" }, { JOB_PAUSED, "paused" }, { JOB_CANCELLED, "cancelled" } };
+    show_flags(lines, number, names, sizeof names / sizeof *names);
+}
+
 static void show_step_flags(Buf *lines, const Plan *plan, const void *item, uint64_t number)
 {
-    static const struct { uint16_t flag; const char *name; } names[] = {
+    static const FlagName names[] = {
         { STEP_LIVE, "live" }, { STEP_DOOMED, "doomed" }, { STEP_HAS_OUTPUT, "has-output" },
         { STEP_EFFECT_INTENDED, "effect-intended" }, { STEP_EFFECT_COMMITTED, "effect-committed" }, { STEP_ENDING, "ending" },
         { STEP_DEFER_NOTED, "deferred" }, { STEP_IN_REACHED, "reached" }, { STEP_IN_READY, "ready" },
         { STEP_IN_ACTIVE, "active" },
     };
-    buf_char(lines, '{');
-    for (uint32_t i = 0, shown = 0; i < sizeof names / sizeof *names; i++)
-        if (number & names[i].flag) buf_format(lines, "%s%s", shown++ ? " " : "", names[i].name);
-    buf_char(lines, '}');
+    show_flags(lines, number, names, sizeof names / sizeof *names);
 }
 
 /* --- what is compared -------------------------------------------------------------------------------------------------- */
@@ -133,7 +147,10 @@ static const DiffRow active_rows[] = {
     { "overdue", MEMBER(ActiveStep, is_overdue), show_bool },
 };
 
-static const DiffRow job_rows[] = { { "state", MEMBER(JobRun, state), show_run_state } };
+static const DiffRow job_rows[] = {
+    { "state", MEMBER(JobRun, state), show_run_state },
+    { "flags", MEMBER(JobRun, flags), show_job_flags },
+};
 
 /* --- comparing ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* audit_log.c - what follows from the records of the log itself: plans, revisions, archived runs, secrets, the log's head. */
+/* audit_log.c - what follows from the records of the log itself: plans, revisions, archived runs, secrets, decisions of people, the log's head. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@ typedef struct RevisionFact {
     bool is_active, is_removed;
 } RevisionFact;
 
+typedef struct RemovalFact { Str tenant, workflow; uint64_t version; } RemovalFact;
 typedef struct ArchiveFact { uint64_t run_no; Str run_id, path; } ArchiveFact;
 typedef struct PlanFact { Digest digest; int64_t first_ms; } PlanFact;
 
@@ -27,11 +28,13 @@ struct AuditLog {
     Arena arena;
     const Cell *head;               /* of the log, before everything else; NULL: there is none */
     RevisionFact *revisions;
+    RemovalFact *removals;
     ArchiveFact *archives;
     PlanFact *plans;
-    size_t revision_count, revision_capacity, archive_count, archive_capacity, plan_count, plan_capacity;
+    size_t revision_count, revision_capacity, removal_count, removal_capacity, archive_count, archive_capacity, plan_count, plan_capacity;
     Map revision_keys, archive_keys, plan_keys;
     AuditSecrets *secrets;
+    AuditDecided *decided;
     uint64_t epoch;                 /* the last that a record tells */
     int64_t now_ms;                 /* of the newest record */
     int64_t cursor;
@@ -47,6 +50,7 @@ AuditLog *audit_log_new(void)
     CHECK(log != NULL);
     arena_init(&log->arena, SIZE_MAX);
     log->secrets = audit_secrets_new(&log->arena);
+    log->decided = audit_decided_new(&log->arena);
     map_init(&log->revision_keys, &log->arena, 0);
     map_init(&log->archive_keys, &log->arena, 0);
     map_init(&log->plan_keys, &log->arena, 0);
@@ -124,6 +128,22 @@ static void revision_moved(AuditLog *log, const Event *event, int64_t now_ms)
     }
 }
 
+/* What was removed before that was kept says nothing of it. */
+static void revision_removed(AuditLog *log, const Event *event)
+{
+    size_t i = 0;
+    revision_of(log, event)->is_removed = true;
+    if (!event->count) return;
+    while (i < log->removal_count
+           && !(str_is(log->removals[i].workflow, event->name) && str_is(log->removals[i].tenant, event->tenant))) i++;
+    if (i == log->removal_count) {
+        log->removals = arena_grow(&log->arena, log->removals, sizeof *log->removals, log->removal_count, &log->removal_capacity);
+        log->removals[log->removal_count++] = (RemovalFact){ .tenant = arena_copy(&log->arena, event->tenant),
+                                                             .workflow = arena_copy(&log->arena, event->name) };
+    }
+    log->removals[i].version = event->count;
+}
+
 static void run_archived(AuditLog *log, const Event *event)
 {
     uint64_t *key = ARENA_NEW(&log->arena, uint64_t);
@@ -152,12 +172,13 @@ static bool take_record(void *context, const Cell *cells, uint32_t count)
     for (uint32_t i = 0; i < record.event_count; i++) {
         const Event *event = &record.events[i];
         if (event->kind == EVENT_REVISION_STORED) revision_stored(log, event, record.head.now_ms);
-        else if (event->kind == EVENT_REVISION_REMOVED) revision_of(log, event)->is_removed = true;
+        else if (event->kind == EVENT_REVISION_REMOVED) revision_removed(log, event);
         else if (event->kind == EVENT_REVISION_ACTIVATED || event->kind == EVENT_REVISION_DEACTIVATED)
             revision_moved(log, event, record.head.now_ms);
         else if (event->kind == EVENT_RUN_ARCHIVED) run_archived(log, event);
         else if (event->kind == EVENT_OWNER_CHANGED) log->epoch = event->count;
-        else audit_secrets_note(log->secrets, event, &record.head);
+        audit_secrets_note(log->secrets, event, &record.head);
+        audit_decided_note(log->decided, event, &record.head);
     }
     arena_deinit(&scratch);
     return true;
@@ -312,6 +333,45 @@ static Status compare_revisions(Audit *audit, AuditLog *log, Error *err)
     return status;
 }
 
+typedef struct RemovalPage { Audit *audit; const AuditLog *log; Arena arena; Cell cursor[2]; uint32_t seen; uint64_t found_count; } RemovalPage;
+
+static bool take_removal(void *context, const Cell *cells, uint32_t count)
+{
+    RemovalPage *page = context;
+    const RemovalFact *fact = NULL;
+    (void)count;
+    page->seen++;
+    page->audit->report->row_count++;
+    for (uint32_t i = 0; i < 2; i++) page->cursor[i] = cell_text(arena_copy(&page->arena, cells[i].text));
+    for (size_t i = 0; !fact && i < page->log->removal_count; i++) {
+        const RemovalFact *other = &page->log->removals[i];
+        if (str_is(other->workflow, cells[REMOVALS_workflow_id].text) && str_is(other->tenant, cells[REMOVALS_tenant].text)) fact = other;
+    }
+    page->found_count += fact != NULL;
+    if (fact) audit_column(page->audit, STR(""), TABLE_REMOVALS, cells, REMOVALS_version, cell_int((int64_t)fact->version));
+    else if (!page->log->is_unreadable)
+        audit_tell(page->audit, FINDING_ROW, STR(""), "%.*s: no record makes this row",
+                   STR_ARG(audit_place(&page->arena, TABLE_REMOVALS, cells)));
+    return true;
+}
+
+static Status compare_removals(Audit *audit, const AuditLog *log, Error *err)
+{
+    RemovalPage page = { .audit = audit, .log = log, .cursor = { cell_text(STR("")), cell_text(STR("")) } };
+    Status status;
+    arena_init(&page.arena, SIZE_MAX);
+    do {
+        page.seen = 0;
+        QueryAsk ask = { .query = QUERY_REMOVALS, .params = { page.cursor[0], page.cursor[1] }, .param_count = 2 };
+        status = store_select(audit->store, &ask, take_removal, &page, err);
+    } while (!status && page.seen);
+    if (!status && page.found_count < log->removal_count)
+        audit_tell(audit, FINDING_ROW, STR(""), "maestro_removed_revisions has %" PRIu64 " rows, and records make %zu of them",
+                   page.found_count, log->removal_count);
+    arena_deinit(&page.arena);
+    return status;
+}
+
 /* --- declared keys ------------------------------------------------------------------------------------------------- */
 
 typedef struct KeyPage { Audit *audit; const AuditLog *log; Cell cursor[4]; uint32_t seen; Arena arenas[2]; } KeyPage;
@@ -399,6 +459,7 @@ Status audit_log_compare(Audit *audit, AuditLog *log, Error *err)
     bool has_record = false;
     Status status = compare_plans(audit, log, err);
     if (!status) status = compare_revisions(audit, log, err);
+    if (!status) status = compare_removals(audit, log, err);
     QueryAsk ask = { .query = QUERY_LOG_HEAD, .params = { cell_int(1) }, .param_count = 1 };
     if (!status) status = row_select(&log->arena, audit->store, &ask, &head, err);
     ask = (QueryAsk){ .query = QUERY_RECORDS, .params = { cell_int(INT64_MIN) }, .param_count = 1, .row_count_max = 1 };
@@ -412,5 +473,7 @@ Status audit_log_compare(Audit *audit, AuditLog *log, Error *err)
     if (!cell_is(&head[LOG_HEADS_position], &log->head[LOG_HEADS_position])) return OK;     /* it has gone on meanwhile */
     compare_head(audit, log);
     status = compare_keys(audit, log, err);
-    return status || log->is_unreadable ? status : audit_secrets_compare(audit, log->secrets, err);
+    if (status || log->is_unreadable) return status;
+    status = audit_secrets_compare(audit, log->secrets, err);
+    return status ? status : audit_decided_compare(audit, log->decided, err);
 }

@@ -62,4 +62,10 @@ AuditSecrets *audit_secrets_new(Arena *arena);
 void audit_secrets_note(AuditSecrets *secrets, const Event *event, const RecordHead *head);
 MUST_USE Status audit_secrets_compare(Audit *audit, AuditSecrets *secrets, Error *err);
 
+/* audit_decided.c; everything lives in the arena given */
+typedef struct AuditDecided AuditDecided;
+AuditDecided *audit_decided_new(Arena *arena);
+void audit_decided_note(AuditDecided *decided, const Event *event, const RecordHead *head);
+MUST_USE Status audit_decided_compare(Audit *audit, AuditDecided *decided, Error *err);
+
 #endif

@@ -71,25 +71,11 @@ static Status read_positions(Comparing *it, Error *err)
     return OK;
 }
 
-static Digest digest_cell(const Cell *cell)
-{
-    Digest digest = { { 0 } };
-    if (cell->kind == CELL_BLOB && cell->text.len == sizeof digest) memcpy(&digest, cell->text.ptr, sizeof digest);
-    return digest;
-}
-
 static bool take_record(void *context, const Cell *cells, uint32_t count)
 {
     Comparing *it = context;
     (void)count;
-    LedgerRow row = {
-        .position = (uint64_t)cells[LEDGER_position].integer, .run_no = (uint64_t)cells[LEDGER_run_no].integer,
-        .prev_position = (uint64_t)cells[LEDGER_prev_position].integer,
-        .first_event = (uint64_t)cells[LEDGER_first_event].integer,
-        .event_count = (uint32_t)cells[LEDGER_event_count].integer, .hash = digest_cell(&cells[LEDGER_hash]),
-        .record = cells[LEDGER_record].kind == CELL_BLOB ? cells[LEDGER_record].text : (Str){ 0 },
-        .payload = cells[LEDGER_payload].kind == CELL_BLOB ? cells[LEDGER_payload].text : (Str){ 0 },
-    };
+    LedgerRow row = ledger_row_of(cells);
     it->seen++;
     it->status = rebuild_record(&it->rebuild, &row, it->err);
     return false;
@@ -293,7 +279,7 @@ static Status pass(Comparing *it, const RebuildOptions *options, Error *err)
 static Status compare(Comparing *it, Error *err)
 {
     const Plan *plan;
-    Digest digest = digest_cell(&it->row[RUNS_plan_digest]);
+    Digest digest = cell_digest(&it->row[RUNS_plan_digest]);
     RebuildOptions options = { .run_no = (uint64_t)it->row[RUNS_run_no].integer };
     if (it->row[RUNS_id].kind != CELL_TEXT || !id_read(it->row[RUNS_id].text, &options.id))
         return error_set(err, ERR_CORRUPT, "its id is none");

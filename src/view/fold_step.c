@@ -171,7 +171,8 @@ void fold_step_cancelled(Fold *fold)
     if (!began) return;
     put_name(pen, STEP_RUNS_error_class, failure_class_name(cause_class(CAUSE_CANCELLED)));
     put_name(pen, STEP_RUNS_error_cause, cause_name(CAUSE_CANCELLED));
-    put_name(pen, STEP_RUNS_error_message, "cancelled");
+    if (fold->event->text.len) put_copied(pen, STEP_RUNS_error_message, fold->event->text);
+    else put_name(pen, STEP_RUNS_error_message, "cancelled");
 }
 
 void fold_step_waiting(Fold *fold)

@@ -38,6 +38,7 @@ Status row_select(Arena *arena, Store *store, const QueryAsk *ask, const Cell **
 }
 
 typedef struct ManyRows { Arena *arena; StepRows *rows; } ManyRows;
+typedef struct RecordRows { ManyRows many; size_t size; } RecordRows;           /* size: of what one read has brought */
 
 static bool take_row(void *context, const Cell *cells, uint32_t count)
 {
@@ -47,6 +48,15 @@ static bool take_row(void *context, const Cell *cells, uint32_t count)
         rows->rows = arena_grow(many->arena, rows->rows, sizeof *rows->rows, rows->count, &rows->capacity);
     rows->rows[rows->count++] = row_copy(many->arena, cells, count);
     return true;
+}
+
+/* Of rows that may be large: the read ends before it takes too long, and whoever asked goes on behind the last of them. */
+static bool take_record(void *context, const Cell *cells, uint32_t count)
+{
+    RecordRows *records = context;
+    for (uint32_t i = 0; i < count; i++)
+        if (cells[i].kind == CELL_TEXT || cells[i].kind == CELL_BLOB) records->size += cells[i].text.len;
+    return take_row(&records->many, cells, count) && records->size < STORE_READ_SIZE;
 }
 
 Status row_select_all(Arena *arena, Store *store, const QueryAsk *ask, StepRows *out_rows, Error *err)
@@ -157,14 +167,15 @@ Status run_records(Arena *arena, Store *store, const Cell *row, uint64_t after_e
     *out_records = (StepRows){ 0 };
     Status here = run_is_here(row, err);
     if (here) return here;
-    ManyRows many = { arena, out_records };
+    RecordRows records = { { arena, out_records }, 0 };
     int64_t position = row[RUNS_last_position].integer;
     while (position > 0) {
         size_t seen = out_records->count;
+        records.size = 0;
         QueryAsk ask = { .query = has_payloads ? QUERY_RUN_RECORDS : QUERY_RUN_TAIL, .param_count = 2,
                          .params = { cell_int(position), cell_int((int64_t)after_event) },
                          .row_count_max = has_payloads ? 256 : FOLLOW_PAGE_COUNT };
-        Status status = store_select(store, &ask, take_row, &many, err);
+        Status status = store_select(store, &ask, take_record, &records, err);
         if (status) return status;
         if (out_records->count == seen) break;
         position = out_records->rows[out_records->count - 1][LEDGER_prev_position].integer;
@@ -175,6 +186,27 @@ Status run_records(Arena *arena, Store *store, const Cell *row, uint64_t after_e
         out_records->rows[k] = swapped;
     }
     return OK;
+}
+
+Digest cell_digest(const Cell *cell)
+{
+    Digest digest = { { 0 } };
+    if (cell->kind == CELL_BLOB && cell->text.len == sizeof digest) memcpy(&digest, cell->text.ptr, sizeof digest);
+    return digest;
+}
+
+LedgerRow ledger_row_of(const Cell *cells)
+{
+    return (LedgerRow){
+        .position = (uint64_t)cells[LEDGER_position].integer,
+        .run_no = cells[LEDGER_run_no].kind == CELL_INT ? (uint64_t)cells[LEDGER_run_no].integer : 0,
+        .prev_position = (uint64_t)cells[LEDGER_prev_position].integer,
+        .first_event = (uint64_t)cells[LEDGER_first_event].integer,
+        .event_count = (uint32_t)cells[LEDGER_event_count].integer,
+        .hash = cell_digest(&cells[LEDGER_hash]),
+        .record = cells[LEDGER_record].kind == CELL_BLOB ? cells[LEDGER_record].text : (Str){ 0 },
+        .payload = cells[LEDGER_payload].kind == CELL_BLOB ? cells[LEDGER_payload].text : (Str){ 0 },
+    };
 }
 
 /* --- payloads -------------------------------------------------------------------------------------------------------------- */

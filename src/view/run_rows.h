@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "core/plan.h"
 #include "core/state.h"
+#include "ledger/verify.h"
 #include "view/store.h"
 
 Cell *row_copy(Arena *arena, const Cell *cells, uint32_t count);
@@ -58,6 +59,10 @@ Value payload_or_null(Arena *arena, Store *store, const Cell *at);
  * where it was archived. */
 MUST_USE Status run_records(Arena *arena, Store *store, const Cell *row, uint64_t after_event, bool has_payloads,
                             StepRows *out_records, Error *err);
+
+Digest cell_digest(const Cell *cell);                   /* zeros where it holds none */
+/* A row of the ledger, for replay_row() and its siblings; it borrows the cells. */
+LedgerRow ledger_row_of(const Cell *cells);
 
 /* Cells as values for JSON; null for null. */
 Value cell_value(const Cell *cell);

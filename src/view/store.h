@@ -158,6 +158,11 @@ typedef struct StoreOps {
     int (*wake_fd)(Store *store);
     /* Reads at once, on the caller's thread, from a snapshot of its own. */
     Status (*select)(Store *store, const QueryAsk *ask, RowVisit visit, void *context, Error *err);
+    /* A store that only selects, for one thread: from the first select() after renew() on all of them read one snapshot, so that what
+     * is read together fits together and begins but once. Whoever has it renews it before it waits for anything. It is closed
+     * before the store. NULL in adapters that begin a read for nothing. */
+    Store *(*snapshot)(Store *store);
+    void (*renew)(Store *snapshot);
     /* How long its commits took, in microseconds, since it was opened. NULL in adapters whose commits take no time. */
     void (*commit_times)(Store *store, Histogram *out);
     /* Looks at everything: pages, keys, references. Calls back for each finding. */
@@ -192,6 +197,12 @@ static inline int  store_wake_fd(Store *store) { return store->ops->wake_fd(stor
 static inline MUST_USE Status store_select(Store *store, const QueryAsk *ask, RowVisit visit, void *context, Error *err)
 {
     return store->ops->select(store, ask, visit, context, err);
+}
+/* The store itself where the adapter has no snapshots. */
+static inline Store *store_snapshot(Store *store) { return store->ops->snapshot ? store->ops->snapshot(store) : store; }
+static inline void store_renew(Store *snapshot)
+{
+    if (snapshot->ops->renew) snapshot->ops->renew(snapshot);
 }
 static inline Histogram store_commit_times(Store *store)
 {
