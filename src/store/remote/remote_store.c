@@ -1,21 +1,13 @@
 #include "store/remote/remote_store.h"
 
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
 #include "base/check.h"
+#include "store/remote/remote_parts.h"
 #include "value/json.h"
 #include "view/queries.h"
-
-typedef struct Remote {
-    Store store;
-    CURL *easy;
-    struct curl_slist *headers;
-    Arena arena;                    /* of address and headers */
-    Str url;
-} Remote;
 
 bool remote_is_url(Str url) { return str_starts(url, STR("http://")) || str_starts(url, STR("https://")); }
 
@@ -28,8 +20,7 @@ static size_t take_bytes(char *bytes, size_t one, size_t size, void *context)
     return buf_overflowed(answer) ? 0 : one * size;
 }
 
-/* What the server refuses, as a command would say it: by the status of HTTP. */
-static Status refused(long status, Value problem, Error *err)
+Status remote_refused(long status, Value problem, Error *err)
 {
     static const struct { long status; Status error; } kinds[] = {
         { 400, ERR_INVALID }, { 401, ERR_DENIED }, { 403, ERR_DENIED }, { 404, ERR_NOT_FOUND }, { 409, ERR_CONFLICT }, { 413, ERR_LIMIT },
@@ -41,38 +32,62 @@ static Status refused(long status, Value problem, Error *err)
     return error_set(err, ERR_UNAVAILABLE, "the server answers %ld: %.*s", status, STR_ARG(detail));
 }
 
-static Status post(Remote *remote, Arena *arena, Str path, Value body, Value *out, Error *err)
+/* What a thing or a state does not permit is told as a command beside the store tells it; what the server does not permit, as its word. */
+static Status refused(long code, Value problem, Error *err)
+{
+    Status status = remote_refused(code, problem, err);
+    bool is_plain = code == 400 || code == 404 || code == 409 || code == 422;
+    Str detail = value_get_string(problem, "detail", STR(""));
+    return is_plain && detail.len ? error_set(err, status, "%.*s", STR_ARG(detail)) : status;
+}
+
+static void set_method(Remote *remote, const char *method, const Buf *sent)
+{
+    curl_easy_setopt(remote->easy, CURLOPT_CUSTOMREQUEST, method);
+    if (!sent->len) return;
+    curl_easy_setopt(remote->easy, CURLOPT_POSTFIELDS, sent->ptr);
+    curl_easy_setopt(remote->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)sent->len);
+}
+
+static Status ask(Remote *remote, Arena *arena, const RemoteCall *call, long *out_code, Value *out, Error *err)
 {
     Buf sent, answer;
     char reason[CURL_ERROR_SIZE] = "";
-    long code = 0;
     buf_init(&sent, CONTROL_LINE_SIZE_MAX);
     buf_init(&answer, API_STORE_ANSWER_SIZE_MAX);
-    Status status = json_print(&sent, body, JSON_COMPACT, err);
-    Str address = arena_format(arena, "%.*s%.*s", STR_ARG(remote->url), STR_ARG(path));
+    Status status = call->body.kind == VALUE_NULL ? OK : json_print(&sent, call->body, JSON_COMPACT, err);
+    Str address = arena_format(arena, "%.*s%.*s", STR_ARG(remote->url), STR_ARG(call->path));
+    *out = value_null();
     if (!status) {
         curl_easy_setopt(remote->easy, CURLOPT_URL, address.ptr);
-        curl_easy_setopt(remote->easy, CURLOPT_POSTFIELDS, sent.ptr);
-        curl_easy_setopt(remote->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)sent.len);
+        set_method(remote, call->method, &sent);
         curl_easy_setopt(remote->easy, CURLOPT_WRITEDATA, &answer);
         curl_easy_setopt(remote->easy, CURLOPT_ERRORBUFFER, reason);
         CURLcode failed = curl_easy_perform(remote->easy);
-        curl_easy_getinfo(remote->easy, CURLINFO_RESPONSE_CODE, &code);
+        curl_easy_getinfo(remote->easy, CURLINFO_RESPONSE_CODE, out_code);
         if (failed)
-            status = error_set(err, ERR_UNAVAILABLE, "the server %.*s cannot be asked: %s", STR_ARG(remote->url),
-                               reason[0] ? reason : curl_easy_strerror(failed));
+            status = error_set(err, ERR_UNAVAILABLE, "the server %.*s cannot be asked: %s%s", STR_ARG(remote->url),
+                               reason[0] ? reason : curl_easy_strerror(failed),
+                               failed == CURLE_PEER_FAILED_VERIFICATION ? "; --ca FILE names the authorities that it is believed by" : "");
     }
-    if (!status && json_parse(arena, arena_copy(arena, buf_peek(&answer)), out, err)) {
+    if (!status && *out_code != 204 && json_parse(arena, arena_copy(arena, buf_peek(&answer)), out, err)) {
         *out = value_null();
-        status = error_set(err, ERR_UNAVAILABLE, "%.*s answers %ld and no JSON: is it a server of maestro?", STR_ARG(remote->url), code);
+        status = error_set(err, ERR_UNAVAILABLE, "%.*s answers %ld and no JSON: is it a server of maestro?", STR_ARG(remote->url), *out_code);
     }
-    if (!status && code != 200) status = refused(code, *out, err);
+    if (sent.len) explicit_bzero(sent.ptr, sent.len);           /* it may be a secret */
     buf_deinit(&sent);
     buf_deinit(&answer);
     return status;
 }
 
-static Remote *remote_new(const RemoteOptions *options)
+static Status post(Remote *remote, Arena *arena, Str path, Value body, Value *out, Error *err)
+{
+    long code = 0;
+    Status status = ask(remote, arena, &(RemoteCall){ .method = "POST", .path = path, .body = body }, &code, out, err);
+    return status || code == 200 ? status : remote_refused(code, *out, err);
+}
+
+Remote *remote_new(const RemoteOptions *options)
 {
     Remote *remote = calloc(1, sizeof *remote);
     CHECK(remote);
@@ -89,6 +104,7 @@ static Remote *remote_new(const RemoteOptions *options)
                                             arena_format(&remote->arena, "Authorization: Bearer %.*s", STR_ARG(options->key)).ptr);
     curl_easy_setopt(remote->easy, CURLOPT_HTTPHEADER, remote->headers);
     curl_easy_setopt(remote->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (options->ca) curl_easy_setopt(remote->easy, CURLOPT_CAINFO, options->ca);
     curl_easy_setopt(remote->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(remote->easy, CURLOPT_TIMEOUT_MS, (long)CONTROL_ANSWER_MS_MAX);
     curl_easy_setopt(remote->easy, CURLOPT_USERAGENT, "maestro");
@@ -96,7 +112,7 @@ static Remote *remote_new(const RemoteOptions *options)
     return remote;
 }
 
-static void remote_free(Remote *remote)
+void remote_free(Remote *remote)
 {
     curl_easy_cleanup(remote->easy);
     curl_slist_free_all(remote->headers);
@@ -104,10 +120,48 @@ static void remote_free(Remote *remote)
     free(remote);
 }
 
+/* What the engine refused, in distinction to what the server did not take on. */
+static bool is_word_of_engine(long code, Value problem)
+{
+    Str error = value_get_string(problem, "error", STR(""));
+    bool is_full = str_is_text(error, "Overloaded") || str_is_text(error, "QuotaExceeded");
+    return code == 400 || code == 404 || code == 409 || code == 422 || (code == 429 && is_full);
+}
+
+/* As the owner of a store beside the command says it. */
+static Value answer_of_problem(Arena *arena, long code, Value problem)
+{
+    Error err;
+    MemberList members = { .arena = arena };
+    Status status = code == 429 ? ERR_LIMIT : remote_refused(code, problem, &err);
+    member_list_add(&members, STR("status"), value_string(str_of(status_name(status))));
+    member_list_add(&members, STR("error"), value_string(value_get_string(problem, "detail", STR(""))));
+    return member_list_object(&members);
+}
+
 Status remote_petition(const RemoteOptions *options, Arena *arena, Value request, Value *out_answer, Error *err)
 {
     Remote *remote = remote_new(options);
-    Status status = post(remote, arena, STR("/api/petitions"), request, out_answer, err);
+    long code = 0;
+    Value answer;
+    Status status = ask(remote, arena, &(RemoteCall){ .method = "POST", .path = STR("/api/petitions"), .body = request }, &code, &answer, err);
+    if (!status && is_word_of_engine(code, answer)) answer = answer_of_problem(arena, code, answer);
+    else if (!status && code != 200) status = remote_refused(code, answer, err);
+    if (!status) *out_answer = answer;
+    remote_free(remote);
+    return status;
+}
+
+Status remote_call(const RemoteOptions *options, Arena *arena, const RemoteCall *call, Value *out_answer, Error *err)
+{
+    Remote *remote = remote_new(options);
+    long code = 0;
+    if (call->id.len) {
+        remote->headers = curl_slist_append(remote->headers, arena_format(&remote->arena, "Idempotency-Key: %.*s", STR_ARG(call->id)).ptr);
+        curl_easy_setopt(remote->easy, CURLOPT_HTTPHEADER, remote->headers);
+    }
+    Status status = ask(remote, arena, call, &code, out_answer, err);
+    if (!status && (code < 200 || code > 299)) status = refused(code, *out_answer, err);
     remote_free(remote);
     return status;
 }

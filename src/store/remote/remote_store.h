@@ -16,11 +16,23 @@
 typedef struct RemoteOptions {
     Str url;                        /* "http://host:port" or https */
     Str key;                        /* the API key */
+    const char *ca;                 /* a file with the authorities that it is believed by; NULL: those of this machine */
 } RemoteOptions;
 
 bool            remote_is_url(Str url);
 MUST_USE Status remote_store_open(const RemoteOptions *options, Store **out_store, Error *err);
 /* One petition (api/petition.h) and its answer, as cli/control.h has it. */
 MUST_USE Status remote_petition(const RemoteOptions *options, Arena *arena, Value request, Value *out_answer, Error *err);
+/* One request to a route, and its answer: null where it has none. What is refused is told in the words of its problem. */
+typedef struct RemoteCall {
+    const char *method;
+    Str path;                       /* with the query; what is in it is escaped */
+    Str id;                         /* the Idempotency-Key; empty: none */
+    Value body;                     /* null: none */
+} RemoteCall;
+MUST_USE Status remote_call(const RemoteOptions *options, Arena *arena, const RemoteCall *call, Value *out_answer, Error *err);
+/* The log lines of a run behind `after`, as they are written, until the run is settled: rows of TABLE_LOGS. A connection that is lost is
+ * made again, and goes on behind the last line, REMOTE_RETRY_COUNT times without one between. */
+MUST_USE Status remote_lines(const RemoteOptions *options, Str run_id, int64_t after, Cell step, RowVisit visit, void *context, Error *err);
 
 #endif

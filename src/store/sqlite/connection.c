@@ -368,6 +368,7 @@ Status connection_query(Connection *connection, const QueryAsk *ask, RowVisit vi
     uint32_t row_count = ask->row_count_max ? ask->row_count_max : query->row_count;
     if (!bound) bound = bind(statement, (int)ask->param_count + 1, cell_int(row_count));
     if (bound) return connection_error(connection, bound, err);
+    uint64_t until_ns = connection->read_until_ns;          /* of the question that this one is inside of */
     connection->read_until_ns = clock_monotonic_ns() + (uint64_t)STORE_READ_MS_MAX * 1000000;
     for (;;) {
         int code = sqlite3_step(statement);
@@ -381,7 +382,12 @@ Status connection_query(Connection *connection, const QueryAsk *ask, RowVisit vi
         uint32_t count = row_cells(statement, query, cells);
         if (!visit(context, cells, count)) break;
     }
-    connection->read_until_ns = 0;
-    sqlite3_reset(statement);               /* ends the snapshot, too */
+    connection->read_until_ns = until_ns;
+    sqlite3_reset(statement);               /* ends the snapshot, too, outside of a transaction */
     return status;
+}
+
+bool connection_is_asking(const Connection *connection, Query query)
+{
+    return connection->queries[query] && sqlite3_stmt_busy(connection->queries[query]);
 }

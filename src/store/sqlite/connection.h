@@ -32,7 +32,7 @@ typedef struct Connection {
     uint64_t busy_until_ns;         /* a lock of others is waited for until then; 0: no wait has begun */
     uint64_t read_until_ns;         /* the read under way ends then; 0: none, or without end */
     int64_t busy_ms_max;
-    sqlite3_stmt *begin, *commit;   /* of the one that writes batches; else NULL */
+    sqlite3_stmt *begin, *commit;   /* of one that writes batches or holds a snapshot; else NULL */
     sqlite3_stmt *queries[QUERY_COUNT];
     ChangeStatement *changes;       /* hashed */
     uint32_t change_count;
@@ -54,6 +54,7 @@ Status connection_error(const Connection *connection, int code, Error *err);
 
 /* Changes one row. ERR_CONFLICT where the key or a unique index forbids it, or an update finds no row. */
 MUST_USE Status connection_change(Connection *connection, const RowChange *change, Error *err);
+bool connection_is_asking(const Connection *connection, Query query);      /* it is being answered */
 /* Answers a question. ERR_LIMIT beyond STORE_READ_MS_MAX. */
 MUST_USE Status connection_query(Connection *connection, const QueryAsk *ask, RowVisit visit, void *context, Error *err);
 

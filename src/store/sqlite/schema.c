@@ -28,10 +28,33 @@ static const char views_sql[] = VIEWS_SQL;
     "CREATE TABLE maestro_secrets (tenant TEXT NOT NULL, name TEXT NOT NULL, sealed BLOB NOT NULL, created_ms INTEGER NOT NULL, " \
     "created_by TEXT NOT NULL, updated_ms INTEGER NOT NULL, updated_by TEXT NOT NULL, PRIMARY KEY (tenant, name)) WITHOUT ROWID"
 
+#define SERVER_TABLES \
+    "CREATE TABLE maestro_key_uses (tenant TEXT NOT NULL, id TEXT NOT NULL, used_ms INTEGER NOT NULL, source TEXT NOT NULL, " \
+    "PRIMARY KEY (tenant, id)) WITHOUT ROWID;" \
+    "CREATE TABLE maestro_waiting_starts (tenant TEXT NOT NULL, workflow_id TEXT NOT NULL, trigger_key TEXT NOT NULL, " \
+    "since_ms INTEGER NOT NULL, due_ms INTEGER NOT NULL, event_count INTEGER NOT NULL DEFAULT 0, actor TEXT NOT NULL, trace TEXT, " \
+    "payload TEXT, PRIMARY KEY (tenant, workflow_id, trigger_key, since_ms)) WITHOUT ROWID"
+
 /* Columns hold names, records hold numbers: what the records say has not changed. */
 #define SKIP_REASONS_RENAMED \
     "UPDATE maestro_step_runs SET skip_reason = 'NOT_ON_ACTIVE_BRANCH' WHERE skip_reason = 'BRANCH_NOT_TAKEN';" \
     "UPDATE maestro_step_runs SET skip_reason = 'TERMINATED_EARLY' WHERE skip_reason = 'EARLY_TERMINATION'"
+
+#define TENANT_USE_FIRST \
+    "CREATE TABLE maestro_tenant_use (tenant TEXT NOT NULL, window_ms INTEGER NOT NULL, runtime_ms INTEGER NOT NULL DEFAULT 0, " \
+    "cost_micro INTEGER NOT NULL DEFAULT 0, updated_ms INTEGER NOT NULL, PRIMARY KEY (tenant)) WITHOUT ROWID"
+
+#define DECIDED_FIRST \
+    "CREATE TABLE maestro_schedule_overrides (tenant TEXT NOT NULL, workflow_id TEXT NOT NULL, trigger_no INTEGER NOT NULL DEFAULT 0, " \
+    "due_ms INTEGER NOT NULL, held_by TEXT NOT NULL, reason TEXT NOT NULL, created_ms INTEGER NOT NULL, created_by TEXT NOT NULL, " \
+    "PRIMARY KEY (tenant, workflow_id, trigger_no, due_ms)) WITHOUT ROWID;" \
+    "CREATE TABLE maestro_policy_reviews (tenant TEXT NOT NULL, policy TEXT NOT NULL, digest TEXT NOT NULL, reviewer TEXT NOT NULL, " \
+    "verdict TEXT NOT NULL, comment TEXT, created_ms INTEGER NOT NULL, created_by TEXT NOT NULL, " \
+    "PRIMARY KEY (tenant, policy, digest, reviewer)) WITHOUT ROWID"
+
+#define REMOVALS_FIRST \
+    "CREATE TABLE IF NOT EXISTS maestro_removed_revisions (tenant TEXT NOT NULL, workflow_id TEXT NOT NULL, version INTEGER NOT NULL DEFAULT 0, " \
+    "PRIMARY KEY (tenant, workflow_id)) WITHOUT ROWID"
 
 /* What leads from one version to the next. The first is made of tables.def and has no text. */
 static const Migration migrations_known[] = {
@@ -40,6 +63,9 @@ static const Migration migrations_known[] = {
          "CREATE INDEX IF NOT EXISTS idx_ledger_log ON maestro_ledger (run_no) WHERE run_no IS NULL" },
     { 3, POLLS_AGAIN ";" SECRETS_FIRST },
     { 4, SKIP_REASONS_RENAMED },        /* triggers are made anew with it: a run may go on with another revision */
+    { 5, TENANT_USE_FIRST ";" REMOVALS_FIRST },
+    { 6, SERVER_TABLES },
+    { 7, DECIDED_FIRST },
 };
 
 const Migration *schema_migrations(uint32_t *out_count)

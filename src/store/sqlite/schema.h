@@ -12,7 +12,7 @@
 
 #include "store/sqlite/connection.h"
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 7
 
 typedef struct Migration { int64_t version; const char *sql; } Migration;       /* to that version, from the one before */
 

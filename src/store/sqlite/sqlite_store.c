@@ -100,6 +100,8 @@ static Status sqlite_select(Store *port, const QueryAsk *ask, RowVisit visit, vo
     return reader_select(of(port), ask, visit, context, err);
 }
 
+static Store *sqlite_snapshot(Store *port) { return snapshot_new(of(port)); }
+
 /* --- completions --------------------------------------------------------------------------------------------------- */
 
 static bool take_commit(SqliteStore *store, Completion *out)
@@ -186,7 +188,7 @@ static void sqlite_close(Store *port)
 
 static const StoreOps sqlite_ops = {
     .own = sqlite_own, .submit = sqlite_submit, .lend = sqlite_lend, .help = sqlite_help, .read = sqlite_read, .poll = sqlite_poll,
-    .wake_fd = sqlite_wake_fd, .select = sqlite_select, .commit_times = sqlite_commit_times, .check = sqlite_check,
+    .wake_fd = sqlite_wake_fd, .select = sqlite_select, .snapshot = sqlite_snapshot, .commit_times = sqlite_commit_times, .check = sqlite_check,
     .backup = sqlite_backup, .prune = sqlite_prune, .close = sqlite_close,
 };
 

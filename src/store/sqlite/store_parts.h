@@ -99,6 +99,9 @@ MUST_USE Status pool_take(SqliteStore *store, PooledReader **out_reader, Error *
 void pool_give(SqliteStore *store, PooledReader *reader);
 void pool_close(SqliteStore *store);
 
+/* snapshot.c */
+Store *snapshot_new(SqliteStore *store);
+
 /* upkeep.c */
 void upkeep_run(void *store);           /* of the thread */
 size_t wal_size(const SqliteStore *store);                          /* of the write-ahead log after the last commit */
