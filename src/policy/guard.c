@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "os/clock.h"
 #include "os/zone.h"
 #include "policy/hook_input.h"
 #include "rego/builtins/cache.h"
@@ -50,6 +51,7 @@ struct Guard {
     Zones *zones;
     ZoneSource zone_source;
     uint64_t verdict_count;
+    Spread times[HOOK_COUNT];
 };
 
 static Entry *entry_add(Guard *guard, Str name)
@@ -287,20 +289,26 @@ Digest guard_digest(Guard *guard, Value document)
 
 /* --- plans -------------------------------------------------------------------------------------------------------- */
 
-/* Where the runner of a step is offered: {cloud, executor, region}. */
-static Value placement_of(const Guard *guard, Arena *arena, Str runner)
+/* Where an executor is, as it is registered: {cloud, executor, region}. */
+static Value placement_at(const Guard *guard, Arena *arena, Str name)
 {
-    const CatalogEntry *offer = guard->catalog ? catalog_find(guard->catalog, CATALOG_RUNNER, runner) : NULL;
-    const Value *executor = offer ? value_get(guard->catalog->executors, offer->origin) : NULL;
+    const Value *executor = guard->catalog ? value_get(guard->catalog->executors, name) : NULL;
     if (!executor) return value_null();
     MemberList members = { .arena = arena };
-    member_list_add(&members, STR("executor"), value_string(offer->origin));
+    member_list_add(&members, STR("executor"), value_string(name));
     static const char *const keys[] = { "cloud", "region" };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const Value *value = value_get_text(*executor, keys[i]);
         if (value) member_list_add(&members, str_of(keys[i]), *value);
     }
     return member_list_object(&members);
+}
+
+/* Where the runner of a step is offered first: what is told where nobody says who is to carry it. */
+static Value placement_of(const Guard *guard, Arena *arena, Str runner)
+{
+    const CatalogEntry *offer = guard->catalog ? catalog_find(guard->catalog, CATALOG_RUNNER, runner) : NULL;
+    return offer ? placement_at(guard, arena, offer->origin) : value_null();
 }
 
 static void make_steps(Guard *guard, PlanGuard *made, const Plan *plan)
@@ -405,7 +413,15 @@ Verdict guard_verdict(void *context, const VerdictAsk *ask)
         return (Verdict){ .kind = VERDICT_MISSING, .policy = *digest };
     guard->verdict_count++;
     arena_reset(&guard->input);
-    return ask_all(guard, list, ask, hook_input(&guard->input, ask, &facts), digest);
+    Value chosen;
+    if (facts.placement && ask->executor.len && !str_is(value_get_string(*facts.placement, "executor", STR("")), ask->executor)) {
+        chosen = placement_at(guard, &guard->input, ask->executor);          /* one of several that offer it */
+        facts.placement = chosen.kind == VALUE_OBJECT ? &chosen : NULL;
+    }
+    uint64_t began_ns = clock_monotonic_ns();
+    Verdict verdict = ask_all(guard, list, ask, hook_input(&guard->input, ask, &facts), digest);
+    spread_add(&guard->times[ask->hook], spread_us, (clock_monotonic_ns() - began_ns) / 1000);
+    return verdict;
 }
 
 Digest guard_policies(void *context, const Plan *plan) { return plan_of(context, plan)->digest; }
@@ -419,4 +435,42 @@ bool guard_permits(Guard *guard, Str name, Value input, int64_t now_ms, Arena *a
     return false;
 }
 
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+static Value describe(const Guard *guard, Arena *arena, const Entry *entry, bool is_everywhere)
+{
+    MemberList members = { .arena = arena };
+    ValueList packages = { .arena = arena }, hooks = { .arena = arena };
+    const CatalogEntry *found = is_everywhere || !guard->catalog ? NULL : catalog_find(guard->catalog, CATALOG_POLICY, entry->name);
+    char storage[DIGEST_TEXT_SIZE];
+    Buf digest = buf_on(storage, sizeof storage);
+    for (uint32_t i = 0; entry->policy && policy_package(entry->policy, i).len; i++)
+        value_list_add(&packages, value_string(arena_copy(arena, policy_package(entry->policy, i))));
+    for (int hook = 0; entry->policy && hook < HOOK_COUNT; hook++)
+        if (policy_is_asked(entry->policy, (Hook)hook)) value_list_add(&hooks, value_string(str_of(hook_name((Hook)hook))));
+    if (entry->policy) digest_print(&digest, policy_digest(entry->policy));
+    Str reviewer = found ? value_get_string(found->settings, "reviewed_by", STR("")) : STR("");
+    Str description = found ? value_get_string(found->settings, "description", STR("")) : STR("");
+    member_list_add(&members, STR("name"), value_string(arena_copy(arena, entry->name)));
+    member_list_add(&members, STR("digest"), entry->policy ? value_string(arena_copy(arena, buf_peek(&digest))) : value_null());
+    member_list_add(&members, STR("everywhere"), value_bool(is_everywhere));
+    member_list_add(&members, STR("packages"), value_list_array(&packages));
+    member_list_add(&members, STR("hooks"), value_list_array(&hooks));
+    member_list_add(&members, STR("description"), description.len ? value_string(arena_copy(arena, description)) : value_null());
+    member_list_add(&members, STR("reviewedBy"), reviewer.len ? value_string(arena_copy(arena, reviewer)) : value_null());
+    member_list_add(&members, STR("unusable"), entry->policy ? value_null() : value_string(arena_copy(arena, entry->why)));
+    return member_list_object(&members);
+}
+
+Value guard_describe(Guard *guard, Arena *arena)
+{
+    ValueList list = { .arena = arena };
+    for (uint32_t i = 0; i < guard->everywhere_count; i++)
+        value_list_add(&list, describe(guard, arena, guard->entries[i], /* is_everywhere= */ true));
+    for (size_t i = 0; guard->catalog && i < guard->catalog->counts[CATALOG_POLICY]; i++)
+        value_list_add(&list, describe(guard, arena, entry_of(guard, guard->catalog->entries[CATALOG_POLICY][i].name), /* is_everywhere= */ false));
+    return value_list_array(&list);
+}
+
 uint64_t guard_verdict_count(const Guard *guard) { return guard->verdict_count; }
+const Spread *guard_times(const Guard *guard) { return guard->times; }

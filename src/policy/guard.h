@@ -19,6 +19,7 @@
 #ifndef POLICY_GUARD_H
 #define POLICY_GUARD_H
 
+#include "base/spread.h"
 #include "core/decide.h"
 #include "lang/catalog.h"
 #include "policy/policy.h"
@@ -52,6 +53,11 @@ Digest   guard_policies(void *guard, const Plan *plan);
 /* Whether a registered policy permits something that is about no hook of a run: the authentication of a trigger. Where it does
  * not, or cannot be asked, *out_text says why, in `arena`. */
 bool     guard_permits(Guard *guard, Str name, Value input, int64_t now_ms, Arena *arena, Str *out_text);
+/* What is known of every policy, as an array of objects: name, digest, packages, hooks, whether it applies to everything, who has
+ * reviewed it, and where it cannot be used why. Registered ones are read for that. */
+Value    guard_describe(Guard *guard, Arena *arena);
 uint64_t guard_verdict_count(const Guard *guard);       /* hooks at which a policy was asked so far */
+/* How long that took, in microseconds: by hook, HOOK_COUNT of them. */
+const Spread *guard_times(const Guard *guard);
 
 #endif

@@ -86,6 +86,7 @@ Value hook_input(Arena *arena, const VerdictAsk *ask, const HookFacts *facts)
     Writer writer = { .count = 0 };
     put_text(&writer, STR("actor"), ask->command ? ask->command->actor : STR(""));
     put(&writer, STR("hook"), value_string(str_of(hook_name(ask->hook))));
+    put_text(&writer, STR("job"), ask->hook == HOOK_RUN_RESUME && ask->command ? ask->command->job : STR(""));
     put_from(&writer, STR("labels"), value_get(plan->document, STR("labels")));
     if (facts->has_now) put(&writer, STR("now"), time_text(arena, ask->now_ms));
     put(&writer, STR("phase"), value_string(str_of(hook_phase(ask->hook))));

@@ -224,6 +224,11 @@ static Status prepare(Policy *policy, Package *package, RegoErrors *errors)
 Str           policy_name(const Policy *policy) { return policy->name; }
 const Digest *policy_digest(const Policy *policy) { return &policy->digest; }
 bool          policy_is_asked(const Policy *policy, Hook hook) { return policy->hooks & HOOK_BIT(hook); }
+Str policy_package(const Policy *policy, uint32_t index)
+{
+    return index < policy->package_count ? policy->packages[index].name : (Str){ 0 };
+}
+
 uint32_t      policy_reads(const Policy *policy) { return policy->reads; }
 
 static bool evaluate(const RegoQuery *query, Value input, const PolicyMoment *moment, Value *out, RegoEvalError *error)

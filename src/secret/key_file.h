@@ -1,6 +1,7 @@
 /* key_file.h - the master key: 32 random bytes in a file that only its owner may read.
  *
- * $MAESTRO_KEY_FILE names it; else it lies beside the store, PATH.key. It is made with the first secret, and never again: a file
+ * $MAESTRO_KEY_FILE names it; else it lies beside the store, PATH.key. It is made with the first secret, or the first
+ * executor that gives out tokens, and never again: a file
  * that is lost is not replaced, since what was sealed with it would still not open. A backup of the store without this file has
  * no secrets; a backup of both has them all.
  *

@@ -58,7 +58,8 @@ static bool open_sealed(const SealKey *key, const Buf *bound, Str sealed, uint8_
 /* --- keys of tenants ------------------------------------------------------------------------------------------------------- */
 
 static const char key_kind[] = "maestro tenant key 1", secret_kind[] = "maestro secret 1",
-    token_kind[] = "maestro trigger token 1";
+    token_kind[] = "maestro trigger token 1", sign_kind[] = "maestro seal of a tenant 1",
+    attempt_kind[] = "maestro tokens of attempts 1";
 
 Str tenant_key_seal(Arena *arena, const SealKey *master, Str tenant, const SealKey *key)
 {
@@ -109,20 +110,60 @@ Status secret_open(const SealKey *key, Str tenant, Str name, Str sealed, char *o
                                     STR_ARG(name), STR_ARG(tenant));
 }
 
+/* As text; the bytes are wiped. */
+static void token_print(uint8_t hash[32], TriggerToken *out)
+{
+    Buf text = buf_on(out->text, sizeof out->text);
+    base64_encode(&text, (Str){ (const char *)hash, 32 }, BASE64_URL_BARE);
+    buf_char(&text, 0);
+    CHECK(!buf_overflowed(&text));
+    sodium_memzero(hash, 32);
+}
+
 void trigger_token_make(const SealKey *key, Str run_id, Str trigger, TriggerToken *out)
 {
-    Buf bound, text = buf_on(out->text, sizeof out->text);
+    Buf bound;
     uint8_t hash[32];
     buf_init(&bound, SIZE_MAX);
     bind(&bound, token_kind, run_id, trigger);
     int failed = crypto_generichash(hash, sizeof hash, (const uint8_t *)bound.ptr, bound.len, key->bytes, sizeof key->bytes);
     CHECK(!failed);
     buf_deinit(&bound);
-    base64_encode(&text, (Str){ (const char *)hash, sizeof hash }, BASE64_URL_BARE);
-    buf_char(&text, 0);
-    CHECK(!buf_overflowed(&text));
-    sodium_memzero(hash, sizeof hash);
+    token_print(hash, out);
 }
+
+void tenant_sign(const SealKey *master, Str tenant, Str text, TriggerToken *out)
+{
+    Buf bound;
+    SealKey own;
+    uint8_t hash[32];
+    buf_init(&bound, SIZE_MAX);
+    bind(&bound, sign_kind, tenant, STR(""));
+    int failed = crypto_generichash(own.bytes, sizeof own.bytes, (const uint8_t *)bound.ptr, bound.len, master->bytes, sizeof master->bytes);
+    if (!failed) failed = crypto_generichash(hash, sizeof hash, (const uint8_t *)text.ptr, text.len, own.bytes, sizeof own.bytes);
+    CHECK(!failed);
+    buf_deinit(&bound);
+    seal_key_wipe(&own);
+    token_print(hash, out);
+}
+
+/* --- codes ----------------------------------------------------------------------------------------------------------------- */
+
+void token_key_make(const SealKey *master, SealKey *out)
+{
+    int failed = crypto_generichash(out->bytes, sizeof out->bytes, (const uint8_t *)attempt_kind, sizeof attempt_kind - 1, master->bytes, sizeof master->bytes);
+    CHECK(!failed);
+}
+
+static_assert(SEAL_CODE_SIZE >= crypto_generichash_BYTES_MIN, "a code of BLAKE2b");
+
+void code_make(const SealKey *key, Str bytes, uint8_t out[SEAL_CODE_SIZE])
+{
+    int failed = crypto_generichash(out, SEAL_CODE_SIZE, (const uint8_t *)bytes.ptr, bytes.len, key->bytes, sizeof key->bytes);
+    CHECK(!failed);
+}
+
+bool code_is(const uint8_t right[SEAL_CODE_SIZE], const uint8_t given[SEAL_CODE_SIZE]) { return sodium_memcmp(right, given, SEAL_CODE_SIZE) == 0; }
 
 /* --- what there may be ----------------------------------------------------------------------------------------------------- */
 
@@ -149,4 +190,14 @@ Status secret_check_value(Str value, Error *err)
     if (utf8_valid_size(value) != value.len || str_find(value, '\0', 0) < value.len)
         return error_set(err, ERR_INVALID, "a secret is text in UTF-8; bytes of another kind can be set as base64");
     return OK;
+}
+
+Str sealed_text(Arena *arena, Str sealed)
+{
+    Buf text;
+    buf_init(&text, SIZE_MAX);
+    base64_encode(&text, sealed, BASE64_STANDARD);
+    Str copy = arena_copy(arena, buf_peek(&text));
+    buf_deinit(&text);
+    return copy;
 }

@@ -14,6 +14,7 @@
 #ifndef SECRET_SEAL_H
 #define SECRET_SEAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@
 
 #define SEAL_KEY_SIZE 32u
 #define SEAL_EXTRA_SIZE 40u             /* what sealing adds */
+#define SEAL_CODE_SIZE 16u              /* of a code of authentication: 128 bits */
 #define TRIGGER_TOKEN_SIZE 43u          /* characters */
 
 typedef struct SealKey { uint8_t bytes[SEAL_KEY_SIZE]; } SealKey;
@@ -38,8 +40,20 @@ Str             secret_seal(Arena *arena, const SealKey *key, Str tenant, Str na
 /* `out` has room for as many bytes as are sealed. */
 MUST_USE Status secret_open(const SealKey *key, Str tenant, Str name, Str sealed, char *out, size_t *out_size, Error *err);
 
+/* Sealed bytes as requests carry them: base64. */
+Str             sealed_text(Arena *arena, Str sealed);
+
 /* The bearer token of one trigger of one run: nobody makes it without the key of the tenant. */
 void trigger_token_make(const SealKey *key, Str run_id, Str trigger, TriggerToken *out);
+
+/* The seal of a text in the name of a tenant: nobody makes it without the master key. */
+void tenant_sign(const SealKey *master, Str tenant, Str text, TriggerToken *out);
+
+/* The key of the tokens of attempts (engine/token.h), which is no other key that is made of the same master key. */
+void token_key_make(const SealKey *master, SealKey *out);
+/* A code that nobody makes without the key. It allocates nothing: it is made for every attempt that is handed out. */
+void code_make(const SealKey *key, Str bytes, uint8_t out[SEAL_CODE_SIZE]);
+bool code_is(const uint8_t right[SEAL_CODE_SIZE], const uint8_t given[SEAL_CODE_SIZE]);     /* in constant time */
 
 /* Letters, digits, and _ - . / behind the first. */
 MUST_USE Status secret_check_name(Str name, Error *err);

@@ -191,6 +191,25 @@ TEST(a_path_that_no_key_file_can_have_is_refused, "")
     EXPECT(strstr(err.text, "too long") != NULL);
 }
 
+TEST(codes_depend_on_key_and_bytes_and_their_key_on_the_master_key_alone, "proves: F-003")
+{
+    SealKey master = { { 1 } }, other_master = { { 2 } }, key, again, other;
+    uint8_t code[SEAL_CODE_SIZE], same[SEAL_CODE_SIZE], changed[SEAL_CODE_SIZE];
+    token_key_make(&master, &key);
+    token_key_make(&master, &again);
+    token_key_make(&other_master, &other);
+    EXPECT(memcmp(&key, &again, sizeof key) == 0);
+    EXPECT(memcmp(&key, &other, sizeof key) != 0);
+    EXPECT(memcmp(&key, &master, sizeof key) != 0);
+    code_make(&key, STR("an attempt"), code);
+    code_make(&again, STR("an attempt"), same);
+    EXPECT(code_is(code, same));
+    code_make(&key, STR("an attempu"), changed);
+    EXPECT(!code_is(code, changed));
+    code_make(&other, STR("an attempt"), changed);
+    EXPECT(!code_is(code, changed));
+}
+
 TEST(a_key_file_that_others_may_open_or_of_another_size_is_refused, "")
 {
     static const struct { const char *name; size_t size; mode_t mode; Status want; const char *text; } rows[] = {

@@ -120,15 +120,37 @@ Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *req
     subject.auth = terms.auth;
     subject.window_ms = terms.window_ms;
     status = trigger_authenticate(&authority, &subject, request, arena, &proof, err);
-    if (!status) status = check_rate(desk, arena, run, &terms, request, err);
     if (status) return status;
+    status = check_rate(desk, arena, run, &terms, request, err);
+    if (status) {
+        trigger_withdraw(&desk->replays, &proof);
+        return status;
+    }
     if (request->body.len && json_parse(arena, request->body, &order.command.value, err)) {
         error_prefix(err, "the body of the trigger is no JSON: ");
         return ERR_INVALID;
     }
     order.tenant = subject.tenant;
+    order.proof = proof;
     order.command.actor = proof.identity;
     order.command.id = proof.id;
     *out = order;
     return OK;
 }
+
+/* --- tokens ------------------------------------------------------------------------------------------------------------------ */
+
+Status trigger_check_bearer(const Plan *plan, Str run_id, Str trigger, Error *err)
+{
+    const PlanTerms *terms = plan->terms;
+    for (uint32_t i = 0; i < terms->pause_count; i++) {
+        const PauseTerms *pause = &terms->steps[terms->pauses[i]].pause;
+        const Value *bearer = value_get_text(pause->auth, "bearer");
+        if (str_is(pause->trigger, trigger) && bearer && value_is_true(*bearer)) return OK;
+    }
+    return error_set(err, ERR_INVALID, "run %.*s has no trigger '%.*s' that is authenticated by a bearer token", STR_ARG(run_id), STR_ARG(trigger));
+}
+
+Str trigger_workflow_bound(Arena *arena, Str workflow) { return arena_format(arena, TRIGGER_WORKFLOW_PREFIX "%.*s", STR_ARG(workflow)); }
+
+Str trigger_webhook_name(Arena *arena, Str key) { return arena_format(arena, "webhook:%.*s", STR_ARG(key)); }

@@ -31,9 +31,17 @@ typedef struct TriggerDesk {
 typedef struct TriggerOrder {
     Id run_id;
     Str tenant;
-    Command command;                    /* COMMAND_TRIGGER: name, value, actor, origin; its id where the request was signed */
+    Command command;                    /* COMMAND_TRIGGER: name, value, actor, origin; its id where the request has one */
+    TriggerProof proof;
 } TriggerOrder;
 
 MUST_USE Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out, Error *err);
+
+/* What the token of a trigger is bound to (vault_token()). Of a run: its id and the trigger, where its plan has one that takes a token;
+ * else ERR_INVALID. */
+MUST_USE Status trigger_check_bearer(const Plan *plan, Str run_id, Str trigger, Error *err);
+/* Of a webhook that starts a workflow: in the place of run and trigger. */
+Str trigger_workflow_bound(Arena *arena, Str workflow);
+Str trigger_webhook_name(Arena *arena, Str key);
 
 #endif

@@ -12,7 +12,6 @@
 #include "value/canonical.h"
 
 #define MAC_SIZE crypto_auth_hmacsha256_BYTES
-static_assert(sizeof((TriggerSeen){ 0 }.mac) == MAC_SIZE, "a signature");
 
 /* One authentication: what the methods share. */
 typedef struct Check {
@@ -34,6 +33,8 @@ static const struct { const char *key; Status (*check)(const Check *check, Value
     { "api_key", check_api_key }, { "policy", check_policy },
 };
 
+static Status check_repeat(const Check *check, Error *err);
+
 /* Exactly one method: a plan that says anything else lets nobody in. */
 Status trigger_authenticate(const TriggerAuthority *authority, const TriggerSubject *subject, const TriggerRequest *request,
                             Arena *arena, TriggerProof *out, Error *err)
@@ -51,6 +52,7 @@ Status trigger_authenticate(const TriggerAuthority *authority, const TriggerSubj
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (!str_is_text(key, methods[i].key)) continue;
         Status status = methods[i].check(&check, subject->auth.members[0].value, err);
+        if (!status && !proof.is_remembered) status = check_repeat(&check, err);
         if (!status) *out = proof;
         return status;
     }
@@ -82,23 +84,27 @@ static Status header_find(const TriggerRequest *request, const char *lower, cons
 
 /* --- signatures ------------------------------------------------------------------------------------------------------------ */
 
-static void mac_make(Str secret, Str timestamp, Str body, uint8_t out[MAC_SIZE])
+/* Where one part ends is told by a line break, which none of them but the body has: a path with one is signed by nobody. */
+static void mac_make(Str secret, Str timestamp, const TriggerRequest *request, uint8_t out[MAC_SIZE])
 {
+    const Str parts[] = { timestamp, request->method, request->path }, body = request->body;
     crypto_auth_hmacsha256_state state;
     crypto_auth_hmacsha256_init(&state, (const uint8_t *)secret.ptr, secret.len);
-    crypto_auth_hmacsha256_update(&state, (const uint8_t *)timestamp.ptr, timestamp.len);
-    crypto_auth_hmacsha256_update(&state, (const uint8_t *)".", 1);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)parts[i].ptr, parts[i].len);
+        crypto_auth_hmacsha256_update(&state, (const uint8_t *)"\n", 1);
+    }
     if (body.len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)body.ptr, body.len);
     crypto_auth_hmacsha256_final(&state, out);
     sodium_memzero(&state, sizeof state);
 }
 
-Str trigger_sign(Arena *arena, Str secret, Str timestamp, Str body)
+Str trigger_sign(Arena *arena, Str secret, Str timestamp, const TriggerRequest *request)
 {
     uint8_t mac[MAC_SIZE];
     char text[2 * MAC_SIZE + 16];
     Buf buf = buf_on(text, sizeof text);
-    mac_make(secret, timestamp, body, mac);
+    mac_make(secret, timestamp, request, mac);
     buf_text(&buf, "sha256=");
     buf_hex(&buf, mac, sizeof mac);
     return arena_copy(arena, buf_peek(&buf));
@@ -135,36 +141,27 @@ static Status check_time(const Check *check, Str text, int64_t *out_ms, Error *e
     return OK;
 }
 
-/* Remembers a signature until its timestamp leaves the window; refuses where it is known. */
-static Status replays_add(TriggerReplays *replays, const uint8_t mac[MAC_SIZE], int64_t now_ms, int64_t end_ms, Error *err)
+/* Remembers what tells this request from others until it would be too old, and makes the id of it. */
+static Status remember(const Check *check, const char *kind, Str what, int64_t end_ms, Error *err)
 {
-    for (uint32_t i = 0; i < replays->count;) {
-        if (replays->seen[i].end_ms < now_ms) {
-            replays->seen[i] = replays->seen[--replays->count];
-            continue;
-        }
-        if (sodium_memcmp(replays->seen[i].mac, mac, MAC_SIZE) == 0)
-            return error_set(err, ERR_DENIED, "the request was received before");
-        i++;
-    }
-    if (replays->count == TRIGGER_REPLAY_COUNT_MAX)
-        return error_set(err, ERR_LIMIT, "more than TRIGGER_REPLAY_COUNT_MAX (%u) signed requests came within their window",
-                         TRIGGER_REPLAY_COUNT_MAX);
-    if (replays->count == replays->capacity) {
-        replays->capacity = replays->capacity ? 2 * replays->capacity : 64;
-        replays->seen = realloc(replays->seen, replays->capacity * sizeof *replays->seen);
-        CHECK(replays->seen);
-    }
-    TriggerSeen *seen = &replays->seen[replays->count++];
-    memcpy(seen->mac, mac, MAC_SIZE);
-    seen->end_ms = end_ms;
+    TriggerProof *proof = check->proof;
+    Digest digest;
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, (const uint8_t *)kind, strlen(kind) + 1);
+    if (what.len) crypto_hash_sha256_update(&state, (const uint8_t *)what.ptr, what.len);
+    crypto_hash_sha256_final(&state, digest.bytes);
+    memcpy(proof->replay.bytes, digest.bytes, sizeof proof->replay.bytes);
+    Status status = trigger_replays_add(check->authority->replays, check->subject->tenant, &proof->replay, check->request->now_ms, end_ms, err);
+    if (status) return status;
+    proof->tenant = arena_copy(check->arena, check->subject->tenant);
+    proof->is_remembered = true;
     return OK;
 }
 
-void trigger_replays_deinit(TriggerReplays *replays)
+void trigger_withdraw(TriggerReplays *replays, const TriggerProof *proof)
 {
-    free(replays->seen);
-    *replays = (TriggerReplays){ 0 };
+    if (proof->is_remembered) trigger_replays_forget(replays, proof->tenant, &proof->replay);
 }
 
 /* A secret that is not set lets nobody in; that it cannot be read now is another matter. */
@@ -189,12 +186,13 @@ static Status check_signature(const Check *check, Str name, Error *err)
     if (!status) status = check_time(check, timestamp, &at_ms, err);
     if (!status) status = find_secret(check, name, &secret, err);
     if (status) return status;
-    mac_make(secret, timestamp, request->body, made);
+    if (str_find(request->path, '\n', 0) < request->path.len) return error_set(err, ERR_DENIED, "the path of the request has a line break");
+    mac_make(secret, timestamp, request, made);
     bool is_right = sodium_memcmp(given, made, sizeof made) == 0;
     sodium_memzero(made, sizeof made);
     if (!is_right)
-        return error_set(err, ERR_DENIED, "the signature is not that of the body, made with the secret '%.*s'", STR_ARG(name));
-    status = replays_add(check->authority->replays, given, request->now_ms, at_ms + window_of(check->subject), err);
+        return error_set(err, ERR_DENIED, "the signature is not that of time, method, path and body, made with the secret '%.*s'", STR_ARG(name));
+    status = remember(check, "signature", (Str){ (const char *)given, sizeof given }, at_ms + window_of(check->subject), err);
     if (status) return status;
     char hex[2 * MAC_SIZE + 1];
     sodium_bin2hex(hex, sizeof hex, given, sizeof given);
@@ -246,6 +244,67 @@ static Status check_api_key(const Check *check, Value setting, Error *err)
     check->proof->identity = arena_copy(check->arena, check->request->identity);
     return OK;
 }
+
+/* --- those that sign nothing ------------------------------------------------------------------------------------------------- */
+
+/* One that may be missing. */
+static Status header_maybe(const TriggerRequest *request, const char *lower, const char *shown, Str *out, Error *err)
+{
+    for (uint32_t i = 0; i < request->header_count; i++)
+        if (is_header(request->headers[i].name, lower)) return header_find(request, lower, shown, out, err);
+    *out = (Str){ 0 };
+    return OK;
+}
+
+static Str digest_hex(const Check *check, Str text)
+{
+    char hex[2 * DIGEST_SIZE + 1];
+    Digest digest = digest_of(text);
+    sodium_bin2hex(hex, sizeof hex, digest.bytes, sizeof digest.bytes);
+    return arena_copy(check->arena, str_of(hex));
+}
+
+/* What tells a request of this trigger from others, which have deliveries of their own; and the id that is made of it. */
+static Str name_delivery(const Check *check, Str name, Str what)
+{
+    const TriggerSubject *subject = check->subject;
+    Str whole = arena_format(check->arena, "%.*s %.*s %.*s %.*s %.*s", STR_ARG(subject->run_id), STR_ARG(subject->workflow),
+                             STR_ARG(subject->trigger), STR_ARG(name), STR_ARG(digest_hex(check, what)));
+    check->proof->id = arena_format(check->arena, "trigger/%.*s", STR_ARG(digest_hex(check, whole)));
+    return whole;
+}
+
+static Status remember_delivery(const Check *check, Str name, Str what, int64_t end_ms, Error *err)
+{
+    return remember(check, "delivery", name_delivery(check, name, what), end_ms, err);
+}
+
+static Status check_repeat(const Check *check, Error *err)
+{
+    static const struct { const char *lower, *shown; } deliveries[] = {
+        { "webhook-id", "Webhook-Id" }, { "x-github-delivery", "X-GitHub-Delivery" }, { "x-gitlab-event-uuid", "X-Gitlab-Event-UUID" },
+    };
+    const TriggerRequest *request = check->request;
+    Str timestamp, key, delivery = { 0 };
+    int64_t at_ms = request->now_ms;
+    Status status = header_maybe(request, "x-maestro-timestamp", "X-Maestro-Timestamp", &timestamp, err);
+    if (!status && timestamp.len) status = check_time(check, timestamp, &at_ms, err);
+    if (!status) status = header_maybe(request, "idempotency-key", "Idempotency-Key", &key, err);
+    if (status) return status;
+    if (key.len) {
+        (void)name_delivery(check, STR("idempotency-key"), key);
+        return OK;
+    }
+    int64_t end_ms = at_ms + window_of(check->subject);
+    for (size_t i = 0; i < sizeof deliveries / sizeof *deliveries && !status && !delivery.len; i++) {
+        status = header_maybe(request, deliveries[i].lower, deliveries[i].shown, &delivery, err);
+        if (!status && delivery.len) status = remember_delivery(check, str_of(deliveries[i].lower), delivery, end_ms, err);
+    }
+    if (status || delivery.len || !timestamp.len) return status;
+    return remember_delivery(check, timestamp, request->body, end_ms, err);
+}
+
+/* --- the input of policies --------------------------------------------------------------------------------------------------- */
 
 /* {"hook": "trigger", "run", "workflow", "tenant", "trigger", "headers": {lower: value}, "body": {"digest", "size"}, "source"}.
  * Of a header that is there several times the values are joined by commas. */

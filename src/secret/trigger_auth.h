@@ -8,33 +8,48 @@
  *   {api_key: true}             whom the caller has authenticated by credentials of its own
  *   {policy: NAME}              a policy decides, by what it is told of the request
  *
- * A signature is HMAC-SHA256 over the timestamp, a point and the raw body:
+ * A signature is HMAC-SHA256 over the timestamp, the method, the path and the raw body, a line break behind each of the first three. So
+ * what was signed for one trigger is good for no other, even where both have the same secret:
  *
  *   X-Maestro-Timestamp: 1766000000                 seconds since 1970
- *   X-Maestro-Signature: sha256=<64 hex digits>     of "1766000000." and the body as it was sent
+ *   X-Maestro-Signature: sha256=<64 hex digits>     of "1766000000\nPOST\n/maestro/trigger/RUN/KEY\n" and the body as it was sent
  *   Authorization: Bearer <43 characters>
  *
- * A signed request that is older than the window, or as far ahead, is refused, and so is one whose signature was seen within it.
- * Signatures are remembered in a TriggerReplays, once they have proved right; it forgets with its process. The id that a proof
- * has is made of the signature: as the id of a command it makes the ledger's owner answer a repeated one as the first, also
- * later.
+ * A signed request that is older than the window, or as far ahead, is refused, and so is one whose signature was seen within it. The same
+ * holds for what is authenticated otherwise, as far as its sender says what tells one request from another:
+ *
+ *   X-Maestro-Timestamp         where it is there, it has to be within the window
+ *   Idempotency-Key             its sender's word that a second one is the first, come again: it is let in, and has the id of the first, by
+ *                               which it is answered as that and does nothing
+ *   Webhook-Id, X-GitHub-Delivery, X-Gitlab-Event-UUID
+ *                               names the delivery: a second one is refused
+ *   a timestamp alone           then body and timestamp are the delivery
+ *
+ * Who sends none of these sends something new each time. What was seen is remembered in a TriggerReplays, once it has proved right; it
+ * forgets with its process. The id that a proof has is made of the same: as the id of a command it makes the ledger's owner answer a
+ * repeated one as the first, also later.
  *
  * Everything that is compared with something secret is compared in constant time.
  *
  * Owns:   a TriggerReplays is the caller's. What a proof has lives in the arena given.
  * Fails:  ERR_DENIED with the exact reason, which is for the log and not for the sender; ERR_UNAVAILABLE where a secret cannot be
- *         read now; ERR_LIMIT where too many signatures would have to be remembered.
- * Bounds: TRIGGER_REPLAY_COUNT_MAX signatures, TRIGGER_HEADER_COUNT_MAX headers.     Thread: one at a time.
+ *         read now; ERR_LIMIT where too many requests would have to be remembered.
+ * Bounds: as replays.h; TRIGGER_HEADER_COUNT_MAX headers.     Thread: one at a time.
  */
 #ifndef SECRET_TRIGGER_AUTH_H
 #define SECRET_TRIGGER_AUTH_H
 
+#include "secret/replays.h"
 #include "secret/seal.h"
 #include "value/value.h"
+
+/* What a token is bound to in the place of a run, where the trigger starts one: this and the id of the workflow. */
+#define TRIGGER_WORKFLOW_PREFIX "workflow/"
 
 typedef struct TriggerHeader { Str name, value; } TriggerHeader;        /* names in any case */
 
 typedef struct TriggerRequest {
+    Str method, path;               /* of the request: what it was signed for. The path is decoded and without the query */
     Str run_id, trigger;            /* of its address: POST /maestro/trigger/{run_id}/{trigger} */
     const TriggerHeader *headers;
     uint32_t header_count;
@@ -51,11 +66,6 @@ typedef struct TriggerSubject {
     int64_t window_ms;              /* 0: TRIGGER_WINDOW_MS */
 } TriggerSubject;
 
-/* Signatures that were seen. Zero at first. */
-typedef struct TriggerSeen { uint8_t mac[32]; int64_t end_ms; } TriggerSeen;
-typedef struct TriggerReplays { TriggerSeen *seen; uint32_t count, capacity; } TriggerReplays;
-void trigger_replays_deinit(TriggerReplays *replays);
-
 /* What it may ask. */
 typedef struct TriggerAuthority {
     Status (*secret)(void *context, Str tenant, Str name, Str *out, Error *err);        /* vault_secret() */
@@ -69,13 +79,19 @@ typedef struct TriggerAuthority {
 
 typedef struct TriggerProof {
     Str identity;                   /* "hmac:NAME", "bearer", whom the caller knows, "policy:NAME": recorded as the actor */
-    Str id;                         /* of a signed request; else empty */
+    Str id;                         /* of a request that can be told from others; else empty */
+    Str tenant;
+    ReplayKey replay;               /* by which it is remembered */
+    bool is_remembered;
 } TriggerProof;
 
 MUST_USE Status trigger_authenticate(const TriggerAuthority *authority, const TriggerSubject *subject,
                                      const TriggerRequest *request, Arena *arena, TriggerProof *out, Error *err);
 
-/* What a sender puts into X-Maestro-Signature, for tests and tools. */
-Str trigger_sign(Arena *arena, Str secret, Str timestamp, Str body);
+/* It came to nothing, for reasons that pass, and may come again. */
+void trigger_withdraw(TriggerReplays *replays, const TriggerProof *proof);
+
+/* What a sender puts into X-Maestro-Signature, for tests and tools: of method, path and body. */
+Str trigger_sign(Arena *arena, Str secret, Str timestamp, const TriggerRequest *request);
 
 #endif

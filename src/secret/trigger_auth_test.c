@@ -70,7 +70,7 @@ static void world_open(World *it, const char *auth)
                                         .replays = &it->replays };
     it->subject = (TriggerSubject){ .tenant = STR("acme"), .workflow = STR("orders"), .run_id = STR("run-1"),
                                     .trigger = STR("approval") };
-    it->request = (TriggerRequest){ .run_id = STR("run-1"), .trigger = STR("approval"), .headers = it->headers,
+    it->request = (TriggerRequest){ .method = STR("POST"), .path = STR("/maestro/trigger/run-1/approval"), .run_id = STR("run-1"), .trigger = STR("approval"), .headers = it->headers,
                                     .body = STR("{\"ok\":true}"), .source = STR("10.0.0.7"), .now_ms = NOW_MS };
     if (json_parse(&it->arena, str_of(auth), &it->subject.auth, &it->err)) it->subject.auth = value_null();
 }
@@ -90,7 +90,7 @@ static void sign(World *it, const char *secret, const char *timestamp)
 {
     it->request.header_count = 0;
     header(it, "x-maestro-timestamp", str_of(timestamp));
-    header(it, "X-Maestro-Signature", trigger_sign(&it->arena, str_of(secret), str_of(timestamp), it->request.body));
+    header(it, "X-Maestro-Signature", trigger_sign(&it->arena, str_of(secret), str_of(timestamp), &it->request));
 }
 
 static Status authenticate(World *it)
@@ -108,13 +108,31 @@ static void expect_refused(World *it, const char *why)
 
 /* --- signatures -------------------------------------------------------------------------------------------------------- */
 
-/* Against a value that another program made: printf '1766000000.{"ok":true}' | openssl dgst -sha256 -hmac swordfish */
-TEST(a_signature_is_hmac_sha256_over_timestamp_point_and_body, "proves: A-197")
+/* Against a value that another program made:
+ * printf '1766000000\nPOST\n/maestro/trigger/run-1/approval\n{"ok":true}' | openssl dgst -sha256 -hmac swordfish */
+TEST(a_signature_is_hmac_sha256_over_timestamp_method_path_and_body, "proves: A-197")
 {
     World it;
     world_open(&it, "{\"hmac\":\"hook-secret\"}");
-    EXPECT_STR(trigger_sign(&it.arena, STR("swordfish"), STR(NOW_TEXT), STR("{\"ok\":true}")),
-               STR("sha256=95420a4e5048aed3de73babd4d65a4dca5267ed7aae4460bfe58ae3d7c00465f"));
+    EXPECT_STR(trigger_sign(&it.arena, STR("swordfish"), STR(NOW_TEXT), &it.request),
+               STR("sha256=4565a70b023f9cdb6679e9a191c44fc8c743305eb6deaa41adf2548e8f0612c8"));
+    world_close(&it);
+}
+
+TEST(a_signed_trigger_that_came_to_nothing_may_come_again, "proves: F-049 F-050")
+{
+    World it;
+    world_open(&it, "{\"hmac\":\"hook-secret\"}");
+    sign(&it, "swordfish", NOW_TEXT);
+    EXPECT_OK(authenticate(&it), &it.err);
+    EXPECT_INT(authenticate(&it), ERR_DENIED);
+    TriggerProof first = it.proof, other = { .tenant = STR("acme"), .is_remembered = true };
+    trigger_withdraw(&it.replays, &(TriggerProof){ .tenant = STR("acme") });
+    trigger_withdraw(&it.replays, &other);
+    EXPECT_INT(authenticate(&it), ERR_DENIED);
+    trigger_withdraw(&it.replays, &first);
+    EXPECT_OK(authenticate(&it), &it.err);
+    EXPECT_INT(authenticate(&it), ERR_DENIED);
     world_close(&it);
 }
 
@@ -143,7 +161,7 @@ TEST(a_signed_trigger_is_let_in_and_says_by_which_secret, "proves: A-196 A-197 A
 
 TEST(a_signature_that_is_not_right_lets_nobody_in, "proves: A-196 A-197")
 {
-    static const char wrong[] = "the signature is not that of the body, made with the secret 'hook-secret'";
+    static const char wrong[] = "the signature is not that of time, method, path and body, made with the secret 'hook-secret'";
     World it;
     world_open(&it, "{\"hmac\":\"hook-secret\"}");
     ROW("another secret");
@@ -156,8 +174,25 @@ TEST(a_signature_that_is_not_right_lets_nobody_in, "proves: A-196 A-197")
     sign(&it, "swordfish", NOW_TEXT);
     it.request.body = STR("{\"ok\":false}");
     expect_refused(&it, wrong);
-    ROW("a timestamp that was changed");
     it.request.body = STR("{\"ok\":true}");
+    ROW("what was signed for another trigger");
+    sign(&it, "swordfish", NOW_TEXT);
+    it.request.path = STR("/maestro/trigger/run-2/approval");
+    expect_refused(&it, wrong);
+    ROW("a path that ends elsewhere");
+    it.request.path = STR("/maestro/trigger/run-1/approval\n{");
+    it.request.body = STR("\"ok\":true}");
+    expect_refused(&it, "the path of the request has a line break");
+    it.request.path = STR("/maestro/trigger/run-1/approval");
+    it.request.body = STR("{\"ok\":true}");
+    ROW("another method");
+    it.request.method = STR("PUT");
+    expect_refused(&it, wrong);
+    it.request.method = STR("POST");
+    ROW("time and body alone, as it was before addresses were signed");
+    it.headers[1].value = STR("sha256=95420a4e5048aed3de73babd4d65a4dca5267ed7aae4460bfe58ae3d7c00465f");
+    expect_refused(&it, wrong);
+    ROW("a timestamp that was changed");
     sign(&it, "swordfish", "1765999999");
     it.headers[0].value = STR(NOW_TEXT);
     expect_refused(&it, wrong);
@@ -257,25 +292,91 @@ TEST(a_signed_request_is_taken_once, "proves: A-196")
     expect_refused(&it, "the request is 301 s old, and may be 300");
     sign(&it, "swordfish", "1766000301");
     EXPECT_OK(authenticate(&it), &it.err);
-    EXPECT_INT(it.replays.count, 1);
+    EXPECT_INT(trigger_replays_count(&it.replays, STR("acme")), 1);
     world_close(&it);
 }
 
-TEST(signatures_that_would_have_to_be_forgotten_are_refused, "")
+/* As a digest has it: no two of them are neighbours. */
+static ReplayKey key_of(uint32_t number)
 {
-    World it;
-    char body[32];
-    world_open(&it, "{\"hmac\":\"hook-secret\"}");
-    for (uint32_t i = 0; i <= TRIGGER_REPLAY_COUNT_MAX; i++) {
-        snprintf(body, sizeof body, "%" PRIu32, i);
-        it.request.body = str_of(body);
-        sign(&it, "swordfish", NOW_TEXT);
-        EXPECT_INT(authenticate(&it), i < TRIGGER_REPLAY_COUNT_MAX ? OK : ERR_LIMIT);
+    uint32_t spread = number * 2654435761u;
+    ReplayKey key = { { 0 } };
+    memcpy(key.bytes, &spread, sizeof spread);
+    memcpy(key.bytes + 8, &number, sizeof number);
+    return key;
+}
+
+TEST(requests_that_would_have_to_be_forgotten_are_refused_and_those_of_others_are_not, "proves: F-050 F-003")
+{
+    TriggerReplays replays = { 0 };
+    Error err;
+    for (uint32_t i = 0; i <= TENANT_REPLAY_COUNT_MAX; i++) {
+        ReplayKey key = key_of(i);
+        Status status = trigger_replays_add(&replays, STR("acme"), &key, NOW_MS, NOW_MS + i, &err);
+        if (status != (i < TENANT_REPLAY_COUNT_MAX ? OK : ERR_LIMIT)) EXPECT_INT(i, -1);
     }
-    it.request.now_ms += 600 * 1000;
-    sign(&it, "swordfish", "1766000600");
-    EXPECT_OK(authenticate(&it), &it.err);
-    world_close(&it);
+    EXPECT_INT(trigger_replays_count(&replays, STR("acme")), TENANT_REPLAY_COUNT_MAX);
+    ROW("another tenant has its own");
+    EXPECT_OK(trigger_replays_add(&replays, STR("other"), &(ReplayKey){ { 1 } }, NOW_MS, NOW_MS + 5, &err), &err);
+    EXPECT_INT(trigger_replays_add(&replays, STR("other"), &(ReplayKey){ { 1 } }, NOW_MS, NOW_MS + 5, &err), ERR_DENIED);
+    ROW("those whose time is over make room");
+    EXPECT_OK(trigger_replays_add(&replays, STR("acme"), &(ReplayKey){ { 9 } }, NOW_MS + TENANT_REPLAY_COUNT_MAX / 2, INT64_MAX, &err), &err);
+    EXPECT_INT(trigger_replays_count(&replays, STR("acme")), TENANT_REPLAY_COUNT_MAX / 2 + 1);
+    ROW("those that are left are found, and no other");
+    for (uint32_t i = 0; i < TENANT_REPLAY_COUNT_MAX; i += 999) {
+        ReplayKey key = key_of(i);
+        Status status = trigger_replays_add(&replays, STR("acme"), &key, NOW_MS + TENANT_REPLAY_COUNT_MAX / 2, INT64_MAX, &err);
+        if (status != (i < TENANT_REPLAY_COUNT_MAX / 2 ? OK : ERR_DENIED)) EXPECT_INT(i, -1);
+    }
+    ROW("nothing is kept of a tenant that nothing is remembered of");
+    trigger_replays_forget(&replays, STR("other"), &(ReplayKey){ { 1 } });
+    EXPECT_INT(replays.count, 1);
+    trigger_replays_deinit(&replays);
+}
+
+TEST(a_trigger_that_is_not_signed_has_its_window_too, "proves: F-050 F-048")
+{
+    static const char *const auths[] = { "{\"api_key\":true}", "{\"policy\":\"let-in\"}" };
+    for (size_t i = 0; i < sizeof auths / sizeof *auths; i++) {
+        ROW(auths[i]);
+        World it;
+        world_open(&it, auths[i]);
+        it.request.identity = STR("key:acme/k1");
+        ROW("a sender who says nothing sends something new each time");
+        EXPECT_OK(authenticate(&it), &it.err);
+        EXPECT_OK(authenticate(&it), &it.err);
+        EXPECT_INT(it.proof.id.len, 0);
+        ROW("a timestamp that is too old, and one that is too far ahead");
+        header(&it, "X-Maestro-Timestamp", STR("1765999699"));
+        expect_refused(&it, "the request is 301 s old, and may be 300");
+        it.headers[0].value = STR("1766000301");
+        expect_refused(&it, "the request is dated 301 s ahead, and may be 300");
+        ROW("the same body of the same time");
+        it.headers[0].value = STR(NOW_TEXT);
+        EXPECT_OK(authenticate(&it), &it.err);
+        EXPECT(it.proof.id.len > 0);
+        expect_refused(&it, "the request was received before");
+        it.request.body = STR("{\"ok\":false}");
+        EXPECT_OK(authenticate(&it), &it.err);
+        ROW("the same delivery, whatever its body");
+        header(&it, "x-github-delivery", STR("d-1"));
+        EXPECT_OK(authenticate(&it), &it.err);
+        it.request.body = STR("{}");
+        expect_refused(&it, "the request was received before");
+        ROW("of another trigger it is another");
+        it.subject.trigger = STR("denial");
+        EXPECT_OK(authenticate(&it), &it.err);
+        ROW("with an Idempotency-Key it is the first, come again: who takes it decides");
+        header(&it, "Idempotency-Key", STR("k"));
+        EXPECT_OK(authenticate(&it), &it.err);
+        Str id = it.proof.id;
+        EXPECT_OK(authenticate(&it), &it.err);
+        EXPECT(id.len > 0);
+        EXPECT_STR(it.proof.id, id);
+        it.headers[0].value = STR("1765999699");
+        expect_refused(&it, "the request is 301 s old, and may be 300");
+        world_close(&it);
+    }
 }
 
 TEST(a_secret_that_is_not_set_lets_nobody_in, "proves: A-196")

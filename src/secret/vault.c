@@ -68,7 +68,7 @@ static Status need_master(Vault *vault, bool is_made, Error *err)
 {
     if (vault->has_master) return OK;
     if (!vault->key_path)
-        return error_set(err, ERR_NOT_FOUND, "a store without a file has no secrets, unless MAESTRO_KEY_FILE is set");
+        return error_set(err, ERR_NOT_FOUND, "its key file is not here: secrets and API keys are kept where the file of the store is, with --store; or set MAESTRO_KEY_FILE");
     Status status = is_made ? key_file_make(vault->key_path, &vault->locked->master, err)
                             : key_file_read(vault->key_path, &vault->locked->master, err);
     vault->has_master = !status;
@@ -172,6 +172,13 @@ Status vault_token(void *context, Str tenant, Str run_id, Str trigger, TriggerTo
     return status;
 }
 
+Status vault_sign(Vault *vault, Str tenant, Str text, TriggerToken *out, Error *err)
+{
+    Status status = need_master(vault, /* is_made= */ false, err);
+    if (!status) tenant_sign(&vault->locked->master, tenant, text, out);
+    return status;
+}
+
 /* --- sealing --------------------------------------------------------------------------------------------------------------- */
 
 static bool take_any(void *context, const Cell *cells, uint32_t count)
@@ -190,6 +197,17 @@ static Status master_to_seal(Vault *vault, Error *err)
     if (status) return status;
     status = need_master(vault, /* is_made= */ !has_keys, err);
     return status == ERR_NOT_FOUND && has_keys ? refuse_lost(err) : status;
+}
+
+Status vault_token_key(Vault *vault, SealKey *out, Error *err)
+{
+    if (!vault->key_path) {
+        seal_key_make(out);
+        return OK;
+    }
+    Status status = master_to_seal(vault, err);
+    if (!status) token_key_make(&vault->locked->master, out);
+    return status;
 }
 
 Status vault_seal(Vault *vault, Arena *arena, Str tenant, Str name, Str value, Sealed *out, Error *err)

@@ -29,6 +29,13 @@ MUST_USE Status vault_secret(void *vault, Str tenant, Str name, Str *out, Error 
 /* The bearer token of a trigger. */
 MUST_USE Status vault_token(void *vault, Str tenant, Str run_id, Str trigger, TriggerToken *out, Error *err);
 
+/* The seal of a text in the name of a tenant, with the key file alone: the store is not asked. */
+MUST_USE Status vault_sign(Vault *vault, Str tenant, Str text, TriggerToken *out, Error *err);
+
+/* The key of the tokens of attempts. It makes the key file where no tenant has a key yet; without a path: a key by chance, of this process
+ * alone. */
+MUST_USE Status vault_token_key(Vault *vault, SealKey *out, Error *err);
+
 /* What is stored of a secret. `tenant_key` goes with it, for the store to keep where the tenant has no key yet. */
 typedef struct Sealed { Str bytes, tenant_key; } Sealed;
 /* Makes the key of a tenant that has none, and the key file where no tenant has one. Without a name: the key alone. */
