@@ -12,7 +12,7 @@ Attempt attempt_copy(Arena *arena, const Attempt *attempt)
 {
     Attempt copy = *attempt;
     Str *texts[] = { &copy.run_id, &copy.tenant, &copy.definition, &copy.step_id, &copy.runner, &copy.key,
-                     &copy.traceparent, &copy.directory };
+                     &copy.traceparent, &copy.tracestate, &copy.directory, &copy.server, &copy.credential };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) *texts[i] = arena_copy(arena, *texts[i]);
     Value *values[] = { &copy.settings, &copy.step, &copy.resources, &copy.input, &copy.params, &copy.context,
                         &copy.args };
@@ -49,8 +49,13 @@ Status attempt_document(Buf *buf, const Attempt *attempt, Error *err)
     else buf_text(buf, "null");
     text_member(buf, "idempotencyKey", attempt->key);
     text_member(buf, "traceparent", attempt->traceparent);
+    if (attempt->tracestate.len) text_member(buf, "tracestate", attempt->tracestate);
     text_member(buf, "run", attempt->run_id);
     text_member(buf, "step", attempt->step_id);
+    if (attempt->credential.len) {
+        text_member(buf, "server", attempt->server);
+        text_member(buf, "credential", attempt->credential);
+    }
     buf_char(buf, '}');
     if (buf_overflowed(buf)) return error_set(err, ERR_LIMIT, "its document exceeds %zu bytes", buf->size_max);
     return OK;

@@ -18,7 +18,8 @@ int64_t attempt_left_ms(const Attempt *attempt, int64_t otherwise);
 
 /* The document that every runner gets, be it by standard input, a request or a lease:
  * {"input","params","context","idempotencyKey","attempt","deadline","traceparent","run","step"}. The deadline is in
- * milliseconds since 1970; what there is none of is null. */
+ * milliseconds since 1970; what there is none of is null. Where its runner may call the
+ * server, "server" and "credential" say where and with what. */
 MUST_USE Status attempt_document(Buf *buf, const Attempt *attempt, Error *err);
 
 #endif

@@ -62,7 +62,7 @@ bool batch_is_full(const Engine *engine)
     bool has_other_runs = engine->runs_seq + BATCH_OTHERS_COUNT >= open->seq;
     /* Of many runs that all take much, none keeps the others waiting. */
     bool is_one_runs = open->run_weight_max >= share(engine) && open->run_weight_max >= open->weight / 2;
-    return open->weight >= BATCH_EVENT_COUNT_MAX || (has_other_runs && is_one_runs);
+    return open->weight >= BATCH_EVENT_COUNT_MAX || open->size >= BATCH_SIZE_MAX || (has_other_runs && is_one_runs);
 }
 
 /* It has had its share of the open batch; others still find room in it. */
@@ -120,21 +120,6 @@ static void weigh(Engine *engine, EngineBatch *batch, Resident *resident, const 
 
 /* --- recording a decision ------------------------------------------------------------------------------------------------ */
 
-static Str *print_payloads(EngineBatch *batch, const Decision *decision)
-{
-    if (!decision->payload_count) return NULL;
-    Str *texts = ARENA_ARRAY(&batch->batch.arena, Str, decision->payload_count);
-    for (uint32_t i = 0; i < decision->payload_count; i++) {
-        Buf buf;
-        buf_init(&buf, PAYLOAD_SIZE_MAX);
-        Error err;
-        CHECK(canonical_print(&buf, decision->payloads[i], &err) == OK && !buf_overflowed(&buf));
-        texts[i] = arena_copy(&batch->batch.arena, buf_peek(&buf));
-        buf_deinit(&buf);
-    }
-    return texts;
-}
-
 static void add_effect(EngineBatch *batch, uint64_t run_no, Effect effect)
 {
     GROW(batch, effects, effect_count, effect_capacity);
@@ -178,6 +163,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
             }
             break;
         case EVENT_STEP_DEFERRED: engine->stats.defer_count++; break;
+        case EVENT_COST_REPORTED: envelope_pay(engine, batch, resident, event); break;
         case EVENT_STEP_DROPPED: engine->stats.drop_counts[drop_cause_find(event->name)]++; break;
         case EVENT_STEP_SUCCEEDED:
             if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);
@@ -246,6 +232,7 @@ BatchRecord *batch_append(Engine *engine, EngineBatch *batch, const BatchRecord 
     record->position = ++engine->position;
     record->record = arena_copy(arena, buf_peek(&engine->record_buf));
     record->payload = engine->payload_buf.len ? arena_copy(arena, buf_peek(&engine->payload_buf)) : (Str){ 0 };
+    batch->size += record->record.len + record->payload.len;
     record->hash = *head = chain_record(head, record->record);
     engine->head = chain_log(&engine->head, &record->hash);
     return record;
@@ -253,12 +240,11 @@ BatchRecord *batch_append(Engine *engine, EngineBatch *batch, const BatchRecord 
 
 /* --- traces: a run has the trace of its start, each attempt a span of its own, everything else one a record ----------------- */
 
-#define SPAN_OF_RECORD (UINT64_C(1) << 63)
-
-Trace batch_span(const Resident *resident, uint32_t step, uint32_t attempt)
+/* `step_run` 0: the one that the step has now. */
+Trace batch_span(const Resident *resident, uint32_t step, uint32_t step_run, uint32_t attempt)
 {
-    uint64_t number = (uint64_t)resident->run.steps[step].generation << 37 ^ (uint64_t)step << 16 ^ attempt;
-    return trace_child(&resident->trace, number & ~SPAN_OF_RECORD);
+    uint32_t number = step_run ? step_run : resident->run.steps[step].number;
+    return trace_span(&resident->trace, resident->run.seed, SPAN_ATTEMPT, number, attempt);
 }
 
 /* A command that brings a trace is recorded with that; of what executors report the span is the attempt's. */
@@ -269,10 +255,11 @@ static Str record_trace(Resident *resident, const Command *command, uint64_t fir
     if (first_event == 1) {
         if (!is_given) trace = trace_make(resident->run.seed);
         resident->trace = trace;
+        if (is_given) resident_keep_tracestate(resident, command->tracestate);
     } else if (!is_given) {
         bool is_of_attempt = command->holder && command->attempt && command->step < resident->run.step_count;
-        trace = is_of_attempt ? batch_span(resident, command->step, command->attempt)
-                              : trace_child(&resident->trace, SPAN_OF_RECORD | first_event);
+        trace = is_of_attempt ? batch_span(resident, command->step, command->step_run, command->attempt)
+                              : trace_span(&resident->trace, resident->run.seed, SPAN_RECORD, first_event, 0);
     }
     return trace_print(&trace, text);
 }
@@ -297,13 +284,14 @@ void batch_record(Engine *engine, Resident *resident, const Command *command, co
 {
     EngineBatch *batch = batch_open(engine);
     uint64_t first_event = resident->run.event_count - decision->event_count + 1;
-    Str *texts = print_payloads(batch, decision);
+    const Str *texts = decision->texts;
     char trace[TRACE_TEXT_SIZE];
     RecordHead head = {
         .log = engine->options.log, .position = engine->position + 1, .run_id = id_peek(&resident->id),
         .first_event = first_event, .now_ms = engine->now_ms, .actor = command->actor,
         .rationale = rationale_of(&engine->arena, command, decision->events[0].kind),
         .trace = record_trace(resident, command, first_event, trace), .command_id = command->id,
+        .tracestate = first_event == 1 ? resident->tracestate : (Str){ 0 },
         .policy = is_set(&decision->policy) ? decision->policy : policies_of(engine, resident->plan),
     };
     uint8_t salt[SALT_SIZE] = { 0 };
@@ -357,6 +345,7 @@ void batch_reply_with(Engine *engine, uint64_t seq, const ReplyEntry *entry)
     Mail *mail = entry->mail;
     if (batch_is_durable(engine, seq)) {
         answer(entry);
+        if (mail->is_notice) effect_answer(engine, mail);
         if (mail->is_notice) effect_report_over(engine, mail);
         mail_free(mail);
         return;
@@ -383,7 +372,7 @@ static void reply(Engine *engine, uint64_t seq, const ReplyEntry *entry)
 /* A reply rests on everything its run has seen: it waits for the newest batch that the run is part of. */
 void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *error, bool is_noop)
 {
-    ReplyEntry entry = { .mail = mail, .reply = { .status = status, .is_noop = is_noop } };
+    ReplyEntry entry = { .mail = mail, .reply = { .status = status, .is_noop = is_noop, .is_over_quota = mail->is_over_quota } };
     if (error) entry.error = *error;
     if (resident) {
         entry.reply.run_id = resident->id;
@@ -437,6 +426,7 @@ void batch_submit(Engine *engine)
     out->next_run_no = engine->next_run_no;
     out->next_step_run_no = engine->next_step_run_no;
     out->records = batch->records;
+    if (engine->envelope_count) envelopes_store(engine, batch);
     projection_finish(batch->projection, &out->changes, &out->change_count);
     if (!engine->store->ops->submit(engine->store, out)) return;     /* it takes no more now: more is decided into it */
     engine->open = NULL;
@@ -445,6 +435,7 @@ void batch_submit(Engine *engine)
     engine->under_way_last = batch;
     engine->under_way_count++;
     engine->stats.batch_count++;
+    meter_batch(engine, batch);
 }
 
 static void retire(Engine *engine, EngineBatch *batch)
@@ -466,6 +457,7 @@ static void release(Engine *engine, EngineBatch *batch)
 {
     engine->durable_seq = batch->seq;                           /* I11: only now does anything leave the process */
     if (engine->observe) effect_observe(engine, batch);
+    secrets_observe(engine);
     for (uint32_t i = 0; i < batch->reply_count; i++) answer(&batch->replies[i]);
     for (uint32_t i = 0; i < batch->effect_count; i++) effect_perform(engine, &batch->effects[i]);
     effect_acknowledge(engine, batch);
@@ -497,6 +489,7 @@ static void discard(Engine *engine, EngineBatch *batch)
         Resident *resident = resident_find(engine, batch->touched[i]);
         if (resident) resident_discard(engine, resident);
     }
+    envelope_unpay(batch);
     log_notes_back(engine, batch);
     retire(engine, batch);
 }
@@ -508,6 +501,7 @@ static void discard_all(Engine *engine)
     engine->durable_seq = engine->next_seq;             /* nothing waits for these batches any more */
     revisions_discard(engine);
     secrets_durable(engine);
+    envelopes_discard(engine);
     while (engine->failed) {
         EngineBatch *batch = engine->failed;
         engine->failed = batch->next;
@@ -544,6 +538,7 @@ static void fence(Engine *engine, const Error *why)
 
 static void fail(Engine *engine, EngineBatch *batch, const Completion *completion)
 {
+    engine->meter.commit_failures++;
     if (completion->outcome == STORE_FENCED && engine->state != ENGINE_FENCED) fence(engine, &completion->error);
     /* The first reason is the reason. */
     if (engine->state != ENGINE_FENCED && engine->state != ENGINE_STALLED) stall(engine, &completion->error);

@@ -11,13 +11,25 @@ Str builtin_policy_text(void)
 
 /* --- what the core asks of its surroundings ---------------------------------------------------------------------------- */
 
+typedef struct ReadValue { struct ReadValue *next; uint32_t which; Value value; } ReadValue;
+
 static bool read_text(Surroundings *around, uint32_t which, Value *out)
 {
+    for (const ReadValue *read = around->values; read; read = read->next) {
+        if (read->which != which) continue;
+        *out = read->value;
+        return true;
+    }
     Str text;
     if (!resident_text(around->resident, which, &text)) return false;
     *out = value_null();
+    Arena *arena = &around->engine->arena;
     Error err;
-    CHECK(!text.len || json_parse(&around->engine->arena, text, out, &err) == OK);      /* we printed it ourselves */
+    CHECK(!text.len || json_parse(arena, text, out, &err) == OK);       /* we printed it ourselves */
+    if (text.len < READ_VALUE_SIZE_MIN) return true;                    /* reading it is quicker than looking for it */
+    ReadValue *read = ARENA_NEW(arena, ReadValue);
+    *read = (ReadValue){ around->values, which, *out };
+    around->values = read;
     return true;
 }
 
@@ -53,17 +65,32 @@ static ConditionAnswer env_condition(void *context, const ConditionAsk *ask, Are
     return condition_ask(around->resident->plan->conditions, ask, &reader, arena, out);
 }
 
+/* Of a step that is about to be dispatched the one that was chosen just now; of one that ended the one that had it. */
+static Str executor_of(Engine *engine, Hook hook, const Run *run, uint32_t step)
+{
+    const Executor *executor = NULL;
+    const ActiveStep *active = hook == HOOK_STEP_END ? run_active(run, step) : NULL;
+    if (hook == HOOK_STEP_DISPATCH && engine->placed && engine->placed_step == step) executor = engine->placed;
+    if (active) executor = holder_executor(engine, active->holder);
+    return executor ? executor->name : (Str){ 0 };
+}
+
 static Verdict env_verdict(void *context, Hook hook, const Plan *plan, const Run *run, uint32_t step, Value input)
 {
     Surroundings *around = context;
     Engine *engine = around->engine;
-    if (!engine->options.verdict) return (Verdict){ .kind = VERDICT_ALLOW, .policy = engine->policy_digest };
+    if (!engine->options.verdict) {
+        engine->meter.verdicts[hook][VERDICT_ALLOW]++;
+        return (Verdict){ .kind = VERDICT_ALLOW, .policy = engine->policy_digest };
+    }
     VerdictAsk ask = {
-        .hook = hook, .plan = plan, .run = run, .step = step, .input = input, .command = around->command,
+        .hook = hook, .plan = plan, .run = run, .step = step, .input = input, .executor = executor_of(engine, hook, run, step), .command = around->command,
         .now_ms = engine->now_ms, .built_in = engine->policy_digest, .arena = &engine->arena, .params = env_params,
         .context = context,
     };
-    return engine->options.verdict(engine->options.verdict_context, &ask);
+    Verdict verdict = engine->options.verdict(engine->options.verdict_context, &ask);
+    engine->meter.verdicts[hook][verdict.kind]++;
+    return verdict;
 }
 
 static Place env_place(void *context, const Plan *plan, const Run *run, uint32_t step)
@@ -93,21 +120,26 @@ DecideEnv surroundings_env(Surroundings *around)
 
 /* --- consequences ------------------------------------------------------------------------------------------------------ */
 
-static void apply_from(Engine *engine, Resident *resident, const Decision *decision, uint32_t first)
+static void apply_from(Engine *engine, Resident *resident, Decision *decision, uint32_t first)
 {
+    decision_cut_texts(decision, first);
     EventPlace place = { .now_ms = engine->now_ms, .position = engine->position + 1 };
-    for (uint32_t i = first; i < decision->event_count; i++)
+    for (uint32_t i = first; i < decision->event_count; i++) {
+        MeterMark mark;
+        meter_before(resident, &decision->events[i], &mark);
         run_apply(&resident->run, &resident->plan->plan, &decision->events[i], &place);
+        meter_after(engine, resident, &decision->events[i], &mark);
+    }
 }
 
 /* Decides what follows from the run's state and applies it, up to the bound of one decision. */
 static Advance advance_all(Engine *engine, Resident *resident, const Command *command, Decision *decision)
 {
-    Surroundings around = { engine, resident, decision, command };
+    Surroundings around = { engine, resident, decision, command, NULL };
     DecideEnv env = surroundings_env(&around);
     uint32_t weight = decision_weight(decision, 0);
     for (;;) {
-        if (weight >= DECISION_WEIGHT_MAX) return ADVANCE_EVENTS;
+        if (weight >= DECISION_WEIGHT_MAX || decision_is_heavy(decision)) return ADVANCE_EVENTS;
         uint32_t first = decision->event_count;
         Advance answer = advance(&env, &resident->plan->plan, &resident->run, engine->now_ms,
                                  DECISION_WEIGHT_MAX - weight, decision);
@@ -133,13 +165,14 @@ static void finish(Engine *engine, Resident *resident, const Command *command, D
     if (decision->event_count) batch_record(engine, resident, command, decision);
     follow(engine, resident, answer, decision);
     effect_placed(engine);
+    inherit_settle(engine, resident);
 }
 
 Status decide_begin(Engine *engine, Resident *resident, const StartRequest *request, const Command *command, Error *err)
 {
     Decision decision;
     decision_init(&decision, &engine->arena);
-    Surroundings around = { engine, resident, &decision, command };
+    Surroundings around = { engine, resident, &decision, command, NULL };
     DecideEnv env = surroundings_env(&around);
     Status status =
         decide_start(&env, &resident->plan->plan, &resident->run, request, command, engine->now_ms, &decision, err);
@@ -193,18 +226,36 @@ static void record_denial(Engine *engine, Resident *resident, const Command *com
     finish(engine, resident, &denied, decision);
 }
 
+/* F-114: the tenant that sent the signal finds it in the log, in the commit in which the other one's run has it. */
+static void record_bridge(Engine *engine, Resident *resident, const Command *command)
+{
+    Event event = { .kind = EVENT_SIGNAL_BRIDGED, .tenant = command->bridge, .name = command->name, .parent = id_peek(&resident->id),
+                    .text = resident->run.tenant, .payload = EVENT_NO_PAYLOAD };
+    log_event_record(engine, batch_open(engine), &event, command);
+}
+
 static void decide_one(Engine *engine, Resident *resident, Mail *mail)
 {
     arena_reset(&engine->arena);
     Decision decision;
     decision_init(&decision, &engine->arena);
     Command command;
-    Surroundings around = { engine, resident, &decision, &command };
+    Surroundings around = { engine, resident, &decision, &command, NULL };
     DecideEnv env = surroundings_env(&around);
     Error err = { 0 };
     Status status = mail_open(mail, &engine->arena, &command, &err);
-    if (!status && mail->tenant.len && !str_is(mail->tenant, resident->run.tenant))
-        status = error_set(&err, ERR_NOT_FOUND, "there is no run %s", resident->id.text);
+    if (!status && mail->tenant.len && !str_is(mail->tenant, resident->run.tenant)) {
+        error_set(&err, ERR_NOT_FOUND, "there is no run %s", resident->id.text);
+        refuse(engine, /* resident= */ NULL, mail, ERR_NOT_FOUND, &err);       /* nor is anything told of it */
+        return;
+    }
+    InputResult filled;
+    if (!status && mail->is_notice && holder_epoch(command.holder) < engine->holder_epoch
+        && effect_redact_earlier(engine, resident, &command, &filled) == INPUT_MISSING) {
+        mail_list_put_back(&resident->inbox, mail);
+        load_fetch(engine, resident, filled.missing);
+        return;
+    }
     PlanEntry *before = resident->plan, *target = before;
     if (!status && command.revision && command.revision != resident->run.revision) {
         target = target_find(engine, mail);
@@ -233,8 +284,10 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
         return;
     }
     bool is_noop = !decision.event_count;
+    if (command.kind == COMMAND_REBIND) effect_forget_waiting(engine, resident);     /* what it waits for may be another place now */
     apply_from(engine, resident, &decision, 0);
     finish(engine, resident, &command, &decision);
+    if (command.bridge.len && !is_noop) record_bridge(engine, resident, &command);
     bool is_bounded = command.kind == COMMAND_TIMER || command.kind == COMMAND_RECOVER || command.kind == COMMAND_RELEASE;
     if (is_bounded) follow_time(engine, resident, mail, is_noop);
     batch_reply(engine, resident, mail, OK, NULL, is_noop && !decision.event_count);

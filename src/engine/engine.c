@@ -54,6 +54,25 @@ static bool take_line_no(void *context, const Cell *cells, uint32_t count)
     return false;
 }
 
+/* Each gets its place among all of them, and its lanes theirs. */
+static void take_executors(Engine *engine)
+{
+    const EngineOptions *options = &engine->options;
+    for (uint32_t i = 0; i < options->executor_count; i++) {
+        Executor *executor = options->executors[i];
+        if (!executor->lane_count) executor->lane_count = 1;
+        executor->slot = i;
+        executor->lane_first = engine->lane_count;
+        executor->under_way = executor->inherited = 0;
+        engine->lane_count += executor->lane_count;
+    }
+    engine->room_tenants = calloc(engine->lane_count + 1, sizeof *engine->room_tenants);
+    engine->lane_slots = calloc(engine->lane_count + 1, sizeof *engine->lane_slots);
+    CHECK(engine->room_tenants && engine->lane_slots);
+    for (uint32_t i = 0; i < options->executor_count; i++)
+        for (uint32_t n = 0; n < options->executors[i]->lane_count; n++) engine->lane_slots[options->executors[i]->lane_first + n] = i;
+}
+
 Status engine_open(const EngineOptions *options, const EngineClock *clock, Engine **out_engine, Error *err)
 {
     int64_t now_ms = clock->wall_ms;
@@ -66,23 +85,26 @@ Status engine_open(const EngineOptions *options, const EngineClock *clock, Engin
     engine->wall_ms = now_ms;
     engine->steady_ms = clock->steady_ms;
     engine->gates_due = INT64_MAX;
+    engine->envelopes_due = INT64_MAX;
     engine->policy_digest = digest_of(builtin_policy_text());
     arena_init(&engine->arena, SIZE_MAX);
     buf_init(&engine->record_buf, RECORD_SIZE_MAX);
-    buf_init(&engine->payload_buf, RECORD_SIZE_MAX);
+    buf_init(&engine->payload_buf, RECORD_PAYLOAD_SIZE_MAX);
     heap_init(&engine->timers);
     engine->placing = calloc(options->executor_count + 1, sizeof *engine->placing);
     CHECK(engine->placing);
-    for (uint32_t i = 0; i < options->executor_count; i++) {
-        options->executors[i]->slot = i;
-        options->executors[i]->under_way = 0;
-    }
+    take_executors(engine);
     engine->next_line_no = 1;
     Status status = engine_take_log(engine, now_ms, err);
     if (!status && now_ms < engine->now_ms) log_note_jump(engine, now_ms - engine->now_ms);
     if (!status)
         status = store_select(engine->store, &(QueryAsk){ .query = QUERY_LOG_LINE_LAST }, take_line_no, &engine->next_line_no,
                               err);
+    if (status) {
+        engine_close(engine);
+        return status;
+    }
+    status = envelopes_open(engine, err);
     if (status) {
         engine_close(engine);
         return status;
@@ -108,17 +130,22 @@ void engine_close(Engine *engine)
         if (engine->reads[i].is_asked && engine->reads[i].mail) mail_free(engine->reads[i].mail);
     free(engine->reads);
     gates_deinit(engine);
+    places_deinit(engine);
     outs_deinit(engine);
+    envelopes_deinit(engine);
     dedupe_deinit(engine);
     requests_deinit(engine);
     revisions_deinit(engine);
     secrets_deinit(engine);
     run_index_deinit(&engine->start_keys);
     timers_deinit(engine);
+    recover_deinit(engine);
     buf_deinit(&engine->record_buf);
     buf_deinit(&engine->payload_buf);
     arena_deinit(&engine->arena);
     free(engine->placing);
+    free(engine->room_tenants);
+    free(engine->lane_slots);
     free(engine);
 }
 
@@ -146,11 +173,8 @@ static void take_completions(Engine *engine)
     }
 }
 
-bool engine_turn(Engine *engine, const EngineClock *clock)
+static bool turn(Engine *engine, const EngineClock *clock)
 {
-    if (engine->state == ENGINE_FENCED) return false;
-    engine->turn++;
-    take_time(engine, clock);
     take_completions(engine);
     if (engine->state == ENGINE_FENCED) return false;
     batch_retry(engine);
@@ -159,6 +183,7 @@ bool engine_turn(Engine *engine, const EngineClock *clock)
     request_purge(engine);
     late_effects_perform(engine);
     gates_turn(engine);
+    envelopes_turn(engine);
     effect_stir(engine);
     for (uint32_t i = 0; i < engine->options.executor_count; i++) {
         Executor *executor = engine->options.executors[i];
@@ -167,10 +192,23 @@ bool engine_turn(Engine *engine, const EngineClock *clock)
     log_notes_record(engine);
     if (engine->state != ENGINE_STALLED) queue_serve(engine);
     else queue_refuse(engine);
+    recover_leave(engine);
     log_lines_store(engine);
     batch_submit(engine);
     bool is_held = engine->open && engine->open->seq == engine->held_seq && engine->handed_turn == engine->turn;
     return engine->state != ENGINE_STALLED && (is_held || queue_has_more(engine));
+}
+
+bool engine_turn(Engine *engine, const EngineClock *clock)
+{
+    if (engine->state == ENGINE_FENCED) return false;
+    engine->turn++;
+    engine->is_turning = true;
+    take_time(engine, clock);
+    queue_stamp(engine);
+    bool has_more = turn(engine, clock);
+    engine->is_turning = false;
+    return has_more;
 }
 
 static bool asks_wait(const Engine *engine)
@@ -195,6 +233,7 @@ int64_t engine_due_ms(const Engine *engine)
     int64_t due = timer_first(engine);
     if (engine->sweep_at < due) due = engine->sweep_at;
     if (engine->gates_due < due) due = engine->gates_due;
+    if (engine->envelopes_due < due && engine->state != ENGINE_STALLED) due = engine->envelopes_due;
     bool can_rescan = engine->rescan_at && !engine->is_recovering && engine->state != ENGINE_STALLED;
     if (can_rescan && engine->rescan_at < due) due = engine->rescan_at;
     if (engine->lines && engine->state != ENGINE_STALLED && engine->lines_due < due) due = engine->lines_due;
@@ -205,6 +244,11 @@ int64_t engine_due_ms(const Engine *engine)
 EngineState engine_state(const Engine *engine)
 {
     return engine->state;
+}
+
+bool engine_is_ready(const Engine *engine)
+{
+    return engine->state == ENGINE_RUNNING || (engine->state == ENGINE_RECOVERING && recover_is_full(engine));
 }
 
 const Error *engine_trouble(const Engine *engine)
@@ -228,10 +272,31 @@ bool engine_is_idle(const Engine *engine)
     return true;
 }
 
+/* Nobody hears those that have attempts elsewhere while the process ends: that is not their silence. */
+static void keep_leases(Engine *engine)
+{
+    if (engine->now_ms < engine->renew_at) return;
+    engine->renew_at = engine->now_ms + DRAIN_RENEW_MS;
+    for (Resident *resident = engine->newest; resident; resident = resident->older)
+        if (!resident->loader) leases_renew(engine, &resident->run);
+}
+
+/* Attempts that do not end with this process. */
+static uint32_t elsewhere(const Engine *engine)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < engine->options.executor_count; i++) {
+        Executor *executor = engine->options.executors[i];
+        if (executor->ops->drain) count += executor->ops->drain(executor);
+    }
+    return count;
+}
+
 bool engine_drain(Engine *engine)
 {
     if (engine->state == ENGINE_RUNNING || engine->state == ENGINE_RECOVERING) engine->state = ENGINE_DRAINING;
-    return !engine->stats.attempt_under_way && !engine->open && !engine->under_way && !engine->mail_count;
+    keep_leases(engine);
+    return engine->stats.attempt_under_way <= elsewhere(engine) && !engine->open && !engine->under_way && !engine->mail_count;
 }
 
 /* --- what comes in ------------------------------------------------------------------------------------------------------- */
@@ -296,6 +361,18 @@ bool engine_secret(Engine *engine, const EngineSecret *secret)
         return false;
     }
     queue_mail(engine, tenant, mail_of_secret(secret));
+    return true;
+}
+
+/* In the queue of nobody: a tenant whose own is full is refused all the same, and that is recorded. */
+bool engine_keep(Engine *engine, const EngineKeep *keep)
+{
+    Tenant *tenant = tenant_of(engine, (Str){ 0 });
+    if (tenant->queue.count >= engine->options.queue_count_max || engine->state == ENGINE_FENCED) {
+        engine->stats.refused_count++;
+        return false;
+    }
+    queue_mail(engine, tenant, mail_of_keep(keep));
     return true;
 }
 

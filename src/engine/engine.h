@@ -37,6 +37,7 @@
 #include "core/decide.h"
 #include "dispatch/admission.h"
 #include "dispatch/breaker.h"
+#include "dispatch/quota.h"
 #include "engine/executor.h"
 #include "view/store.h"
 
@@ -47,7 +48,17 @@ typedef struct Engine Engine;
 /* Who offers a runner, and with which settings. Found once a plan and runner. One that is unknown here is offered by an
  * executor that never has room: no run that needs it is started, and of runs that another process started its steps wait for
  * a process that knows it. */
-typedef struct RunnerOffer { Executor *executor; Value settings; bool is_unknown; } RunnerOffer;
+typedef struct RunnerOffer {
+    Executor *executor;
+    Value settings;
+    bool is_unknown;
+    Str help;                           /* of one that is unknown: how it would be offered; may be empty */
+    Str gate;                           /* the name of its circuit and rate; filled in by the engine, as is: */
+    uint32_t lane;                      /* of all lanes of all executors, where runs that want it wait for room */
+} RunnerOffer;
+
+/* What a tenant is held to. */
+typedef struct TenantQuota { Str tenant; QuotaTerms terms; } TenantQuota;
 
 typedef struct EngineOptions {
     Store *store;                       /* open; the engine takes ownership of its log, not of the store */
@@ -55,12 +66,17 @@ typedef struct EngineOptions {
     Str owner;                          /* who takes the log, for people: recorded in it; outlives the engine */
     Executor *const *executors;
     uint32_t executor_count;
-    /* The executor that offers a runner, of those above; false where none does. */
-    bool (*runner)(void *context, Str tenant, Str runner, RunnerOffer *out);
+    /* The nth executor that offers a runner, from 0, of those above; false where there is none. Of several placement chooses. */
+    bool (*runner)(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out);
     /* The value of a secret at dispatch, valid until the next call. NULL: there are no secrets. A failure is the attempt's, and
      * its text the reason: ERR_UNAVAILABLE is worth another try. */
     Status (*secret)(void *context, Str tenant, Str name, Str *out, Error *err);
     void *secret_context;
+    /* What the runner of an attempt shows to the server at `server`, in the arena given. NULL: there is no server. A failure is as of a
+     * secret. */
+    Status (*credential)(void *context, const Attempt *attempt, Arena *arena, Str *out, Error *err);
+    void *credential_context;
+    Str server;
     void (*random)(void *context, uint8_t *bytes, size_t size);
     /* The verdict of the policies in force; NULL: the built-in policy allows. */
     Verdict (*verdict)(void *context, const VerdictAsk *ask);
@@ -71,6 +87,8 @@ typedef struct EngineOptions {
     void *context;                      /* of the other functions above */
     /* A tenant's share beside others that want the same, from 1 to TENANT_WEIGHT_MAX; NULL: all have 1. */
     uint32_t (*weight)(void *context, Str tenant);
+    const TenantQuota *quotas;          /* those that are held to something; they outlive the engine */
+    uint32_t quota_count;
     uint32_t run_count_max;             /* in memory; 0: ENGINE_RUN_COUNT_MAX */
     uint32_t queue_count_max;           /* requests a tenant may have waiting; 0: ENGINE_QUEUE_COUNT_MAX */
     uint32_t tenant_running_max;        /* attempts of one tenant at a time; 0: without a ceiling */
@@ -102,11 +120,15 @@ bool engine_turn(Engine *engine, const EngineClock *clock);
 /* When engine_turn() has to be called at the latest, even if nothing happens: INT64_MAX for never. */
 int64_t     engine_due_ms(const Engine *engine);
 EngineState engine_state(const Engine *engine);
+/* It takes work and carries it out: it runs, or has loaded as many runs of an earlier owner as ENGINE_RECOVER_RUN_COUNT lets it, and the
+ * others follow as those leave. */
+bool engine_is_ready(const Engine *engine);
 const Error *engine_trouble(const Engine *engine);      /* why it is stalled or fenced; NULL where it is not */
 bool engine_waits_for_store(const Engine *engine);      /* commits or reads are under way */
 /* No run is being decided, no batch is under way, no attempt is out. */
 bool engine_is_idle(const Engine *engine);
-/* Starts nothing more; attempts under way may end. True once none is left. */
+/* Starts nothing more; attempts under way may end. True once none is left but those that go on without this process: their leases do not
+ * run out meanwhile, and the next owner hears of them. */
 bool engine_drain(Engine *engine);
 /* Whoever ends in order gives back what is still under way, so that it does not count as lost (I17): the next owner carries it out
  * again. Starts nothing more; called between turns until it is true: all of it is recorded. What these attempts say afterwards is
@@ -121,6 +143,7 @@ typedef struct EngineReply {
     bool is_repeat;                     /* a start whose key has a run already: that one */
     bool is_noop;                       /* accepted, and nothing changed */
     bool is_other_request;              /* ERR_INVALID: its id was given to another request before */
+    bool is_over_quota;                 /* ERR_LIMIT: the tenant has used up what it may have in this window */
     uint8_t run_state, resolution;      /* after it */
 } EngineReply;
 
@@ -169,6 +192,29 @@ typedef struct EngineSecret {
     void *context;
 } EngineSecret;
 
+/* What is kept that belongs to no run: that requests were refused, a start that the debouncing of a trigger holds back, what became of
+ * it, when a key was used last; that an occurrence of a schedule starts though something holds it back, or does not after all; what
+ * somebody says of a version of a policy. */
+typedef enum KeepKind { KEEP_NOTHING, KEEP_REFUSAL, KEEP_WAITING, KEEP_SETTLED, KEEP_KEY_USE, KEEP_OVERRIDE, KEEP_OVERRIDE_GONE, KEEP_REVIEW } KeepKind;
+
+enum { REVIEW_APPROVED = 1, REVIEW_REJECTED };
+
+typedef struct EngineKeep {
+    KeepKind kind;
+    Str tenant;
+    Str name;                           /* the verb that was refused; the workflow; the id of the key; the policy */
+    Str key;                            /* of the trigger; the digest of the policy */
+    Str text;                           /* what was asked for; why no run was started; what holds the occurrence; the comment of a review */
+    Str run;                            /* that was started; empty: none */
+    Str payload;                        /* of a start that waits: JSON; empty: none; of a review: the reviewer */
+    int64_t since_ms, due_ms;           /* of a start that waits; since: the key was used; due: the occurrence */
+    uint64_t count;                     /* refusals; events of the trigger; which trigger the schedule is */
+    uint32_t flags;                     /* what was answered to who was refused; the verdict of a review */
+    Command command;                    /* actor, rationale, trace, origin: the address that it came from */
+    ReplyTo reply;
+    void *context;
+} EngineKeep;
+
 /* Reads a plan's document (canonical JSON) and keeps it; it is stored with the first run that is pinned to it, and is a revision of
  * its workflow from then on: the one it is already, or the next. That becomes the active one. A start may name the revision that it
  * means (StartRequest.revision): then it has to be that, and active. */
@@ -181,14 +227,24 @@ bool engine_start(Engine *engine, const EngineStart *start);
 bool engine_request(Engine *engine, const EngineRequest *request);
 bool engine_revise(Engine *engine, const EngineRevision *revision);
 bool engine_secret(Engine *engine, const EngineSecret *secret);
+bool engine_keep(Engine *engine, const EngineKeep *keep);
 /* What an executor says: never refused; the caller's ring bounds it. */
 void engine_notice(Engine *engine, const Notice *notice);
 
 /* --- look ---------------------------------------------------------------------------------------------------------- */
 
-/* What became durable, in order, and what attempts say while they run. */
+/* What became durable, in order, and what attempts say while they run. That a secret was set or removed is told before whoever did it
+ * is answered, and has nothing else beside it. */
 typedef struct Observation {
-    enum { OBSERVE_EVENTS, OBSERVE_LOG, OBSERVE_PROGRESS } kind;
+    enum {
+        OBSERVE_EVENTS,
+        OBSERVE_LOG,                    /* an attempt wrote a line; it is not stored yet */
+        OBSERVE_PROGRESS,
+        OBSERVE_LINES,                  /* lines of that run are stored: run_no alone is set */
+        OBSERVE_SECRETS,                /* a secret was set or removed */
+    } kind;
+    uint64_t run_no;
+    Str record;                         /* the events and what they share, as it was written */
     const Plan *plan;
     const Run *run;                     /* may be ahead of the events: read states from the events */
     const Event *events;
@@ -211,10 +267,14 @@ typedef struct EngineStats {
     uint32_t batch_under_way;
     uint64_t drop_counts[DROP_CAUSE_COUNT];     /* tasks that the dispatch core dropped, by cause */
     uint64_t defer_count;               /* attempts that stayed queued, for want of room or since they were held back */
+    uint64_t quota_refused_count;       /* starts that were refused since their tenant had nothing left */
     uint64_t circuit_open_count;        /* how often a circuit was opened */
     uint32_t circuit_counts[BREAKER_STATE_COUNT];   /* those that are not closed, by state */
     uint32_t stall_count;               /* how often in a row the store has refused; 0: it takes commits */
 } EngineStats;
 EngineStats engine_stats(const Engine *engine);
+/* Tenants as they are now: [{tenant, weight, queued, executions, limits, use, left, circuits}]; of one, or with an empty name of all
+ * that have limits or anything in memory. In the arena. */
+Value engine_tenants(Engine *engine, Str tenant, Arena *arena);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "core/command.h"
+#include "core/placement.h"
 #include "value/value.h"
 
 typedef struct AttemptId {
@@ -36,7 +37,8 @@ typedef struct Attempt {
     Value input, params, context;   /* context: {outputs...} as far as the step may see them; null where not wanted */
     Value args;                     /* ${paths} filled in; null: none */
     Str key;                        /* idempotency */
-    Str traceparent;
+    Str traceparent, tracestate;    /* the span of the attempt; what came with the trace: empty where nothing did */
+    Str server, credential;         /* where its runner finds the server, and what it shows there; empty: none */
     Str directory;                  /* where its program begins; empty: where this process is */
     int64_t now_ms;                 /* when it is handed over, by the engine's clock */
     int64_t deadline_ms;            /* by the same; 0: none */
@@ -45,7 +47,8 @@ typedef struct Attempt {
 
 typedef enum NoticeKind {
     NOTICE_REPORT,                  /* it ended: `report` */
-    NOTICE_EFFECT,                  /* it is about to act (value), or has acted (is_committed); answered by acknowledge() */
+    NOTICE_EFFECT,                  /* it is about to act (value), has acted (is_committed), or has not and will not (is_withdrawn); answered by
+                                     * acknowledge() */
     NOTICE_COST,                    /* number: millionths */
     NOTICE_SIGNAL,                  /* name, sort, value */
     NOTICE_PROGRESS,                /* number: thousandths; text */
@@ -60,12 +63,15 @@ typedef struct Notice {
     NoticeKind kind;
     AttemptId id;
     Executor *teller;               /* who is told what became of it, by settled(); NULL: nobody */
+    Str tenant;                     /* of whose attempts alone it may speak; empty: of any */
     Report report;
     Value value;
     Str name, text;
     SignalKind sort;
     uint64_t number;
-    bool is_committed, is_error;
+    uint64_t lanes;                 /* of NOTICE_ROOM: in which there is room, a bit for each; 0: in all */
+    uint64_t receipt;               /* the teller is told by received() what became of it; 0: it is not */
+    bool is_committed, is_withdrawn, is_error;
 } Notice;
 
 /* Where notices go: copies what it is given and wakes the engine. False where its ring is full: try again later (reports
@@ -78,14 +84,24 @@ typedef struct NoticeSink {
 typedef struct ExecutorOps {
     bool (*execute)(Executor *executor, const Attempt *attempt);
     /* Stop it; its report follows once it has ended (CAUSE_CANCELLED): no other attempt of its step begins before. May be called
-     * again for the same attempt. */
+     * again for the same attempt. One of an executor with leases may have been given to it by an earlier owner: then its serial is 0,
+     * since whoever has it knows that one alone. */
     void (*end)(Executor *executor, const AttemptId *id);
     void (*acknowledge)(Executor *executor, const AttemptId *id);   /* one more of its effect notices is durable, in order */
+    void (*refuse)(Executor *executor, const AttemptId *id);        /* or was not taken, in the same order; may be NULL */
     /* A report of it is durable, or was refused: the attempt is not under way. May be NULL. */
     void (*settled)(Executor *executor, const AttemptId *id, bool is_taken);
-    /* Whether it would take another one of that runner beside the `taken` that it has or is about to get. May be NULL: then its
-     * capacity says it. */
+    /* What was said under that receipt, be it of whatever kind but a report, is durable, or was not taken: the attempt is not under way.
+     * Of an effect it is told in the place of acknowledge() and refuse(). May be NULL. */
+    void (*received)(Executor *executor, uint64_t receipt, bool is_taken);
+    /* Whether it would take another one of that runner beside the `taken` that it has or is about to get, of this owner. May be
+     * NULL: then its capacity says it. */
     bool (*has_room)(Executor *executor, Str tenant, Str runner, uint32_t taken);
+    /* In which of its lanes attempts of that runner wait for room, below lane_count. May be NULL: then it has one. */
+    uint32_t (*lane)(Executor *executor, Str runner);
+    /* The process is about to end: from now on nothing is given up for its silence, and what nobody has begun is given back. How many of
+     * its attempts go on without the process: nobody waits for these. Called again and again; may be NULL: all are part of it. */
+    uint32_t (*drain)(Executor *executor);
     void (*turn)(Executor *executor, int64_t now_ms);               /* may be NULL; called once an engine turn */
     int  (*wake_fd)(Executor *executor);                            /* may be NULL or answer -1 */
     void (*close)(Executor *executor);                              /* ends what runs, waits for it */
@@ -95,10 +111,15 @@ struct Executor {
     const ExecutorOps *ops;
     Str name, kind;                 /* "local", "process" */
     uint32_t capacity;              /* attempts at a time; 0: without bound */
+    bool is_outside;                /* its runners are other programs: they get a credential of their attempt */
     int64_t lease_ms;               /* of one that is elsewhere: how long an attempt may be silent; 0: it is part of this process */
-    uint32_t slot;                  /* given by the engine */
+    uint32_t lane_count;            /* lanes, in which runs wait for its room apart: whoever waits in one is not looked at for another; 0: one */
+    const Site *site;               /* where it works, for placement; NULL: part of this process, and bound by no constraint */
+    uint32_t slot, lane_first;      /* given by the engine */
     uint32_t under_way;             /* kept by the engine, as are: */
+    uint32_t inherited;             /* attempts under way that an earlier owner gave it */
     uint32_t reserved;              /* places kept free by cooperatives, for attempts that are on their way to it */
+    uint64_t token_refused_count;   /* kept by the executor: tokens that it was told and had not given out, or not to whoever told them */
     uint64_t offers;                /* of its last REFUSAL_WINDOW offers, a bit each: refused for want of room */
 };
 

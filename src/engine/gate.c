@@ -130,11 +130,12 @@ static bool circuit_permits(Engine *engine, Gate *gate, int64_t *out_due_ms)
     return permits;
 }
 
-bool gate_permits(Engine *engine, Str tenant, Str runner, Value settings, Place *out)
+bool gate_permits(Engine *engine, Str tenant, const RunnerOffer *offer, Place *out)
 {
     int64_t due;
-    if (settings.kind != VALUE_OBJECT) return true;
-    Gate *breaker = breaker_of(engine, runner, tenant, settings), *rate = rate_of(engine, runner, settings);
+    Str runner = offer->gate;
+    if (offer->settings.kind != VALUE_OBJECT) return true;
+    Gate *breaker = breaker_of(engine, runner, tenant, offer->settings), *rate = rate_of(engine, runner, offer->settings);
     if (breaker && !circuit_permits(engine, breaker, &due)) {
         const char *state = breaker_state_name((BreakerState)breaker->breaker.state);
         *out = held_back(engine, breaker, due, arena_format(&engine->arena, "the circuit of the runner '%.*s' is %s after %" PRIu32 " failures in a row", STR_ARG(runner), state, breaker->breaker.failure_count));
@@ -144,27 +145,33 @@ bool gate_permits(Engine *engine, Str tenant, Str runner, Value settings, Place 
         *out = held_back(engine, rate, due, arena_format(&engine->arena, "the runner '%.*s' has reached its rate", STR_ARG(runner)));
         return false;
     }
-    if (breaker) breaker->promised++;
-    if (rate) rate->promised++;
     return true;
 }
 
-Gate *gate_begin(Engine *engine, Str tenant, Str runner, Value settings)
+void gate_promise(Engine *engine, Str tenant, const RunnerOffer *offer)
 {
-    if (settings.kind != VALUE_OBJECT) return NULL;
-    Gate *breaker = breaker_of(engine, runner, tenant, settings), *rate = rate_of(engine, runner, settings);
-    if (rate) rate_take(&rate->rate, &rate->rate_terms);
+    if (offer->settings.kind != VALUE_OBJECT) return;
+    Gate *breaker = breaker_of(engine, offer->gate, tenant, offer->settings), *rate = rate_of(engine, offer->gate, offer->settings);
+    if (breaker) breaker->promised++;
+    if (rate) rate->promised++;
+}
+
+Gate *gate_begin(Engine *engine, Str tenant, const RunnerOffer *offer)
+{
+    if (offer->settings.kind != VALUE_OBJECT) return NULL;
+    Gate *breaker = breaker_of(engine, offer->gate, tenant, offer->settings), *rate = rate_of(engine, offer->gate, offer->settings);
+    if (rate) rate_take(&rate->rate, &rate->rate_terms, engine->now_ms);
     if (breaker) breaker->under_way++;
     return breaker;
 }
 
-/* What a service is asked for in vain says something about it; that it does not like the input does not. */
+/* What says nothing leaves the circuit as it is: a half-open one is tried by the next attempt. */
 void gate_outcome(Engine *engine, Gate *gate, Cause cause)
 {
-    bool is_failure = cause == CAUSE_TRANSIENT || cause == CAUSE_TIMEOUT || cause == CAUSE_LEASE_EXPIRED;
-    if (!gate || cause == CAUSE_CANCELLED) return;
+    CauseHealth health = cause_health(cause);
+    if (!gate || health == HEALTH_NONE) return;
     uint8_t before = gate->breaker.state;
-    if (is_failure) breaker_failed(&gate->breaker, &gate->breaker_terms, engine->now_ms);
+    if (health == HEALTH_BAD) breaker_failed(&gate->breaker, &gate->breaker_terms, engine->now_ms);
     else breaker_succeeded(&gate->breaker);
     circuit_moved(engine, gate, before);
     if (gate->breaker.state == BREAKER_OPEN && gate->breaker.until_ms < engine->gates_due) engine->gates_due = gate->breaker.until_ms;
@@ -180,11 +187,30 @@ bool gate_end(Gate *gate)
     return had_waiters;
 }
 
+/* Those of a tenant that hold something back, or have lately. */
+Value gates_show(const Engine *engine, Str tenant, Arena *arena)
+{
+    ValueList list = { .arena = arena };
+    for (uint32_t i = 0; i < engine->gates.capacity; i++)
+        for (const Gate *gate = engine->gates.slots[i].number ? engine->gates.slots[i].item : NULL; gate; gate = gate->next) {
+            bool is_circuit = gate->breaker_terms.failure_max && str_is((Str){ gate->text + gate->runner_size, gate->tenant_size }, tenant);
+            if (!is_circuit) continue;
+            MemberList members = { .arena = arena };
+            member_list_add(&members, STR("runner"), value_string(arena_copy(arena, (Str){ gate->text, gate->runner_size })));
+            member_list_add(&members, STR("state"), value_string(str_of(breaker_state_name((BreakerState)gate->breaker.state))));
+            member_list_add(&members, STR("failures"), value_int(gate->breaker.failure_count));
+            member_list_add(&members, STR("underWay"), value_int(gate->under_way));
+            member_list_add(&members, STR("opensUntilMs"), gate->breaker.state == BREAKER_OPEN ? value_int(gate->breaker.until_ms) : value_null());
+            value_list_add(&list, member_list_object(&members));
+        }
+    return value_list_array(&list);
+}
+
 void gates_turn(Engine *engine)
 {
     if (engine->now_ms < engine->gates_due) return;
     engine->gates_due = INT64_MAX;
-    for (uint32_t i = 0; engine->waiting_count && i < engine->options.executor_count; i++) effect_room(engine, i, UINT32_MAX);
+    for (uint32_t i = 0; engine->waiting_count && i < engine->options.executor_count; i++) effect_room(engine, engine->options.executors[i], UINT32_MAX);
 }
 
 void gates_deinit(Engine *engine)

@@ -10,10 +10,18 @@
 #include "engine/condition.h"
 #include "engine/engine.h"
 #include "engine/mail.h"
+#include "engine/meter.h"
 #include "engine/run_index.h"
 #include "view/projection.h"
 
 /* --- plans --------------------------------------------------------------------------------------------------------- */
+
+/* Who offers a runner. */
+typedef struct OfferList {
+    const RunnerOffer *items;
+    uint32_t count;                     /* 0: nobody */
+    bool is_choice;                     /* there are several, or one that does not take everybody's work */
+} OfferList;
 
 typedef struct PlanEntry {
     struct PlanEntry *next;             /* of the same slot of the table */
@@ -23,8 +31,8 @@ typedef struct PlanEntry {
     Plan plan;
     ConditionSet *conditions;
     RunIndex schemas;                   /* compiled ones, by where they lie in the document */
-    RunnerOffer *offers;                /* by step; executor NULL: none offers it */
-    RunnerOffer *undo_offers;           /* the same for what undoes them */
+    OfferList *offers;                  /* by step */
+    OfferList *undo_offers;             /* the same for what undoes them */
     Digest policies;                    /* that apply to it; zeros: not asked for yet */
     Str text;                           /* the definition as it was written, on the heap; empty: not known */
     uint32_t revision;                  /* its number; 0: not looked up yet */
@@ -48,6 +56,11 @@ typedef struct KnownRequest KnownRequest;
 typedef struct Revising Revising;
 typedef struct Sealing Sealing;
 typedef struct Gate Gate;
+typedef struct Measure Measure;
+typedef struct Envelope Envelope;
+typedef struct Hold Hold;
+
+#define RESIDENT_FEW_COUNT 4u
 
 typedef struct Resident {
     Run run;
@@ -58,6 +71,7 @@ typedef struct Resident {
     uint64_t serial;                    /* of all runs that were ever in memory: an answer for an earlier one is not for this */
     struct Tenant *tenant;
     Trace trace;                        /* that it belongs to: all its records and attempts have this trace id */
+    Str tracestate;                     /* that came with it, on the heap; empty: none did */
     uint64_t last_position;             /* of its newest record */
     Digest head;
     uint64_t batch_seq;                 /* newest batch that it is part of */
@@ -73,19 +87,30 @@ typedef struct Resident {
     uint64_t snapshot_event;            /* event number of its newest snapshot row */
     struct Resident *work_next, *wait_next, *older, *newer;
     int64_t wait_since;
-    uint32_t wait_slot;
+    uint32_t wait_lane;
     uint8_t wait_level;
     bool is_working;                    /* in its tenant's list of work */
     bool is_waiting;                    /* in a list of those that wait for room */
-    bool is_woken;                      /* was taken from it because there is room, and has got nothing yet */
+    bool is_woken;                      /* was taken from it because there is room, and has got nothing yet ... */
+    uint32_t woken_lane;                /* ... in that lane */
     bool has_timer_row;
     bool is_parking;                    /* its snapshot is in the batch that parks it */
+    int64_t since_base;                 /* when it came into memory: what is counted of its times is by that, see meter.c */
+    uint32_t run_since, *since;         /* since when it, and each step, is in its state; 0: not known */
+    uint32_t since_few[RESIDENT_FEW_COUNT];    /* of a plan with few steps, without memory of its own */
     uint64_t start_key;                 /* under which its start is found while it is not durable; 0: none */
+    struct Inherited *inherited;        /* attempts that an earlier owner gave out, and that are under way: see inherit.c */
 } Resident;
 
 typedef struct ResidentList { Resident *first, *last; uint32_t count; } ResidentList;
 
 /* --- tenants ------------------------------------------------------------------------------------------------------- */
+
+/* A tenant's turn at the room of one lane of an executor. Each has its own: what an idle one asks changes nothing at a full one. */
+typedef struct RoomTurn {
+    uint32_t left;                      /* runs of it that are still looked at before those of the next tenant */
+    uint32_t owed;                      /* turns of it that came to nothing: it has them good, up to its weight */
+} RoomTurn;
 
 typedef struct Tenant {
     struct Tenant *next;                /* in the ring of all */
@@ -95,15 +120,16 @@ typedef struct Tenant {
     uint32_t user_count;                /* runs of it in memory */
     MailList queue;
     ResidentList work;                  /* runs whose state has consequences that are not decided yet */
-    ResidentList (*waiting)[PRIORITY_COUNT];    /* by executor: runs with ready steps that found no room */
+    ResidentList (*waiting)[PRIORITY_COUNT];    /* by lane, then by group: runs with ready steps that found no room */
     uint32_t waiting_count;
     uint32_t running_count;             /* attempts under way */
+    uint32_t inherited_count;           /* the same of those that an earlier owner gave out */
     int64_t deficit;                    /* events it may still decide in this round */
     uint32_t weight;                    /* its share: of those, and of room that executors have */
-    uint32_t room_left;                 /* runs of it that are still looked at before those of the next tenant */
-    uint32_t room_owed;                 /* turns of it that came to nothing: it has them good, up to its weight */
+    RoomTurn *turns;                    /* by lane */
     uint64_t batch_seq;                 /* newest batch that runs of it are part of */
     uint32_t batch_weight;              /* their part of that one */
+    Envelope *envelope;                 /* what it is held to; NULL: nothing */
 } Tenant;
 
 /* --- batches ------------------------------------------------------------------------------------------------------- */
@@ -120,6 +146,9 @@ typedef struct OutEntry {
     SubRoutineGroup group;              /* that carries it to its executor ... */
     uint32_t reserved;                  /* ... and the places that its cooperatives keep free until then */
     Gate *gate;                         /* the circuit of its runner; NULL: it has none */
+    Measure *measure;                   /* of an attempt that there was a choice for: what it takes is measured ... */
+    int64_t handed_ms;                  /* ... from here */
+    Hold *hold;                         /* what it takes of its tenant's envelope; NULL: there is none */
     bool is_stray;                      /* given up, and its number is given out anew: whoever has it is being ended */
     struct Redaction *secrets;          /* that it got: they are taken out of what it says; NULL: none */
     bool is_reported;                   /* it has ended; that is not durable yet, and the run, read anew, does not know it */
@@ -139,12 +168,16 @@ typedef struct LogNote {
 } LogNote;
 typedef struct LogChain { uint64_t position, event_count; Digest head; } LogChain;     /* where the chain of these records ends */
 
+/* What an attempt told to have cost, by a record of the batch. */
+typedef struct Payment { Envelope *envelope; int64_t cost_micro; } Payment;
+
 typedef struct EngineBatch {
     struct EngineBatch *next;
     Batch batch;
     uint64_t seq;
     int64_t submitted_ms;               /* by the steady clock */
     uint64_t weight;                    /* what it costs to write: see decision_weight() */
+    size_t size;                        /* records and what lies beside them */
     uint32_t run_weight_max;            /* the largest part that one run has in it */
     Projection *projection;
     BatchRecord *records;
@@ -152,9 +185,15 @@ typedef struct EngineBatch {
     ReplyEntry *replies;
     uint64_t *touched;                  /* run numbers */
     PlanEntry **plans;                  /* stored by it */
+    uint64_t *line_runs;                /* runs that it has log lines of */
+    size_t line_run_capacity;
+    uint32_t line_run_count;
     size_t record_capacity, effect_capacity, reply_capacity, touched_capacity, plan_capacity;
     uint32_t effect_count, reply_count, touched_count, plan_count;
     MailList notices;                   /* decided in it: kept until it is durable */
+    Payment *payments;
+    size_t payment_capacity;
+    uint32_t payment_count;
     LogNote notes[LOG_NOTE_COUNT_MAX];
     uint32_t note_count;
     LogChain chain_after;
@@ -220,6 +259,7 @@ struct Engine {
     RunIndex requests;                  /* by the hash of tenant and id: those that are not durable yet */
     bool is_purging;                    /* requests whose time is over are being asked for */
     int64_t purge_at;
+    int64_t renew_at;                   /* while it drains: when leases of attempts elsewhere are renewed again */
     uint64_t purge_seq;                 /* the batch that forgets some of them */
     Revising *revising;                 /* workflows whose revisions are being looked up or changed */
     Sealing *sealing;                   /* the secret that is being changed; NULL: none */
@@ -227,9 +267,13 @@ struct Engine {
 
     Tenant *tenant;                     /* whose turn is next, in the ring of all */
     RunIndex tenants;                   /* by the hash of the name */
-    Tenant *room_tenant;                /* whose runs are looked at next where an executor has room; NULL: any */
+    Tenant **room_tenants;              /* by lane: whose runs are looked at next where it has room; NULL: any */
+    uint32_t *lane_slots;               /* by lane: the executor that it is of */
+    uint32_t lane_count;                /* of all executors */
     uint32_t tenant_count;
     uint32_t mail_count;                /* waiting in all queues */
+    Mail *fresh;                        /* of these, that came since the last turn */
+    bool is_turning;
     uint32_t *placing;                  /* by executor: given away in the decision being made */
     uint32_t tenant_placing;            /* the same for the tenant */
     Executor *placed;                   /* that the last step asked about was given; NULL: none */
@@ -239,10 +283,16 @@ struct Engine {
     uint64_t decision_no;               /* of the decision being made */
     RunIndex gates;                     /* by the hash of runner and tenant: see gate.c */
     int64_t gates_due;                  /* when one of them may permit what it held back; INT64_MAX: never */
+    RunIndex measures;                  /* by the hash of runner and executor: see place.c */
+    uint64_t groups[PLACEMENT_GROUP_COUNT_MAX];     /* sets of executors that are waited for, a bit for each slot */
+    uint32_t group_count;
+    Envelope **envelopes;               /* of tenants that are held to something */
+    uint32_t envelope_count;
+    int64_t envelopes_due;              /* when they have to be looked at; INT64_MAX: never */
     uint64_t out_serial;                /* of the last attempt that was given out, in this epoch */
     uint64_t notice_number;             /* of the last thing that an executor said, in this epoch */
-    uint32_t place_slot;                /* the executor that was asked last ... */
-    bool has_place_slot;                /* ... in this decision, of those that may have room some time */
+    uint32_t place_lane;                /* the lane or group of the executor that was asked last ... */
+    bool has_place_lane;                /* ... in this decision, of those that may have room some time */
     uint32_t waiting_count;             /* runs that wait for room */
 
     EngineBatch *open, *under_way, *under_way_last, *failed, *failed_last, *spare;
@@ -264,6 +314,11 @@ struct Engine {
     uint64_t recover_cursor;            /* run number up to which runs have been looked at */
     uint64_t first_own_run_no;          /* runs below it are an earlier owner's */
     bool is_recovering, is_recover_asked, is_rescan, must_own;
+    bool is_recover_read;               /* all of them have been looked for; those that are being read are waited for: */
+    uint64_t *recover_runs;             /* that it has asked for, by their numbers, until they are read and looked at */
+    uint32_t recover_run_count;
+    size_t recover_run_capacity;
+    bool is_recovered;                  /* each was read once: what earlier owners gave out is known */
     int64_t rescan_at;                  /* when runs that could not be read are looked for; 0: there are none */
 
     struct FreshKey *fresh_keys;
@@ -283,6 +338,7 @@ struct Engine {
     Observe observe;
     void *observe_context;
     EngineStats stats;
+    EngineMeter meter;
 };
 
 /* engine.c */
@@ -294,6 +350,8 @@ Status     plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, E
 void plan_keep_text(PlanEntry *entry, Str text);                           /* unless it has one */
 Status     plan_schema_check(PlanEntry *entry, Value schema, Value instance, Arena *scratch, Error *err);
 void       plan_cache_deinit(Engine *engine);
+/* By which circuit and rate of a runner are known: of several executors that offer it each has its own. */
+Str        offer_gate(Arena *arena, Str runner, const Executor *executor, bool is_choice);
 MUST_USE Status plan_check_offers(const PlanEntry *entry, Error *err);     /* every runner that it names is known here */
 
 /* resident.c */
@@ -302,6 +360,7 @@ Resident *resident_of_id(Engine *engine, const Id *id);
 Resident *resident_add(Engine *engine, uint64_t run_no, const Id *id);
 void      resident_revised(Resident *resident, PlanEntry *before);          /* its plan is another one now */
 void      resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tenant);
+void      resident_keep_tracestate(Resident *resident, Str text);          /* copied */
 void      resident_remove(Engine *engine, Resident *resident);
 void      resident_touch(Engine *engine, Resident *resident);              /* used just now */
 void      resident_keep(Resident *resident, uint32_t which, Str text);     /* a payload, at hand from now on */
@@ -322,6 +381,8 @@ void load_failed(Engine *engine, Resident *resident, const Error *why);
 void load_fetch(Engine *engine, Resident *resident, uint32_t which);       /* a payload that a decision misses */
 void load_fetched(Engine *engine, Resident *resident, uint32_t which, const ReadAnswer *answer);
 void loader_free(Loader *loader);
+/* Whoever has attempts of it elsewhere has one full term from now on to be heard of. */
+void leases_renew(const Engine *engine, Run *run);
 
 /* reads.c */
 bool read_begin(Engine *engine, const QueryAsk *ask, const PendingRead *read);
@@ -334,6 +395,7 @@ typedef struct Surroundings {
     Resident *resident;
     const Decision *decision;           /* being made: may hold outputs that no record has yet; NULL: none */
     const Command *command;             /* that leads to it; NULL where nothing is decided */
+    struct ReadValue *values;           /* what was read so far: large ones are not read again for each step that asks */
 } Surroundings;
 DecideEnv surroundings_env(Surroundings *around);
 Status decide_begin(Engine *engine, Resident *resident, const StartRequest *request, const Command *command, Error *err);
@@ -372,11 +434,15 @@ void revisions_deinit(Engine *engine);
 /* secret.c */
 void secret_mail(Engine *engine, Mail *mail);                              /* takes the mail: stores or removes a secret */
 void secret_answered(Engine *engine, Mail *mail, uint32_t part, const ReadAnswer *answer);
+void secrets_observe(Engine *engine);                                      /* a batch is durable, and nobody was answered yet */
 void secrets_durable(Engine *engine);                                      /* a batch is, or never will be */
 void secrets_deinit(Engine *engine);
 
+/* keep.c */
+void keep_mail(Engine *engine, Mail *mail);                                /* takes the mail */
+
 /* batch.c */
-Trace batch_span(const Resident *resident, uint32_t step, uint32_t attempt);         /* of an attempt */
+Trace batch_span(const Resident *resident, uint32_t step, uint32_t step_run, uint32_t attempt);     /* of an attempt */
 EngineBatch *batch_open(Engine *engine);
 /* The record in engine->record_buf, with its payload, behind `head`, which is moved on. Its position and bytes are filled in. */
 BatchRecord *batch_append(Engine *engine, EngineBatch *batch, const BatchRecord *record, Digest *head);
@@ -397,41 +463,116 @@ bool batch_is_durable(const Engine *engine, uint64_t seq);
 void batches_deinit(Engine *engine);
 
 /* effect.c */
-Executor *holder_executor(Engine *engine, uint64_t holder);
-Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step);
-void  effect_placed(Engine *engine);                                       /* the decision is made */
-/* `cooperative_count`: of the group that carries it, as it was admitted. */
-void  effect_given(Engine *engine, Resident *resident, const Effect *effect, uint32_t cooperative_count);
-/* An effect that ends an attempt of the step, or of what undoes it: the `nth` that is out; false where there are no more. */
-Tenant *effect_tenant(Engine *engine, uint64_t run_no);                    /* of a run that has attempts out; or NULL */
-bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out);
-void  outs_deinit(Engine *engine);
-void  effect_not_given(Engine *engine, const EffectEntry *entry);
 void  effect_resume(Engine *engine, Resident *resident);                   /* a run was read: what it leaves open is performed */
 void  effect_end_strays(Engine *engine);                                   /* attempts of runs that are over */
-void  effect_report_over(Engine *engine, const Mail *mail);                /* a report is durable, or was refused */
 void  effect_perform(Engine *engine, const EffectEntry *entry);
-/* A text or more with its paths filled in, for whoever is given it; the secrets among them are added to `filled`. */
-InputAnswer effect_fill(Engine *engine, Resident *resident, uint32_t step, Value written, struct Redaction **filled, InputResult *out);
-/* An attempt that no step has, to that executor: its id gets holder and serial. Takes the secrets. False where there is no room. */
-bool  effect_carry(Engine *engine, Resident *resident, Executor *executor, Attempt *attempt, struct Redaction *secrets);
+/* An attempt that no step has, to that executor, under the admission of its task: its id gets holder and serial. Takes the secrets. Deferred
+ * where there is no room, or its circuit or rate holds it back, too. */
+AdmissionKind effect_carry(Engine *engine, Resident *resident, const RunnerOffer *offer, Attempt *attempt, Task *task,
+                           struct Redaction *secrets);
 bool  effect_is_carried(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt);      /* and what it said is not durable yet */
 void  effect_give_up(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt, Str why);   /* it is late: ended; elsewhere, reported as that */
-void  effect_acknowledge(Engine *engine, const EngineBatch *batch);
-void  effect_observe(Engine *engine, const EngineBatch *batch);
+
+/* effect_place.c */
+Executor *holder_executor(Engine *engine, uint64_t holder);
+int64_t holder_lease_ms(const Engine *engine, uint64_t holder);            /* one term, of an executor that is elsewhere */
+Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t step);
+Pressure effect_pressure(const Engine *engine, const Resident *resident, const Executor *executor, uint32_t taken);
+const OfferList *effect_offers(const Resident *resident, uint32_t step, bool is_undo);
+void  effect_placed(Engine *engine);                                       /* the decision is made */
+uint32_t effect_taken(const Engine *engine, const Executor *executor);     /* places of it that are taken */
+bool  effect_has_room(const Engine *engine, Executor *executor, Str tenant, Str runner);
+
+/* effect_room.c */
 void  effect_wait(Engine *engine, Resident *resident);                     /* it found no room */
-void  effect_room(Engine *engine, uint32_t slot, uint32_t count);          /* an executor has room again */
+void  effect_room(Engine *engine, const Executor *executor, uint32_t count);       /* it has room again, for anybody */
+void  effect_room_of(Engine *engine, Tenant *tenant);                     /* what held that tenant back may be over */
+void  effect_room_behind(Engine *engine, Executor *executor);              /* one of its attempts has ended */
 void  effect_stir(Engine *engine);
 void  effect_forget_waiting(Engine *engine, Resident *resident);
 
+/* effect_attempt.c */
+/* A text or more with its paths filled in, for whoever is given it; the secrets among them are added to `filled`. */
+InputAnswer effect_fill(Engine *engine, Resident *resident, uint32_t step, Value written, struct Redaction **filled, InputResult *out);
+InputAnswer effect_redact_earlier(Engine *engine, Resident *resident, Command *command, InputResult *result);
+
+/* effect_out.c */
+/* `cooperative_count`: of the group that carries it, as it was admitted. */
+void  effect_given(Engine *engine, Resident *resident, const Effect *effect, uint32_t cooperative_count);
+Tenant *effect_tenant(Engine *engine, uint64_t run_no);                    /* of a run that has attempts out; or NULL */
+/* An effect that ends an attempt of the step, or of what undoes it: the `nth` that is out; false where there are no more. */
+bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out);
+void  outs_deinit(Engine *engine);
+void  effect_not_given(Engine *engine, const EffectEntry *entry);
+void  effect_report_over(Engine *engine, const Mail *mail);                /* a report is durable, or was refused */
+bool  effect_end(Engine *engine, const AttemptId *id);                     /* tells its executor to; false where none has it yet */
+
+/* effect_notice.c */
+void  effect_acknowledge(Engine *engine, const EngineBatch *batch);
+void  effect_answer(Engine *engine, const Mail *mail);
+void  effect_observe(Engine *engine, const EngineBatch *batch);
+
+/* place.c */
+typedef struct PlaceAsk {
+    const Plan *plan;
+    const Run *run;
+    const Resident *resident;
+    const OfferList *offers;
+    Str runner;
+    uint32_t step;
+    bool is_undo;
+    const Executor *refused;            /* that did not take it just now; NULL: none */
+} PlaceAsk;
+/* The one that is chosen, with the reasons; NULL: `out_held` says why none is. */
+const RunnerOffer *place_choose(Engine *engine, const PlaceAsk *ask, Str *out_reasons, Place *out_held);
+/* Somebody else may take what that executor has just refused. */
+bool     place_has_other(Engine *engine, const Resident *resident, const Effect *effect, const Executor *refused);
+const RunnerOffer *place_offer(const OfferList *offers, const Executor *executor);
+bool     place_is_nowhere(const Engine *engine, uint32_t wait_lane);       /* nobody's room ends that wait */
+Measure *place_measure(Engine *engine, const Executor *executor, Str runner);
+void     place_measured(Engine *engine, OutEntry *entry, Cause cause);
+void     places_deinit(Engine *engine);
+
 /* gate.c */
-/* Whether its circuit and its rate let one more begin; else `out` says why not. */
-bool  gate_permits(Engine *engine, Str tenant, Str runner, Value settings, Place *out);
-Gate *gate_begin(Engine *engine, Str tenant, Str runner, Value settings);  /* its circuit; NULL: none */
+/* Whether its circuit and its rate let one more begin; else `out` says why not. gate_promise(): it is going to. */
+bool  gate_permits(Engine *engine, Str tenant, const RunnerOffer *offer, Place *out);
+void  gate_promise(Engine *engine, Str tenant, const RunnerOffer *offer);
+Gate *gate_begin(Engine *engine, Str tenant, const RunnerOffer *offer);    /* its circuit; NULL: none */
 void  gate_outcome(Engine *engine, Gate *gate, Cause cause);
 bool  gate_end(Gate *gate);                                                /* true: somebody waits for that */
 void  gates_turn(Engine *engine);
+Value gates_show(const Engine *engine, Str tenant, Arena *arena);          /* circuits of a tenant */
 void  gates_deinit(Engine *engine);
+
+/* envelope.c */
+MUST_USE Status envelopes_open(Engine *engine, Error *err);
+void   envelopes_deinit(Engine *engine);
+/* ERR_INVALID where a step of the plan could never begin, ERR_LIMIT where the window of its tenant has nothing left. */
+MUST_USE Status envelope_check_start(Engine *engine, const Tenant *tenant, const PlanEntry *entry, Error *err);
+/* Whether one more attempt may begin; else `out` says why not. */
+bool   envelope_permits(Engine *engine, Tenant *tenant, const Plan *plan, uint32_t step, const Executor *executor, bool is_undo, Place *out);
+void   envelope_placed(Tenant *tenant, const Plan *plan, uint32_t step, const Executor *executor, bool is_back);
+Hold  *envelope_begin(Engine *engine, Tenant *tenant, const Plan *plan, const AttemptId *id, const Executor *executor);
+void   envelope_end(Engine *engine, Hold *hold);                           /* NULL: nothing */
+bool   envelope_ended(Engine *engine, const Hold *hold, Str *out_why);     /* it was told to end for want of time or money */
+bool   envelope_is_ended(const Hold *hold);                                /* the same; NULL: no */
+void   envelope_pay(Engine *engine, EngineBatch *batch, Resident *resident, const Event *event);
+void   envelope_unpay(EngineBatch *batch);
+/* The same of one that an earlier owner gave to that executor (NULL: it is not here any more) at that time. */
+Hold  *envelope_inherit(Engine *engine, Tenant *tenant, const Plan *plan, const AttemptId *id, const Executor *executor, int64_t begun_ms, bool has_cost);
+void   envelope_forget(Hold *hold);                                        /* its run leaves memory, and it is under way still */
+void   envelopes_turn(Engine *engine);
+void   envelopes_store(Engine *engine, EngineBatch *batch);
+void   envelopes_discard(Engine *engine);
+void   envelope_show(Engine *engine, const Tenant *tenant, MemberList *members);     /* limits, use, left */
+
+/* inherit.c */
+void   inherit_load(Engine *engine, Resident *resident);                   /* it was read: what is under way of it counts */
+void   inherit_settle(Engine *engine, Resident *resident);                 /* a decision was made: what has ended does not */
+void   inherit_leave(Resident *resident);                                  /* its memory ends */
+Hold  *inherit_hold(Engine *engine, const AttemptId *id);                  /* what it takes of its tenant's envelope; NULL: nothing, or it is none */
+bool   inherit_end(Engine *engine, const AttemptId *id);                   /* tells its executor to; false where there is none */
+bool   inherit_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out);      /* as effect_is_out() has it */
 
 /* notify.c */
 void    notify_due(Engine *engine, Resident *resident);                    /* what is due is sent, what is late given up; uses the arena */
@@ -476,6 +617,7 @@ Tenant *tenant_of(Engine *engine, Str name);
 Tenant *tenant_of_run(Engine *engine, uint64_t run_no);                    /* as far as memory knows it */
 void    queue_refuse(Engine *engine);                                      /* the store takes nothing: who asks is told so */
 void    queue_mail(Engine *engine, Tenant *tenant, Mail *mail);
+void    queue_stamp(Engine *engine);                                       /* what came since the last turn came now */
 void    queue_work(Engine *engine, Resident *resident);
 void    queue_forget_work(Resident *resident);
 bool    queue_has_more(const Engine *engine);                              /* something that finds room in the open batch */
@@ -495,6 +637,11 @@ void recover_begin(Engine *engine, bool is_rescan);
 void recover_later(Engine *engine);
 void recover_more(Engine *engine);
 void recover_answered(Engine *engine, const ReadAnswer *answer);
+void recover_leave(Engine *engine);                                        /* what was read, has nothing to do and was parked leaves memory again */
+void recover_deinit(Engine *engine);
+/* What an earlier owner gave out may not be known yet: nothing is given away that has to share a bound with that. */
+bool recover_is_blind(const Engine *engine);
+bool recover_is_full(const Engine *engine);                                /* no further runs are loaded before some have left memory */
 
 /* log_note.c */
 Status log_chain_read(Engine *engine, Error *err);
@@ -504,6 +651,13 @@ void   log_notes_record(Engine *engine);
 /* What someone did that is about no run; thrown away with the batch where its commit fails. */
 void   log_event_record(Engine *engine, EngineBatch *batch, const Event *event, const Command *command);
 void   log_notes_back(Engine *engine, const EngineBatch *batch);           /* its commit failed */
+
+/* meter.c */
+/* Around run_apply() of an event. */
+typedef struct MeterMark { uint8_t run_state, step_state; } MeterMark;
+void meter_before(const Resident *resident, const Event *event, MeterMark *out);
+void meter_after(Engine *engine, Resident *resident, const Event *event, const MeterMark *mark);
+void meter_batch(Engine *engine, const EngineBatch *batch);                /* it goes to the store */
 
 /* log_line.c */
 void log_line_add(Engine *engine, const Notice *notice);

@@ -149,6 +149,7 @@ static void take_start(Resident *resident, Loader *loader)
     resident->trace = trace_make(resident->run.seed);
     if (!loader->start.len || record_decode(&loader->arena, loader->start, &record, &err)) return;
     trace_read(record.head.trace, &resident->trace);
+    resident_keep_tracestate(resident, record.head.tracestate);
     if (resident->run.params_at != record.head.position) return;        /* they were changed since */
     for (uint32_t i = 0; i < record.event_count; i++)
         if (is_wanted(&record.events[i], &loader->plan->plan, MISSING_PARAMS)
@@ -156,12 +157,17 @@ static void take_start(Resident *resident, Loader *loader)
             resident_keep(resident, MISSING_PARAMS, text);
 }
 
-/* Heartbeats are no events and were forgotten with the memory: whoever has an attempt elsewhere has one full term to be heard of. */
-static void renew_leases(Engine *engine, Run *run)
+void leases_renew(const Engine *engine, Run *run)
 {
-    for (uint32_t i = 0; i < run->active_count; i++)
-        if (run->active[i].lease_ms)
-            run_renew(run, run->active[i].step, run->steps[run->active[i].step].attempt, run->active[i].holder, engine->now_ms + LEASE_MS_DEFAULT);
+    const Compensation *item = run_compensation(run);
+    for (uint32_t i = 0; i < run->active_count; i++) {
+        const ActiveStep *active = &run->active[i];
+        if (active->lease_ms)
+            run_renew(run, active->step, run->steps[active->step].attempt, active->holder, engine->now_ms + holder_lease_ms(engine, active->holder));
+    }
+    uint64_t holder = run->rollback.active.holder;
+    if (item && run->rollback.active.lease_ms)
+        run_renew(run, item->step, rollback_attempt(run, item->attempt), holder, engine->now_ms + holder_lease_ms(engine, holder));
 }
 
 static void build(Engine *engine, Resident *resident)
@@ -182,12 +188,16 @@ static void build(Engine *engine, Resident *resident)
     resident->head = loader->head;
     resident->snapshot_event = loader->snapshot_event;
     resident->has_timer_row = loader->snapshot.len != 0;        /* it was parked once: there may be one */
+    /* Its last record parked it: snapshot and timer are rows, and it may leave as it came. */
+    resident->is_parking = loader->snapshot.len && loader->snapshot_event == resident->run.event_count && run_is_parked(&resident->run)
+                        && !resident->run.notification_count;
     take_start(resident, loader);
     loader_free(loader);
     resident->loader = NULL;
     resident->begun_count = resident->run.begun_count;
     if (resident->step_numbers) projection_numbers(&resident->run, resident->step_numbers);
-    renew_leases(engine, &resident->run);
+    leases_renew(engine, &resident->run);       /* heartbeats are no events and were forgotten with the memory */
+    inherit_load(engine, resident);
     int64_t due = run_due_ms(&resident->run);
     if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
     effect_resume(engine, resident);

@@ -21,7 +21,7 @@ void log_line_add(Engine *engine, const Notice *notice)
     if (!resident || !resident->plan) return;
     if (engine->observe)
         engine->observe(engine->observe_context,
-                        &(Observation){ .kind = OBSERVE_LOG, .plan = &resident->plan->plan, .run = &resident->run,
+                        &(Observation){ .kind = OBSERVE_LOG, .run_no = notice->id.run_no, .plan = &resident->plan->plan, .run = &resident->run,
                                         .step = notice->id.step, .text = notice->text, .is_error = notice->is_error,
                                         .now_ms = engine->now_ms });
     LogLine *line = malloc(sizeof *line + notice->text.len);
@@ -29,7 +29,7 @@ void log_line_add(Engine *engine, const Notice *notice)
     uint32_t number = resident->run.steps[notice->id.step].number;
     *line = (LogLine){ .run_no = notice->id.run_no, .now_ms = engine->now_ms, .step_index = number ? number - 1 : 0,
                        .attempt = notice->id.attempt, .size = (uint32_t)notice->text.len, .is_error = notice->is_error };
-    memcpy(line->text, notice->text.ptr, notice->text.len);
+    if (notice->text.len) memcpy(line->text, notice->text.ptr, notice->text.len);
     if (engine->lines_last) engine->lines_last->next = line;
     else {
         engine->lines = line;
@@ -37,6 +37,16 @@ void log_line_add(Engine *engine, const Notice *notice)
     }
     engine->lines_last = line;
     engine->line_count++;
+    engine->meter.log_lines++;
+}
+
+/* Whose lines the batch stores, for observers; a run may be there more than once. */
+static void note_run(EngineBatch *batch, uint64_t run_no)
+{
+    if (batch->line_run_count && batch->line_runs[batch->line_run_count - 1] == run_no) return;
+    batch->line_runs = arena_grow(&batch->batch.arena, batch->line_runs, sizeof *batch->line_runs, batch->line_run_count,
+                                  &batch->line_run_capacity);
+    batch->line_runs[batch->line_run_count++] = run_no;
 }
 
 void log_lines_store(Engine *engine)
@@ -57,6 +67,7 @@ void log_lines_store(Engine *engine)
         cells[LOGS_stream] = cell_text(line->is_error ? STR("stderr") : STR("stdout"));
         cells[LOGS_text] = cell_text(arena_copy(&batch->batch.arena, (Str){ line->text, line->size }));
         projection_row(batch->projection, TABLE_LOGS, ROW_INSERT, table_mask(info), cells);
+        note_run(batch, line->run_no);
         free(line);
     }
     engine->lines_last = NULL;

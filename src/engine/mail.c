@@ -23,8 +23,8 @@ static Str pack(Packer *packer, Str text)
 
 static size_t command_size(const Command *command)
 {
-    return command->id.len + command->actor.len + command->rationale.len + command->trace.len + command->name.len + command->origin.len
-           + command->report.message.len;
+    return command->id.len + command->actor.len + command->rationale.len + command->trace.len + command->tracestate.len + command->name.len + command->origin.len + command->bridge.len
+           + command->job.len + command->report.message.len;
 }
 
 static void pack_command(Packer *packer, const Command *command)
@@ -35,19 +35,24 @@ static void pack_command(Packer *packer, const Command *command)
     copy->actor = pack(packer, command->actor);
     copy->rationale = pack(packer, command->rationale);
     copy->trace = pack(packer, command->trace);
+    copy->tracestate = pack(packer, command->tracestate);
     copy->name = pack(packer, command->name);
+    copy->job = pack(packer, command->job);
     copy->origin = pack(packer, command->origin);
+    copy->bridge = pack(packer, command->bridge);
     copy->report.message = pack(packer, command->report.message);
     copy->value = copy->report.output = value_null();
 }
 
-/* A value as JSON; nothing for null. What no JSON can say never enters a command. */
-static void print_value(Buf *buf, Value value)
+/* A value as JSON; nothing for null. False where no record could hold it: it is larger than PAYLOAD_SIZE_MAX, or nests too deep. */
+static bool print_value(Buf *buf, Value value)
 {
-    buf_init(buf, JSON_SIZE_MAX);
-    if (value.kind == VALUE_NULL) return;
+    buf_init(buf, PAYLOAD_SIZE_MAX);
+    if (value.kind == VALUE_NULL) return true;
     Error err;
-    CHECK(canonical_print(buf, value, &err) == OK);
+    if (canonical_print(buf, value, &err) == OK && !buf_overflowed(buf)) return true;
+    buf_clear(buf);
+    return false;
 }
 
 static Mail *mail_alloc(size_t size)
@@ -61,11 +66,12 @@ static Mail *mail_alloc(size_t size)
 static Mail *mail_of_command(const Command *command, Str tenant)
 {
     Buf value, output;
-    print_value(&value, command->value);
-    print_value(&output, command->report.output);
+    bool fits = print_value(&value, command->value);
+    fits = print_value(&output, command->report.output) && fits;
     Mail *mail = mail_alloc(command_size(command) + tenant.len + value.len + output.len);
     Packer packer = { .mail = mail };
     pack_command(&packer, command);
+    mail->is_unfit = !fits;
     mail->tenant = pack(&packer, tenant);
     mail->value = pack(&packer, buf_peek(&value));
     mail->output = pack(&packer, buf_peek(&output));
@@ -79,14 +85,15 @@ static Mail *mail_of_command(const Command *command, Str tenant)
 Mail *mail_of_start(const EngineStart *start)
 {
     Buf params, payload;
-    print_value(&params, start->request.params);
-    print_value(&payload, start->request.payload);
+    bool fits = print_value(&params, start->request.params);
+    fits = print_value(&payload, start->request.payload) && fits;
     const StartRequest *request = &start->request;
     Mail *mail = mail_alloc(command_size(&start->command) + start->tenant.len + params.len + payload.len
                             + request->key.len + request->source.len + request->parent.len + request->directory.len);
     Packer packer = { .mail = mail };
     pack_command(&packer, &start->command);
     mail->is_start = true;
+    mail->is_unfit = !fits;
     mail->is_stored_only = start->is_stored_only;
     mail->tenant = pack(&packer, start->tenant);
     mail->plan = start->plan;
@@ -149,6 +156,28 @@ Mail *mail_of_secret(const EngineSecret *secret)
     return mail;
 }
 
+Mail *mail_of_keep(const EngineKeep *keep)
+{
+    Command command = keep->command;
+    command.name = keep->name;
+    command.report.message = keep->text;
+    command.number = keep->count;
+    Mail *mail = mail_alloc(command_size(&command) + keep->tenant.len + keep->key.len + keep->run.len + keep->payload.len);
+    Packer packer = { .mail = mail };
+    pack_command(&packer, &command);
+    mail->keep = keep->kind;
+    mail->tenant = pack(&packer, keep->tenant);
+    mail->start.key = pack(&packer, keep->key);
+    mail->start.parent = pack(&packer, keep->run);
+    mail->start.revision = keep->flags;
+    mail->payload = pack(&packer, keep->payload);
+    mail->since_ms = keep->since_ms;
+    mail->due_ms = keep->due_ms;
+    mail->reply = keep->reply;
+    mail->context = keep->context;
+    return mail;
+}
+
 Mail *mail_of_notice(const Notice *notice, Str executor)
 {
     static const CommandKind kinds[] = { [NOTICE_REPORT] = COMMAND_REPORT, [NOTICE_EFFECT] = COMMAND_EFFECT,
@@ -161,12 +190,13 @@ Mail *mail_of_notice(const Notice *notice, Str executor)
     Command command = {
         .kind = kinds[notice->kind], .actor = buf_peek(&actor), .step = notice->id.step, .attempt = notice->id.attempt,
         .holder = notice->id.holder, .number = notice->number, .name = notice->name, .sort = notice->sort,
-        .value = notice->value, .report = notice->report, .is_committed = notice->is_committed,
+        .value = notice->value, .report = notice->report, .is_committed = notice->is_committed, .is_withdrawn = notice->is_withdrawn,
     };
-    Mail *mail = mail_of_command(&command, (Str){ 0 });
+    Mail *mail = mail_of_command(&command, notice->tenant);
     mail->run_no = notice->id.run_no;
     mail->serial = notice->id.serial;
     mail->teller = notice->teller;
+    mail->receipt = notice->receipt;
     mail->is_notice = true;
     return mail;
 }
@@ -185,6 +215,12 @@ void mail_free(Mail *mail)
 
 /* --- open ------------------------------------------------------------------------------------------------------------ */
 
+static Status refuse_unfit(Error *err)
+{
+    return error_set(err, ERR_LIMIT, "a value exceeds PAYLOAD_SIZE_MAX (%u bytes as JSON) or nests deeper than JSON_DEPTH_MAX (%u)", PAYLOAD_SIZE_MAX,
+                     JSON_DEPTH_MAX);
+}
+
 static Status open_value(Str text, Arena *arena, Value *out, Error *err)
 {
     *out = value_null();
@@ -194,6 +230,13 @@ static Status open_value(Str text, Arena *arena, Value *out, Error *err)
 Status mail_open(const Mail *mail, Arena *arena, Command *out_command, Error *err)
 {
     *out_command = mail->command;
+    if (mail->is_unfit && mail->is_notice && mail->command.kind == COMMAND_REPORT) {
+        Str text = arena_format(arena, "what it gave exceeds PAYLOAD_SIZE_MAX (%u bytes as JSON) or nests deeper than JSON_DEPTH_MAX (%u)",
+                                PAYLOAD_SIZE_MAX, JSON_DEPTH_MAX);
+        out_command->report = (Report){ .cause = CAUSE_OUTPUT_INVALID, .output = value_null(), .message = text };
+        return OK;
+    }
+    if (mail->is_unfit) return refuse_unfit(err);
     Status status = open_value(mail->value, arena, &out_command->value, err);
     return status ? status : open_value(mail->output, arena, &out_command->report.output, err);
 }
@@ -201,6 +244,7 @@ Status mail_open(const Mail *mail, Arena *arena, Command *out_command, Error *er
 Status mail_open_start(const Mail *mail, Arena *arena, StartRequest *out_request, Error *err)
 {
     *out_request = mail->start;
+    if (mail->is_unfit) return refuse_unfit(err);
     Status status = open_value(mail->params, arena, &out_request->params, err);
     return status ? status : open_value(mail->payload, arena, &out_request->payload, err);
 }

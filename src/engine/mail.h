@@ -18,12 +18,17 @@ typedef struct Mail {
     bool is_notice;                 /* from an executor: decided again where its commit fails */
     uint64_t serial;                /* of a notice: of its attempt */
     Executor *teller;               /* of a notice: who is told what became of it; NULL: nobody */
+    bool is_unfit;                  /* a value of it is larger than any record holds: refused; a report of it is a failure */
+    uint64_t receipt;               /* of a notice: by which its teller knows it; 0: without one */
     bool is_refused;                /* of a notice: nothing was recorded */
+    bool is_over_quota;             /* of a start: its tenant has nothing left */
     bool is_revision;               /* activates a revision, or the contrary: start.revision of command.name */
     bool is_activation;
     bool is_stored_only;            /* of a start: no run begins, its plan becomes a revision */
     bool is_secret;                 /* stores the secret command.name, sealed in `params`; `payload`: the tenant's key, sealed */
     bool is_removal;                /* removes it, or that revision */
+    KeepKind keep;                  /* what a server keeps: command.name, start.key, start.parent, payload, and: */
+    int64_t since_ms, due_ms;
     struct Revising *revising;      /* what was found of the workflow's revisions; the engine's */
     struct KnownRequest *known;     /* of a request with an id that is being decided; the engine's */
     uint64_t run_no;                /* 0: by run_id, or a start */
@@ -33,6 +38,8 @@ typedef struct Mail {
     Str tenant;
     Digest plan;                    /* of a start; of a command that goes on with another revision, once `is_aimed` */
     bool is_aimed;
+    int64_t queued_ms;              /* when it began to wait for its turn: of one that came between two turns, the time of the later */
+    struct Mail *fresh_next;        /* of those that came between two turns */
     Str params, payload;
     StartRequest start;
     ReplyTo reply;
@@ -46,6 +53,7 @@ Mail *mail_of_start(const EngineStart *start);
 Mail *mail_of_request(const EngineRequest *request);
 Mail *mail_of_revision(const EngineRevision *revision);
 Mail *mail_of_secret(const EngineSecret *secret);
+Mail *mail_of_keep(const EngineKeep *keep);
 Mail *mail_of_notice(const Notice *notice, Str executor);        /* of that name: a report, effect, cost or signal */
 Mail *mail_of_engine(uint64_t run_no, CommandKind kind, Str actor);
 void  mail_free(Mail *mail);

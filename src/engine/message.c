@@ -51,8 +51,9 @@ static Status read_effect(Value value, Notice *notice, Error *err)
 
 static Status read_committed(Value value, Notice *notice, Error *err)
 {
-    if (!value_is_true(value)) return error_set(err, ERR_INVALID, "effectCommitted: expected true");
-    notice->is_committed = true;
+    if (value.kind != VALUE_BOOL) return error_set(err, ERR_INVALID, "effectCommitted: expected true or false");
+    notice->is_committed = value_is_true(value);
+    notice->is_withdrawn = !notice->is_committed;
     return OK;
 }
 
@@ -127,8 +128,10 @@ static bool cause_read(Str name, Cause *out)
 Status message_report(Value item, Report *out_report, Error *err)
 {
     const Value *failure = value_get_text(item, "failure"), *output = value_get_text(item, "output");
+    if (!failure == !output) return error_set(err, ERR_INVALID, "a report has either `output` or `failure`");
     *out_report = (Report){ .output = output ? *output : value_null() };
     if (!failure) return OK;
+    if (failure->kind != VALUE_OBJECT) return error_set(err, ERR_INVALID, "a `failure` is an object: {\"cause\", \"message\", \"details\"}");
     const Value *details = value_get_text(*failure, "details");
     *out_report = (Report){ .message = value_get_string(*failure, "message", STR("")), .output = details ? *details : value_null() };
     Str cause = value_get_string(*failure, "cause", STR("error"));

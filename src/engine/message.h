@@ -4,7 +4,7 @@
  * exactly one of these members:
  *
  *   {"effect": any}             it is about to act; wait for the acknowledgement before acting
- *   {"effectCommitted": true}   it has acted
+ *   {"effectCommitted": true}   it has acted; false: it has not and will not, what it announced did not take place
  *   {"cost": 0.25}              what it has cost since the last such message, at most six decimals
  *   {"signal": "name"}          or {"signal": {"name", "kind", "value"}}; kind is milestone unless told
  *   {"progress": 0.5}           or {"progress": {"done": 0.5, "text": "half"}}; done is from 0 to 1
@@ -21,7 +21,7 @@
 #include "base/status.h"
 #include "engine/executor.h"
 
-/* Fills kind, value, name, sort, number, text and is_committed; the id is the caller's. */
+/* Fills kind, value, name, sort, number, text, is_committed and is_withdrawn; the id is the caller's. */
 MUST_USE Status message_read(Arena *arena, Str line, Notice *out_notice, Error *err);
 MUST_USE Status message_of(Value message, Notice *out_notice, Error *err);      /* the same of a value */
 /* What a runner elsewhere says in the end: {"output": any}, or {"failure": {"cause", "message", "details"}}. Borrows from `item`. */

@@ -4,10 +4,11 @@
 
 TEST(message_of_each_kind_becomes_its_notice, "")
 {
-    static const struct { const char *name, *line; NoticeKind kind; uint64_t number; const char *text; bool committed; }
+    static const struct { const char *name, *line; NoticeKind kind; uint64_t number; const char *text; bool committed, withdrawn; }
     cases[] = {
         { "an effect", "{\"effect\":{\"charge\":5}}", NOTICE_EFFECT, 0, "", false },
         { "an effect that is done", "{\"effectCommitted\":true}", NOTICE_EFFECT, 0, "", true },
+        { "an effect that will not be", "{\"effectCommitted\":false}", NOTICE_EFFECT, 0, "", false, true },
         { "a cost", "{\"cost\":0.25}", NOTICE_COST, 250000, "", false },
         { "a whole cost", "{\"cost\":12}", NOTICE_COST, 12000000, "", false },
         { "a cost with an exponent", "{\"cost\":1.5e2}", NOTICE_COST, 150000000, "", false },
@@ -30,7 +31,7 @@ TEST(message_of_each_kind_becomes_its_notice, "")
         EXPECT_INT(notice.kind, cases[i].kind);
         EXPECT_INT(notice.number, cases[i].number);
         EXPECT_STR(notice.text, str_of(cases[i].text));
-        EXPECT(notice.is_committed == cases[i].committed);
+        EXPECT(notice.is_committed == cases[i].committed && notice.is_withdrawn == cases[i].withdrawn);
     }
     arena_deinit(&arena);
 }

@@ -146,7 +146,7 @@ static size_t value_size(Value value)
 static size_t notice_size(const Notice *notice)
 {
     return value_size(notice->value) + value_size(notice->report.output) + text_size(notice->report.message)
-         + text_size(notice->name) + text_size(notice->text);
+         + text_size(notice->name) + text_size(notice->text) + text_size(notice->tenant);
 }
 
 static Str text_copy(Arena *arena, Str text)
@@ -166,4 +166,5 @@ static void entry_fill(Entry *entry, const Notice *notice)
     copy->report.message = text_copy(&entry->arena, notice->report.message);
     copy->name = text_copy(&entry->arena, notice->name);
     copy->text = text_copy(&entry->arena, notice->text);
+    copy->tenant = text_copy(&entry->arena, notice->tenant);
 }

@@ -72,15 +72,25 @@ static Value message_of(Engine *engine, const Resident *resident, const Notifica
     return member_list_object(&members);
 }
 
+/* The first who offers it, with the circuit and the rate that its tasks have there. */
+static bool find_offer(Engine *engine, Str tenant, Str runner, RunnerOffer *out)
+{
+    const EngineOptions *options = &engine->options;
+    RunnerOffer other;
+    if (!options->runner(options->context, tenant, runner, /* nth= */ 0, out) || !out->executor || out->is_unknown) return false;
+    bool is_choice = options->runner(options->context, tenant, runner, /* nth= */ 1, &other) && other.executor;
+    out->gate = offer_gate(&engine->arena, runner, out->executor, is_choice);
+    return true;
+}
+
 /* The runner that carries it, and what it is given; false where no executor offers one. */
 static bool find_carrier(Engine *engine, const Resident *resident, const Notification *it, Str to, Attempt *attempt, RunnerOffer *offer)
 {
-    const EngineOptions *options = &engine->options;
     Str tenant = resident->run.tenant;
     bool is_url = str_starts(to, STR("http://")) || str_starts(to, STR("https://"));
     attempt->runner = is_url ? STR("http") : to;
     attempt->input = message_of(engine, resident, it, attempt->key, is_url ? (Str){ 0 } : to);
-    bool is_offered = options->runner(options->context, tenant, attempt->runner, offer) && offer->executor && !offer->is_unknown;
+    bool is_offered = find_offer(engine, tenant, attempt->runner, offer);
     if (is_url) {
         MemberList members = { .arena = &engine->arena };
         add_text(&members, "method", STR("POST"));
@@ -89,7 +99,7 @@ static bool find_carrier(Engine *engine, const Resident *resident, const Notific
         attempt->input = member_list_object(&members);
     } else if (!is_offered) {
         attempt->runner = STR("notify");
-        is_offered = options->runner(options->context, tenant, attempt->runner, offer) && offer->executor && !offer->is_unknown;
+        is_offered = find_offer(engine, tenant, attempt->runner, offer);
     }
     return is_offered;
 }
@@ -102,17 +112,25 @@ static void fail(Engine *engine, const Resident *resident, const AttemptId *id, 
     queue_mail(engine, resident->tenant, mail_of_notice(&notice, STR("engine")));
 }
 
+/* One notification is one task, its tries included. */
+static Task task_of(const Notification *it)
+{
+    TaskTerms terms = { .intent = INTENT_LIGHT, .spawn_budget = NOTIFY_ATTEMPT_COUNT_MAX, .retry_depth_max = NOTIFY_ATTEMPT_COUNT_MAX - 1 };
+    return task_restore(&terms, TASK_ACCEPTED, it->attempt, it->attempt);
+}
+
 /* The runner is offered now and may have room later: the same try is offered again. */
 static void carry(Engine *engine, Resident *resident, const EffectEntry *entry, const Notification *it, Str to, Redaction *secrets)
 {
     const Run *run = &resident->run;
     char trace[TRACE_TEXT_SIZE];
-    Trace span = batch_span(resident, it->step, entry->effect.attempt);
+    Trace span = batch_span(resident, it->step, /* step_run= */ 0, entry->effect.attempt);
     Attempt attempt = {
         .id = { run->run_no, it->step, entry->effect.attempt }, .run_id = id_peek(&resident->id), .tenant = run->tenant,
         .definition = run->definition, .step_id = resident->plan->plan.steps[it->step].id, .step = value_null(),
         .resources = value_null(), .params = value_null(), .context = value_null(), .args = value_null(),
-        .key = notify_key(&run->id, it->number, &engine->arena), .traceparent = trace_print(&span, trace), .directory = run->directory,
+        .key = notify_key(&run->id, it->number, &engine->arena), .traceparent = trace_print(&span, trace),
+        .tracestate = resident->tracestate, .directory = run->directory,
         .now_ms = engine->wall_ms, .deadline_ms = engine->wall_ms + NOTIFY_TRY_MS,
     };
     RunnerOffer offer = { 0 };
@@ -124,7 +142,21 @@ static void carry(Engine *engine, Resident *resident, const EffectEntry *entry, 
         return;
     }
     attempt.settings = offer.settings;
-    if (!effect_carry(engine, resident, offer.executor, &attempt, secrets)) effect_retry_later(engine, entry);
+    Task task = task_of(it);
+    AttemptId id = attempt.id;
+    switch (effect_carry(engine, resident, &offer, &attempt, &task, secrets)) {
+    case ADMISSION_DEFER:
+        effect_retry_later(engine, entry);
+        break;
+    case ADMISSION_DROP:
+        engine->stats.drop_counts[task.drop]++;
+        fail(engine, resident, &id, CAUSE_PERMANENT,
+             arena_format(&engine->arena, "dropped at its re-admission, by %s", drop_cause_name((DropCause)task.drop)));
+        break;
+    case ADMISSION_ADMIT:
+    case ADMISSION_KIND_COUNT:
+        break;
+    }
 }
 
 void notify_perform(Engine *engine, const EffectEntry *entry)

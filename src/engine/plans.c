@@ -46,33 +46,64 @@ static void make_room(Engine *engine)
     engine->plans.count--;
 }
 
+Str offer_gate(Arena *arena, Str runner, const Executor *executor, bool is_choice)
+{
+    return is_choice ? arena_format(arena, "%.*s@%.*s", STR_ARG(runner), STR_ARG(executor->name)) : runner;
+}
+
+static uint32_t offer_lane(Str runner, Executor *executor)
+{
+    uint32_t own = executor->ops->lane ? executor->ops->lane(executor, runner) : 0;
+    CHECK(own < executor->lane_count);
+    return executor->lane_first + own;
+}
+
+/* Everybody who offers that runner. */
+static OfferList list_offers(Engine *engine, PlanEntry *entry, Str runner)
+{
+    RunnerOffer *items = NULL, offer;
+    size_t capacity = 0;
+    uint32_t count = 0;
+    for (; engine->options.runner(engine->options.context, entry->plan.tenant, runner, count, &offer); count++) {
+        if (!offer.executor) break;
+        items = arena_grow(&entry->arena, items, sizeof *items, count, &capacity);
+        items[count] = offer;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        items[i].gate = offer_gate(&entry->arena, runner, items[i].executor, count > 1);
+        items[i].lane = offer_lane(runner, items[i].executor);
+    }
+    bool is_choice = count > 1 || (count && items[0].executor->site && items[0].executor->site->tenants.kind == VALUE_ARRAY);
+    return (OfferList){ items, count, is_choice };
+}
+
 static void find_offers(Engine *engine, PlanEntry *entry)
 {
     const Plan *plan = &entry->plan;
-    entry->offers = ARENA_ARRAY(&entry->arena, RunnerOffer, plan->step_count ? plan->step_count : 1);
+    entry->offers = ARENA_ARRAY(&entry->arena, OfferList, plan->step_count ? plan->step_count : 1);
+    entry->undo_offers = ARENA_ARRAY(&entry->arena, OfferList, plan->step_count ? plan->step_count : 1);
     for (uint32_t i = 0; i < plan->step_count; i++) {
-        if (!plan->steps[i].runner.len) continue;
+        Str runner = plan->steps[i].runner, undo = plan->terms->steps[i].undo.runner;
+        if (undo.len) entry->undo_offers[i] = list_offers(engine, entry, undo);
+        if (!runner.len) continue;
         /* Neighbours often name the same runner. */
-        if (i && str_is(plan->steps[i].runner, plan->steps[i - 1].runner)) entry->offers[i] = entry->offers[i - 1];
-        else if (!engine->options.runner(engine->options.context, plan->tenant, plan->steps[i].runner, &entry->offers[i]))
-            entry->offers[i] = (RunnerOffer){ 0 };
-    }
-    entry->undo_offers = ARENA_ARRAY(&entry->arena, RunnerOffer, plan->step_count ? plan->step_count : 1);
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        Str runner = plan->terms->steps[i].undo.runner;
-        if (runner.len && !engine->options.runner(engine->options.context, plan->tenant, runner, &entry->undo_offers[i]))
-            entry->undo_offers[i] = (RunnerOffer){ 0 };
+        if (i && str_is(runner, plan->steps[i - 1].runner)) entry->offers[i] = entry->offers[i - 1];
+        else entry->offers[i] = list_offers(engine, entry, runner);
     }
 }
+
+static bool is_unknown(const OfferList *offers) { return offers->count && offers->items[0].is_unknown; }
 
 Status plan_check_offers(const PlanEntry *entry, Error *err)
 {
     const Plan *plan = &entry->plan;
     for (uint32_t i = 0; i < plan->step_count; i++) {
-        if (!entry->offers[i].is_unknown && !entry->undo_offers[i].is_unknown) continue;
-        Str runner = entry->offers[i].is_unknown ? plan->steps[i].runner : plan->terms->steps[i].undo.runner;
-        return error_set(err, ERR_INVALID, "step %.*s: no executor offers the runner '%.*s'", STR_ARG(plan->steps[i].id),
-                         STR_ARG(runner));
+        if (!is_unknown(&entry->offers[i]) && !is_unknown(&entry->undo_offers[i])) continue;
+        bool is_step = is_unknown(&entry->offers[i]);
+        Str runner = is_step ? plan->steps[i].runner : plan->terms->steps[i].undo.runner;
+        Str help = (is_step ? &entry->offers[i] : &entry->undo_offers[i])->items[0].help;
+        return error_set(err, ERR_INVALID, "step %.*s: no executor offers the runner '%.*s'%s%.*s", STR_ARG(plan->steps[i].id),
+                         STR_ARG(runner), help.len ? ": " : "", STR_ARG(help));
     }
     return OK;
 }

@@ -23,14 +23,15 @@ Tenant *tenant_of(Engine *engine, Str name)
     Tenant *first = run_index_find(&engine->tenants, hash);
     for (Tenant *tenant = first; tenant; tenant = tenant->same)
         if (str_is(tenant->name, name)) return tenant;
-    uint32_t slots = engine->options.executor_count ? engine->options.executor_count : 1;
+    uint32_t list_count = engine->lane_count + PLACEMENT_GROUP_COUNT_MAX;
     Tenant *fresh = calloc(1, sizeof *fresh);
     char *copy = malloc(name.len ? name.len : 1);
     CHECK(fresh && copy);
     memcpy(copy, name.ptr ? name.ptr : "", name.len);
     fresh->name = (Str){ copy, name.len };
-    fresh->waiting = calloc(slots, sizeof *fresh->waiting);
-    CHECK(fresh->waiting);
+    fresh->waiting = calloc(list_count, sizeof *fresh->waiting);
+    fresh->turns = calloc(engine->lane_count + 1, sizeof *fresh->turns);
+    CHECK(fresh->waiting && fresh->turns);
     fresh->next = engine->tenant ? engine->tenant->next : fresh;
     if (engine->tenant) engine->tenant->next = fresh;
     else engine->tenant = fresh;
@@ -54,6 +55,7 @@ static void tenant_free(Tenant *tenant)
 {
     free((char *)tenant->name.ptr);
     free(tenant->waiting);
+    free(tenant->turns);
     free(tenant);
 }
 
@@ -63,7 +65,7 @@ static void forget_idle(Engine *engine)
     Tenant *before = engine->tenant;
     for (uint32_t left = engine->tenant_count; left && engine->tenant_count > 1; left--) {
         Tenant *tenant = before->next;
-        if (tenant->queue.count || tenant->user_count || tenant->running_count) {
+        if (tenant->queue.count || tenant->user_count || tenant->running_count || tenant->envelope) {
             before = tenant;
             continue;
         }
@@ -74,7 +76,8 @@ static void forget_idle(Engine *engine)
         else run_index_remove(&engine->tenants, tenant->hash);
         before->next = tenant->next;
         if (engine->last_tenant == tenant) engine->last_tenant = NULL;
-        if (engine->room_tenant == tenant) engine->room_tenant = NULL;
+        for (uint32_t lane = 0; lane < engine->lane_count; lane++)
+            if (engine->room_tenants[lane] == tenant) engine->room_tenants[lane] = NULL;
         engine->tenant_count--;
         tenant_free(tenant);
     }
@@ -83,8 +86,19 @@ static void forget_idle(Engine *engine)
 
 void queue_mail(Engine *engine, Tenant *tenant, Mail *mail)
 {
+    mail->queued_ms = engine->now_ms;
+    if (!engine->is_turning) {
+        mail->fresh_next = engine->fresh;
+        engine->fresh = mail;
+    }
     mail_list_add(&tenant->queue, mail);
     engine->mail_count++;
+}
+
+void queue_stamp(Engine *engine)
+{
+    for (Mail *mail = engine->fresh; mail; mail = mail->fresh_next) mail->queued_ms = engine->now_ms;
+    engine->fresh = NULL;
 }
 
 void queue_work(Engine *engine, Resident *resident)
@@ -139,8 +153,8 @@ void queue_route(Engine *engine, Mail *mail)
         (mail->is_start ? start_mail : revision_mail)(engine, mail);
         return;
     }
-    if (mail->is_secret) {
-        secret_mail(engine, mail);
+    if (mail->is_secret || mail->keep) {
+        (mail->is_secret ? secret_mail : keep_mail)(engine, mail);
         return;
     }
     Resident *resident = mail->run_no ? resident_find(engine, mail->run_no) : resident_of_id(engine, &mail->run_id);
@@ -171,9 +185,11 @@ static bool serve_tenant(Engine *engine, Tenant *tenant)
         Mail *mail = mail_list_take(&tenant->queue);
         if (mail) {
             engine->mail_count--;
+            int64_t waited_ms = engine->now_ms - mail->queued_ms;
             RequestFate fate = request_look(engine, mail);
             if (fate == REQUEST_IS_NEW) queue_route(engine, mail);
             if (fate == REQUEST_WAITS) put_back(engine, mail);
+            else spread_add(&engine->meter.queue_wait, spread_us, (uint64_t)waited_ms * 1000);
         }
         if (engine->read_count >= ENGINE_READ_COUNT_MAX) break;
         int64_t spent = (int64_t)(engine->weight - before);

@@ -145,14 +145,23 @@ static Digest digest_of_mail(const Mail *mail)
         put_text(&buf, mail->params);
         put_number(&buf, mail->is_removal);
     }
+    if (mail->keep >= KEEP_OVERRIDE) {
+        const Str texts[] = { command->name, command->report.message, mail->start.key, mail->payload };
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) put_text(&buf, texts[i]);
+        put_number(&buf, mail->keep);
+        put_number(&buf, command->number);
+        put_number(&buf, (uint64_t)mail->due_ms);
+        put_number(&buf, mail->start.revision);
+    }
     if (command->kind == COMMAND_TRIGGER) put_text(&buf, command->name);
+    if (command->job.len) put_text(&buf, command->job);
     if (command->kind == COMMAND_SIGNAL) {
         put_text(&buf, command->name);
         put_number(&buf, command->sort);
     }
     if (is_of_an_attempt(command->kind)) {
         const uint64_t numbers[] = { command->step, command->attempt, command->holder, (uint64_t)command->lease_ms, command->number,
-                                     command->report.cause, command->is_committed };
+                                     command->report.cause, command->is_committed | (unsigned)command->is_withdrawn << 1 };
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) put_number(&buf, numbers[i]);
         put_text(&buf, command->report.message);
         put_text(&buf, mail->output);

@@ -62,6 +62,10 @@ void resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tena
     resident->tenant = tenant_of(engine, tenant);
     resident->tenant->user_count++;
     run_init(&resident->run, &plan->plan, &resident->id, resident->run_no);
+    uint32_t count = plan->plan.step_count;
+    resident->since_base = engine->now_ms;
+    resident->since = count <= RESIDENT_FEW_COUNT ? resident->since_few : calloc(count, sizeof *resident->since);
+    CHECK(resident->since);
     if (!plan->plan.loop_count) return;
     resident->step_numbers = calloc(plan->plan.step_count, sizeof *resident->step_numbers);
     CHECK(resident->step_numbers);
@@ -82,6 +86,17 @@ void resident_touch(Engine *engine, Resident *resident)
     link_newest(engine, resident);
 }
 
+void resident_keep_tracestate(Resident *resident, Str text)
+{
+    free((char *)(uintptr_t)resident->tracestate.ptr);
+    resident->tracestate = (Str){ 0 };
+    if (!text.len) return;
+    char *copy = malloc(text.len);
+    CHECK(copy);
+    memcpy(copy, text.ptr, text.len);
+    resident->tracestate = (Str){ copy, text.len };
+}
+
 static void hot_clear(Resident *resident)
 {
     free(resident->params.ptr);
@@ -100,6 +115,7 @@ void resident_remove(Engine *engine, Resident *resident)
     if (resident_of_id(engine, &resident->id) == resident) run_index_remove(&engine->ids, id_hash(&resident->id));
     unlink_age(engine, resident);
     if (resident->plan) {
+        inherit_leave(resident);
         hot_clear(resident);
         run_deinit(&resident->run);
         resident->plan->user_count--;
@@ -108,6 +124,8 @@ void resident_remove(Engine *engine, Resident *resident)
     }
     loader_free(resident->loader);
     key_question_free(resident->key_question);
+    resident_keep_tracestate(resident, (Str){ 0 });
+    if (resident->since != resident->since_few) free(resident->since);
     free(resident->step_numbers);
     free(resident);
     engine->run_count--;

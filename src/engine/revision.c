@@ -2,7 +2,8 @@
  *
  * A plan belongs to one workflow of one tenant, so a plan in memory knows its revision once that was looked up, and a start of it
  * costs nothing. Else the store is asked. Meanwhile, and until what follows is durable, nobody else looks up or changes revisions of
- * the same workflow: so what the store says is all there is, versions have no gap, and no label is given twice.
+ * the same workflow: so what the store says is all there is, versions are in order, and no label is given twice. A version that was removed is not given
+ * again: where one is, how far versions had got is kept.
  *
  * A start of a plan makes its revision the active one, since whoever runs a definition wants that from now on; but not where the
  * active one was deactivated and this is none that is new. A start of a version by its number changes no flag.
@@ -16,7 +17,7 @@
 #include "engine/internal.h"
 #include "view/revision_row.h"
 
-typedef enum Question { ASK_DIGEST, ASK_VERSION, ASK_NEWEST, ASK_LABEL, ASK_ACTIVE, ASK_USERS, ASK_NOTHING } Question;
+typedef enum Question { ASK_DIGEST, ASK_VERSION, ASK_NEWEST, ASK_HIGHEST, ASK_LABEL, ASK_ACTIVE, ASK_USERS, ASK_NOTHING } Question;
 
 struct Revising {
     struct Revising *next;              /* of all workflows that are being looked at */
@@ -26,6 +27,7 @@ struct Revising {
     bool is_answered;
     uint32_t found;                     /* the version that is meant; 0: there is none yet */
     uint32_t newest, active;            /* versions; 0: none */
+    uint32_t highest;                   /* the highest version that was ever given */
     uint32_t labelled;                  /* the other version that has the label of this one; 0: none */
     bool is_text_same;                  /* and that was written just like this one */
     int64_t user_count;                 /* runs that are pinned to what was found; of a removal */
@@ -118,12 +120,13 @@ static bool ask(Engine *engine, Mail *mail, Question question)
         break;
     case ASK_VERSION: query.query = QUERY_REVISION, query.params[2] = cell_int(mail->start.revision); break;
     case ASK_NEWEST: query.query = QUERY_REVISION_NEWEST; break;
+    case ASK_HIGHEST: query.query = QUERY_REMOVAL; break;
     case ASK_LABEL: query.query = QUERY_REVISION_BY_LABEL, query.params[2] = cell_text(label_of(entry)); break;
     case ASK_USERS: query.query = QUERY_COUNT_OF_REVISION, query.params[2] = cell_int(mail->start.revision); break;
     case ASK_ACTIVE:
     case ASK_NOTHING: query.query = QUERY_REVISION_ACTIVE, query.params[2] = cell_int(1); break;
     }
-    query.param_count = question == ASK_NEWEST ? 2 : question == ASK_USERS ? 4 : 3;     /* the fourth is null: in any state */
+    query.param_count = question == ASK_NEWEST || question == ASK_HIGHEST ? 2 : question == ASK_USERS ? 4 : 3;     /* the fourth is null: in any state */
     return read_begin(engine, &query, &(PendingRead){ .kind = READ_REVISION, .part = question, .mail = mail });
 }
 
@@ -131,6 +134,11 @@ static void take_answer(Revising *revising, Question question, const Cell *row)
 {
     if (question == ASK_USERS) {
         revising->user_count = row[0].integer;
+        return;
+    }
+    if (question == ASK_HIGHEST) {
+        uint32_t removed = (uint32_t)row[REMOVALS_version].integer;
+        if (removed > revising->highest) revising->highest = removed;
         return;
     }
     uint32_t version = (uint32_t)row[REVISIONS_version].integer;
@@ -141,12 +149,13 @@ static void take_answer(Revising *revising, Question question, const Cell *row)
         if (row[REVISIONS_active].integer) revising->active = version;
         if (row[REVISIONS_digest].text.len == DIGEST_SIZE) memcpy(&revising->digest, row[REVISIONS_digest].text.ptr, DIGEST_SIZE);
         break;
-    case ASK_NEWEST: revising->newest = version; break;
+    case ASK_NEWEST: revising->newest = revising->highest = version; break;
     case ASK_LABEL:
         revising->labelled = version;
         revising->is_text_same = revising->entry->text.len && str_is(row[REVISIONS_text].text, revising->entry->text);
         break;
     case ASK_ACTIVE: revising->active = version; break;
+    case ASK_HIGHEST:
     case ASK_USERS:
     case ASK_NOTHING: break;
     }
@@ -163,11 +172,13 @@ static Question question_after(const Mail *mail, Question question)
         if (mail->is_removal && is_found) return ASK_USERS;
         return is_active ? ASK_NOTHING : is_found ? ASK_ACTIVE : ASK_NEWEST;
     case ASK_NEWEST:
-        if (!mail->is_start || mail->start.revision || !revising->newest) return ASK_NOTHING;
+        return mail->is_removal || (mail->is_start && !mail->start.revision) ? ASK_HIGHEST : ASK_NOTHING;
+    case ASK_HIGHEST:
+        if (mail->is_removal || !revising->newest) return ASK_NOTHING;
         return label_of(revising->entry).len ? ASK_LABEL : ASK_ACTIVE;
     case ASK_LABEL: return ASK_ACTIVE;
+    case ASK_USERS: return ASK_NEWEST;
     case ASK_ACTIVE:
-    case ASK_USERS:
     case ASK_NOTHING: break;
     }
     return ASK_NOTHING;
@@ -235,12 +246,13 @@ static Status choose(const Revising *revising, uint32_t wanted, uint32_t *out_ve
         return error_set(err, ERR_INVALID, "this plan is revision %" PRIu32 " of '%.*s', and not %" PRIu32, revising->found,
                          STR_ARG(revising->workflow), wanted);
     if (revising->found && !is_active && (wanted || !revising->active))
-        return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of '%.*s' is not active", revising->found, STR_ARG(revising->workflow));
+        return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of '%.*s' is not active; 'maestro revisions activate %.*s@%" PRIu32 "' makes it so",
+                         revising->found, STR_ARG(revising->workflow), STR_ARG(revising->workflow), revising->found);
     if (!revising->found && revising->labelled && !revising->is_text_same)
         return error_set(err, ERR_INVALID,
                          "version \"%.*s\" of '%.*s' is revision %" PRIu32 ", and this definition says something else; give it another version",
                          STR_ARG(label_of(revising->entry)), STR_ARG(revising->workflow), revising->labelled);
-    *out_version = revising->found ? revising->found : revising->newest + 1;
+    *out_version = revising->found ? revising->found : revising->highest + 1;
     return OK;
 }
 
@@ -313,6 +325,7 @@ static void note_change(Engine *engine, EngineBatch *batch, const Revising *revi
     if (mail->is_start && !mail->is_stored_only && !command.rationale.len) command.rationale = STR("a run of it was started");
     Event event = { .kind = (uint8_t)kind, .tenant = revising->tenant, .name = revising->workflow, .revision = version,
                     .payload = EVENT_NO_PAYLOAD };
+    if (kind == EVENT_REVISION_REMOVED) event.count = revising->highest;
     if (kind == EVENT_REVISION_STORED) {
         event.digest = &revising->entry->digest;
         if (!revising->labelled) event.text = label_of(revising->entry);
@@ -384,6 +397,16 @@ static Status check_removal(const Revising *revising, uint32_t version, Error *e
     return OK;
 }
 
+static void note_highest(EngineBatch *batch, const Revising *revising)
+{
+    Arena *arena = &batch->batch.arena;
+    Cell *cells = ARENA_ARRAY(arena, Cell, table_info(TABLE_REMOVALS)->column_count);
+    cells[REMOVALS_tenant] = cell_text(arena_copy(arena, revising->tenant));
+    cells[REMOVALS_workflow_id] = cell_text(arena_copy(arena, revising->workflow));
+    cells[REMOVALS_version] = cell_int(revising->highest);
+    projection_row(batch->projection, TABLE_REMOVALS, ROW_PUT, table_mask(table_info(TABLE_REMOVALS)), cells);
+}
+
 /* Its plan stays, as all plans do. */
 static void remove_revision(Engine *engine, Mail *mail, uint32_t version)
 {
@@ -398,6 +421,7 @@ static void remove_revision(Engine *engine, Mail *mail, uint32_t version)
     }
     EngineBatch *batch = batch_open(engine);
     projection_row(batch->projection, TABLE_REVISIONS, ROW_DELETE, 0, row_of(batch, revising, version));
+    note_highest(batch, revising);
     note_change(engine, batch, revising, EVENT_REVISION_REMOVED, version, mail);
     PlanEntry *entry = plan_cache_find(engine, &revising->digest);
     if (entry && entry->revision == version) entry->revision = 0;

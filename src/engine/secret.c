@@ -28,6 +28,12 @@ static void sealing_end(Engine *engine)
     free(sealing);
 }
 
+void secrets_observe(Engine *engine)
+{
+    bool is_changed = engine->sealing && engine->sealing->seq && batch_is_durable(engine, engine->sealing->seq);
+    if (is_changed && engine->observe) engine->observe(engine->observe_context, &(Observation){ .kind = OBSERVE_SECRETS });
+}
+
 void secrets_durable(Engine *engine)
 {
     if (engine->sealing && engine->sealing->seq && batch_is_durable(engine, engine->sealing->seq)) sealing_end(engine);

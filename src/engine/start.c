@@ -60,7 +60,9 @@ static void begin(Engine *engine, Mail *mail, PlanEntry *entry, Str key, uint32_
 {
     uint32_t version;
     Error err = { 0 };
-    if (plan_check_offers(entry, &err)) {
+    Tenant *tenant = tenant_of(engine, mail->tenant.len ? mail->tenant : entry->plan.tenant);
+    if (plan_check_offers(entry, &err) || envelope_check_start(engine, tenant, entry, &err)) {
+        mail->is_over_quota = err.status == ERR_LIMIT;
         refuse(engine, mail, entry, err.status, &err);
         return;
     }
