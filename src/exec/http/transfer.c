@@ -28,6 +28,25 @@ Transfer *transfer_new(const Attempt *attempt)
     return transfer;
 }
 
+Value transfer_effect(Transfer *transfer)
+{
+    MemberList members = { .arena = &transfer->arena };
+    member_list_add(&members, STR("runner"), value_string(transfer->attempt.runner));
+    member_list_add(&members, STR("idempotencyKey"), value_string(transfer->attempt.key));
+    return member_list_object(&members);
+}
+
+Transfer *transfer_earlier(const AttemptId *id, const Report *report)
+{
+    Transfer *transfer = calloc(1, sizeof *transfer);
+    CHECK(transfer != NULL);
+    arena_init(&transfer->arena, SIZE_MAX);
+    transfer->attempt.id = *id;
+    transfer->is_earlier = true;
+    transfer_report(transfer, report);
+    return transfer;
+}
+
 void transfer_free(Transfer *transfer)
 {
     if (transfer->easy) curl_easy_cleanup(transfer->easy);
@@ -105,6 +124,7 @@ bool transfer_begin(Transfer *transfer)
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, head_take);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    if (transfer->is_announced) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     return true;
 }
 
@@ -159,6 +179,7 @@ static Status headers_read(Transfer *transfer, const Value *given, bool is_json,
         { STR("Content-Type"), STR("application/json"), is_json },
         { STR("Idempotency-Key"), transfer->attempt.key, transfer->attempt.key.len > 0 },
         { STR("traceparent"), transfer->attempt.traceparent, transfer->attempt.traceparent.len > 0 },
+        { STR("tracestate"), transfer->attempt.tracestate, transfer->attempt.tracestate.len > 0 },
     };
     for (size_t i = 0; i < sizeof own / sizeof *own && !status; i++)
         if (own[i].is_wanted && !has_header(headers, own[i].name)) status = header_add(transfer, own[i].name, own[i].value, err);
@@ -322,20 +343,39 @@ static void failure_report(Transfer *transfer, CURLcode code)
     fail(transfer, cause, transfer->error[0] ? transfer->error : curl_easy_strerror(code));
 }
 
+static long answer_status(const Transfer *transfer)
+{
+    long status = 0;
+    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+/* What the way it ended says about the effect that was announced. */
+static EffectFate fate_of(const Transfer *transfer, CURLcode code)
+{
+    long sent = 0, redirects = 0, status = answer_status(transfer);
+    curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &sent);
+    curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_COUNT, &redirects);
+    if (!sent) return FATE_NONE;
+    if (redirects) return code == CURLE_OK && status >= 200 && status <= 299 ? FATE_DONE : FATE_UNKNOWN;
+    if (status >= 200 && status <= 299) return code == CURLE_OK || transfer->is_too_large ? FATE_DONE : FATE_UNKNOWN;
+    return code == CURLE_OK && ((status >= 400 && status <= 499) || status == 503) ? FATE_NONE : FATE_UNKNOWN;
+}
+
 static bool is_transient(long status)
 {
     return status == 408 || status == 425 || status == 429 || (status >= 500 && status <= 599);
 }
 
-void transfer_finish(Transfer *transfer, CURLcode code)
+/* The service works, and what it was asked for is wrong to it. */
+static bool is_refusal(long status)
 {
-    if (transfer->has_report) return;
-    if (code != CURLE_OK) {
-        failure_report(transfer, code);
-        return;
-    }
-    long status = 0;
-    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status == 400 || status == 402 || status == 409 || status == 410 || (status >= 412 && status <= 415) || status == 422;
+}
+
+static void answer_report(Transfer *transfer)
+{
+    long status = answer_status(transfer);
     if (status == 202 && transfer->callback) return;
     Error err;
     Value answer;
@@ -351,9 +391,19 @@ void transfer_finish(Transfer *transfer, CURLcode code)
         transfer->report.output = transfer->is_posting ? *body : answer;
         return;
     }
-    transfer->report.cause = is_transient(status) ? CAUSE_TRANSIENT : CAUSE_PERMANENT;
+    transfer->report.cause = is_transient(status) ? CAUSE_TRANSIENT : is_refusal(status) ? CAUSE_INPUT_INVALID : CAUSE_PERMANENT;
     transfer->report.message = arena_format(&transfer->arena, "the answer is %ld", status);
     if (!read) transfer->report.output = answer;
+}
+
+void transfer_finish(Transfer *transfer, CURLcode code)
+{
+    if (transfer->has_report) return;
+    if (code == CURLE_OK) answer_report(transfer);
+    else failure_report(transfer, code);
+    if (!transfer->is_announced || !transfer->has_report) return;
+    transfer->fate = fate_of(transfer, code);
+    if (transfer->report.cause == CAUSE_TRANSIENT && transfer->fate != FATE_NONE) transfer->report.cause = CAUSE_ERROR;
 }
 
 static Str text_clean(Arena *arena, Str text)

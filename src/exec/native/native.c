@@ -390,11 +390,12 @@ void native_call_log(NativeCall *call, Str line, bool is_error)
     native_call_notice(call, &(Notice){ .kind = NOTICE_LOG, .text = line, .is_error = is_error });
 }
 
-bool native_call_effect(NativeCall *call, Value effect, bool is_committed)
+bool native_call_effect(NativeCall *call, const Notice *effect)
 {
     if (call->is_quick) return false;
     Pool *pool = call->pool;
-    Notice notice = { .kind = NOTICE_EFFECT, .id = call->attempt.id, .value = effect, .is_committed = is_committed };
+    Notice notice = *effect;
+    notice.id = call->attempt.id;
     pthread_mutex_lock(&pool->lock);
     uint64_t wanted = call->ack_count + 1;
     bool is_taken = notice_offer(pool, &notice, call);

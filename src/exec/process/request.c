@@ -246,12 +246,14 @@ static Status variables_write(Request *request, const Attempt *attempt)
         { STR("MAESTRO_DEFINITION"), attempt->definition }, { STR("MAESTRO_STEP"), attempt->step_id },
         { STR("MAESTRO_RUNNER"), attempt->runner },       { STR("MAESTRO_ATTEMPT"), buf_peek(&count) },
         { STR("MAESTRO_IDEMPOTENCY_KEY"), attempt->key }, { STR("MAESTRO_DEADLINE"), buf_peek(&deadline) },
-        { STR("MAESTRO_TRACEPARENT"), attempt->traceparent }, { STR("MAESTRO_OUTPUT"), str_of(request->output_path) },
+        { STR("MAESTRO_TRACEPARENT"), attempt->traceparent }, { STR("MAESTRO_TRACESTATE"), attempt->tracestate }, { STR("MAESTRO_OUTPUT"), str_of(request->output_path) },
         { STR("MAESTRO_EVENTS"), STR("3") },              { STR("MAESTRO_ACKS"), STR("4") },
     };
     static_assert(PROCESS_EVENTS_FD == 3 && PROCESS_ACKS_FD == 4, "the numbers that programs are told");
     for (size_t i = 0; i < sizeof texts / sizeof *texts && !status; i++)
         status = variable_add(request, texts[i].name, texts[i].value);
+    if (!status && attempt->server.len) status = variable_add(request, STR("MAESTRO_SERVER"), attempt->server);
+    if (!status && attempt->credential.len) status = variable_add(request, STR("MAESTRO_TOKEN"), attempt->credential);
     const struct { Str name; Value value; } values[] = {
         { STR("MAESTRO_INPUT"), attempt->input }, { STR("MAESTRO_PARAMS"), attempt->params },
         { STR("MAESTRO_CONTEXT"), attempt->context },

@@ -11,13 +11,17 @@
 #include "engine/attempt.h"
 #include "engine/message.h"
 #include "engine/run_index.h"
-#include "exec/worker/token.h"
+#include "engine/token.h"
+#include "exec/worker/exchange.h"
 #include "value/json.h"
 
 #define SETTLE_MS_MAX 10000             /* how long an exchange waits for what it said to be durable */
 #define KEPT_COUNT_MAX 4096u            /* reports whose answer is remembered */
+#define ENDED_COUNT 256u                /* attempts that are alive for nothing, of which that is known at a time */
 #define TICK_MS 1000                    /* leases are looked at so often */
 #define GRACE_MS 2000                   /* the core, whose clock counts, notices first that a lease ran out */
+
+static const char not_under_way[] = "the attempt is not under way any more";
 
 typedef enum LeaseState {
     LEASE_WAITS,                        /* granted by the engine; no worker has it yet */
@@ -44,20 +48,23 @@ typedef struct Lease {
 } Lease;
 
 /* One thing that an exchange said and that is answered when it is durable. */
-typedef struct Item { AttemptId id; bool is_report, is_open, is_taken; const char *refusal; } Item;
+typedef struct Item { AttemptId id; Str token; bool is_report, is_open, is_taken; const char *refusal; } Item;
 
 typedef struct Exchange {
     struct Exchange *next;
     Arena arena;
     Str worker, tenant;
-    uint64_t queues;                    /* a bit for each */
+    uint64_t queues;                    /* that it wants work of: a bit for each */
+    uint64_t permitted;                 /* that its credential is for, whatever it wants */
+    bool is_limited;                    /* to these */
     uint32_t want_left;
     int64_t wait_ms;
     int64_t due_ms, settle_ms;          /* from the first turn that sees it: before, nobody knows the time; 0: not yet */
     Item *items;
     uint32_t item_count, open_count;
     ValueList leases;
-    WorkerDone done;                    /* NULL: abandoned */
+    ValueList ended;                    /* tokens of those attempts that it says are alive, and that are not under way, or not its own */
+    WorkerDone done;
     void *context;
 } Exchange;
 
@@ -66,7 +73,10 @@ typedef struct Pending { struct Pending *next; Arena arena; Notice notice; } Pen
 typedef struct WorkerExecutor {
     Executor base;
     NoticeSink sink;
+    TokenScope tokens;
+    SealKey own_key;                    /* of the tokens, where nobody gave it one */
     Str queues[WORKER_QUEUE_COUNT_MAX];
+    uint32_t queue_tags[WORKER_QUEUE_COUNT_MAX];            /* what tokens have in their place */
     uint32_t queue_count;
     RunIndex leases;                    /* by the hash of the id */
     uint32_t lease_count;               /* not reported yet */
@@ -76,9 +86,13 @@ typedef struct WorkerExecutor {
     uint32_t kept_count;
     Exchange *exchanges;                /* the oldest first */
     uint32_t exchange_count;
+    AttemptId ended[ENDED_COUNT];       /* that somebody says are alive, and that are not under way any more: the newest of them */
+    uint32_t ended_next;
     Pending *pending, *pending_last;    /* notices that the inbox had no room for */
     int64_t now_ms, looked_ms;
     bool has_refused;                   /* at its capacity: it says when there is room */
+    bool is_awake;                      /* the timer rings already */
+    bool is_draining;                   /* the process is about to end */
     int timer_fd;
     Value runners;
 } WorkerExecutor;
@@ -86,14 +100,17 @@ typedef struct WorkerExecutor {
 static bool worker_execute(Executor *executor, const Attempt *attempt);
 static void worker_end(Executor *executor, const AttemptId *id);
 static void worker_acknowledge(Executor *executor, const AttemptId *id);
+static void worker_refuse(Executor *executor, const AttemptId *id);
 static void worker_settled(Executor *executor, const AttemptId *id, bool is_taken);
 static bool worker_has_room(Executor *executor, Str tenant, Str runner, uint32_t taken);
+static uint32_t worker_lane(Executor *executor, Str runner);
+static uint32_t worker_drain(Executor *executor);
 static void worker_turn(Executor *executor, int64_t now_ms);
 static int  worker_wake_fd(Executor *executor);
 static void worker_close(Executor *executor);
 static const ExecutorOps worker_ops = {
-    .execute = worker_execute, .end = worker_end, .acknowledge = worker_acknowledge, .settled = worker_settled,
-    .has_room = worker_has_room, .turn = worker_turn, .wake_fd = worker_wake_fd, .close = worker_close,
+    .execute = worker_execute, .end = worker_end, .acknowledge = worker_acknowledge, .refuse = worker_refuse, .settled = worker_settled,
+    .has_room = worker_has_room, .lane = worker_lane, .drain = worker_drain, .turn = worker_turn, .wake_fd = worker_wake_fd, .close = worker_close,
 };
 
 bool executor_is_worker(const Executor *executor)
@@ -122,10 +139,12 @@ Status worker_executor_open(const WorkerOptions *options, Executor **out_executo
     WorkerExecutor *pool = calloc(1, sizeof *pool);
     CHECK(pool);
     uint32_t capacity = options->capacity && options->capacity < WORKER_LEASE_COUNT_MAX ? options->capacity : WORKER_LEASE_COUNT_MAX;
-    pool->base = (Executor){ .ops = &worker_ops, .name = options->name, .kind = STR("worker"), .capacity = capacity,
+    pool->base = (Executor){ .ops = &worker_ops, .name = options->name, .kind = STR("worker"), .is_outside = true, .capacity = capacity,
                              .lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS_DEFAULT };
     pool->sink = options->sink;
     pool->runners = options->runners;
+    if (!options->token_key) seal_key_make(&pool->own_key);
+    pool->tokens = (TokenScope){ options->token_key ? options->token_key : &pool->own_key, options->name };
     for (uint32_t i = 0; i < options->runners.count && options->runners.kind == VALUE_OBJECT; i++) {
         Str queue = queue_name(pool, value_text(options->runners.members[i].key));
         if (queue_find(pool, queue) < pool->queue_count) continue;
@@ -133,8 +152,10 @@ Status worker_executor_open(const WorkerOptions *options, Executor **out_executo
             free(pool);
             return error_set(err, ERR_LIMIT, "the worker executor '%.*s' has more than %u queues", STR_ARG(options->name), WORKER_QUEUE_COUNT_MAX);
         }
+        pool->queue_tags[pool->queue_count] = token_queue(queue);
         pool->queues[pool->queue_count++] = queue;
     }
+    pool->base.lane_count = pool->queue_count;
     pool->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (pool->timer_fd < 0) {
         free(pool);
@@ -146,6 +167,8 @@ Status worker_executor_open(const WorkerOptions *options, Executor **out_executo
 
 static void wake_after(WorkerExecutor *pool, int64_t ms)
 {
+    if (!ms && pool->is_awake) return;
+    pool->is_awake = !ms;
     struct itimerspec when = { .it_value = { ms / 1000, ms % 1000 * 1000000 + (ms ? 0 : 1) } };
     CHECK(timerfd_settime(pool->timer_fd, 0, &when, NULL) == 0);
 }
@@ -180,6 +203,7 @@ static void send(WorkerExecutor *pool, const Notice *notice)
     kept->value = value_copy(&pending->arena, told.value);
     kept->name = arena_copy(&pending->arena, told.name);
     kept->text = arena_copy(&pending->arena, told.text);
+    kept->tenant = arena_copy(&pending->arena, told.tenant);
     *(pool->pending_last ? &pool->pending_last->next : &pool->pending) = pending;
     pool->pending_last = pending;
     wake_after(pool, 1);
@@ -203,6 +227,13 @@ static void lease_forget(WorkerExecutor *pool, Lease *lease)
 {
     run_index_remove(&pool->leases, token_hash(&lease->id));
     lease_free(lease);
+}
+
+static void waiting_add(WorkerExecutor *pool, Lease *lease)
+{
+    lease->next = NULL;
+    *(pool->waiting_last ? &pool->waiting_last->next : &pool->waiting) = lease;
+    pool->waiting_last = lease;
 }
 
 static void waiting_remove(WorkerExecutor *pool, const Lease *lease)
@@ -249,21 +280,35 @@ static void lease_keep(WorkerExecutor *pool, Lease *lease, LeaseState state)
 
 /* --- exchanges: who gets what ----------------------------------------------------------------------------------------- */
 
+static bool has_queue(uint64_t queues, uint32_t queue) { return queue < WORKER_QUEUE_COUNT_MAX && queues >> queue & 1; }
+
 static bool is_for(const Exchange *exchange, uint32_t queue, Str tenant)
 {
-    return exchange->want_left && exchange->done && exchange->queues >> queue & 1
+    return exchange->want_left && has_queue(exchange->queues, queue)
         && (!exchange->tenant.len || str_is(exchange->tenant, tenant));
+}
+
+/* The trust domain of a worker is its tenant: of another one's attempts it may say nothing. A lease that this executor does not know (NULL)
+ * is of an earlier owner of the log, or of nobody: the engine decides. */
+static bool may_speak(const Exchange *exchange, const Lease *lease)
+{
+    return !lease || !exchange->tenant.len || str_is(exchange->tenant, lease->tenant);
+}
+
+static Value lease_token(const WorkerExecutor *pool, Arena *arena, const Lease *lease)
+{
+    char text[TOKEN_SIZE_MAX];
+    return value_string(arena_copy(arena, token_print(&pool->tokens, &lease->id, pool->queue_tags[lease->queue], text)));
 }
 
 static void lease_grant(WorkerExecutor *pool, Exchange *exchange, Lease *lease)
 {
     Arena *arena = &exchange->arena;
-    char text[TOKEN_SIZE_MAX];
     Value work = value_null();
     Error err;
     CHECK(json_parse(arena, (Str){ lease->document, lease->document_size }, &work, &err) == OK);     /* we printed it */
     MemberList members = { .arena = arena };
-    member_list_add(&members, STR("token"), value_string(arena_copy(arena, token_print(&lease->id, text))));
+    member_list_add(&members, STR("token"), lease_token(pool, arena, lease));
     member_list_add(&members, STR("queue"), value_string(pool->queues[lease->queue]));
     member_list_add(&members, STR("runner"), value_string(arena_copy(arena, lease->runner)));
     member_list_add(&members, STR("tenant"), value_string(arena_copy(arena, lease->tenant)));
@@ -300,6 +345,14 @@ static void waiting_offer(WorkerExecutor *pool, Exchange *exchange)
     }
 }
 
+/* Each queue is one: a backlog of one that nobody asks for costs the others nothing. */
+static uint32_t worker_lane(Executor *executor, Str runner)
+{
+    WorkerExecutor *pool = (WorkerExecutor *)executor;
+    uint32_t queue = queue_find(pool, queue_name(pool, runner));
+    return queue < pool->queue_count ? queue : 0;
+}
+
 static bool worker_has_room(Executor *executor, Str tenant, Str runner, uint32_t taken)
 {
     const WorkerExecutor *pool = (const WorkerExecutor *)executor;
@@ -331,6 +384,14 @@ static Status document_print(Buf *buf, const Attempt *attempt, Error *err)
     return status;
 }
 
+static void document_keep(Lease *lease, const Buf *document)
+{
+    lease->document = malloc(document->len);
+    CHECK(lease->document);
+    memcpy(lease->document, document->ptr, document->len);
+    lease->document_size = (uint32_t)document->len;
+}
+
 static bool worker_execute(Executor *executor, const Attempt *attempt)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
@@ -359,24 +420,32 @@ static bool worker_execute(Executor *executor, const Attempt *attempt)
     if (status) {
         lease_cancel(pool, lease, CAUSE_PERMANENT, str_of(err.text));
     } else {
-        lease->document = malloc(document.len);
-        CHECK(lease->document);
-        memcpy(lease->document, document.ptr, document.len);
-        lease->document_size = (uint32_t)document.len;
-        if (!lease_offer(pool, lease)) {
-            *(pool->waiting_last ? &pool->waiting_last->next : &pool->waiting) = lease;
-            pool->waiting_last = lease;
-        }
+        document_keep(lease, &document);
+        if (!lease_offer(pool, lease)) waiting_add(pool, lease);
     }
     buf_deinit(&document);
     return true;
+}
+
+/* Of one that an earlier owner gave out the serial is not known to who ends it. */
+static bool is_ended(const WorkerExecutor *pool, const AttemptId *id)
+{
+    for (uint32_t i = 0; i < pool->ended_next && i < ENDED_COUNT; i++) {
+        AttemptId ended = pool->ended[i];
+        if (!ended.serial) ended.serial = id->serial;
+        if (attempt_id_is(&ended, id)) return true;
+    }
+    return false;
 }
 
 static void worker_end(Executor *executor, const AttemptId *id)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
     Lease *lease = lease_find(pool, id);
-    if (!lease || lease->state > LEASE_HELD) return;
+    if (!lease || lease->state > LEASE_HELD) {              /* whoever is alive with it is told at its next heartbeat */
+        if (!is_ended(pool, id)) pool->ended[pool->ended_next++ % ENDED_COUNT] = *id;
+        return;
+    }
     if (lease->state == LEASE_HELD && !lease->is_ended) pool->cancel_count++;
     lease->is_ended = true;
     if (lease->state == LEASE_WAITS) lease_cancel(pool, lease, CAUSE_CANCELLED, STR("it was ended before a worker had it"));
@@ -385,7 +454,7 @@ static void worker_end(Executor *executor, const AttemptId *id)
 
 /* --- what is durable --------------------------------------------------------------------------------------------------- */
 
-/* The first that is open: what an attempt says is decided in its order. */
+/* The first that is open: what an attempt says is decided in its order. A report that was said again meanwhile is the same one. */
 static void item_close(WorkerExecutor *pool, const AttemptId *id, bool is_report, bool is_taken)
 {
     for (Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next)
@@ -394,16 +463,21 @@ static void item_close(WorkerExecutor *pool, const AttemptId *id, bool is_report
             if (!item->is_open || item->is_report != is_report || !attempt_id_is(&item->id, id)) continue;
             item->is_open = false;
             item->is_taken = is_taken;
-            item->refusal = is_taken ? NULL : "the attempt is not under way any more";
+            item->refusal = is_report ? not_under_way : "the attempt is not under way any more, or has announced no effect";
             exchange->open_count--;
             wake_after(pool, 0);
-            return;
+            if (!is_report) return;
         }
 }
 
 static void worker_acknowledge(Executor *executor, const AttemptId *id)
 {
     item_close((WorkerExecutor *)executor, id, /* is_report= */ false, /* is_taken= */ true);
+}
+
+static void worker_refuse(Executor *executor, const AttemptId *id)
+{
+    item_close((WorkerExecutor *)executor, id, /* is_report= */ false, /* is_taken= */ false);
 }
 
 static void worker_settled(Executor *executor, const AttemptId *id, bool is_taken)
@@ -416,12 +490,18 @@ static void worker_settled(Executor *executor, const AttemptId *id, bool is_take
 
 /* --- what a request says ------------------------------------------------------------------------------------------------ */
 
-/* {"token", "output"} or {"token", "failure": {"cause", "message", "details"}}. */
-static Status report_read(Value item, AttemptId *out_id, Report *out_report, Error *err)
+/* Which attempt a token is of, where it was given out here, in a queue that the credential is for. Any other is to whoever names it one
+ * that is not under way, be it guessed or another's. */
+static bool token_open(WorkerExecutor *pool, const Exchange *exchange, Str text, AttemptId *out_id)
 {
-    if (!token_read(value_get_string(item, "token", STR("")), out_id))
-        return error_set(err, ERR_INVALID, "a report without the `token` of a lease");
-    return message_report(item, out_report, err);
+    Token token;
+    CHECK(token_read(text, &token));                        /* the request was checked */
+    uint32_t queue = 0;
+    while (queue < pool->queue_count && pool->queue_tags[queue] != token.queue) queue++;
+    bool is_its_own = token_is_genuine(&pool->tokens, &token) && (!exchange->is_limited || (queue < pool->queue_count && has_queue(exchange->permitted, queue)));
+    pool->base.token_refused_count += !is_its_own;
+    *out_id = token.id;
+    return is_its_own;
 }
 
 static void item_add(Exchange *exchange, Item item)
@@ -431,117 +511,104 @@ static void item_add(Exchange *exchange, Item item)
 }
 
 /* A token that this executor does not know is of an earlier owner of the log, or of nobody: the core decides. */
-static void report_take(WorkerExecutor *pool, Exchange *exchange, const AttemptId *id, const Report *report)
+static void report_take(WorkerExecutor *pool, Exchange *exchange, Value said)
 {
-    Lease *lease = lease_find(pool, id);
-    if (lease && lease->state > LEASE_REPORTED) {
-        bool is_taken = lease->state == LEASE_TAKEN;
-        item_add(exchange, (Item){ .id = *id, .is_report = true, .is_taken = is_taken, .refusal = is_taken ? NULL : "the attempt is not under way any more" });
+    Report report;
+    Error err;
+    Item item = { .is_report = true, .token = arena_copy(&exchange->arena, exchange_token(said)), .refusal = not_under_way };
+    bool is_its_own = token_open(pool, exchange, item.token, &item.id);
+    Lease *lease = is_its_own ? lease_find(pool, &item.id) : NULL;
+    CHECK(message_report(said, &report, &err) == OK);       /* it was checked */
+    if (!is_its_own || !may_speak(exchange, lease)) {
+        item_add(exchange, item);
         return;
     }
-    item_add(exchange, (Item){ .id = *id, .is_report = true, .is_open = true });
+    if (lease && lease->state > LEASE_REPORTED) {
+        item.is_taken = lease->state == LEASE_TAKEN;
+        item_add(exchange, item);
+        return;
+    }
+    item.is_open = true;
+    item_add(exchange, item);
     if (lease && lease->state == LEASE_REPORTED) return;        /* said twice: both are answered by the one */
-    if (lease) lease_report(pool, lease, report);
-    else send(pool, &(Notice){ .kind = NOTICE_REPORT, .id = *id, .report = *report, .value = value_null() });
-}
-
-static const Value *list_of(Value request, const char *key)
-{
-    const Value *list = value_get_text(request, key);
-    return list && list->kind == VALUE_ARRAY ? list : NULL;
-}
-
-static Status check_list(Value request, const char *key, Error *err)
-{
-    const Value *list = value_get_text(request, key);
-    if (!list || list->kind == VALUE_NULL) return OK;
-    if (list->kind != VALUE_ARRAY) return error_set(err, ERR_INVALID, "`%s` is not a list", key);
-    return list->count <= WORKER_ITEM_COUNT_MAX ? OK : error_set(err, ERR_LIMIT, "`%s` has more than %u items", key, WORKER_ITEM_COUNT_MAX);
-}
-
-/* Everything is read before anything is said: a request that is wrong does nothing. */
-static Status check_request(Value request, Error *err)
-{
-    static const char *const lists[] = { "queues", "reports", "messages", "logs", "heartbeats" };
-    if (request.kind != VALUE_OBJECT) return error_set(err, ERR_INVALID, "an exchange is a JSON object");
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        Status status = check_list(request, lists[i], err);
-        if (status) return status;
-    }
-    AttemptId id;
-    Report report;
-    Notice notice;
-    const Value *reports = list_of(request, "reports"), *messages = list_of(request, "messages");
-    for (uint32_t i = 0; reports && i < reports->count; i++) {
-        Status status = report_read(reports->items[i], &id, &report, err);
-        if (status) return status;
-    }
-    for (uint32_t i = 0; messages && i < messages->count; i++) {
-        const Value *message = value_get_text(messages->items[i], "message");
-        if (!message || !token_read(value_get_string(messages->items[i], "token", STR("")), &id))
-            return error_set(err, ERR_INVALID, "a message needs `token` and `message`");
-        Status status = message_of(*message, &notice, err);
-        if (status) return status;
-    }
-    return OK;
+    if (lease) lease_report(pool, lease, &report);
+    else send(pool, &(Notice){ .kind = NOTICE_REPORT, .id = item.id, .report = report, .value = value_null(), .tenant = exchange->tenant });
 }
 
 /* Any message of an attempt renews its lease; one that says nothing else is passed on for that alone. */
-static void hear(WorkerExecutor *pool, const AttemptId *id, bool is_silent)
+static void hear(WorkerExecutor *pool, Exchange *exchange, const AttemptId *id, Str token, bool is_silent)
 {
     Lease *lease = lease_find(pool, id);
+    if (!may_speak(exchange, lease)) return;
+    if (is_ended(pool, id)) value_list_add(&exchange->ended, value_string(arena_copy(&exchange->arena, token)));
     if (lease) lease->heard_ms = pool->now_ms;
-    if (is_silent) send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = *id, .value = value_null() });
+    if (is_silent) send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = *id, .value = value_null(), .tenant = exchange->tenant });
 }
 
-static void take_all(WorkerExecutor *pool, Exchange *exchange, Value request)
+static void heartbeat_take(WorkerExecutor *pool, Exchange *exchange, Str token)
 {
-    const Value *logs = list_of(request, "logs"), *messages = list_of(request, "messages");
-    const Value *reports = list_of(request, "reports"), *beats = list_of(request, "heartbeats");
+    AttemptId id;
+    if (token_open(pool, exchange, token, &id)) hear(pool, exchange, &id, token, /* is_silent= */ true);
+    else value_list_add(&exchange->ended, value_string(arena_copy(&exchange->arena, token)));
+}
+
+static void log_take(WorkerExecutor *pool, const Exchange *exchange, Value said)
+{
+    AttemptId id;
+    if (!token_open(pool, exchange, exchange_token(said), &id) || !may_speak(exchange, lease_find(pool, &id))) return;
+    send(pool, &(Notice){ .kind = NOTICE_LOG, .id = id, .tenant = exchange->tenant, .text = value_get_string(said, "text", STR("")),
+                          .is_error = value_get_bool(said, "is_error", false), .value = value_null() });
+}
+
+static void message_take(WorkerExecutor *pool, Exchange *exchange, Value said)
+{
+    Notice notice = { .value = value_null() };
     AttemptId id;
     Error err;
-    for (uint32_t i = 0; beats && i < beats->count; i++)
-        if (beats->items[i].kind == VALUE_STRING && token_read(value_text(beats->items[i]), &id)) hear(pool, &id, /* is_silent= */ true);
-    for (uint32_t i = 0; logs && i < logs->count; i++)
-        if (token_read(value_get_string(logs->items[i], "token", STR("")), &id) && lease_find(pool, &id))
-            send(pool, &(Notice){ .kind = NOTICE_LOG, .id = id, .text = value_get_string(logs->items[i], "text", STR("")),
-                                  .is_error = value_get_bool(logs->items[i], "is_error", false), .value = value_null() });
-    for (uint32_t i = 0; messages && i < messages->count; i++) {
-        Notice notice = { .value = value_null() };
-        CHECK(token_read(value_get_string(messages->items[i], "token", STR("")), &notice.id));
-        id = notice.id;
-        CHECK(message_of(*value_get_text(messages->items[i], "message"), &notice, &err) == OK);       /* both were checked */
-        notice.id = id;
-        hear(pool, &id, /* is_silent= */ notice.kind == NOTICE_HEARTBEAT);
-        if (notice.kind == NOTICE_EFFECT) item_add(exchange, (Item){ .id = id, .is_open = lease_find(pool, &id) != NULL, .refusal = "the attempt is not under way any more" });
-        if (notice.kind != NOTICE_HEARTBEAT) send(pool, &notice);
+    Str token = exchange_token(said);
+    bool is_its_own = token_open(pool, exchange, token, &id);
+    const Lease *lease = is_its_own ? lease_find(pool, &id) : NULL;
+    CHECK(message_of(*value_get_text(said, "message"), &notice, &err) == OK);              /* it was checked */
+    notice.id = id;
+    notice.tenant = exchange->tenant;
+    if (is_its_own) {
+        hear(pool, exchange, &id, token, /* is_silent= */ notice.kind == NOTICE_HEARTBEAT);
+        is_its_own = lease ? may_speak(exchange, lease) && lease->state <= LEASE_HELD : notice.kind != NOTICE_PROGRESS;
     }
-    for (uint32_t i = 0; reports && i < reports->count; i++) {
-        Report report;
-        CHECK(report_read(reports->items[i], &id, &report, &err) == OK);
-        report_take(pool, exchange, &id, &report);
-    }
+    if (notice.kind == NOTICE_EFFECT)
+        item_add(exchange, (Item){ .id = id, .token = arena_copy(&exchange->arena, token), .is_open = is_its_own, .refusal = not_under_way });
+    if (notice.kind != NOTICE_HEARTBEAT && is_its_own) send(pool, &notice);
 }
 
-static bool list_has(Value list, Str text)
+/* What an attempt said before its report is passed on before it. */
+static void take_all(WorkerExecutor *pool, Exchange *exchange, Value request)
 {
-    for (uint32_t i = 0; i < list.count; i++)
-        if (list.items[i].kind == VALUE_STRING && str_is(value_text(list.items[i]), text)) return true;
-    return false;
+    const Value *logs = exchange_list(request, "logs"), *messages = exchange_list(request, "messages");
+    const Value *reports = exchange_list(request, "reports"), *beats = exchange_list(request, "heartbeats");
+    for (uint32_t i = 0; beats && i < beats->count; i++) heartbeat_take(pool, exchange, value_text(beats->items[i]));
+    for (uint32_t i = 0; logs && i < logs->count; i++) log_take(pool, exchange, logs->items[i]);
+    for (uint32_t i = 0; messages && i < messages->count; i++) message_take(pool, exchange, messages->items[i]);
+    for (uint32_t i = 0; reports && i < reports->count; i++) report_take(pool, exchange, reports->items[i]);
+}
+
+static uint64_t queues_permitted(const WorkerExecutor *pool, const WorkerCredential *credential)
+{
+    uint64_t permitted = 0;
+    for (uint32_t i = 0; i < pool->queue_count; i++)
+        if (credential->queues.kind != VALUE_ARRAY || exchange_list_has(credential->queues, pool->queues[i])) permitted |= UINT64_C(1) << i;
+    return permitted;
 }
 
 /* Those it asks for, of those that the executor has and the credential permits. */
 static Status queues_read(const WorkerExecutor *pool, const WorkerCredential *credential, Value request, uint64_t *out, Error *err)
 {
-    const Value *asked = list_of(request, "queues");
+    const Value *asked = exchange_list(request, "queues");
     bool is_limited = credential->queues.kind == VALUE_ARRAY;
-    *out = 0;
-    for (uint32_t i = 0; !asked && i < pool->queue_count; i++)
-        if (!is_limited || list_has(credential->queues, pool->queues[i])) *out |= UINT64_C(1) << i;
+    *out = asked ? 0 : queues_permitted(pool, credential);
     for (uint32_t i = 0; asked && i < asked->count; i++) {
-        Str name = asked->items[i].kind == VALUE_STRING ? value_text(asked->items[i]) : STR("");
+        Str name = value_text(asked->items[i]);
         uint32_t queue = queue_find(pool, name);
-        if (is_limited && !list_has(credential->queues, name))
+        if (is_limited && !exchange_list_has(credential->queues, name))
             return error_set(err, ERR_DENIED, "this credential does not permit the queue '%.*s'", STR_ARG(name));
         if (queue == pool->queue_count)
             return error_set(err, ERR_NOT_FOUND, "the executor '%.*s' has no queue '%.*s'", STR_ARG(pool->base.name), STR_ARG(name));
@@ -555,12 +622,11 @@ static Status queues_read(const WorkerExecutor *pool, const WorkerCredential *cr
 static Value results_of(Exchange *exchange)
 {
     ValueList list = { .arena = &exchange->arena };
-    char text[TOKEN_SIZE_MAX];
     for (uint32_t i = 0; i < exchange->item_count; i++) {
         const Item *item = &exchange->items[i];
         MemberList members = { .arena = &exchange->arena };
         const char *state = item->is_open ? "unknown" : item->is_taken ? "accepted" : "refused";
-        member_list_add(&members, STR("token"), value_string(arena_copy(&exchange->arena, token_print(&item->id, text))));
+        member_list_add(&members, STR("token"), value_string(item->token));
         member_list_add(&members, STR("of"), value_string(item->is_report ? STR("report") : STR("effect")));
         member_list_add(&members, STR("result"), value_string(str_of(state)));
         if (!item->is_open && !item->is_taken) member_list_add(&members, STR("reason"), value_string(str_of(item->refusal)));
@@ -576,14 +642,13 @@ static bool is_of(const Lease *lease, Str worker)
 
 static Value cancels_of(WorkerExecutor *pool, Exchange *exchange)
 {
-    ValueList list = { .arena = &exchange->arena };
-    char text[TOKEN_SIZE_MAX];
+    ValueList list = exchange->ended;
     for (uint32_t i = 0; pool->cancel_count && i < pool->leases.capacity; i++) {
         Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
         if (!lease || !lease->is_ended || lease->is_ended_told || !is_of(lease, exchange->worker)) continue;
         lease->is_ended_told = true;
         pool->cancel_count--;
-        value_list_add(&list, value_string(arena_copy(&exchange->arena, token_print(&lease->id, text))));
+        value_list_add(&list, lease_token(pool, &exchange->arena, lease));
     }
     return value_list_array(&list);
 }
@@ -604,7 +669,7 @@ static void exchange_answer(WorkerExecutor *pool, Exchange *exchange)
     member_list_add(&members, STR("results"), results_of(exchange));
     member_list_add(&members, STR("leases"), value_list_array(&exchange->leases));
     member_list_add(&members, STR("cancels"), cancels_of(pool, exchange));
-    if (exchange->done) exchange->done(exchange->context, member_list_object(&members));
+    exchange->done(exchange->context, member_list_object(&members));
     exchange_free(pool, exchange);
 }
 
@@ -639,15 +704,14 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
     uint64_t queues;
-    Status status = check_request(request, err);
+    Status status = exchange_check(request, err);
     if (!status) status = queues_read(pool, credential, request, &queues, err);
     if (status) return status;
     if (!credential->worker.len || credential->worker.len > WORKER_NAME_SIZE_MAX)
         return error_set(err, ERR_INVALID, "a worker has a name of 1 to %u bytes", WORKER_NAME_SIZE_MAX);
     if (pool->exchange_count >= WORKER_EXCHANGE_COUNT_MAX)
-        return error_set(err, ERR_LIMIT, "%u exchanges wait at '%.*s' already: try again later", WORKER_EXCHANGE_COUNT_MAX, STR_ARG(pool->base.name));
+        return error_set(err, ERR_UNAVAILABLE, "%u exchanges wait at '%.*s' already: try again later", WORKER_EXCHANGE_COUNT_MAX, STR_ARG(pool->base.name));
     int64_t want = value_get_int(request, "want", 0), wait_ms = value_get_int(request, "wait_ms", 0);
-    if (want < 0 || wait_ms < 0) return error_set(err, ERR_INVALID, "`want` and `wait_ms` are not below 0");
     if (want > WORKER_ITEM_COUNT_MAX) want = WORKER_ITEM_COUNT_MAX;
     if (wait_ms > WORKER_WAIT_MS_MAX) wait_ms = WORKER_WAIT_MS_MAX;
     if (want) answer_older(pool, credential->worker);
@@ -657,10 +721,12 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
     exchange->worker = arena_copy(&exchange->arena, credential->worker);
     exchange->tenant = arena_copy(&exchange->arena, credential->tenant);
     exchange->queues = queues;
+    exchange->permitted = queues_permitted(pool, credential);
+    exchange->is_limited = credential->queues.kind == VALUE_ARRAY;
     exchange->want_left = (uint32_t)want;
     exchange->wait_ms = wait_ms;
-    exchange->leases = (ValueList){ .arena = &exchange->arena };
-    exchange->items = ARENA_ARRAY(&exchange->arena, Item, 2 * WORKER_ITEM_COUNT_MAX);
+    exchange->leases = exchange->ended = (ValueList){ .arena = &exchange->arena };
+    exchange->items = ARENA_ARRAY(&exchange->arena, Item, exchange_item_count(request, "reports") + exchange_item_count(request, "messages") + 1u);
     exchange->done = done;
     exchange->context = context;
     Exchange **place = &pool->exchanges;
@@ -669,24 +735,60 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
     pool->exchange_count++;
     take_all(pool, exchange, request);
     waiting_offer(pool, exchange);
-    /* Who waits for room is looked at: all of them where some of it may not be theirs. */
-    bool is_for_all = pool->queue_count <= 1 && !credential->tenant.len;
     if (exchange->want_left)
-        send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null(), .number = is_for_all ? exchange->want_left : 0 });
+        send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null(), .number = exchange->want_left, .lanes = queues, .tenant = exchange->tenant });
     wake_after(pool, 0);
     return OK;
 }
 
-void worker_exchange_abandon(Executor *executor, void *context)
+void worker_exchange_withdraw(Executor *executor, const void *context)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
-    for (Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next)
-        if (exchange->context == context && exchange->done) {
-            exchange->done = NULL;
-            exchange->want_left = 0;
-            wake_after(pool, 0);
-            return;
-        }
+    Exchange *exchange = pool->exchanges;
+    while (exchange && exchange->context != context) exchange = exchange->next;
+    if (!exchange) return;
+    exchange->want_left = 0;
+    wake_after(pool, 0);
+}
+
+/* What the engine gave with the attempt stands in the lease that was to be sent. */
+static void lease_wait_again(WorkerExecutor *pool, Lease *lease, Value granted)
+{
+    static const char *const members[] = { "definition", "effect_recorded", "args", "resources", "task" };
+    Buf document;
+    Error err;
+    buf_init(&document, JSON_SIZE_MAX);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const Value *member = value_get_text(granted, members[i]);
+        buf_format(&document, "%s\"%s\":", i ? "," : "{", members[i]);
+        CHECK(member && json_print(&document, *member, JSON_COMPACT, &err) == OK);     /* we printed it */
+    }
+    buf_char(&document, '}');
+    document_keep(lease, &document);
+    buf_deinit(&document);
+    lease->state = LEASE_WAITS;
+    if (!lease_offer(pool, lease)) waiting_add(pool, lease);
+}
+
+void worker_exchange_give_back(Executor *executor, Value answer)
+{
+    WorkerExecutor *pool = (WorkerExecutor *)executor;
+    const Value *leases = exchange_list(answer, "leases"), *cancels = exchange_list(answer, "cancels");
+    Token token;
+    for (uint32_t i = 0; cancels && i < cancels->count; i++) {
+        Lease *lease = token_read(value_text(cancels->items[i]), &token) ? lease_find(pool, &token.id) : NULL;
+        if (!lease || lease->state != LEASE_HELD || !lease->is_ended_told) continue;
+        lease->is_ended_told = false;
+        pool->cancel_count++;
+        wake_after(pool, 0);
+    }
+    for (uint32_t i = 0; leases && i < leases->count; i++) {
+        Value granted = leases->items[i];
+        Lease *lease = token_read(exchange_token(granted), &token) ? lease_find(pool, &token.id) : NULL;
+        if (!lease || lease->state != LEASE_HELD) continue;
+        if (lease->is_ended) lease_cancel(pool, lease, CAUSE_CANCELLED, STR("it was ended before a worker had it"));
+        else lease_wait_again(pool, lease, granted);
+    }
 }
 
 /* --- time ------------------------------------------------------------------------------------------------------------------ */
@@ -698,8 +800,10 @@ static void leases_look(WorkerExecutor *pool)
     for (uint32_t i = 0; i < pool->leases.capacity; i++) {
         Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
         if (!lease || lease->state > LEASE_HELD) continue;
-        if (lease->state == LEASE_WAITS && pool->now_ms - lease->heard_ms >= lease_ms / 3) hear(pool, &lease->id, /* is_silent= */ true);
-        else if (lease->state == LEASE_HELD && pool->now_ms - lease->heard_ms >= lease_ms + GRACE_MS) {
+        if (lease->state == LEASE_WAITS && pool->now_ms - lease->heard_ms >= lease_ms / 3) {
+            lease->heard_ms = pool->now_ms;
+            send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = lease->id, .value = value_null() });
+        } else if (lease->state == LEASE_HELD && !pool->is_draining && pool->now_ms - lease->heard_ms >= lease_ms + GRACE_MS) {
             lease->is_lost = true;
             lease_cancel(pool, lease, CAUSE_LEASE_EXPIRED, STR("its worker was not heard of until its lease ran out"));
         }
@@ -711,6 +815,7 @@ static void worker_turn(Executor *executor, int64_t now_ms)
     WorkerExecutor *pool = (WorkerExecutor *)executor;
     uint64_t rung;
     if (read(pool->timer_fd, &rung, sizeof rung) < 0) rung = 0;     /* it had not rung */
+    pool->is_awake = false;
     int64_t jump = now_ms - pool->now_ms;
     if (jump > 0) pool->now_ms = now_ms;
     pending_send(pool);
@@ -734,6 +839,15 @@ static void worker_turn(Executor *executor, int64_t now_ms)
         if (left < next) next = left;
     }
     if (next != INT64_MAX) wake_after(pool, pool->pending ? 2 : next);
+}
+
+/* What workers have they report to the next owner; what none has yet goes back, and is offered anew then. */
+static uint32_t worker_drain(Executor *executor)
+{
+    WorkerExecutor *pool = (WorkerExecutor *)executor;
+    pool->is_draining = true;
+    while (pool->waiting) lease_cancel(pool, pool->waiting, CAUSE_NOT_ACCEPTED, STR("the server ended before a worker had it"));
+    return pool->lease_count;
 }
 
 static int worker_wake_fd(Executor *executor)
