@@ -54,6 +54,7 @@ static Value input_of(Call *call, const char *verb, Str tenant)
     member_list_add(&caller, STR("key"), value_string(call->caller.key));
     member_list_add(&caller, STR("role"), value_string(call->caller.role));
     member_list_add(&caller, STR("tenant"), value_string(call->caller.tenant));
+    if (call->caller.run.len) member_list_add(&caller, STR("run"), value_string(call->caller.run));
     member_list_add(&input, STR("verb"), value_string(str_of(verb)));
     member_list_add(&input, STR("tenant"), value_string(tenant));
     member_list_add(&input, STR("caller"), member_list_object(&caller));

@@ -4,7 +4,7 @@
  *
  *   {"verb":"execution.cancel","tenant":"acme","caller":{"key":"Xq3hT9aB","role":"operator","tenant":"acme"},"address":"..."}
  *
- * and has to permit as policies at hooks do (policy/policy.h). What is not clearly allowed is denied. Answers of the built-in policy
+ * (of an attempt's credential, whose role is "attempt", with the run that it belongs to as "run") and has to permit as policies at hooks do (policy/policy.h). What is not clearly allowed is denied. Answers of the built-in policy
  * depend on role and verb alone, and are remembered.
  *
  * Owns:   the policy, until access_close().     Fails: access_open() with the first mistake of the policy.

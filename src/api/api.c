@@ -21,16 +21,38 @@ Str api_tenant(const Call *call, Str given)
     return str_is_text(call->caller.tenant, "*") ? STR("default") : call->caller.tenant;
 }
 
-bool api_may(Call *call, Str tenant, ProblemKind hidden)
+/* That is for the ledger alone: the caller is told what it is told of a thing that is not there. */
+void api_refuse_foreign(Call *call, Str tenant)
+{
+    call_refuse(call, tenant, arena_format(&call->arena, "it belongs to tenant '%.*s'", STR_ARG(tenant)));
+}
+
+bool api_may(Call *call, Str tenant, ProblemKind hidden) { return api_may_do(call, call->route->verb, tenant, hidden); }
+
+bool api_may_do(Call *call, const char *verb, Str tenant, ProblemKind hidden)
 {
     Str why;
-    if (!api_sees(call, tenant)) {
+    if (call->caller.run.len && !call->is_own_run) {
+        call_refuse(call, tenant, STR("an attempt reaches its own run alone"));
         call_problem(call, hidden, "there is nothing here that this key may see");
         return false;
     }
-    if (access_permits(call->api->access, call, call->route->verb, tenant, &why)) return true;
+    if (!api_sees(call, tenant)) {
+        api_refuse_foreign(call, tenant);
+        call_problem(call, hidden, "there is nothing here that this key may see");
+        return false;
+    }
+    if (access_permits(call->api->access, call, verb, tenant, &why)) return true;
+    call_refuse(call, tenant, why);
     call_problem_fields(call, PROBLEM_DENIED, why, NULL, 0);
     return false;
+}
+
+bool api_may_own(Call *call, Str named, Str *tenant)
+{
+    if (call_query(call, "namespace").len || !str_is_text(call->caller.tenant, "*") || str_is(named, *tenant)) return true;
+    *tenant = named;
+    return api_may(call, named, PROBLEM_NOT_FOUND);
 }
 
 bool api_execution(Call *call, const Cell **out_row)
@@ -43,21 +65,31 @@ bool api_execution(Call *call, const Cell **out_row)
         call_error(call, &err);
         return false;
     }
-    if (!row || !api_sees(call, row[RUNS_tenant].text)) {
+    bool is_foreign = row && !api_sees(call, row[RUNS_tenant].text);
+    if (is_foreign) api_refuse_foreign(call, row[RUNS_tenant].text);
+    call->is_own_run = row && str_is(call->caller.run, row[RUNS_id].text);
+    if (row && !is_foreign && call->caller.run.len && !call->is_own_run) {
+        call_refuse(call, row[RUNS_tenant].text, STR("an attempt reaches its own run alone"));
+        is_foreign = true;
+    }
+    if (!row || is_foreign) {
         call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(call->segments[0]));
         return false;
     }
     *out_row = row;
+    call->run_id = row[RUNS_id].text;
     return api_may(call, row[RUNS_tenant].text, PROBLEM_EXECUTION_NOT_FOUND);
 }
 
 /* --- to the engine ------------------------------------------------------------------------------------------------------------------ */
 
-typedef struct Asked { Call *call; ApiDone done; uint64_t began_ns; } Asked;
+typedef struct Asked { Call *call; ApiDone done; ApiRefused refused; uint64_t began_ns; } Asked;
 
 void api_refuse(Call *call, const BridgeAnswer *answer)
 {
     if (answer->is_other_request) call_problem_fields(call, PROBLEM_REQUEST_KEY, str_of(answer->error.text), NULL, 0);
+    else if (answer->is_over_quota) call_problem_fields(call, PROBLEM_QUOTA, str_of(answer->error.text), NULL, 0);
+    else if (answer->is_full) call_problem_fields(call, PROBLEM_OVERLOAD, str_of(answer->error.text), NULL, 0);
     else call_error(call, &answer->error);
 }
 
@@ -65,10 +97,12 @@ static void take_answer(void *context, const BridgeAnswer *answer)
 {
     Asked *asked = context;
     Call *call = asked->call;
-    spread_add(&call->api->metrics.petition, clock_monotonic_ns() - asked->began_ns);
+    spread_add(&call->api->metrics.petition, spread_us, (clock_monotonic_ns() - asked->began_ns) / 1000);
+    call->is_done = !answer->status;
+    if (call->is_done && answer->run_id.text[0]) call->run_id = arena_copy(&call->arena, id_peek(&answer->run_id));
     if (!call->is_gone && !call->status) {
-        if (answer->status) api_refuse(call, answer);
-        else asked->done(call, answer);
+        if (!answer->status) asked->done(call, answer);
+        else if (!asked->refused || !asked->refused(call, answer)) api_refuse(call, answer);
     }
     call_release(call);
 }
@@ -81,6 +115,11 @@ static void be_late(Call *call)
 
 void api_petition(Call *call, MemberList *members, const char *verb, ApiDone done)
 {
+    api_petition_or(call, members, verb, done, /* refused= */ NULL);
+}
+
+void api_petition_or(Call *call, MemberList *members, const char *verb, ApiDone done, ApiRefused refused)
+{
     Api *api = call->api;
     char traced[TRACE_TEXT_SIZE];
     Str key = call_header(call, "Idempotency-Key");
@@ -91,10 +130,11 @@ void api_petition(Call *call, MemberList *members, const char *verb, ApiDone don
     add_member(members, "verb", value_string(str_of(verb)));
     add_member(members, "actor", value_string(call->caller.actor));
     /* Ids belong to a tenant; the id of a signed trigger is made of its signature. */
-    if (key.len && call->route->access != ROUTE_TRIGGER) add_member(members, "id", value_string(key));
+    if (key.len && call->route->access != ROUTE_TRIGGER) add_member(members, "id", value_string(call->is_bridged ? arena_format(&call->arena, "%.*s/%.*s", STR_ARG(call->caller.tenant), STR_ARG(key)) : key));
     add_member(members, "trace", value_string(arena_copy(&call->arena, trace_print(&call->trace, traced))));
+    if (call->tracestate.len) add_member(members, "tracestate", value_string(call->tracestate));
     Asked *asked = ARENA_NEW(&call->arena, Asked);
-    *asked = (Asked){ .call = call, .done = done, .began_ns = clock_monotonic_ns() };
+    *asked = (Asked){ .call = call, .done = done, .refused = refused, .began_ns = clock_monotonic_ns() };
     if (!bridge_ask(api->bridge, member_list_object(members), take_answer, asked)) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;
@@ -102,6 +142,15 @@ void api_petition(Call *call, MemberList *members, const char *verb, ApiDone don
     call->use_count++;
     call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
 }
+
+void api_listen(Api *api)
+{
+    if (bridge_listen(api->bridge, 1)) store_renew(api->store);
+}
+
+/* --- how it is ------------------------------------------------------------------------------------------------------------------------ */
+
+bool api_is_ready(const Api *api) { return !api->is_draining && bridge_state(api->bridge).is_ready; }
 
 /* --- plans ---------------------------------------------------------------------------------------------------------------------------- */
 
@@ -129,6 +178,8 @@ Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *er
     *out_plan = &place->plan;
     return OK;
 }
+
+ScheduleDesk api_schedules(const Api *api) { return (ScheduleDesk){ api->store, api->catalog, zones_source(api->zones) }; }
 
 /* --- members ---------------------------------------------------------------------------------------------------------------------------- */
 

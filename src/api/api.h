@@ -12,42 +12,67 @@
 #include "api/access.h"
 #include "api/bridge.h"
 #include "api/call.h"
+#include "api/herald.h"
 #include "api/http.h"
 #include "api/key.h"
+#include "api/log.h"
 #include "api/metrics.h"
 #include "api/route.h"
+#include "api/schedules.h"
 #include "lang/catalog.h"
+#include "os/zone.h"
 #include "secret/trigger.h"
 #include "view/run_rows.h"
 
 typedef struct ApiPlan { Digest digest; Arena arena; Plan plan; bool is_used; } ApiPlan;
 
 /* How often a webhook was sent lately. */
-typedef struct HookRate { char name[3 * (NAME_SIZE_MAX + 1)]; int64_t begin_ms, used_ms, count; bool is_used; } HookRate;
+typedef struct HookRate { Digest name; int64_t begin_ms, used_ms, count; bool is_used; } HookRate;        /* name: of tenant, workflow and trigger */
+
+/* Who asked for work lately. */
+typedef struct WorkerSeen { char executor[NAME_SIZE_MAX + 1], worker[NAME_SIZE_MAX + 1], tenant[NAME_SIZE_MAX + 1]; int64_t last_ms; } WorkerSeen;
+/* A run that a command which is a client has looked at lately, and with which key. */
+typedef struct ClientRun { char key[KEY_ID_SIZE]; int64_t run_no; } ClientRun;
 
 typedef struct Api {
-    Store *store;
+    Str store_path;                 /* what errors of the store begin with, for the log alone */
+    Store *store;                   /* a snapshot, renewed for every request and every round of answers */
     Bridge *bridge;
     Http *http;
     KeyRing *keys;
     Access *access;
+    struct Refusals *refusals;
+    struct Debounces *debounces;
     const Catalog *catalog;
     Guard *guard;                   /* the server thread's own */
     TriggerDesk triggers;
     Metrics metrics;
+    Log *log;
+    Herald *herald;                 /* tells committed records to others */
+    uint32_t survey_count;          /* requests that wait for what the engine has counted: they do not count themselves */
+    EngineState seen_state;         /* of the engine, as was logged last */
     HookRate hooks[API_HOOK_COUNT_MAX];
+    WorkerSeen workers[API_WORKER_COUNT_MAX];
+    Zones *zones;                   /* for schedules */
     ApiPlan plans[API_PLAN_COUNT_MAX];
     uint32_t plan_next;
     struct Follower *followers[API_FOLLOW_BUCKET_COUNT];       /* that wait for news of a run: see follow.h */
+    struct Follower *due_first, *due_last;                      /* those of them that have news */
     struct Stream *streams;
     uint32_t stream_count;
+    ClientRun client_runs[API_CLIENT_RUN_COUNT];
+    uint32_t client_run_next;
     bool is_draining;
-    bool logs_all;                  /* every request, and not only those that are refused or fail */
     const char *public_url;         /* before paths of links; "" */
 } Api;
 
 /* Whether the caller may; where not, answered: as `hidden` where the tenant is another's, as denied where the policy says so. */
 bool api_may(Call *call, Str tenant, ProblemKind hidden);
+/* The same of another verb than the route's. */
+bool api_may_do(Call *call, const char *verb, Str tenant, ProblemKind hidden);
+/* Whose a definition is that was sent with no namespace beside it: with a key of every tenant, whose it says itself. False after answering. */
+bool api_may_own(Call *call, Str named, Str *tenant);
+void api_refuse_foreign(Call *call, Str tenant);        /* notes for the ledger that it is another's; answers nothing */
 bool api_sees(const Call *call, Str tenant);            /* the tenant is the caller's, or it has all */
 /* The tenant of a query or body: `given`, else the caller's; of a key for every tenant 'default'. */
 Str  api_tenant(const Call *call, Str given);
@@ -58,10 +83,22 @@ bool api_execution(Call *call, const Cell **out_row);
 /* Sends a petition: actor, id (Idempotency-Key), trace are added. `done` answers. */
 typedef void (*ApiDone)(Call *call, const BridgeAnswer *answer);
 void api_petition(Call *call, MemberList *members, const char *verb, ApiDone done);
+/* The same; `refused` is asked first about what the engine refuses: false: it is answered as it is. NULL is permitted. */
+typedef bool (*ApiRefused)(Call *call, const BridgeAnswer *answer);
+void api_petition_or(Call *call, MemberList *members, const char *verb, ApiDone done, ApiRefused refused);
 void api_refuse(Call *call, const BridgeAnswer *answer);        /* what the engine refused, as a problem */
+
+/* It takes work: it has recovered what there was, the store takes commits, and it is not about to end. */
+bool api_is_ready(const Api *api);
 
 /* The plan with that digest, kept at hand. */
 MUST_USE Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *err);
+
+/* What schedules are read with. */
+ScheduleDesk api_schedules(const Api *api);
+
+/* News of the engine are wanted by one more; what is read from now on has all that was not told. */
+void  api_listen(Api *api);
 
 /* Members of answers. */
 void  add_member(MemberList *members, const char *name, Value value);          /* null as null */

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/petition.h"
 #include "base/check.h"
@@ -11,6 +12,7 @@
 #include "value/json.h"
 
 typedef struct Job {
+    struct Job *next;               /* of those that are about to be told */
     Bridge *bridge;
     Arena arena;                    /* of the request */
     Value request;
@@ -19,7 +21,14 @@ typedef struct Job {
     BridgeAnswer answer;
     ExchangeDone exchanged;         /* of an exchange; NULL: a petition */
     ExchangeAsk exchange;
+    bool is_look;                   /* at tenants: exchange.tenant */
     Buf text;                       /* its answer */
+    uint32_t order_count;           /* leases and cancels in that */
+    bool is_withdrawn;              /* the engine is told so, or knows; the server's */
+    bool is_given_back;             /* it has been told, and its leases go back */
+    SurveyDone surveyed;            /* of a survey; NULL: something else */
+    Survey *survey;
+    EngineKeep keep;                /* of what is kept; else of no kind */
 } Job;
 
 struct Bridge {
@@ -29,27 +38,55 @@ struct Bridge {
     Wake to_engine, to_server;
     atomic_uint listener_count;
     atomic_bool has_missed;         /* news did not fit */
+    atomic_ullong secret_version;
     uint32_t job_count;             /* under way; the server's */
+    void **taken;                   /* news, API_RING_COUNT; the server's */
     bool is_closed;
-    pthread_mutex_t mutex;          /* of the state below */
-    BridgeState state;
+    atomic_uint known_state;        /* an EngineState, twice, and one where it is ready */
+    pthread_mutex_t mutex;          /* of the trouble below */
+    Error trouble;
+    ExchangeCounts exchanges;       /* the engine's */
 };
+
+/* Beside jobs, which are asked once each, there may be the withdrawal of each: its address, plus one. By then it may be answered and freed:
+ * it is a name, and another job of the same name is asked later. */
+enum { ASKED_WITHDRAWAL = 1 };
+
+/* An item of the news: the number of the run, and beside it what there is of it. */
+enum { NEWS_LOG = 1, NEWS_STILL = 2 };
 
 /* --- the engine's thread --------------------------------------------------------------------------------------------------------- */
 
-static void keep_state(Bridge *bridge)
+static unsigned state_of(const Engine *engine) { return (unsigned)engine_state(engine) << 1 | engine_is_ready(engine); }
+
+void bridge_turn(Bridge *bridge)
 {
-    Engine *engine = host_engine(bridge->host);
-    BridgeState state = { engine_stats(engine), engine_state(engine) };
+    const Engine *engine = host_engine(bridge->host);
+    unsigned state = state_of(engine);
+    if (atomic_load_explicit(&bridge->known_state, memory_order_relaxed) == state) return;
+    const Error *trouble = engine_trouble(engine);
     pthread_mutex_lock(&bridge->mutex);
-    bridge->state = state;
+    bridge->trouble = trouble ? *trouble : (Error){ 0 };
+    atomic_store_explicit(&bridge->known_state, state, memory_order_release);
     pthread_mutex_unlock(&bridge->mutex);
+    wake_raise(&bridge->to_server);
+}
+
+static void survey(Bridge *bridge, Survey *out)
+{
+    const Engine *engine = host_engine(bridge->host);
+    out->stats = engine_stats(engine);
+    out->meter = *engine_meter(engine);
+    engine_gauge(engine, &out->gauge);
+    if (bridge->options.guard) memcpy(out->policy_times, guard_times(bridge->options.guard), sizeof out->policy_times);
+    out->exchanges = bridge->exchanges;
 }
 
 static void send_back(Job *job)
 {
-    CHECK(ring_put(&job->bridge->answered, job));       /* as many as may be asked fit */
-    wake_raise(&job->bridge->to_server);
+    Bridge *bridge = job->bridge;                       /* once it is in the ring the job is the server's, which frees it */
+    CHECK(ring_put(&bridge->answered, job));            /* as many as may be asked fit */
+    wake_raise(&bridge->to_server);
 }
 
 static void take_reply(void *context, const EngineReply *reply)
@@ -58,7 +95,7 @@ static void take_reply(void *context, const EngineReply *reply)
     job->answer = (BridgeAnswer){ .status = reply->status, .run_id = reply->run_id, .run_no = reply->run_no,
                                   .state = (RunState)reply->run_state, .resolution = (Resolution)reply->resolution,
                                   .is_repeat = reply->is_repeat, .is_noop = reply->is_noop,
-                                  .is_other_request = reply->is_other_request };
+                                  .is_other_request = reply->is_other_request, .is_over_quota = reply->is_over_quota };
     if (reply->status) job->answer.error = *reply->error;
     send_back(job);
 }
@@ -67,6 +104,13 @@ static void take_exchange(void *context, Value answer)
 {
     Job *job = context;
     Error err;
+    ExchangeCounts *counts = &job->bridge->exchanges;
+    const Value *leases = value_get_text(answer, "leases");
+    counts->answered++;
+    counts->waiting--;
+    const Value *cancels = value_get_text(answer, "cancels");
+    if (leases && leases->kind == VALUE_ARRAY) counts->leases += job->order_count = leases->count;
+    if (cancels && cancels->kind == VALUE_ARRAY) job->order_count += cancels->count;
     buf_init(&job->text, JSON_SIZE_MAX);
     job->answer.status = json_print(&job->text, answer, JSON_COMPACT, &err);
     if (job->answer.status) job->answer.error = err;
@@ -75,9 +119,39 @@ static void take_exchange(void *context, Value answer)
 
 static Status send_job(Bridge *bridge, Job *job, Error *err)
 {
+    if (job->is_look) {
+        take_exchange(job, engine_tenants(host_engine(bridge->host), job->exchange.tenant, &job->arena));
+        return OK;
+    }
+    if (job->keep.kind) {
+        job->keep.reply = take_reply;
+        job->keep.context = job;
+        return engine_keep(host_engine(bridge->host), &job->keep) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further requests now");
+    }
     if (!job->exchanged) return petition_send(host_engine(bridge->host), job->request, take_reply, job, err);
-    if (!bridge->options.exchange) return error_set(err, ERR_NOT_FOUND, "this server has no worker executors");
-    return bridge->options.exchange(bridge->options.exchange_context, &job->exchange, take_exchange, job, err);
+    ExchangeCounts *counts = &bridge->exchanges;
+    const Value *reports = value_get_text(job->request, "reports");
+    if (reports && reports->kind == VALUE_ARRAY) counts->reports += reports->count;
+    counts->waiting++;                      /* it may be answered before this returns */
+    Status status = !bridge->options.exchange ? error_set(err, ERR_NOT_FOUND, "this server has no worker executors")
+                  : bridge->options.exchange(bridge->options.exchange_context, &job->exchange, take_exchange, job, err);
+    if (status) {
+        counts->waiting--;
+        counts->refused++;
+    }
+    return status;
+}
+
+/* The answer is read again rather than kept: it happens to few. */
+static void give_back(Bridge *bridge, const Job *job)
+{
+    Arena arena;
+    Value answer;
+    Error err;
+    arena_init(&arena, SIZE_MAX);
+    if (bridge->options.give_back && json_parse(&arena, buf_peek(&job->text), &answer, &err) == OK)
+        bridge->options.give_back(bridge->options.exchange_context, job->exchange.executor, answer);
+    arena_deinit(&arena);
 }
 
 static void take_jobs(void *context, int fd)
@@ -87,20 +161,44 @@ static void take_jobs(void *context, int fd)
     wake_lower(&bridge->to_engine);
     for (Job *job; (job = ring_take(&bridge->asked));) {
         Error err = { 0 };
-        Status status = send_job(bridge, job, &err);
+        if ((uintptr_t)job & ASKED_WITHDRAWAL) {
+            if (bridge->options.withdraw) bridge->options.withdraw(bridge->options.exchange_context, (const char *)job - ASKED_WITHDRAWAL);
+            continue;
+        }
+        if (job->is_given_back) {
+            give_back(bridge, job);
+            send_back(job);
+            continue;
+        }
+        if (job->surveyed) {
+            survey(bridge, job->survey);
+            send_back(job);
+            continue;
+        }
+        bool is_petition = !job->is_look && !job->keep.kind && !job->exchanged;
+        Status status = is_petition ? petition_check(job->request, &err) : OK;
+        bool is_right = !status;
+        if (is_right) status = send_job(bridge, job, &err);
         if (!status) continue;
-        job->answer = (BridgeAnswer){ .status = status, .error = err };
+        job->answer = (BridgeAnswer){ .status = status, .error = err, .is_full = is_right && status == ERR_LIMIT && !job->exchanged };
         send_back(job);
     }
-    keep_state(bridge);
 }
 
 static void take_observation(void *context, const Observation *observation)
 {
     Bridge *bridge = context;
-    if (observation->kind == OBSERVE_EVENTS) keep_state(bridge);
-    if (observation->kind == OBSERVE_PROGRESS || !atomic_load_explicit(&bridge->listener_count, memory_order_acquire)) return;
-    uintptr_t item = (uintptr_t)observation->run->run_no << 1 | (observation->kind == OBSERVE_LOG);
+    if (observation->kind == OBSERVE_SECRETS) {
+        atomic_fetch_add_explicit(&bridge->secret_version, 1, memory_order_release);
+        return;
+    }
+    const BridgeOptions *options = &bridge->options;
+    if (observation->kind == OBSERVE_EVENTS && options->record) options->record(options->record_context, observation);
+    bool is_log = observation->kind == OBSERVE_LINES;
+    if ((!is_log && observation->kind != OBSERVE_EVENTS) || !atomic_load_explicit(&bridge->listener_count, memory_order_acquire)) return;
+    const Run *run = observation->run;          /* of lines there is none */
+    bool is_still = !is_log && (run->state == RUN_PAUSED || run->state == RUN_WAITING_SIGNAL || run_state_is_settled(run->state, run->resolution));
+    uintptr_t item = (uintptr_t)observation->run_no << 2 | (is_still ? NEWS_STILL : 0) | (is_log ? NEWS_LOG : 0);
     if (!ring_put(&bridge->news, (void *)item)) atomic_store_explicit(&bridge->has_missed, true, memory_order_release);
     wake_raise(&bridge->to_server);
 }
@@ -112,9 +210,11 @@ Status bridge_new(const BridgeOptions *options, Bridge **out_bridge, Error *err)
     Host *host = options->host;
     bridge->host = host;
     bridge->options = *options;
-    ring_init(&bridge->asked, API_RING_COUNT);
+    ring_init(&bridge->asked, 2 * API_RING_COUNT);
     ring_init(&bridge->answered, API_RING_COUNT);
     ring_init(&bridge->news, API_RING_COUNT);
+    bridge->taken = calloc(API_RING_COUNT, sizeof *bridge->taken);
+    CHECK(bridge->taken);
     pthread_mutex_init(&bridge->mutex, NULL);
     bridge->to_engine.fd = bridge->to_server.fd = -1;
     Status status = wake_open(&bridge->to_engine, err);
@@ -125,7 +225,7 @@ Status bridge_new(const BridgeOptions *options, Bridge **out_bridge, Error *err)
         return status;
     }
     engine_observe(host_engine(host), take_observation, bridge);
-    keep_state(bridge);
+    atomic_store(&bridge->known_state, state_of(host_engine(host)));
     *out_bridge = bridge;
     return OK;
 }
@@ -140,7 +240,8 @@ void bridge_close(Bridge *bridge)
 
 static void tell(Job *job)
 {
-    if (job->exchanged) job->exchanged(job->context, job->answer.status, &job->answer.error, buf_peek(&job->text));
+    if (job->surveyed) job->surveyed(job->context, job->survey);
+    else if (job->exchanged) job->exchanged(job->context, job->answer.status, &job->answer.error, buf_peek(&job->text));
     else job->done(job->context, &job->answer);
 }
 
@@ -148,6 +249,7 @@ static void job_free(Job *job)
 {
     buf_deinit(&job->text);
     arena_deinit(&job->arena);
+    free(job->survey);
     free(job);
 }
 
@@ -156,12 +258,14 @@ void bridge_free(Bridge *bridge)
     if (!bridge) return;
     /* Whoever asked is told, and lets go of what it kept for the answer. */
     for (Job *job; (job = ring_take(&bridge->asked)) || (job = ring_take(&bridge->answered));) {
-        tell(job);
+        if ((uintptr_t)job & ASKED_WITHDRAWAL) continue;
+        if (!job->is_given_back) tell(job);
         job_free(job);
     }
     ring_deinit(&bridge->asked);
     ring_deinit(&bridge->answered);
     ring_deinit(&bridge->news);
+    free(bridge->taken);
     if (bridge->to_engine.fd >= 0) wake_close(&bridge->to_engine);
     if (bridge->to_server.fd >= 0) wake_close(&bridge->to_server);
     pthread_mutex_destroy(&bridge->mutex);
@@ -180,11 +284,17 @@ static Job *job_new(Bridge *bridge, Value request, void *context)
     return job;
 }
 
-static void job_send(Job *job)
+/* False where withdrawals have taken the room that was left: it is gone then. */
+static bool job_send(Job *job)
 {
-    CHECK(ring_put(&job->bridge->asked, job));
-    job->bridge->job_count++;
-    wake_raise(&job->bridge->to_engine);
+    Bridge *bridge = job->bridge;
+    if (!ring_put(&bridge->asked, job)) {
+        job_free(job);
+        return false;
+    }
+    bridge->job_count++;
+    wake_raise(&bridge->to_engine);
+    return true;
 }
 
 bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context)
@@ -192,20 +302,58 @@ bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context)
     if (bridge->job_count >= API_RING_COUNT) return false;
     Job *job = job_new(bridge, request, context);
     job->done = done;
-    job_send(job);
-    return true;
+    return job_send(job);
 }
 
-bool bridge_exchange(Bridge *bridge, const ExchangeAsk *ask, ExchangeDone done, void *context)
+BridgeExchange *bridge_exchange(Bridge *bridge, const ExchangeAsk *ask, ExchangeDone done, void *context)
 {
-    if (bridge->job_count >= API_RING_COUNT) return false;
+    if (bridge->job_count >= API_RING_COUNT) return NULL;
     Job *job = job_new(bridge, ask->request, context);
     job->exchanged = done;
-    job->exchange = (ExchangeAsk){ arena_copy(&job->arena, ask->executor), arena_copy(&job->arena, ask->worker),
-                                   arena_copy(&job->arena, ask->tenant), job->request,
-                                   arena_copy(&job->arena, ask->token) };
-    job_send(job);
-    return true;
+    job->exchange = (ExchangeAsk){ .executor = arena_copy(&job->arena, ask->executor), .worker = arena_copy(&job->arena, ask->worker),
+                                   .tenant = arena_copy(&job->arena, ask->tenant), .queues = value_copy(&job->arena, ask->queues),
+                                   .request = job->request, .token = arena_copy(&job->arena, ask->token) };
+    return job_send(job) ? job : NULL;
+}
+
+void bridge_withdraw(Bridge *bridge, BridgeExchange *exchange)
+{
+    if (exchange->is_withdrawn) return;
+    exchange->is_withdrawn = ring_put(&bridge->asked, (char *)exchange + ASKED_WITHDRAWAL);
+    wake_raise(&bridge->to_engine);
+}
+
+uint32_t bridge_order_count(const BridgeExchange *exchange) { return exchange->order_count; }
+
+void bridge_give_back(BridgeExchange *exchange) { exchange->is_given_back = exchange->order_count > 0; }
+
+bool bridge_tenants(Bridge *bridge, Str tenant, ExchangeDone done, void *context)
+{
+    if (bridge->job_count >= API_RING_COUNT) return false;
+    Job *job = job_new(bridge, value_null(), context);
+    job->exchanged = done;
+    job->is_look = true;
+    job->exchange.tenant = arena_copy(&job->arena, tenant);
+    return job_send(job);
+}
+
+bool bridge_keep(Bridge *bridge, const EngineKeep *keep, BridgeDone done, void *context)
+{
+    if (bridge->job_count >= API_RING_COUNT) return false;
+    Job *job = job_new(bridge, value_null(), context);
+    Arena *arena = &job->arena;
+    job->done = done;
+    job->keep = *keep;
+    Str *texts[] = { &job->keep.tenant, &job->keep.name, &job->keep.key, &job->keep.text, &job->keep.run, &job->keep.payload,
+                     &job->keep.command.id, &job->keep.command.actor, &job->keep.command.rationale, &job->keep.command.trace,
+                     &job->keep.command.origin };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) *texts[i] = arena_copy(arena, *texts[i]);
+    return job_send(job);
+}
+
+uint64_t bridge_secret_version(const Bridge *bridge)
+{
+    return atomic_load_explicit(&((Bridge *)bridge)->secret_version, memory_order_acquire);
 }
 
 int bridge_fd(const Bridge *bridge) { return wake_fd(&bridge->to_server); }
@@ -213,24 +361,47 @@ int bridge_fd(const Bridge *bridge) { return wake_fd(&bridge->to_server); }
 void bridge_take(Bridge *bridge, BridgeNews news, void *context)
 {
     wake_lower(&bridge->to_server);
-    for (Job *job; (job = ring_take(&bridge->answered));) {
+    Job *first = NULL, **last = &first;
+    uint32_t count = 0;
+    bool has_missed = atomic_exchange_explicit(&bridge->has_missed, false, memory_order_acq_rel);
+    for (void *item; count < API_RING_COUNT && (item = ring_take(&bridge->news));) bridge->taken[count++] = item;
+    if (count == API_RING_COUNT) wake_raise(&bridge->to_server);
+    for (Job *job; (job = ring_take(&bridge->answered)); last = &job->next) *last = job, job->next = NULL;
+    for (Job *job; (job = first);) {
+        first = job->next;
         bridge->job_count--;
-        tell(job);
-        job_free(job);
+        bool is_told = job->is_given_back;
+        if (!is_told) tell(job);
+        if (is_told || !job->is_given_back) job_free(job);
+        else (void)job_send(job);
     }
-    for (void *item; (item = ring_take(&bridge->news));) news(context, (uint64_t)((uintptr_t)item >> 1), (uintptr_t)item & 1);
-    if (atomic_exchange_explicit(&bridge->has_missed, false, memory_order_acq_rel)) news(context, 0, /* is_log= */ false);
+    for (uint32_t i = 0; i < count; i++) {
+        uintptr_t item = (uintptr_t)bridge->taken[i];
+        news(context, &(BridgeItem){ .run_no = item >> 2, .is_log = item & NEWS_LOG, .is_still = item & NEWS_STILL });
+    }
+    if (has_missed) news(context, &(BridgeItem){ .is_still = true });
 }
 
-void bridge_listen(Bridge *bridge, int change)
+bool bridge_listen(Bridge *bridge, int change)
 {
-    atomic_fetch_add_explicit(&bridge->listener_count, (unsigned)change, memory_order_acq_rel);
+    return atomic_fetch_add_explicit(&bridge->listener_count, (unsigned)change, memory_order_acq_rel) == 0;
 }
 
 BridgeState bridge_state(Bridge *bridge)
 {
     pthread_mutex_lock(&bridge->mutex);
-    BridgeState state = bridge->state;
+    unsigned known = atomic_load_explicit(&bridge->known_state, memory_order_acquire);
+    BridgeState state = { (EngineState)(known >> 1), known & 1, bridge->trouble };
     pthread_mutex_unlock(&bridge->mutex);
     return state;
+}
+
+bool bridge_survey(Bridge *bridge, SurveyDone done, void *context)
+{
+    if (bridge->job_count >= API_RING_COUNT) return false;
+    Job *job = job_new(bridge, value_null(), context);
+    job->surveyed = done;
+    job->survey = calloc(1, sizeof *job->survey);
+    CHECK(job->survey);
+    return job_send(job);
 }

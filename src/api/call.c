@@ -4,8 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/api.h"
+#include "api/head.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "value/json.h"
 
 /* --- what was asked ---------------------------------------------------------------------------------------------------------- */
@@ -15,6 +18,25 @@ static bool is_name(Str name, const char *text)
     return strlen(text) == name.len && strncasecmp(name.ptr, text, name.len) == 0;
 }
 
+static bool is_text(Str text) { return utf8_valid_size(text) == text.len; }
+
+static bool are_text(const CallPair *pairs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_text(pairs[i].name) || !is_text(pairs[i].value)) return false;
+    return true;
+}
+
+bool call_is_text(Call *call)
+{
+    Str path = head_decode(&call->arena, call->path);
+    if (is_text(path) && is_text(call->path) && are_text(call->query, call->query_count) && are_text(call->headers, call->header_count)) return true;
+    call->path = str_slice(call->path, 0, utf8_valid_size(call->path));         /* problems and logs tell it */
+    call_problem(call, PROBLEM_INVALID, "%s is not text in UTF-8", !is_text(path) ? "the address"
+                 : are_text(call->query, call->query_count) ? "a header" : "the query");
+    return false;
+}
+
 Str call_header(const Call *call, const char *name)
 {
     for (uint32_t i = 0; i < call->header_count; i++)
@@ -22,10 +44,31 @@ Str call_header(const Call *call, const char *name)
     return (Str){ 0 };
 }
 
+bool call_has_tag(const Call *call, const char *name, Str tag, bool is_weak_enough)
+{
+    Str list = call_header(call, name);
+    if (is_weak_enough && str_starts(tag, STR("W/"))) tag = str_slice(tag, 2, tag.len);
+    for (size_t at = 0; at < list.len;) {
+        size_t end = str_find(list, ',', at);
+        Str item = str_trim(str_slice(list, at, end));
+        if (is_weak_enough && str_starts(item, STR("W/"))) item = str_slice(item, 2, item.len);
+        if (str_is_text(item, "*") || str_is(item, tag)) return true;
+        at = end + 1;
+    }
+    return false;
+}
+
 bool call_has_query(const Call *call, const char *name)
 {
     for (uint32_t i = 0; i < call->query_count; i++)
         if (str_is_text(call->query[i].name, name)) return true;
+    return false;
+}
+
+bool call_has_header(const Call *call, const char *name)
+{
+    for (uint32_t i = 0; i < call->header_count; i++)
+        if (is_name(call->headers[i].name, name)) return true;
     return false;
 }
 
@@ -42,12 +85,21 @@ static bool is_json_type(Str type)
     return !type.len || is_name(name, "application/json") || (name.len > 5 && str_ends(name, STR("+json")));
 }
 
+bool call_is_plain(Call *call)
+{
+    Str coding = str_trim(call_header(call, "Content-Encoding"));
+    if (!coding.len || is_name(coding, "identity")) return true;
+    call_problem(call, PROBLEM_MEDIA_TYPE, "a body is read as it is, and not in the coding '%.*s'; leave out Content-Encoding", STR_ARG(coding));
+    return false;
+}
+
 bool call_read_json(Call *call, Value *out_value)
 {
     Error err;
     Str body = buf_peek(&call->body);
     *out_value = (Value){ .kind = VALUE_OBJECT };
     if (!str_trim(body).len) return true;
+    if (!call_is_plain(call)) return false;
     if (!is_json_type(call_header(call, "Content-Type"))) {
         call_problem(call, PROBLEM_MEDIA_TYPE, "the body has to be application/json");
         return false;
@@ -119,14 +171,29 @@ void call_stream(Call *call, const char *type, CallSource source)
     answer(call, 200, type);
 }
 
+Str call_public(Call *call, Str reason)
+{
+    Str path = call->api ? call->api->store_path : (Str){ 0 };
+    size_t at = 0;
+    while (path.len && at + path.len <= reason.len && !str_starts(str_slice(reason, at, reason.len), path)) at++;
+    if (!path.len || at + path.len > reason.len) return reason;
+    call->hidden = arena_copy(&call->arena, reason);
+    Str before = str_slice(reason, 0, at), after = str_slice(reason, at + path.len, reason.len);
+    if (str_starts(after, STR(": "))) after = str_slice(after, 2, after.len);
+    size_t end = str_find(after, '(', 0);                           /* what the library says, and its code */
+    return arena_format(&call->arena, "%.*sthe store: %.*s", STR_ARG(before), STR_ARG(str_trim(str_slice(after, 0, end))));
+}
+
 void call_problem_fields(Call *call, ProblemKind kind, Str detail, const ProblemField *fields, uint32_t count)
 {
     const ProblemInfo *info = problem_info(kind);
+    detail = call_public(call, detail);
     buf_clear(&call->out);
-    problem_print_json(&call->out, kind, detail, call->path, fields, count);
+    problem_print_json(&call->out, kind, detail, arena_format(&call->arena, "%.*s#%s", STR_ARG(call->path), call->id), fields, count);
     buf_char(&call->out, '\n');
     call_add_header(call, "Link", arena_format(&call->arena, "</errors/%s>; rel=\"help\"", info->type));
-    if (info->status == 503 || info->status == 429) call_add_header(call, "Retry-After", STR("1"));
+    if (info->status == 503 || info->status == 429)
+        call_add_header(call, "Retry-After", arena_format(&call->arena, "%llu", (unsigned long long)(call->retry_s ? call->retry_s : 1)));
     if (info->status == 401) call_add_header(call, "WWW-Authenticate", STR("Bearer realm=\"maestro\""));
     call->problem = kind;
     answer(call, info->status, "application/problem+json");
@@ -139,6 +206,12 @@ void call_problem(Call *call, ProblemKind kind, const char *format, ...)
     Str detail = arena_format_args(&call->arena, format, args);
     va_end(args);
     call_problem_fields(call, kind, detail, NULL, 0);
+}
+
+void call_refuse(Call *call, Str tenant, Str why)
+{
+    call->refused = why.len ? arena_copy(&call->arena, why) : STR("it is not allowed");
+    call->refused_tenant = arena_copy(&call->arena, tenant);
 }
 
 void call_error(Call *call, const Error *err)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/key_limits.h"
 #include "api/problem.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -23,6 +24,7 @@
 #define CALL_SEGMENT_COUNT_MAX 8u
 #define CALL_HEADER_COUNT_MAX 12u
 #define CALL_QUERY_COUNT_MAX 32u
+#define CALL_ID_SIZE_MAX 64u        /* of an X-Request-Id; a longer one is not taken */
 
 typedef enum Method { METHOD_GET, METHOD_POST, METHOD_PUT, METHOD_DELETE, METHOD_OTHER } Method;
 
@@ -35,7 +37,11 @@ typedef struct Caller {
     Str key;                        /* the part of the key that names it */
     Str tenant;                     /* "*": every one */
     Str role;
-    Str actor;                      /* as the ledger tells it: "key:ab12cd34" */
+    Str actor;                      /* as the ledger tells it: "key:ab12cd34", "attempt:RUN/STEP/1" */
+    Str run;                        /* of an attempt: the only run that it reaches; empty: it is a key */
+    uint64_t run_no;                /* of the same */
+    KeyLimits limits;               /* what a worker's key is for */
+    bool is_use_due;                /* that the key was used has not been told for a while */
 } Caller;
 
 /* What is sent piece by piece, as long as there is something: an event stream. */
@@ -51,7 +57,7 @@ struct Call {
     void *connection;               /* http.c's */
     Arena arena;
     Method method;
-    Str path;                       /* decoded, without the query */
+    Str path;                       /* as it was sent, without the query */
     Str source;                     /* the client's address */
     const CallPair *headers, *query;
     uint32_t header_count, query_count;
@@ -59,8 +65,16 @@ struct Call {
     Str segments[CALL_SEGMENT_COUNT_MAX];       /* what the route's {names} stand for */
     const struct Route *route;      /* NULL until one is found */
     Caller caller;
-    Trace trace;                    /* the caller's, or one of its own */
-    char id[32];                    /* correlation: X-Request-Id, the logs and problems have it */
+    Trace trace;                    /* the caller's, or one of its own; its span is this call's */
+    uint8_t parent[8];              /* the caller's span */
+    bool has_parent;
+    Str tracestate;                 /* the caller's; empty: none */
+    Str run_id;                     /* the execution that it is about, as far as that is known */
+    const struct TriggerProof *proof;           /* of a trigger that was let in; NULL: it is none */
+    bool is_done;                   /* the engine has done what it asked for */
+    bool is_cut;                    /* a stream whose reader was too slow */
+    bool is_own_run;                /* what is asked for belongs to the caller's run */
+    char id[CALL_ID_SIZE_MAX + 1];                    /* correlation: X-Request-Id, the logs and problems have it */
     uint64_t began_ns;
     int64_t now_ms;                 /* when its head came */
 
@@ -72,24 +86,38 @@ struct Call {
     uint32_t answer_count;
     CallSource stream;              /* next: instead of `out` */
     ProblemKind problem;
+    Str hidden;                     /* the whole reason, where the caller is not told all of it: for the log */
+    uint64_t retry_s;               /* when to come again, of 429 and 503; 0: in a second */
+    Str refused;                    /* why the caller may not, for the ledger and not for the caller; empty: it may, as far as is known */
+    Str refused_tenant;             /* of whom it wanted something; empty: of nobody that is known */
 
     /* Waiting. */
     bool is_waiting;
     bool is_woken;                  /* before it could be suspended */
     bool is_gone;                   /* sent, or the client went; freed with the last use */
+    bool is_bridged;                /* it is about a run of another tenant, whose ids of requests are told apart from its own */
     uint32_t use_count;             /* petitions that will still answer to it */
     int64_t deadline_ms;            /* of the monotonic clock; then `late` is called */
     void (*late)(Call *call);
     void (*woken)(Call *call);      /* looks again after call_wake(); may answer, or go on waiting */
+    void (*left)(Call *call, bool is_broken);   /* of call_watch(); NULL: it is not watched */
     Call *next, *prev;              /* of those that wait */
     void *state;                    /* of its handler, in the arena */
 };
 
 /* --- what was asked ---------------------------------------------------------------------------------------------------- */
 
+/* Whether path, query and headers are text (UTF-8), as everything that becomes JSON has to be; false after answering. */
+bool call_is_text(Call *call);
 Str  call_header(const Call *call, const char *name);       /* by any case; empty where there is none */
+bool call_has_header(const Call *call, const char *name);
 Str  call_query(const Call *call, const char *name);        /* the first; empty where there is none */
+/* Whether a header that lists entity tags (If-Match, If-None-Match) has this one, or is "*". A weak one is the same to If-None-Match,
+ * and none to If-Match (RFC 9110, 13.1). */
+bool call_has_tag(const Call *call, const char *name, Str tag, bool is_weak_enough);
 bool call_has_query(const Call *call, const char *name);
+/* Whether the body was sent as it is, and not packed; false after answering. */
+bool call_is_plain(Call *call);
 /* The body as JSON; an empty one is an empty object. False after answering what is wrong with it. */
 bool call_read_json(Call *call, Value *out_value);
 /* A whole number of the query; false after answering. */
@@ -105,12 +133,21 @@ void call_stream(Call *call, const char *type, CallSource source);
 void call_problem(Call *call, ProblemKind kind, const char *format, ...) PRINTF_LIKE(3, 4);
 void call_problem_fields(Call *call, ProblemKind kind, Str detail, const ProblemField *fields, uint32_t count);
 void call_error(Call *call, const Error *err);             /* by its Status */
+/* What a caller is told of a reason: not where a store lies, nor in which words its library failed. */
+Str  call_public(Call *call, Str reason);
+/* The caller is refused, whatever it is answered: for the ledger. The reason is copied, and names no secret. */
+void call_refuse(Call *call, Str tenant, Str why);
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------- */
 
 /* The answer comes later. After `ms` `late` is called, which answers. */
 void call_wait(Call *call, int64_t ms, void (*late)(Call *call), void (*woken)(Call *call));
 void call_wake(Call *call);             /* there is an answer, or something to look at */
+/* Whoever asked may go before the answer comes. `left` is called when it has closed its side: more is not seen of a client that is gone,
+ * though one that still reads looks the same. And it is called with `is_broken` when the connection cannot carry an answer any more. When
+ * the server is about to end, as in the first case. For a call that waits, or streams. */
+void call_watch(Call *call, void (*left)(Call *call, bool is_broken));
+bool call_has_left(const Call *call);   /* by now it has closed its side, or the connection is broken */
 /* A petition of a call that may be gone by now has been answered. */
 void call_release(Call *call);
 

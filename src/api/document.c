@@ -19,21 +19,23 @@ static Value revision_id(Call *call, Str tenant, Str workflow, int64_t version)
 /* What can be done with it as it stands. */
 static void add_actions(Call *call, MemberList *links, const Cell *row)
 {
-    static const struct { const char *name; uint32_t states; bool is_open; } actions[] = {
-        { "pause", 1u << RUN_QUEUED | 1u << RUN_DISPATCHED | 1u << RUN_RUNNING | 1u << RUN_WAITING_SIGNAL, true },
-        { "resume", 1u << RUN_PAUSED, true },
-        { "cancel", ~0u, true },
-        { "resolve", 1u << RUN_FAILED, false },
-        { "retry-from", 1u << RUN_FAILED, false },
-        { "compensate", 1u << RUN_FAILED, false },
-        { "retry-compensation", 1u << RUN_COMPENSATION_FAILED, false },
-        { "skip-compensation", 1u << RUN_COMPENSATION_FAILED, false },
+    enum { GOES_ON = 1u << RUN_QUEUED | 1u << RUN_DISPATCHED | 1u << RUN_RUNNING | 1u << RUN_WAITING_SIGNAL };
+    static const struct { const char *name; uint32_t states; } actions[] = {
+        { "pause", GOES_ON },
+        { "resume", 1u << RUN_PAUSED },
+        { "cancel", ~0u },
+        { "placement", ~0u },
+        { "resolve", 1u << RUN_FAILED },
+        { "retry-from", 1u << RUN_FAILED },
+        { "compensate", GOES_ON | 1u << RUN_PAUSED | 1u << RUN_FAILED },
+        { "retry-compensation", 1u << RUN_COMPENSATION_FAILED },
+        { "skip-compensation", 1u << RUN_COMPENSATION_FAILED },
     };
     Str id = row[RUNS_id].text;
     RunState state = row_state(row);
     if (row_is_over(row)) return;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (actions[i].states >> state & 1u && !(actions[i].is_open && row_is_settled(row)))
+        if (actions[i].states >> state & 1u)
             add_member(links, actions[i].name, api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), actions[i].name));
     if (row[RUNS_awaiting_trigger_key].kind == CELL_TEXT)
         add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
@@ -50,17 +52,44 @@ static Value execution_links(Call *call, const Cell *row)
     add_member(&links, "steps", api_link(call, "/api/executions/%.*s/steps", STR_ARG(id)));
     add_member(&links, "events", api_link(call, "/api/executions/%.*s/events", STR_ARG(id)));
     add_member(&links, "logs", api_link(call, "/api/executions/%.*s/logs", STR_ARG(id)));
+    static const char *const looks[] = { "graph", "verdicts", "projection", "trace", "provenance", "replay" };
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        add_member(&links, looks[i], api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), looks[i]));
     add_actions(call, &links, row);
     return member_list_object(&links);
 }
 
+/* `at` is position, offset and size, as rows have them. */
+static Value payload_of(Call *call, const Cell *at, PayloadRoom *room)
+{
+    Arena *arena = &call->arena;
+    MemberList members = { .arena = arena };
+    Value value;
+    Error err;
+    if (at[0].kind != CELL_INT) return value_null();
+    size_t size = at[2].kind == CELL_INT && at[2].integer > 0 ? (size_t)at[2].integer : 0;
+    if (size > room->one_max || size > room->size_max - room->size) {
+        add_member(&members, "omitted", value_bool(true));
+        add_member(&members, "bytes", value_int((int64_t)size));
+        return member_list_object(&members);
+    }
+    room->size += size;
+    Status status = payload_read(arena, call->api->store, at, &value, &err);
+    if (!status) return value;
+    if (status == ERR_NOT_FOUND) add_member(&members, "erased", value_bool(true));
+    else add_member(&members, "error", value_string(STR("it cannot be read now")));
+    return member_list_object(&members);
+}
+
 static Value steps_of(Call *call, const Cell *row)
 {
+    PayloadRoom room = { .one_max = SIZE_MAX, .size_max = API_PAGE_SIZE };
     StepRows steps;
     ValueList list = { .arena = &call->arena };
     Error err;
     if (row[RUNS_archived_to].kind == CELL_TEXT || run_steps(&call->arena, call->api->store, row, &steps, &err)) return value_null();
-    for (size_t i = 0; i < steps.count; i++) value_list_add(&list, document_step(call, steps.rows[i], row[RUNS_id].text));
+    ExecutionName execution = document_execution_name(call, row);
+    for (size_t i = 0; i < steps.count; i++) value_list_add(&list, document_step(call, steps.rows[i], &execution, &room));
     return value_list_array(&list);
 }
 
@@ -71,13 +100,13 @@ static Value failure_message(const Cell *row, const char *status)
     return row[RUNS_error_cause].kind == CELL_TEXT ? cell_value(&row[RUNS_error_cause]) : value_string(STR("failed"));
 }
 
-Value document_execution(Call *call, const Cell *row, bool has_steps)
+static Value execution(Call *call, const Cell *row, bool has_steps, PayloadRoom *room)
 {
     Arena *arena = &call->arena;
     MemberList members = { .arena = arena };
     const char *status = run_status(row_state(row), row_resolution(row), row[RUNS_cancel_requested].integer != 0);
     bool is_here = row[RUNS_archived_to].kind != CELL_TEXT;
-    Value start = is_here ? payload_or_null(arena, call->api->store, &row[RUNS_params_at]) : value_null();
+    Value start = is_here ? payload_of(call, &row[RUNS_params_at], room) : value_null();
     const Value *params = value_get_text(start, "params"), *payload = value_get_text(start, "payload");
     add_member(&members, "executionId", cell_value(&row[RUNS_id]));
     add_member(&members, "revisionId", revision_id(call, row[RUNS_tenant].text, row[RUNS_definition_key].text,
@@ -104,13 +133,20 @@ Value document_execution(Call *call, const Cell *row, bool has_steps)
     return member_list_object(&members);
 }
 
+Value document_execution(Call *call, const Cell *row, PayloadRoom *room) { return execution(call, row, /* has_steps= */ false, room); }
+
+Value document_execution_whole(Call *call, const Cell *row)
+{
+    return execution(call, row, /* has_steps= */ true, &(PayloadRoom){ .one_max = SIZE_MAX, .size_max = SIZE_MAX });
+}
+
 void document_answer_execution(Call *call, unsigned status, Str execution_id)
 {
     const Cell *row = NULL;
     Error err;
     if (run_row(&call->arena, call->api->store, execution_id, &row, &err)) call_error(call, &err);
     else if (!row) call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(execution_id));
-    else call_value(call, status, document_execution(call, row, /* has_steps= */ true));
+    else call_value(call, status, document_execution_whole(call, row));
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------------------------- */
@@ -125,7 +161,26 @@ static Value error_details(Call *call, const Cell *row)
     return member_list_object(&details);
 }
 
-Value document_step(Call *call, const Cell *row, Str execution_id)
+ExecutionName document_execution_name(Call *call, const Cell *run)
+{
+    Str id = run[RUNS_id].text;
+    return (ExecutionName){ id, api_link(call, "/api/executions/%.*s", STR_ARG(id)) };
+}
+
+static Value step_links(Call *call, const Cell *row, const ExecutionName *execution)
+{
+    MemberList links = { .arena = &call->arena };
+    Str step = row[STEP_RUNS_step_key].text;
+    if (row[STEP_RUNS_output_at].kind == CELL_INT)
+        add_member(&links, "artifact", api_link(call, "/api/executions/%.*s/artifacts/%.*s", STR_ARG(execution->id), STR_ARG(step)));
+    if (row[STEP_RUNS_attempt].integer > 1)
+        add_member(&links, "diff", api_link(call, "/api/executions/%.*s/diff?step=%.*s", STR_ARG(execution->id), STR_ARG(step)));
+    add_member(&links, "execution", execution->link);
+    return member_list_object(&links);
+}
+
+/* The members in the order of their names: an object of many is then not sorted, and an execution has many steps. */
+Value document_step(Call *call, const Cell *row, const ExecutionName *execution, PayloadRoom *room)
 {
     Arena *arena = &call->arena;
     MemberList members = { .arena = arena };
@@ -134,24 +189,25 @@ Value document_step(Call *call, const Cell *row, Str execution_id)
     const char *status = step_status(state, has_begun, has_output);
     /* A step that was superseded keeps the result it had. */
     Value shown = row[STEP_RUNS_result].kind == CELL_TEXT ? cell_value(&row[STEP_RUNS_result]) : value_string(str_of(status));
-    add_member(&members, "resultId", cell_value(&row[STEP_RUNS_id]));
-    add_member(&members, "executionId", value_string(execution_id));
-    add_member(&members, "stepIndex", cell_value(&row[STEP_RUNS_step_index]));
-    add_member(&members, "stepId", cell_value(&row[STEP_RUNS_step_key]));
-    add_member(&members, "stepType", cell_value(&row[STEP_RUNS_step_type]));
-    add_member(&members, "status", shown);
-    add_member(&members, "state", value_string(str_of(step_state_name(state))));
+    add_member(&members, "_links", step_links(call, row, execution));
     add_member(&members, "attempts", cell_value(&row[STEP_RUNS_attempt]));
-    add_member(&members, "inputData", payload_or_null(arena, call->api->store, &row[STEP_RUNS_input_at]));
-    add_member(&members, "outputData", payload_or_null(arena, call->api->store, &row[STEP_RUNS_output_at]));
-    add_member(&members, "errorMessage", cell_value(&row[STEP_RUNS_error_message]));
-    add_member(&members, "errorDetails", error_details(call, row));
-    add_member(&members, "skipReason", cell_value(&row[STEP_RUNS_skip_reason]));
-    add_member(&members, "waitingFor", cell_value(&row[STEP_RUNS_waiting_for]));
-    add_member(&members, "executor", cell_value(&row[STEP_RUNS_executor]));
-    add_member(&members, "supersededBy", cell_value(&row[STEP_RUNS_superseded_by_id]));
-    add_member(&members, "startedAt", cell_time(arena, &row[STEP_RUNS_started_ms]));
     add_member(&members, "completedAt", cell_time(arena, &row[STEP_RUNS_finished_ms]));
+    add_member(&members, "errorDetails", error_details(call, row));
+    add_member(&members, "errorMessage", cell_value(&row[STEP_RUNS_error_message]));
+    add_member(&members, "executionId", value_string(execution->id));
+    add_member(&members, "executor", cell_value(&row[STEP_RUNS_executor]));
+    add_member(&members, "inputData", payload_of(call, &row[STEP_RUNS_input_at], room));
+    add_member(&members, "outputData", payload_of(call, &row[STEP_RUNS_output_at], room));
+    add_member(&members, "resultId", cell_value(&row[STEP_RUNS_id]));
+    add_member(&members, "skipReason", cell_value(&row[STEP_RUNS_skip_reason]));
+    add_member(&members, "startedAt", cell_time(arena, &row[STEP_RUNS_started_ms]));
+    add_member(&members, "state", value_string(str_of(step_state_name(state))));
+    add_member(&members, "status", shown);
+    add_member(&members, "stepId", cell_value(&row[STEP_RUNS_step_key]));
+    add_member(&members, "stepIndex", cell_value(&row[STEP_RUNS_step_index]));
+    add_member(&members, "stepType", cell_value(&row[STEP_RUNS_step_type]));
+    add_member(&members, "supersededBy", cell_value(&row[STEP_RUNS_superseded_by_id]));
+    add_member(&members, "waitingFor", cell_value(&row[STEP_RUNS_waiting_for]));
     return member_list_object(&members);
 }
 
@@ -181,6 +237,7 @@ static Value revision_links(Call *call, const Cell *row)
     add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
     add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s&version=%" PRId64, STR_ARG(tenant),
                                               STR_ARG(workflow), row[REVISIONS_version].integer));
+    add_member(&links, "dry-run", api_link(call, "%.*s/dry-run", STR_ARG(self)));
     if (is_active) add_member(&links, "start", api_link(call, "/api/executions"));
     if (!is_active) add_member(&links, "delete", api_link(call, "%.*s", STR_ARG(self)));
     add_member(&links, is_active ? "deactivate" : "activate", api_link(call, "%.*s/%s", STR_ARG(self), is_active ? "deactivate" : "activate"));
@@ -218,5 +275,46 @@ Value document_event(Arena *arena, const Record *record, uint32_t index)
     add_member(&members, "actor", value_string(arena_copy(arena, record->head.actor)));
     if (record->head.rationale.len) add_member(&members, "rationale", value_string(arena_copy(arena, record->head.rationale)));
     if (record->head.trace.len) add_member(&members, "trace", value_string(arena_copy(arena, record->head.trace)));
+    if (record->head.tracestate.len) add_member(&members, "tracestate", value_string(arena_copy(arena, record->head.tracestate)));
+    return member_list_object(&members);
+}
+
+/* --- log lines ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool take_key(void *context, const Cell *cells, uint32_t count)
+{
+    LineNames *names = context;
+    (void)count;
+    if (cells[STEP_RUNS_step_index].integer != names->index) return false;
+    Str key = cells[STEP_RUNS_step_key].text;
+    names->size = key.len < sizeof names->key ? key.len : sizeof names->key;
+    memcpy(names->key, key.ptr, names->size);
+    return false;
+}
+
+/* The step run that a line is of; one line follows another of the same. */
+static Value key_of_line(Arena *arena, Store *store, LineNames *names, const Cell *row)
+{
+    Error err;
+    if (row[LOGS_step_index].kind != CELL_INT) return value_null();
+    if (!names->size || names->index != row[LOGS_step_index].integer) {
+        names->index = row[LOGS_step_index].integer;
+        names->size = 0;
+        QueryAsk ask = { .query = QUERY_STEP_RUNS, .param_count = 2, .row_count_max = 1, .params = { row[LOGS_run_no], row[LOGS_step_index] } };
+        if (store_select(store, &ask, take_key, names, &err)) return value_null();
+    }
+    return names->size ? value_string(arena_copy(arena, (Str){ names->key, names->size })) : value_null();
+}
+
+Value document_line(Arena *arena, Store *store, LineNames *names, const Cell *row)
+{
+    MemberList members = { .arena = arena };
+    add_member(&members, "line", cell_value(&row[LOGS_line_no]));
+    add_member(&members, "step", key_of_line(arena, store, names, row));
+    add_member(&members, "stepIndex", cell_value(&row[LOGS_step_index]));
+    add_member(&members, "attempt", cell_value(&row[LOGS_attempt]));
+    add_member(&members, "time", cell_time(arena, &row[LOGS_time_ms]));
+    add_member(&members, "stream", cell_value(&row[LOGS_stream]));
+    add_member(&members, "text", cell_value(&row[LOGS_text]));
     return member_list_object(&members);
 }

@@ -3,6 +3,9 @@
  * Names are those of the REST document (executionId, revisionId, status ...), with what the others have beside them (state,
  * resolution). Every one has `_links` to what belongs to it and to what can be done with it now.
  *
+ * Payloads (parameters, inputs, outputs) may be large: one for which there is no room is {"omitted": true, "bytes": N} in its place.
+ * Erased, it is {"erased": true}.
+ *
  * Owns:   values live in the call's arena.     Fails: never; what cannot be read is null.     Thread: the server's.
  */
 #ifndef API_DOCUMENT_H
@@ -11,10 +14,23 @@
 #include "api/api.h"
 #include "ledger/record.h"
 
-Value document_execution(Call *call, const Cell *row, bool has_steps);
-Value document_step(Call *call, const Cell *row, Str execution_id);
+typedef struct PayloadRoom {
+    size_t one_max;                 /* a larger one is left out */
+    size_t size, size_max;          /* of those that were taken, and may be */
+} PayloadRoom;
+
+/* With its steps: all of its parameters, and what its steps were given and gave up to API_PAGE_SIZE; the list of steps has all of it. */
+Value document_execution_whole(Call *call, const Cell *row);
+Value document_execution(Call *call, const Cell *row, PayloadRoom *room);
+/* What all steps of an execution say of it: made once for them. */
+typedef struct ExecutionName { Str id; Value link; } ExecutionName;
+ExecutionName document_execution_name(Call *call, const Cell *run);
+Value document_step(Call *call, const Cell *row, const ExecutionName *execution, PayloadRoom *room);
 Value document_revision(Call *call, const Cell *row, bool is_whole);
 Value document_event(Arena *arena, const Record *record, uint32_t index);
+/* A line that a step wrote. `names` remembers the step of the last one. */
+typedef struct LineNames { int64_t index; char key[3 * NAME_SIZE_MAX]; size_t size; } LineNames;
+Value document_line(Arena *arena, Store *store, LineNames *names, const Cell *row);
 /* The entity tag of a revision: its content never changes, its flag does. */
 Str   document_etag(Call *call, const Cell *row);
 /* Answers an execution as it is in the store now. */

@@ -5,6 +5,7 @@
 #include "api/follow.h"
 #include "api/page.h"
 #include "api/routes.h"
+#include "api/start_trigger.h"
 #include "api/stream.h"
 #include "base/limits.h"
 #include "core/decide.h"
@@ -21,8 +22,8 @@ static void started(Call *call, const BridgeAnswer *answer)
     follow(call, answer->run_no, id, answer->is_repeat ? 200 : 201, starting->wait_ms);
 }
 
-/* Each wrong parameter with its pointer: the core names all of them in one text. */
-static void refuse_params(Call *call, const Error *err)
+/* The core names all of them in one text. */
+void refuse_params(Call *call, const Error *err)
 {
     ProblemField fields[32];
     uint32_t count = 0;
@@ -36,7 +37,7 @@ static void refuse_params(Call *call, const Error *err)
         while (next < text.len && !str_starts(str_slice(text, next, text.len), mark)) next++;
         Str what = str_slice(text, at, next);
         while (what.len && (what.ptr[what.len - 1] == ' ' || what.ptr[what.len - 1] == ';' || what.ptr[what.len - 1] == ',')) what.len--;
-        fields[count++] = (ProblemField){ arena_format(&call->arena, "/parameters/%.*s", STR_ARG(str_slice(text, begin, end))), what };
+        fields[count++] = (ProblemField){ .pointer = arena_format(&call->arena, "/parameters/%.*s", STR_ARG(str_slice(text, begin, end))), .detail = what };
         at = next;
     }
     call_problem_fields(call, PROBLEM_PARAMETERS, text, fields, count);
@@ -68,42 +69,71 @@ static bool find_revision(Call *call, Str tenant, Str workflow, Value wanted, co
     return false;
 }
 
+bool start_enter_manual(Call *call, Str tenant, Str workflow, const Plan *plan, Str *out_source)
+{
+    Error err;
+    StartTrigger trigger;
+    TriggerProof proof;
+    if (!start_trigger_manual(plan, &trigger)) return true;
+    *out_source = trigger.source;
+    Status status = start_trigger_enter(call, tenant, workflow, &trigger, &proof, &err);
+    if (!status) return true;
+    if (status == ERR_DENIED || status == ERR_LIMIT) call_refuse(call, tenant, str_of(err.text));
+    if (status == ERR_DENIED) call_problem_fields(call, PROBLEM_DENIED, str_of(err.text), NULL, 0);
+    else if (status == ERR_LIMIT) call_problem_fields(call, PROBLEM_RATE, str_of(err.text), NULL, 0);
+    else if (status == ERR_NOT_FOUND) call_problem_fields(call, PROBLEM_CONFLICT, str_of(err.text), NULL, 0);
+    else call_error(call, &err);
+    return false;
+}
+
+static bool enter_manual(Call *call, Str tenant, const Cell *revision, Str *out_source)
+{
+    const Plan *plan;
+    Error err;
+    Digest digest = cell_digest(&revision[REVISIONS_digest]);
+    if (!api_plan(call->api, &digest, &plan, &err))
+        return start_enter_manual(call, tenant, revision[REVISIONS_workflow_id].text, plan, out_source);
+    call_error(call, &err);
+    return false;
+}
+
 static bool check_start(Call *call, const Digest *digest, Value params, Str key)
 {
     const Plan *plan;
     Error err;
     Str made;
     StartRequest request = { .params = params, .payload = value_null(), .key = key };
-    if (api_plan(call->api, digest, &plan, &err)) call_error(call, &err);
-    else if (decide_start_key(plan, &request, &call->arena, &made, &err)) refuse_params(call, &err);
-    else return true;
+    Status status = api_plan(call->api, digest, &plan, &err);
+    if (!status && !decide_start_key(plan, &request, &call->arena, &made, &err)) return true;
+    if (!status && err.status == ERR_INVALID) refuse_params(call, &err);
+    else call_error(call, &err);
     return false;
+}
+
+void start_named(Call *call, MemberList *members, Str tenant, const StartWish *wish)
+{
+    add_member(members, "tenant", value_string(tenant));
+    add_member(members, "params", wish->params);
+    add_member(members, "payload", wish->payload);
+    add_member(members, "source", value_string(wish->source));
+    if (wish->key.len) add_member(members, "key", value_string(wish->key));
+    if (wish->is_again) add_member(members, "again", value_bool(true));
+    if (wish->reason.len) add_member(members, "reason", value_string(wish->reason));
+    Starting *starting = ARENA_NEW(&call->arena, Starting);
+    starting->wait_ms = wish->wait_ms;
+    call->state = starting;
+    if (wish->id.len) add_member(members, "id", value_string(wish->id));
+    api_petition(call, members, "start", wish->done ? wish->done : started);
 }
 
 void start_execution(Call *call, Str tenant, const Cell *revision, const StartWish *wish)
 {
-    Arena *arena = &call->arena;
-    Digest digest;
-    MemberList members = { .arena = arena };
-    char storage[128];
-    Buf text = buf_on(storage, sizeof storage);
-    memcpy(digest.bytes, revision[REVISIONS_digest].text.ptr, DIGEST_SIZE);
+    MemberList members = { .arena = &call->arena };
+    Digest digest = cell_digest(&revision[REVISIONS_digest]);
     if (!check_start(call, &digest, wish->params, wish->key)) return;
-    digest_print(&text, &digest);
-    add_member(&members, "digest", value_string(arena_copy(arena, buf_peek(&text))));
-    add_member(&members, "tenant", value_string(tenant));
-    add_member(&members, "params", wish->params);
-    add_member(&members, "payload", wish->payload);
-    add_member(&members, "source", value_string(wish->source));
+    add_member(&members, "digest", digest_value(&call->arena, &digest));
     add_member(&members, "revision", cell_value(&revision[REVISIONS_version]));
-    if (wish->key.len) add_member(&members, "key", value_string(wish->key));
-    if (wish->is_again) add_member(&members, "again", value_bool(true));
-    if (wish->reason.len) add_member(&members, "reason", value_string(wish->reason));
-    Starting *starting = ARENA_NEW(arena, Starting);
-    starting->wait_ms = wish->wait_ms;
-    call->state = starting;
-    if (wish->id.len) add_member(&members, "id", value_string(wish->id));
-    api_petition(call, &members, "start", wish->done ? wish->done : started);
+    start_named(call, &members, tenant, wish);
 }
 
 /* Members of a body that are of another kind than they have to be, and those that nobody knows, are refused by name. */
@@ -114,7 +144,7 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
         const BodyMember *member = NULL;
         for (uint32_t k = 0; k < count && !member; k++)
             if (str_is_text(name, known[k].name)) member = &known[k];
-        ProblemField field = { arena_format(&call->arena, "/%.*s", STR_ARG(name)), STR("is not known here") };
+        ProblemField field = { .pointer = arena_format(&call->arena, "/%.*s", STR_ARG(name)), .detail = STR("is not known here") };
         if (member && (member->kind == VALUE_NULL || body.members[i].value.kind == member->kind)) continue;
         if (member) field.detail = arena_format(&call->arena, "has to be of the type %s", value_kind_name((Value){ .kind = member->kind }));
         call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%.*s' %.*s", STR_ARG(name), STR_ARG(field.detail)),
@@ -123,7 +153,7 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
     }
     for (uint32_t k = 0; k < count; k++) {
         if (!known[k].is_required || value_get_text(body, known[k].name)) continue;
-        ProblemField field = { arena_format(&call->arena, "/%s", known[k].name), STR("is missing") };
+        ProblemField field = { .pointer = arena_format(&call->arena, "/%s", known[k].name), .detail = STR("is missing") };
         call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' is missing", known[k].name), &field, 1);
         return false;
     }
@@ -151,6 +181,7 @@ void route_execution_start(Call *call)
     }
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND)) return;
     if (!find_revision(call, tenant, workflow, version ? *version : value_null(), &revision)) return;
+    if (!enter_manual(call, tenant, revision, &wish.source)) return;
     wish.params = params ? *params : (Value){ .kind = VALUE_OBJECT };
     wish.key = value_get_string(body, "idempotencyKey", STR(""));
     wish.is_again = value_get_bool(body, "again", false);
@@ -166,7 +197,7 @@ void route_execution(Call *call)
     int64_t wait_ms;
     if (!api_execution(call, &row) || !follow_read(call, &wait_ms)) return;
     if (wait_ms) follow(call, (uint64_t)row[RUNS_run_no].integer, row[RUNS_id].text, 200, wait_ms);
-    else call_value(call, 200, document_execution(call, row, /* has_steps= */ true));
+    else call_value(call, 200, document_execution_whole(call, row));
 }
 
 typedef struct Listing { Page page; bool has_state; RunState state; Str workflow; int64_t version; uint32_t seen; int64_t cursor; } Listing;
@@ -177,13 +208,15 @@ static bool take_execution(void *context, const Cell *cells, uint32_t count)
     (void)count;
     listing->seen++;
     listing->cursor = cells[RUNS_run_no].integer;
+    if (listing->workflow.len && !str_is(cells[RUNS_definition_key].text, listing->workflow)) return true;
     if (!api_sees(listing->page.call, cells[RUNS_tenant].text)) return true;
     if (listing->has_state && row_state(cells) != listing->state) return true;
     if (listing->version && cells[RUNS_definition_version].integer != listing->version) return true;
     if (!page_has_room(&listing->page)) return false;
     const Cell *row = row_copy(&listing->page.call->arena, cells, count);
-    page_add(&listing->page, document_execution(listing->page.call, row, /* has_steps= */ false), (Str){ 0 },
-             row[RUNS_run_no].integer, 0);
+    PayloadRoom room = { .one_max = API_LISTED_SIZE_MAX, .size = listing->page.size, .size_max = SIZE_MAX };
+    page_add(&listing->page, document_execution(listing->page.call, row, &room), (Str){ 0 }, row[RUNS_run_no].integer, 0);
+    listing->page.size = room.size;
     return true;
 }
 
@@ -211,31 +244,39 @@ void route_executions(Call *call)
         call_problem(call, PROBLEM_INVALID, "there is no state '%.*s'", STR_ARG(state));
         return;
     }
-    bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*") && !listing.workflow.len;
+    bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
     Str tenant = is_of_all ? STR("") : api_tenant(call, given);
     if (!api_may(call, is_of_all ? STR("*") : tenant, PROBLEM_NOT_FOUND)) return;
     listing.has_state = state.len != 0;
     listing.version = (int64_t)version;
     listing.cursor = listing.page.has_cursor ? listing.page.number : INT64_MAX;
     Status status;
+    uint32_t looked_at = 0;
     do {
         QueryAsk ask = ask_of(&listing, tenant);
         listing.seen = 0;
         status = store_select(call->api->store, &ask, take_execution, &listing, &err);
-    } while (!status && listing.seen && !listing.page.is_full);
+        looked_at += listing.seen;
+    } while (!status && listing.seen && !listing.page.is_full && looked_at < API_SCAN_COUNT_MAX);
+    if (listing.seen && !listing.page.is_full) {            /* a short page: others wait for this thread */
+        listing.page.is_full = true;
+        listing.page.number = listing.cursor;
+    }
     if (status) call_error(call, &err);
     else page_answer(&listing.page);
 }
 
-typedef struct StepListing { Page page; Str execution_id; } StepListing;
+typedef struct StepListing { Page page; ExecutionName execution; } StepListing;
 
 static bool take_step(void *context, const Cell *cells, uint32_t count)
 {
     StepListing *listing = context;
     if (!page_has_room(&listing->page)) return false;
     const Cell *row = row_copy(&listing->page.call->arena, cells, count);
-    page_add(&listing->page, document_step(listing->page.call, row, listing->execution_id), (Str){ 0 },
+    PayloadRoom room = { .one_max = SIZE_MAX, .size = listing->page.size, .size_max = SIZE_MAX };
+    page_add(&listing->page, document_step(listing->page.call, row, &listing->execution, &room), (Str){ 0 },
              row[STEP_RUNS_step_index].integer, 0);
+    listing->page.size = room.size;
     return true;
 }
 
@@ -245,40 +286,11 @@ void route_steps(Call *call)
     const Cell *row;
     Error err;
     if (!api_execution(call, &row) || !page_begin(&listing.page, call, 's')) return;
-    listing.execution_id = row[RUNS_id].text;
+    listing.execution = document_execution_name(call, row);
     QueryAsk ask = { .query = QUERY_STEP_RUNS, .param_count = 2, .row_count_max = listing.page.limit + 1,
                      .params = { row[RUNS_run_no], cell_int(listing.page.has_cursor ? listing.page.number + 1 : 0) } };
     if (store_select(call->api->store, &ask, take_step, &listing, &err)) call_error(call, &err);
     else page_answer(&listing.page);
-}
-
-static bool take_line(void *context, const Cell *cells, uint32_t count)
-{
-    Page *page = context;
-    MemberList members = { .arena = &page->call->arena };
-    (void)count;
-    if (!page_has_room(page)) return false;
-    const Cell *row = row_copy(&page->call->arena, cells, count);
-    add_member(&members, "line", cell_value(&row[LOGS_line_no]));
-    add_member(&members, "stepIndex", cell_value(&row[LOGS_step_index]));
-    add_member(&members, "attempt", cell_value(&row[LOGS_attempt]));
-    add_member(&members, "time", cell_time(&page->call->arena, &row[LOGS_time_ms]));
-    add_member(&members, "stream", cell_value(&row[LOGS_stream]));
-    add_member(&members, "text", cell_value(&row[LOGS_text]));
-    page_add(page, member_list_object(&members), (Str){ 0 }, row[LOGS_line_no].integer, 0);
-    return true;
-}
-
-void route_execution_logs(Call *call)
-{
-    Page page;
-    const Cell *row;
-    Error err;
-    if (!api_execution(call, &row) || !page_begin(&page, call, 'l')) return;
-    QueryAsk ask = { .query = QUERY_LOG_LINES, .param_count = 3, .row_count_max = page.limit + 1,
-                     .params = { row[RUNS_run_no], cell_int(page.has_cursor ? page.number : 0), cell_null() } };
-    if (store_select(call->api->store, &ask, take_line, &page, &err)) call_error(call, &err);
-    else page_answer(&page);
 }
 
 static bool add_events(Page *page, const Cell *row, Error *err)
@@ -290,7 +302,7 @@ static bool add_events(Page *page, const Cell *row, Error *err)
         int64_t number = (int64_t)(record.head.first_event + i);
         if (number <= page->number) continue;
         if (!page_has_room(page)) return true;
-        page_add(page, document_event(arena, &record, i), (Str){ 0 }, number, 0);
+        page_add(page, document_event(arena, &record, i), (Str){ 0 }, number, (int64_t)record.head.first_event - 1);
     }
     return true;
 }
@@ -307,7 +319,8 @@ void route_execution_events(Call *call)
         return;
     }
     if (!page_begin(&page, call, 'e')) return;
-    Status status = run_records(&call->arena, call->api->store, row, (uint64_t)page.number, /* has_payloads= */ false, &records, &err);
+    /* From the record on that the last page ended in: the rest of it is still to be told. */
+    Status status = run_records(&call->arena, call->api->store, row, (uint64_t)page.second, /* has_payloads= */ false, &records, &err);
     for (size_t i = 0; !status && i < records.count && !page.is_full; i++)
         if (!add_events(&page, records.rows[i], &err)) status = err.status;
     if (status) call_error(call, &err);

@@ -1,35 +1,94 @@
 #include <strings.h>
 
+#include "api/bearer.h"
 #include "api/routes.h"
 #include "base/limits.h"
+#include "os/clock.h"
+
+/* Its key ended while it waited: leases, and what they may read, are not for its bearer. */
+static void refuse_key(Call *call)
+{
+    call_refuse(call, call->caller.tenant, STR("the key was revoked, or expired, while the exchange waited"));
+    call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key");
+}
+
+/* What is wrong with a request has its place in front, as a JSON pointer: "/heartbeats/1: ...". */
+static void refuse_request(Call *call, const Error *err)
+{
+    Str text = str_of(err->text), between = STR(": ");
+    size_t end = 0;
+    while (end < text.len && !str_starts(str_slice(text, end, text.len), between)) end++;
+    if (!str_starts(text, STR("/")) || end == text.len) {
+        call_error(call, err);
+        return;
+    }
+    ProblemField field = { .pointer = str_slice(text, 0, end), .detail = str_slice(text, end + between.len, text.len) };
+    call_problem_fields(call, problem_of(err->status), text, &field, 1);
+}
+
+/* A worker that is gone looks like one that has closed its side and still reads: a lease is for neither. */
+static void refuse_left(Call *call)
+{
+    call_problem(call, PROBLEM_UNAVAILABLE, "the connection was closed from the other side while the exchange waited: it gets no lease; what it said counts");
+}
 
 static void exchanged(void *context, Status status, const Error *err, Str answer)
 {
     Call *call = context;
+    BridgeExchange *exchange = call->state;
+    call->state = NULL;
+    bool is_told = false;
     if (!call->is_gone && !call->status) {
-        if (status) call_error(call, err);
-        else call_text(call, 200, "application/json", answer);
+        if (status == ERR_DENIED) call_refuse(call, call->caller.tenant, str_of(err->text));
+        if (status) refuse_request(call, err);
+        else if (!bearer_holds(call, &call->arena, clock_realtime_ns() / 1000000)) refuse_key(call);
+        else if (bridge_order_count(exchange) && call_has_left(call)) refuse_left(call);
+        else call_text(call, 200, "application/json", answer), is_told = true;
     }
+    if (!is_told) bridge_give_back(exchange);
     call_release(call);
 }
 
+/* It gets no lease any more; where it still reads, it is answered at once. */
+static void withdraw(Call *call, bool is_broken)
+{
+    (void)is_broken;
+    if (call->state) bridge_withdraw(call->api->bridge, call->state);
+}
+
 static void be_late(Call *call) { call_problem(call, PROBLEM_UNAVAILABLE, "it was not answered in time; what it said counts"); }
+
+/* An executor that the key is not for is to its bearer one that there is not; the ledger knows better. */
+static bool is_for_executor(Call *call, Str executor)
+{
+    Error err;
+    if (key_limits_permit_executor(&call->caller.limits, executor)) return true;
+    call_refuse(call, call->caller.tenant, arena_format(&call->arena, "the key is not for the executor '%.*s'", STR_ARG(executor)));
+    error_set(&err, ERR_NOT_FOUND, EXCHANGE_NO_EXECUTOR, STR_ARG(executor));
+    call_error(call, &err);
+    return false;
+}
 
 /* Who a worker is, is what its key says and what it calls itself: two processes with one key are two workers. */
 void route_exchange(Call *call)
 {
     Value body;
     bool is_of_all = str_is_text(call->caller.tenant, "*");
-    if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND) || !call_read_json(call, &body)) return;
+    if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND) || !call_read_json(call, &body) || !is_for_executor(call, call->segments[0])) return;
     Str name = value_get_string(body, "worker", STR(""));
     ExchangeAsk ask = { .executor = call->segments[0], .tenant = is_of_all ? STR("") : call->caller.tenant, .request = body,
+                        .queues = call->caller.limits.queues,
                         .worker = arena_format(&call->arena, "%.*s/%.*s", STR_ARG(call->caller.key), STR_ARG(name)) };
-    if (!bridge_exchange(call->api->bridge, &ask, exchanged, call)) {
+    worker_seen(call, ask.executor, ask.worker);
+    call->state = bridge_exchange(call->api->bridge, &ask, exchanged, call);
+    if (!call->state) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;
     }
     call->use_count++;
     call_wait(call, 2 * API_ANSWER_MS_MAX, be_late, NULL);
+    call_watch(call, withdraw);
+    if (call->api->is_draining) withdraw(call, /* is_broken= */ false);
 }
 
 /* Whoever has no token of an attempt that is under way learns nothing, not even whether there ever was one. */
@@ -42,8 +101,9 @@ static void called_back(void *context, Status status, const Error *err, Str answ
 {
     Call *call = context;
     if (!call->is_gone && !call->status) {
-        if (status == ERR_NOT_FOUND || (!status && !str_is(answer, STR("true")))) refuse_callback(call);
+        if (status == ERR_NOT_FOUND || (!status && str_is(answer, STR("false")))) refuse_callback(call);
         else if (status) call_error(call, err);
+        else if (!str_is(answer, STR("true"))) call_problem(call, PROBLEM_UNAVAILABLE, "the server ends before this is recorded: send it again");
         else call_text(call, 200, "application/json", STR("{\"accepted\":true}"));
     }
     call_release(call);

@@ -4,10 +4,14 @@
 
 #include "api/document.h"
 #include "base/limits.h"
+#include "os/clock.h"
 
 typedef struct Follower {
     Call *call;
     struct Follower *next, *prev;
+    struct Follower *due_next, *due_prev;
+    bool is_due;                    /* there are news that it has not looked at */
+    bool is_left;                   /* nobody can be answered: it waits no more */
     uint64_t run_no;
     Str execution_id;
     unsigned status;
@@ -32,9 +36,28 @@ bool follow_read(Call *call, int64_t *out_ms)
     return false;
 }
 
+static void due_add(Api *api, Follower *follower)
+{
+    if (follower->is_due) return;
+    follower->is_due = true;
+    follower->due_next = NULL;
+    follower->due_prev = api->due_last;
+    *(api->due_last ? &api->due_last->due_next : &api->due_first) = follower;
+    api->due_last = follower;
+}
+
+static void due_remove(Api *api, Follower *follower)
+{
+    if (!follower->is_due) return;
+    follower->is_due = false;
+    *(follower->due_prev ? &follower->due_prev->due_next : &api->due_first) = follower->due_next;
+    *(follower->due_next ? &follower->due_next->due_prev : &api->due_last) = follower->due_prev;
+}
+
 static void leave(Follower *follower)
 {
     Api *api = follower->call->api;
+    due_remove(api, follower);
     if (follower->prev) follower->prev->next = follower->next;
     else *list_of(api, follower->run_no) = follower->next;
     if (follower->next) follower->next->prev = follower->prev;
@@ -49,22 +72,35 @@ static bool is_still(const Cell *row)
         || row[RUNS_awaiting_trigger_key].kind == CELL_TEXT;
 }
 
-static void answer(Follower *follower)
+static void be_late(Call *call)
 {
+    Follower *follower = call->state;
     leave(follower);
-    document_answer_execution(follower->call, follower->status, follower->execution_id);
+    document_answer_execution(call, follower->status, follower->execution_id);
 }
-
-static void be_late(Call *call) { answer(call->state); }
 
 static bool look(Follower *follower)
 {
+    Call *call = follower->call;
     const Cell *row = NULL;
     Error err;
-    Status status = run_row(&follower->call->arena, follower->call->api->store, follower->execution_id, &row, &err);
-    if (!status && row && !is_still(row) && !follower->call->api->is_draining) return false;
-    answer(follower);
+    Status status = run_row(&call->arena, call->api->store, follower->execution_id, &row, &err);
+    if (!status && row && !is_still(row) && !call->api->is_draining && !follower->is_left) return false;
+    if (status || !row) be_late(call);
+    else {
+        leave(follower);
+        call_value(call, follower->status, document_execution_whole(call, row));
+    }
     return true;
+}
+
+/* Whoever has closed its side may still read, and has asked to wait. Nobody is kept waiting whose connection is broken. */
+static void leave_client(Call *call, bool is_broken)
+{
+    Follower *follower = call->state;
+    if (!is_broken || follower->is_left) return;
+    follower->is_left = true;
+    due_add(call->api, follower);
 }
 
 void follow(Call *call, uint64_t run_no, Str execution_id, unsigned status, int64_t ms)
@@ -80,20 +116,31 @@ void follow(Call *call, uint64_t run_no, Str execution_id, unsigned status, int6
     if (follower->next) follower->next->prev = follower;
     call->state = follower;
     *list_of(api, run_no) = follower;
-    bridge_listen(api->bridge, 1);          /* before looking: what happens after it is told */
-    if (!look(follower)) call_wait(call, ms, be_late, NULL);
+    api_listen(api);                        /* before looking: what happens after it is told */
+    if (look(follower)) return;
+    call_wait(call, ms, be_late, NULL);
+    call_watch(call, leave_client);
 }
 
-static void look_at_list(Follower *first, uint64_t run_no)
+static void queue_list(Api *api, Follower *first, uint64_t run_no)
 {
-    for (Follower *follower = first, *next; follower; follower = next) {
-        next = follower->next;
-        if (!run_no || follower->run_no == run_no) (void)look(follower);
-    }
+    for (Follower *follower = first; follower; follower = follower->next)
+        if (!run_no || follower->run_no == run_no) due_add(api, follower);
 }
 
 void follow_news(Api *api, uint64_t run_no)
 {
-    if (run_no) look_at_list(*list_of(api, run_no), run_no);
-    for (uint32_t i = 0; !run_no && i < API_FOLLOW_BUCKET_COUNT; i++) look_at_list(api->followers[i], 0);
+    if (run_no) queue_list(api, *list_of(api, run_no), run_no);
+    for (uint32_t i = 0; !run_no && i < API_FOLLOW_BUCKET_COUNT; i++) queue_list(api, api->followers[i], 0);
+}
+
+bool follow_turn(Api *api)
+{
+    uint64_t begin_ns = clock_monotonic_ns();
+    while (api->due_first && clock_monotonic_ns() - begin_ns < API_FOLLOW_TURN_NS) {
+        Follower *follower = api->due_first;
+        due_remove(api, follower);
+        (void)look(follower);
+    }
+    return api->due_first;
 }

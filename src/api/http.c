@@ -3,11 +3,15 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/head.h"
 #include "api/tls.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -17,6 +21,10 @@
 
 #define TICK_MS 100                 /* how often deadlines of waiting calls are looked at */
 #define CUT_TICK_MS 1000            /* and those of connections */
+#define TLS_PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1:-RSA"     /* nothing before 1.2, nor without forward secrecy */
+#define IDLE_TURN_COUNT_MAX 64u     /* turns that brought nothing before it is not believed any more that there is something to do */
+#define IDLE_TURN_MS 5
+#define LEFT_COUNT 64u              /* taken at a time of those that have left */
 
 /* One connection: from when on it has no request that came whole. */
 typedef struct Link {
@@ -25,17 +33,32 @@ typedef struct Link {
     int fd;
     int64_t since_ms;
     int64_t patience_ms;            /* 0: a request is being answered */
+    struct Request *streaming;      /* a piece of a stream is on its way to it ... */
+    int64_t sent_ms;                /* ... since then; 0: its reader has taken all that there was */
+    Call *watched;                  /* the call whose end, by its client, somebody wants to know of; NULL: none */
+    bool is_watched;                /* it is in the set; so it stays for its other requests */
 } Link;
+
+/* What the bodies of one tenant take. There are as many as tenants with a body at the moment. */
+typedef struct Share {
+    struct Share *next;
+    size_t size, size_max;
+    uint32_t use_count;
+    char name[];
+} Share;
 
 struct Http {
     HttpOptions options;
+    Share *shares;
     struct MHD_Daemon *daemon;
     int epoll_fd;
+    int left_fd;                    /* the set of links that are watched, edge-triggered: hang-ups alone */
     bool is_draining, is_closing;
     Link *links;
     Call *waiting;
     HttpStats stats;
     int64_t tick_ms, cut_ms;
+    uint32_t idle_turn_count;       /* in a row, of HTTPS */
     Tls tls;
 };
 
@@ -50,6 +73,9 @@ typedef struct Request {
     Link *link;
     struct MHD_Connection *connection;
     bool is_handled, is_suspended, is_refused, is_sent;
+    bool is_unwanted;               /* it is answered already: its body is read and thrown away */
+    Share *share;                   /* of its body; NULL: nothing came yet */
+    bool is_cut;                    /* it has more headers or parameters than are read */
     struct MHD_Response *response;
     size_t counted;                 /* of its body, in stats.body_size */
     Buf piece;                      /* of a stream */
@@ -100,6 +126,31 @@ void call_wake(Call *call)
     MHD_resume_connection(request->connection);
 }
 
+/* Where it has been watched before, that it has left already is seen anew. */
+void call_watch(Call *call, void (*left)(Call *call, bool is_broken))
+{
+    Request *request = request_of(call);
+    Link *link = request->link;
+    if (!link || link->fd < 0) return;
+    struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.ptr = link };
+    if (epoll_ctl(request->http->left_fd, link->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, link->fd, &event)) return;
+    link->is_watched = true;
+    link->watched = call;
+    call->left = left;
+}
+
+bool call_has_left(const Call *call)
+{
+    const Link *link = ((const Request *)call)->link;
+    struct pollfd fd = { .fd = link ? link->fd : -1, .events = POLLRDHUP };
+    return !call->is_gone && poll(&fd, 1, 0) > 0;
+}
+
+static void link_unwatch(Link *link)
+{
+    if (link->is_watched) (void)epoll_ctl(link->http->left_fd, EPOLL_CTL_DEL, link->fd, NULL);
+}
+
 static void suspend(Request *request)
 {
     request->is_suspended = true;
@@ -109,16 +160,20 @@ static void suspend(Request *request)
 
 /* --- what was asked --------------------------------------------------------------------------------------------------------- */
 
-typedef struct Pairs { Arena *arena; CallPair *pairs; uint32_t count, count_max; } Pairs;
+typedef struct Pairs { Arena *arena; CallPair *pairs; uint32_t count, count_max; bool is_cut; } Pairs;
 
 static enum MHD_Result take_pair(void *context, enum MHD_ValueKind kind, const char *name, size_t name_size, const char *value,
                                  size_t value_size)
 {
     Pairs *pairs = context;
-    (void)kind;
-    if (pairs->count == pairs->count_max) return MHD_NO;
-    pairs->pairs[pairs->count++] = (CallPair){ arena_copy(pairs->arena, (Str){ name, name_size }),
-                                               arena_copy(pairs->arena, (Str){ value ? value : "", value ? value_size : 0 }) };
+    if (pairs->count == pairs->count_max) {
+        pairs->is_cut = true;
+        return MHD_NO;
+    }
+    CallPair pair = { { name, name_size }, { value ? value : "", value ? value_size : 0 } };
+    bool is_query = kind == MHD_GET_ARGUMENT_KIND;
+    pairs->pairs[pairs->count++] = (CallPair){ is_query ? head_decode(pairs->arena, pair.name) : arena_copy(pairs->arena, pair.name),
+                                               is_query ? head_decode(pairs->arena, pair.value) : arena_copy(pairs->arena, pair.value) };
     return MHD_YES;
 }
 
@@ -128,6 +183,7 @@ static const CallPair *read_pairs(Request *request, enum MHD_ValueKind kind, uin
     pairs.pairs = ARENA_ARRAY(&request->call.arena, CallPair, count_max);
     MHD_get_connection_values_n(request->connection, kind, take_pair, &pairs);
     *out_count = pairs.count;
+    request->is_cut = request->is_cut || pairs.is_cut;
     return pairs.pairs;
 }
 
@@ -171,12 +227,34 @@ static void name_call(Call *call)
     buf_hex(&text, chance, sizeof chance);
 }
 
+/* All of its headers, in their order, are one list. */
+static void read_state(Call *call)
+{
+    char storage[TRACE_STATE_SIZE_MAX + 1];
+    Buf text = buf_on(storage, sizeof storage);
+    for (uint32_t i = 0; i < call->header_count; i++) {
+        Str name = call->headers[i].name;
+        if (name.len != 10 || strncasecmp(name.ptr, "tracestate", 10) != 0) continue;
+        if (text.len) buf_char(&text, ',');
+        buf_str(&text, call->headers[i].value);
+    }
+    Str state = str_trim(buf_peek(&text));
+    if (!buf_overflowed(&text) && trace_state_is_valid(state)) call->tracestate = arena_copy(&call->arena, state);
+}
+
 static void read_trace(Call *call)
 {
     uint32_t count = call->header_count;
     TraceHeader *headers = ARENA_ARRAY(&call->arena, TraceHeader, count + 1u);
     for (uint32_t i = 0; i < count; i++) headers[i] = (TraceHeader){ call->headers[i].name, call->headers[i].value };
-    if (!trace_of_headers(headers, count, &call->trace)) call->trace = trace_make(entropy_seed());
+    call->has_parent = trace_of_headers(headers, count, &call->trace);
+    if (!call->has_parent) {
+        call->trace = trace_make(entropy_seed());
+        return;
+    }
+    memcpy(call->parent, call->trace.span, sizeof call->parent);
+    call->trace = trace_child(&call->trace, entropy_seed());        /* the call's own span */
+    read_state(call);
 }
 
 static Request *request_new(Http *http, struct MHD_Connection *connection, const char *url, const char *method)
@@ -194,7 +272,7 @@ static Request *request_new(Http *http, struct MHD_Connection *connection, const
     call->began_ns = clock_monotonic_ns();
     call->now_ms = clock_realtime_ns() / 1000000;
     call->method = method_of(method);
-    call->path = arena_copy(&call->arena, str_of(url));
+    call->path = arena_copy(&call->arena, head_path(str_of(url)));
     call->source = address_of(request);
     call->headers = read_pairs(request, MHD_HEADER_KIND, TRIGGER_HEADER_COUNT_MAX, &call->header_count);
     call->query = read_pairs(request, MHD_GET_ARGUMENT_KIND, CALL_QUERY_COUNT_MAX, &call->query_count);
@@ -220,6 +298,7 @@ static ssize_t stream_read(void *context, uint64_t position, char *bytes, size_t
 {
     Request *request = context;
     Call *call = &request->call;
+    request->http->idle_turn_count = 0;
     (void)position;
     if (request->piece_at == request->piece.len && !request->has_ended) {
         buf_clear(&request->piece);
@@ -228,6 +307,10 @@ static ssize_t stream_read(void *context, uint64_t position, char *bytes, size_t
         request->has_ended = request->http->is_closing || !call->stream.next(call->stream.context, &request->piece);
     }
     size_t size = request->piece.len - request->piece_at;
+    if (request->link) {                        /* it has taken what was sent before, else it would not ask */
+        request->link->streaming = request;
+        request->link->sent_ms = size ? steady_ms() : 0;
+    }
     if (!size && request->has_ended) return MHD_CONTENT_READER_END_OF_STREAM;
     if (!size) {
         if (!call->is_woken) suspend(request);
@@ -239,10 +322,21 @@ static ssize_t stream_read(void *context, uint64_t position, char *bytes, size_t
     return (ssize_t)size;
 }
 
+/* "gzip;q=0" refuses it; any other weight is a yes. */
 static bool wants_gzip(const Call *call)
 {
     Str accepted = call_header(call, "Accept-Encoding");
-    return call->out.len >= API_GZIP_SIZE_MIN && accepted.len && memmem(accepted.ptr, accepted.len, "gzip", 4);
+    if (call->out.len < API_GZIP_SIZE_MIN) return false;
+    for (size_t at = 0; at < accepted.len;) {
+        size_t end = str_find(accepted, ',', at);
+        Str item = str_slice(accepted, at, end);
+        size_t stop = str_find(item, ';', 0);
+        Str weight = str_trim(str_slice(item, stop < item.len ? stop + 1 : stop, item.len));
+        if (str_is_text(str_trim(str_slice(item, 0, stop)), "gzip"))
+            return !str_is_text(weight, "q=0") && !str_is_text(weight, "q=0.0") && !str_is_text(weight, "q=0.00") && !str_is_text(weight, "q=0.000");
+        at = end + 1;
+    }
+    return false;
 }
 
 static struct MHD_Response *response_of(Request *request)
@@ -287,6 +381,54 @@ static enum MHD_Result send_answer(Request *request)
 
 /* --- what libmicrohttpd calls ------------------------------------------------------------------------------------------------- */
 
+/* That of its tenant; a key of every tenant has its own; whoever sends no key shares one with all others like that. */
+static Share *share_take(Http *http, const Call *call)
+{
+    const Caller *caller = &call->caller;
+    Str name = str_is_text(caller->tenant, "*") ? caller->actor : caller->tenant;
+    Share *share = http->shares;
+    while (share && !str_is_text(name, share->name)) share = share->next;
+    if (!share) {
+        share = calloc(1, sizeof *share + name.len + 1);
+        CHECK(share);
+        if (name.len) memcpy(share->name, name.ptr, name.len);
+        share->size_max = name.len ? API_BODY_SHARE_MAX : API_STRANGER_SHARE_MAX;
+        share->next = http->shares;
+        http->shares = share;
+    }
+    share->use_count++;
+    return share;
+}
+
+static void share_give_back(Request *request)
+{
+    Http *http = request->http;
+    Share *share = request->share;
+    http->stats.body_size -= request->counted;
+    if (!share) return;
+    share->size -= request->counted;
+    if (--share->use_count) return;
+    Share **at = &http->shares;
+    while (*at != share) at = &(*at)->next;
+    *at = share->next;
+    free(share);
+}
+
+/* False after answering: all that bodies may take is taken. */
+static bool has_room(Request *request, size_t came)
+{
+    Http *http = request->http;
+    Call *call = &request->call;
+    if (!request->share) request->share = share_take(http, call);
+    const Share *share = request->share;
+    if (share->size + came > share->size_max)
+        call_problem(call, PROBLEM_UNAVAILABLE, "bodies of %s take up %zu bytes already: send it again", share->name[0] ? "this tenant" : "requests without a key",
+                     share->size_max);
+    else if (http->stats.body_size + came > API_WAITING_SIZE_MAX)
+        call_problem(call, PROBLEM_UNAVAILABLE, "bodies of requests take up API_WAITING_SIZE_MAX (%u) bytes already: send it again", API_WAITING_SIZE_MAX);
+    return !call->status;
+}
+
 /* More than fits: the rest is read and thrown away, so that the answer arrives, and the connection is closed after it. */
 static enum MHD_Result take_body(Request *request, const char *bytes, size_t *size)
 {
@@ -294,17 +436,19 @@ static enum MHD_Result take_body(Request *request, const char *bytes, size_t *si
     Call *call = &request->call;
     size_t came = *size;
     *size = 0;
-    if (request->is_refused) return MHD_YES;
-    bool has_room = http->stats.body_size + came <= API_WAITING_SIZE_MAX;
-    if (has_room) buf_bytes(&call->body, bytes, came);
-    if (has_room && !buf_overflowed(&call->body)) {
+    if (request->is_refused || request->is_unwanted) return MHD_YES;
+    bool fits = has_room(request, came);
+    if (fits) buf_bytes(&call->body, bytes, came);
+    if (fits && !buf_overflowed(&call->body)) {
         request->counted += came;
+        request->share->size += came;
         http->stats.body_size += came;
         return MHD_YES;
     }
     request->is_refused = true;
-    buf_clear(&call->body);
-    call_problem(call, PROBLEM_BODY_SIZE, "a body has at most %u bytes", API_BODY_SIZE_MAX);
+    buf_deinit(&call->body);
+    buf_init(&call->body, API_BODY_SIZE_MAX);
+    if (fits) call_problem(call, PROBLEM_BODY_SIZE, "a body has at most %u bytes", API_BODY_SIZE_MAX);
     return MHD_YES;
 }
 
@@ -314,6 +458,30 @@ static bool is_announced_too_large(const Call *call)
     uint64_t size;
     Str announced = call_header(call, "Content-Length");
     return announced.len && str_to_u64(announced, &size) && size > API_BODY_SIZE_MAX;
+}
+
+/* There is none, or it is soon read: then the connection can go on. */
+static bool is_body_small(const Call *call)
+{
+    uint64_t size = 0;
+    Str announced = call_header(call, "Content-Length");
+    if (call_header(call, "Transfer-Encoding").len) return false;
+    return !announced.len || (str_to_u64(announced, &size) && size <= API_DISCARD_SIZE_MAX);
+}
+
+/* What is wrong with a head is answered before anything of a body is taken; false: nothing is. */
+static bool refuse_head(Request *request, Str method, Str version)
+{
+    Call *call = &request->call;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    const char *fault = head_fault(&(Head){ method, version, call->headers, call->header_count });
+    if (fault) call_problem(call, PROBLEM_MALFORMED, "this is no request of HTTP: %s", fault);
+    else if (info && info->header_size > API_HEAD_SIZE_MAX)
+        call_problem(call, PROBLEM_HEAD_SIZE, "the line and the headers of a request have at most %u bytes", API_HEAD_SIZE_MAX);
+    else if (request->is_cut)
+        call_problem(call, PROBLEM_HEAD_SIZE, "a request has at most %u headers and %u parameters", TRIGGER_HEADER_COUNT_MAX, CALL_QUERY_COUNT_MAX);
+    else if (is_announced_too_large(call)) call_problem(call, PROBLEM_BODY_SIZE, "a body has at most %u bytes", API_BODY_SIZE_MAX);
+    return call->status != 0;
 }
 
 static enum MHD_Result handle(Request *request)
@@ -339,13 +507,15 @@ static enum MHD_Result handle(Request *request)
 static enum MHD_Result take_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
                                     const char *version, const char *bytes, size_t *size, void **state)
 {
-    (void)version;
     Request *request = *state;
+    ((Http *)context)->idle_turn_count = 0;
     if (!request) {
         *state = request = request_new(context, connection, url, method);
-        if (!is_announced_too_large(&request->call)) return MHD_YES;
+        bool is_wrong = refuse_head(request, str_of(method), str_of(version));
+        if (!is_wrong && request->http->options.enter(request->http->options.context, &request->call)) return MHD_YES;
+        request->is_unwanted = !is_wrong && is_body_small(&request->call);
+        if (request->is_unwanted) return MHD_YES;
         request->is_refused = request->is_handled = true;
-        call_problem(&request->call, PROBLEM_BODY_SIZE, "a body has at most %u bytes", API_BODY_SIZE_MAX);
         return send_answer(request);
     }
     if (*size) return take_body(request, bytes, size);
@@ -358,14 +528,21 @@ static void request_over(void *context, struct MHD_Connection *connection, void 
     Request *request = *state;
     (void)connection;
     (void)code;
+    http->idle_turn_count = 0;
     if (!request) return;
     *state = NULL;
     Call *call = &request->call;
     waiting_remove(http, call);
     if (call->stream.next) call->stream.end(call->stream.context);
     if (request->response) MHD_destroy_response(request->response);
-    http->stats.body_size -= request->counted;
-    if (request->link) request->link->since_ms = steady_ms(), request->link->patience_ms = API_IDLE_S * 1000;
+    share_give_back(request);
+    if (request->link) {
+        request->link->since_ms = steady_ms();
+        request->link->patience_ms = API_IDLE_S * 1000;
+        request->link->streaming = NULL;
+        request->link->watched = NULL;
+        request->link->sent_ms = 0;
+    }
     http->options.done(http->options.context, call, clock_monotonic_ns() - call->began_ns);
     call->is_gone = true;
     if (!call->use_count) request_free(request);
@@ -396,6 +573,7 @@ static void take_connection(void *context, struct MHD_Connection *connection, vo
     }
     Link *link = *state;
     if (!link) return;
+    link_unwatch(link);
     if (link->prev) link->prev->next = link->next;
     else http->links = link->next;
     if (link->next) link->next->prev = link->prev;
@@ -421,6 +599,13 @@ static int show_certificate(gnutls_session_t session, const gnutls_datum_t *name
     return pair->key ? 0 : -1;
 }
 
+/* An address is taken apart before it is decoded: %2f is no end of a segment. */
+static size_t leave_escaped(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context, (void)connection;
+    return strlen(text);
+}
+
 static Status start(Http *http, Error *err)
 {
     const HttpOptions *options = &http->options;
@@ -428,12 +613,13 @@ static Status start(Http *http, Error *err)
     Status status = options->certificate ? tls_load(&http->tls, options->certificate, options->key, err) : OK;
     if (status) return status;
     shown = &http->tls;
-    struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)show_certificate }, { MHD_OPTION_END, 0, NULL } };
+    struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)show_certificate },
+                                    { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES }, { MHD_OPTION_END, 0, NULL } };
     struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
     http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, take_request, http,
         MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT, API_CONNECTION_COUNT_MAX,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, API_CONNECTION_PER_ADDRESS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, API_IDLE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)API_HEAD_SIZE_MAX, MHD_OPTION_NOTIFY_COMPLETED, request_over, http,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)API_LINK_SIZE, MHD_OPTION_NOTIFY_COMPLETED, request_over, http, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, take_connection, http, MHD_OPTION_ARRAY, options->certificate ? tls : none, MHD_OPTION_END);
     if (!http->daemon) return error_set(err, ERR_UNAVAILABLE, "HTTP cannot be served on this socket");
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -446,7 +632,8 @@ Status http_open(const HttpOptions *options, Http **out_http, Error *err)
     Http *http = calloc(1, sizeof *http);
     CHECK(http);
     http->options = *options;
-    Status status = start(http, err);
+    http->left_fd = epoll_create1(EPOLL_CLOEXEC);
+    Status status = http->left_fd < 0 ? error_set(err, ERR_UNAVAILABLE, "connections cannot be watched") : start(http, err);
     if (status) http_close(http);
     else *out_http = http;
     return status;
@@ -467,6 +654,7 @@ void http_close(Http *http)
         MHD_stop_daemon(http->daemon);
     }
     tls_deinit(&http->tls);
+    if (http->left_fd >= 0) close(http->left_fd);
     free(http);
 }
 
@@ -474,12 +662,26 @@ void http_close(Http *http)
 
 int http_fd(const Http *http) { return http->epoll_fd; }
 
+int http_left_fd(const Http *http) { return http->left_fd; }
+
+void http_take_left(Http *http)
+{
+    struct epoll_event events[LEFT_COUNT];
+    int count = epoll_wait(http->left_fd, events, LEFT_COUNT, 0);
+    for (int i = 0; i < count; i++) {
+        Call *call = ((Link *)events[i].data.ptr)->watched;
+        if (call && call->is_waiting) call->left(call, /* is_broken= */ events[i].events & (EPOLLHUP | EPOLLERR));
+    }
+}
+
 int64_t http_due_ms(Http *http)
 {
     MHD_UNSIGNED_LONG_LONG own;
     int64_t due_ms = http->waiting ? TICK_MS : http->links ? CUT_TICK_MS : -1;
     if (MHD_get_timeout(http->daemon, &own) == MHD_YES && (due_ms < 0 || (int64_t)own < due_ms)) due_ms = (int64_t)own;
-    return due_ms;
+    /* libmicrohttpd takes half a handshake for one that can go on, and would be asked without end until the rest comes. What comes is
+     * seen at once all the same: it wakes the descriptor. */
+    return !due_ms && http->idle_turn_count >= IDLE_TURN_COUNT_MAX ? IDLE_TURN_MS : due_ms;
 }
 
 static void look_at_waiting(Http *http, int64_t now_ms)
@@ -492,12 +694,22 @@ static void look_at_waiting(Http *http, int64_t now_ms)
     }
 }
 
+/* The call says so when it is over, so that its log line names the reason. */
+static void cut_off(Link *link)
+{
+    link->streaming->call.is_cut = true;
+    link->http->stats.cut_count++;
+    link->sent_ms = 0;
+    (void)shutdown(link->fd, SHUT_RDWR);
+}
+
 static void look_at_links(Http *http, int64_t now_ms)
 {
     if (now_ms < http->cut_ms) return;
     http->cut_ms = now_ms + CUT_TICK_MS;
     for (Link *link = http->links; link; link = link->next)
         if (link->patience_ms && link->since_ms + link->patience_ms <= now_ms) (void)shutdown(link->fd, SHUT_RDWR);
+        else if (link->streaming && link->sent_ms && link->sent_ms + API_STREAM_SLOW_MS <= now_ms) cut_off(link);
 }
 
 void http_turn(Http *http)
@@ -505,6 +717,7 @@ void http_turn(Http *http)
     int64_t now_ms = steady_ms();
     look_at_waiting(http, now_ms);
     look_at_links(http, now_ms);
+    if (http->options.certificate && http->idle_turn_count < IDLE_TURN_COUNT_MAX) http->idle_turn_count++;
     MHD_run(http->daemon);
 }
 
@@ -514,7 +727,10 @@ bool http_drain(Http *http)
         http->is_draining = true;
         MHD_socket fd = MHD_quiesce_daemon(http->daemon);
         if (fd != MHD_INVALID_SOCKET) close(fd);
-        for (Call *call = http->waiting; call; call = call->next) call_wake(call);
+        for (Call *call = http->waiting; call; call = call->next) {
+            if (call->left) call->left(call, /* is_broken= */ false);
+            call_wake(call);
+        }
     }
     bool is_quiet = true;
     for (Link *link = http->links; link; link = link->next) is_quiet = is_quiet && link->patience_ms;

@@ -2,8 +2,11 @@
  *
  * The only file that knows libmicrohttpd. It runs in the thread that calls http_turn(), in a loop of its caller: one epoll, no
  * thread of its own. Requests whose answer waits are suspended, cost nothing meanwhile, and are resumed all at once when commits
- * have answered them. Who sends slowly on purpose is cut off: a head and a body have to come within API_REQUEST_MS_MAX, and a
- * connection without a request is closed after API_IDLE_S.
+ * have answered them. Connections of suspended requests are not looked at by libmicrohttpd: those that somebody wants to know of
+ * (call_watch()) are in a set of their own, which costs nothing until one of them is closed. Who sends slowly on purpose is cut off: a head and a body have to come within API_REQUEST_MS_MAX, and a
+ * connection without a request is closed after API_IDLE_S. Who reads a stream too slowly is cut off after API_STREAM_SLOW_MS: nothing is
+ * kept for it but one piece. Bodies are taken of those alone who were let in by their head, and each tenant has a share of what all
+ * may take (API_BODY_SHARE_MAX); who sends no key shares a small one with others like it. Beyond that the answer is 503.
  *
  * Owns:   connections and calls until http_close(). The listening socket is taken.
  * Fails:  http_open() with ERR_UNAVAILABLE and the reason; ERR_INVALID for a certificate that cannot be used.
@@ -19,6 +22,9 @@ typedef struct Http Http;
 typedef struct HttpOptions {
     int fd;                         /* listens already */
     const char *certificate, *key;  /* PEM; NULL: without TLS */
+    /* The head of a request has come. False after answering: then nothing of its body is kept. Else call->caller is who sends it, and
+     * its body takes of that one's share. */
+    bool (*enter)(void *context, Call *call);
     /* A request has come whole. Answers, or calls call_wait(). */
     void (*handle)(void *context, Call *call);
     /* It is over: counted and logged. */
@@ -26,13 +32,15 @@ typedef struct HttpOptions {
     void *context;
 } HttpOptions;
 
-typedef struct HttpStats { uint64_t accepted; uint32_t connection_count, waiting_count, stream_count; size_t body_size; } HttpStats;
+typedef struct HttpStats { uint64_t accepted; uint32_t connection_count, waiting_count, stream_count; size_t body_size; uint64_t cut_count; } HttpStats;
 
 MUST_USE Status http_open(const HttpOptions *options, Http **out_http, Error *err);
 void http_close(Http *http);            /* NULL is permitted; cuts off what is left */
 
 int  http_fd(const Http *http);         /* readable when there is something to do */
 int64_t http_due_ms(Http *http);        /* how long it can wait at most; -1: for ever */
+int  http_left_fd(const Http *http);    /* readable when clients of calls that are watched have left */
+void http_take_left(Http *http);        /* tells these calls */
 void http_turn(Http *http);
 /* Takes no further connections, and closes each when its request is answered. True once none is left that has one. */
 bool http_drain(Http *http);

@@ -29,6 +29,29 @@ static Str hash_of(Arena *arena, Str secret)
     return arena_copy(arena, buf_peek(&text));
 }
 
+static void add_limit(Buf *text, const char *name, Value names)
+{
+    Error err;
+    if (names.kind == VALUE_NULL) return;
+    buf_format(text, ",\"%s\":", name);
+    CHECK(json_print(text, names, JSON_COMPACT, &err) == OK);          /* a list of names, which was checked */
+}
+
+/* What is kept of a key. */
+static Str document_of(Arena *arena, const KeyFacts *facts, Str hash)
+{
+    Buf text;
+    buf_init(&text, SECRET_SIZE_MAX);
+    buf_format(&text, "{\"expires\":%" PRId64 ",\"hash\":\"%.*s\",\"role\":\"%s\"", facts->expires_ms, STR_ARG(hash), key_role_names[facts->role]);
+    add_limit(&text, "executors", facts->limits.executors);
+    add_limit(&text, "queues", facts->limits.queues);
+    buf_char(&text, '}');
+    CHECK(!buf_overflowed(&text));
+    Str copy = arena_copy(arena, buf_peek(&text));
+    buf_deinit(&text);
+    return copy;
+}
+
 void key_make(Arena *arena, Str tenant, const KeyFacts *facts, Str *out_id, Str *out_key, Str *out_document)
 {
     uint8_t chance[ID_SIZE], secret[SECRET_BYTES];
@@ -41,14 +64,14 @@ void key_make(Arena *arena, Str tenant, const KeyFacts *facts, Str *out_id, Str 
     base64_encode(&text, (Str){ (const char *)secret, sizeof secret }, BASE64_URL_BARE);
     Str secret_text = arena_copy(arena, buf_peek(&text));
     *out_id = arena_copy(arena, (Str){ id.text, KEY_ID_SIZE });
-    *out_key = arena_format(arena, "mk.%.*s.%.*s.%.*s", STR_ARG(tenant), STR_ARG(*out_id), STR_ARG(secret_text));
-    *out_document = arena_format(arena, "{\"expires\":%" PRId64 ",\"hash\":\"%.*s\",\"role\":\"%s\"}", facts->expires_ms,
-                                 STR_ARG(hash_of(arena, secret_text)), key_role_names[facts->role]);
+    Str shown = str_is_text(tenant, "*") ? STR(KEY_TENANT_ALL) : tenant;
+    *out_key = arena_format(arena, "mk.%.*s.%.*s.%.*s", STR_ARG(shown), STR_ARG(*out_id), STR_ARG(secret_text));
+    *out_document = document_of(arena, facts, hash_of(arena, secret_text));
     sodium_memzero(secret, sizeof secret);
     sodium_memzero(storage, sizeof storage);
 }
 
-static bool role_find(Str name, KeyRole *out)
+bool key_role_find(Str name, KeyRole *out)
 {
     for (unsigned i = 0; i < ROLE_COUNT; i++) {
         if (!str_is_text(name, key_role_names[i])) continue;
@@ -58,13 +81,35 @@ static bool role_find(Str name, KeyRole *out)
     return false;
 }
 
+bool key_role_may_make(Str own, KeyRole role)
+{
+    if (str_is_text(own, key_role_names[ROLE_ADMIN]) || str_is_text(own, key_role_names[role])) return true;
+    return role == ROLE_VIEWER && (str_is_text(own, key_role_names[ROLE_OPERATOR]) || str_is_text(own, key_role_names[ROLE_AUTHOR]));
+}
+
+Str key_secret_name(Arena *arena, Str id) { return arena_format(arena, KEY_SECRET_PREFIX "%.*s", STR_ARG(id)); }
+
+Status key_check_other_secret(Str name, Error *err)
+{
+    if (!str_starts(name, STR(KEY_SECRET_PREFIX))) return OK;
+    return error_set(err, ERR_INVALID, "'%.*s' is an API key and no secret: 'maestro key' makes and revokes them, and so does /api/keys", STR_ARG(name));
+}
+
+Status key_check_tenant(Str tenant, Error *err)
+{
+    bool is_right = tenant.len && tenant.len <= NAME_SIZE_MAX;
+    for (size_t i = 0; i < tenant.len; i++) is_right &= tenant.ptr[i] > ' ' && tenant.ptr[i] <= '~';
+    return is_right ? OK : error_set(err, ERR_INVALID, "a key is sent as text: its tenant has 1 to %u letters, digits and signs of ASCII", NAME_SIZE_MAX);
+}
+
 Status key_read_document(Arena *arena, Str document, KeyFacts *out, Error *err)
 {
     Value value;
     Status status = json_parse(arena, document, &value, err);
     if (status) return status;
     out->expires_ms = value_get_int(value, "expires", 0);
-    if (!role_find(value_get_string(value, "role", STR("")), &out->role)) return error_set(err, ERR_CORRUPT, "the key has no known role");
+    if (!key_role_find(value_get_string(value, "role", STR("")), &out->role)) return error_set(err, ERR_CORRUPT, "the key has no known role");
+    out->limits = key_limits_of(value);
     return OK;
 }
 
@@ -78,6 +123,7 @@ static bool key_split(Str key, Str *out_tenant, Str *out_id, Str *out_secret)
     while (middle > 3 && key.ptr[middle - 1] != '.') middle--;
     if (last <= middle || middle <= 4) return false;
     *out_tenant = str_slice(key, 3, middle - 1);
+    if (str_is_text(*out_tenant, KEY_TENANT_ALL)) *out_tenant = STR("*");
     *out_id = str_slice(key, middle, last - 1);
     *out_secret = str_slice(key, last, key.len);
     for (size_t i = 0; i < out_id->len; i++)
@@ -93,32 +139,44 @@ typedef struct Rate { int64_t milli, at_ms; } Rate;
 typedef struct Known {
     char tenant[NAME_SIZE_MAX + 1], id[KEY_ID_SIZE + 1];       /* an empty id: of a tenant as a whole */
     Digest hash;                    /* of the secret */
-    KeyFacts facts;
+    KeyRole role;
+    int64_t expires_ms;
+    char *limits;                   /* its document, where that limits it; NULL: it does not */
     int64_t looked_ms, used_ms;
+    int64_t told_ms;                /* when its use was last recorded; INT64_MIN: never */
     Rate rate;
 } Known;
 
 struct KeyRing {
     Vault *vault;
-    int64_t rate_per_s;
+    KeyRates rates;
     Known *known;
     uint32_t count;
+    uint64_t version;               /* of the secrets: as of which all this is known */
 };
 
-KeyRing *keyring_new(Vault *vault, uint64_t rate_per_s)
+KeyRing *keyring_new(Vault *vault, KeyRates rates)
 {
     KeyRing *ring = calloc(1, sizeof *ring);
     CHECK(ring);
     ring->vault = vault;
-    ring->rate_per_s = (int64_t)rate_per_s;
+    ring->rates = rates;
     return ring;
 }
 
 void keyring_free(KeyRing *ring)
 {
     if (!ring) return;
+    for (uint32_t i = 0; i < ring->count; i++) free(ring->known[i].limits);
     free(ring->known);
     free(ring);
+}
+
+void keyring_refresh(KeyRing *ring, uint64_t version)
+{
+    if (ring->version == version) return;
+    ring->version = version;
+    for (uint32_t i = 0; i < ring->count; i++) ring->known[i].looked_ms = INT64_MIN;
 }
 
 static Known *known_find(KeyRing *ring, Str tenant, Str id)
@@ -131,6 +189,7 @@ static Known *known_find(KeyRing *ring, Str tenant, Str id)
 /* A place for it; where there is none left, that of the one that was used least recently. */
 static Known *known_add(KeyRing *ring, Str tenant, Str id, int64_t now_ms)
 {
+    int64_t per_s = (int64_t)(id.len ? ring->rates.key_per_s : ring->rates.tenant_per_s);
     Known *place = NULL;
     if (ring->count < API_KEY_COUNT_MAX) {
         if (!(ring->count & (ring->count - 1))) {
@@ -138,22 +197,24 @@ static Known *known_add(KeyRing *ring, Str tenant, Str id, int64_t now_ms)
             CHECK(ring->known);
         }
         place = &ring->known[ring->count++];
+        place->limits = NULL;
     } else {
         place = &ring->known[0];
         for (uint32_t i = 1; i < ring->count; i++)
             if (ring->known[i].used_ms < place->used_ms) place = &ring->known[i];
     }
-    *place = (Known){ .looked_ms = INT64_MIN, .rate = { ring->rate_per_s * 1000 * API_RATE_BURST_S, now_ms } };
+    free(place->limits);
+    *place = (Known){ .looked_ms = INT64_MIN, .told_ms = INT64_MIN, .rate = { per_s * 1000 * API_RATE_BURST_S, now_ms } };
     memcpy(place->tenant, tenant.ptr, tenant.len);
     memcpy(place->id, id.ptr, id.len);
     return place;
 }
 
-static bool rate_take(const KeyRing *ring, Rate *rate, int64_t now_ms, uint64_t *out_wait_s)
+static bool rate_take(uint64_t rate_per_s, Rate *rate, int64_t now_ms, uint64_t *out_wait_s)
 {
-    int64_t full = ring->rate_per_s * 1000 * API_RATE_BURST_S, passed_ms = now_ms - rate->at_ms;
+    int64_t per_s = (int64_t)rate_per_s, full = per_s * 1000 * API_RATE_BURST_S, passed_ms = now_ms - rate->at_ms;
     if (passed_ms > 0) {
-        int64_t gained = passed_ms > full / ring->rate_per_s ? full : passed_ms * ring->rate_per_s;
+        int64_t gained = passed_ms > full / per_s ? full : passed_ms * per_s;
         rate->milli = rate->milli + gained > full ? full : rate->milli + gained;
         rate->at_ms = now_ms;
     }
@@ -165,29 +226,46 @@ static bool rate_take(const KeyRing *ring, Rate *rate, int64_t now_ms, uint64_t 
     return false;
 }
 
-/* What the store says of a key: its document, opened. */
-static Status look_up(KeyRing *ring, Arena *arena, Str tenant, Str id, Digest *out_hash, KeyFacts *out_facts, Error *err)
+/* What the store says of a key: its document, opened. What it is limited to is kept as text: few keys are, and the ring has no arena. */
+static Status look_up(KeyRing *ring, Arena *arena, Str tenant, Str id, Known *known, Error *err)
 {
     Str name = arena_format(arena, KEY_SECRET_PREFIX "%.*s", STR_ARG(id)), document;
+    KeyFacts facts;
     Value value;
     Status status = vault_secret(ring->vault, tenant, name, &document, err);
     if (!status) status = json_parse(arena, document, &value, err);
-    if (!status) status = key_read_document(arena, document, out_facts, err);
+    if (!status) status = key_read_document(arena, document, &facts, err);
     if (status) return status;
-    Str hash = value_get_string(value, "hash", STR(""));
-    *out_hash = digest_of(hash);
+    known->hash = digest_of(value_get_string(value, "hash", STR("")));
+    known->role = facts.role;
+    known->expires_ms = facts.expires_ms;
+    free(known->limits);
+    known->limits = key_limits_are_some(&facts.limits) ? str_text_new(document) : NULL;
     return OK;
 }
 
 static Status check(KeyRing *ring, Arena *arena, Known *known, Str tenant, Str id, int64_t steady_ms, Error *err)
 {
     if (known->looked_ms != INT64_MIN && steady_ms - known->looked_ms < API_KEY_FRESH_MS) return OK;
-    Status status = look_up(ring, arena, tenant, id, &known->hash, &known->facts, err);
+    Status status = look_up(ring, arena, tenant, id, known, err);
     if (!status) known->looked_ms = steady_ms;
     return status;
 }
 
-Status keyring_find(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Caller *out, uint64_t *out_wait_s, Error *err)
+Status keyring_take(KeyRing *ring, Str tenant, uint64_t *out_wait_s, Error *err)
+{
+    int64_t steady_ms = (int64_t)(clock_monotonic_ns() / 1000000u);
+    Known *whole = known_find(ring, tenant, STR(""));
+    if (!whole) whole = known_add(ring, tenant, STR(""), steady_ms);
+    whole->used_ms = steady_ms;
+    if (rate_take(ring->rates.tenant_per_s, &whole->rate, steady_ms, out_wait_s)) return OK;
+    return error_set(err, ERR_LIMIT, "tenant '%.*s' has sent more than %" PRIu64 " requests a second", STR_ARG(tenant), ring->rates.tenant_per_s);
+}
+
+/* What a key says of itself, and the place that remembers it. */
+typedef struct Shown { Str tenant, id; Known *known; } Shown;
+
+static Status prove(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Shown *out, Error *err)
 {
     Str tenant, id, secret;
     int64_t steady_ms = (int64_t)(clock_monotonic_ns() / 1000000u);
@@ -202,25 +280,48 @@ Status keyring_find(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Caller
     }
     const Known *facts = known ? known : &fresh;
     Digest given = digest_of(hash_of(arena, secret));
-    if (sodium_memcmp(&given, &facts->hash, sizeof given))
-        return error_set(err, ERR_DENIED, "the secret of key %.*s is another", STR_ARG(id));
-    if (facts->facts.expires_ms && facts->facts.expires_ms <= now_ms)
-        return error_set(err, ERR_DENIED, "key %.*s has expired", STR_ARG(id));
-    KeyRole role = facts->facts.role;
+    bool is_another = sodium_memcmp(&given, &facts->hash, sizeof given) != 0, is_over = facts->expires_ms && facts->expires_ms <= now_ms;
+    if (is_another || is_over) {
+        free(fresh.limits);
+        return is_another ? error_set(err, ERR_DENIED, "the secret of key %.*s is another", STR_ARG(id))
+                          : error_set(err, ERR_DENIED, "key %.*s has expired", STR_ARG(id));
+    }
     if (!known) {
         known = known_add(ring, tenant, id, steady_ms);
         known->hash = fresh.hash;
-        known->facts = fresh.facts;
+        known->role = fresh.role;
+        known->expires_ms = fresh.expires_ms;
+        known->limits = fresh.limits;
         known->looked_ms = fresh.looked_ms;
     }
     known->used_ms = steady_ms;
-    bool is_taken = rate_take(ring, &known->rate, steady_ms, out_wait_s);
-    Known *whole = known_find(ring, tenant, STR(""));
-    if (!whole) whole = known_add(ring, tenant, STR(""), steady_ms);
-    whole->used_ms = steady_ms;
-    if (!is_taken || !rate_take(ring, &whole->rate, steady_ms, out_wait_s))
-        return error_set(err, ERR_LIMIT, "key %.*s has sent more than %" PRId64 " requests a second", STR_ARG(id), ring->rate_per_s);
-    *out = (Caller){ .key = arena_copy(arena, id), .tenant = arena_copy(arena, tenant), .role = str_of(key_role_names[role]),
-                     .actor = arena_format(arena, "key:%.*s", STR_ARG(id)) };
+    *out = (Shown){ tenant, id, known };
     return OK;
+}
+
+Status keyring_check(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Error *err)
+{
+    Shown shown;
+    return prove(ring, arena, key, now_ms, &shown, err);
+}
+
+Status keyring_find(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Caller *out, uint64_t *out_wait_s, Error *err)
+{
+    Shown shown;
+    Status status = prove(ring, arena, key, now_ms, &shown, err);
+    if (status) return status;
+    Str tenant = shown.tenant, id = shown.id;
+    Known *known = shown.known;
+    KeyRole role = known->role;
+    KeyFacts facts = { .limits = { value_null(), value_null() } };
+    if (known->limits) CHECK(key_read_document(arena, str_of(known->limits), &facts, err) == OK);      /* it was read before */
+    int64_t steady_ms = known->used_ms;
+    bool is_use_due = known->told_ms == INT64_MIN || steady_ms - known->told_ms >= API_KEY_USE_MS;
+    if (is_use_due) known->told_ms = steady_ms;
+    *out = (Caller){ .key = arena_copy(arena, id), .tenant = arena_copy(arena, tenant), .role = str_of(key_role_names[role]),
+                     .actor = arena_format(arena, "key:%.*s", STR_ARG(id)), .is_use_due = is_use_due,
+                     .limits = key_limits_copy(arena, &facts.limits) };
+    if (!rate_take(ring->rates.key_per_s, &known->rate, steady_ms, out_wait_s))
+        return error_set(err, ERR_LIMIT, "key %.*s has sent more than %" PRIu64 " requests a second", STR_ARG(id), ring->rates.key_per_s);
+    return keyring_take(ring, tenant, out_wait_s, err);
 }

@@ -1,4 +1,7 @@
-/* metrics.h - what the server counts, as Prometheus reads it.
+/* metrics.h - what is counted, as Prometheus reads it.
+ *
+ * The server counts its own requests here; what the engine has counted comes by a survey (bridge.h), which is taken when somebody asks.
+ * metrics.def names all of them.
  *
  * Owns:   nothing; plain memory.     Fails: never.     Thread: the server's.
  */
@@ -6,23 +9,21 @@
 #define API_METRICS_H
 
 #include "api/route.h"
+#include "base/spread.h"
 
-#define METRIC_ROUTE_COUNT_MAX 64u
-#define METRIC_BUCKET_COUNT 14u
-
-/* Of seconds, with the bounds that metrics.c has. */
-typedef struct Spread { uint64_t buckets[METRIC_BUCKET_COUNT], count; double sum; } Spread;
+#define METRIC_ROUTE_COUNT_MAX 128u
 
 typedef struct Metrics {
     uint64_t requests[METRIC_ROUTE_COUNT_MAX + 1][6];      /* by route, the last for what has none, and by hundreds of the status */
-    Spread latency[METRIC_ROUTE_COUNT_MAX + 1];
+    Spread latency[METRIC_ROUTE_COUNT_MAX + 1];             /* microseconds, as all times here */
     Spread petition;                /* from the server to the engine and back, commit included */
     uint64_t refused_keys, limited;
 } Metrics;
 
-void metrics_count(Metrics *metrics, const Route *route, unsigned status, uint64_t took_ns);
-void spread_add(Spread *spread, uint64_t took_ns);
+void metrics_count(Metrics *metrics, const Call *call, uint64_t took_ns);
 struct Api;
-void metrics_print(struct Api *api, Buf *out);
+struct Survey;
+/* `survey` may be NULL: then nothing is said of the engine. Without `has_tenants` all tenants are told together. */
+void metrics_print(struct Api *api, const struct Survey *survey, bool has_tenants, Buf *out);
 
 #endif

@@ -11,6 +11,7 @@ static const char *const method_words[] = { "get", "post", "put", "delete" };
 /* What each name of a query is; the rest are texts. */
 static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "cursor", "{\"type\":\"string\"}", "nextCursor of the page before" },
+    { "stepIndex", "{\"type\":\"integer\",\"minimum\":0}", "the index of one step run: its lines alone" },
     { "limit", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":500}", "how many a page has" },
     { "version", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}", "of the revision" },
     { "wait", "{\"type\":\"string\",\"pattern\":\"^([0-9]|[12][0-9]|30)s?$\"}", "how long to wait at most, in seconds" },
@@ -18,6 +19,25 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "state", "{\"enum\":[\"queued\",\"dispatched\",\"running\",\"paused\",\"waiting-signal\",\"succeeded\",\"failed\",\"compensating\","
                "\"compensated\",\"compensation-failed\",\"cancelled\"]}", "of the execution" },
     { "workflowId", "{\"type\":\"string\"}", "the workflow" },
+    { "action", "{\"enum\":[\"validate\",\"plan\",\"run\"]}", "what to do with it; by default run" },
+    { "from", "{\"type\":\"string\",\"format\":\"date-time\"}", "after when; by default now" },
+    { "count", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":100}", "how many times of each" },
+    { "node", "{\"type\":\"string\"}", "a node of the graph: only what it came from, or what came of it" },
+    { "direction", "{\"enum\":[\"causes\",\"effects\"]}", "from that node; by default causes" },
+    { "at", "{\"type\":\"string\"}", "the number of an event, or a time such as 2026-11-16T01:25:00.000Z" },
+    { "attempts", "{\"type\":\"string\",\"pattern\":\"^[0-9]+,[0-9]+$\"}", "two attempts of a step; by default the last two" },
+    { "step", "{\"type\":\"string\"}", "the id or name of the step; by default the last one that was tried twice" },
+    { "lastEventId", "{\"type\":\"string\"}", "of a stream: goes on behind this event, as the header Last-Event-ID does" },
+    { "trigger", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}", "which trigger of the workflow, from 0; needed where it has several schedules" },
+    { "reason", "{\"type\":\"string\"}", "why; it is recorded in the ledger" },
+    { "with", "{\"type\":\"string\"}", "another execution" },
+};
+
+/* Headers that a route looks at: those whose query or problems have this word. */
+static const struct { const char *name, *where; bool is_of_query; const char *doc; } headers[] = {
+    { "If-Match", "412", false, "entity tags: it is done only to what has one of them; else 412" },
+    { "If-None-Match", "304", false, "entity tags: what has one of them is not sent again; 304" },
+    { "Last-Event-ID", "lastEventId", true, "of a stream: goes on behind this one; one that was never sent is a 409" },
 };
 
 static Str next_word(Str *words)
@@ -45,6 +65,7 @@ static void print_parameters(Buf *out, const Route *route)
     buf_text(out, "\"parameters\":[");
     for (size_t at = str_find(pattern, '{', 0); at < pattern.len; at = str_find(pattern, '{', at + 1)) {
         Str name = str_slice(pattern, at + 1, str_find(pattern, '}', at));
+        if (name.ptr[name.len - 1] == '*') name.len--;
         bool is_version = str_is_text(name, "version");
         print_parameter(out, &is_first, name, "path",
                         is_version ? "{\"type\":\"integer\",\"minimum\":1}" : "{\"type\":\"string\",\"minLength\":1}", "of the address");
@@ -54,36 +75,65 @@ static void print_parameters(Buf *out, const Route *route)
         while (!str_is_text(name, parameters[i].name)) i++;
         print_parameter(out, &is_first, name, "query", parameters[i].schema, parameters[i].doc);
     }
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (strstr(headers[i].is_of_query ? route->query : route->problems, headers[i].where))
+            print_parameter(out, &is_first, str_of(headers[i].name), "header", "{\"type\":\"string\",\"minLength\":1}", headers[i].doc);
     if (route->method != METHOD_GET && route->access == ROUTE_KEY)
         print_parameter(out, &is_first, STR("Idempotency-Key"), "header", "{\"type\":\"string\",\"maxLength\":127,\"pattern\":\"^[!-~]+$\"}",
-                        "sent again with the same key, a request gets its first answer, and nothing is done");
+                        "sent again with the same key, a request does nothing, and gets the answer of the first; of an execution, as that stands then");
     buf_text(out, "],");
 }
 
-static void print_content(Buf *out, const char *schema)
+static void print_content(Buf *out, const char *schema, bool is_stream)
 {
     bool is_json = !strchr(schema, '/');
     if (!*schema) return;
-    if (is_json) buf_format(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}}", schema);
+    if (is_json)
+        buf_format(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}%s}", schema,
+                   is_stream ? ",\"text/event-stream\":{\"schema\":{\"type\":\"string\"}}" : "");
     else buf_format(out, ",\"content\":{\"%s\":{\"schema\":{\"type\":\"string\"}}}", schema);
 }
 
 static void print_problem(Buf *out, Str status)
 {
     if (str_is_text(status, "304")) buf_text(out, ",\"304\":{\"description\":\"It is as the caller knows it\"}");
-    else buf_format(out, ",\"%.*s\":{\"$ref\":\"#/components/responses/Problem\"}", STR_ARG(status));
+    else
+        buf_format(out, ",\"%.*s\":{\"$ref\":\"#/components/responses/%s\"}", STR_ARG(status),
+                   str_is_text(status, "429") || str_is_text(status, "503") ? "ProblemForNow" : "Problem");
+}
+
+#define HEADER(name, doc) "\"" name "\":{\"required\":true,\"description\":\"" doc "\",\"schema\":{\"type\":\"string\"}}"
+
+/* What has an address of its own once it was made. */
+static bool has_address(const char *schema)
+{
+    static const char *const schemas[] = { "Revision", "Execution", "RunbookAnswer", "KeyCreated" };
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
+        if (strcmp(schema, schemas[i]) == 0) return true;
+    return false;
+}
+
+/* What every answer of that status has beside its body. */
+static void print_headers(Buf *out, const Route *route, unsigned status)
+{
+    bool has_tag = strstr(route->problems, "304") || strcmp(route->answer, "Revision") == 0, has_place = status == 201 && has_address(route->answer);
+    if (!has_tag && !has_place) return;
+    buf_format(out, ",\"headers\":{%s%s%s}", has_tag ? HEADER("ETag", "Its entity tag, for If-Match and If-None-Match") : "", has_tag && has_place ? "," : "",
+               has_place ? HEADER("Location", "The address of what was made") : "");
 }
 
 static void print_answers(Buf *out, const Route *route)
 {
-    Str own = str_of(route->problems), common = STR("400 401 403 429 503"), of_bodies = STR("413 415");
+    Str own = str_of(route->problems), common = STR("400 401 403 405 429 431 503"), of_bodies = STR("413 415");
     buf_format(out, "\"responses\":{\"%u\":{\"description\":\"Done\"", route->status);
-    print_content(out, route->answer);
+    print_headers(out, route, route->status);
+    print_content(out, route->answer, strstr(route->query, "lastEventId") != NULL);
     buf_char(out, '}');
     /* What is there already is answered as it is. */
     if (route->status == 201) {
         buf_text(out, ",\"200\":{\"description\":\"It was there already\"");
-        print_content(out, route->answer);
+        print_headers(out, route, 200);
+        print_content(out, route->answer, /* is_stream= */ false);
         buf_char(out, '}');
     }
     for (Str status = next_word(&own); status.len; status = next_word(&own)) print_problem(out, status);
@@ -98,11 +148,11 @@ static void print_body(Buf *out, const Route *route)
 {
     if (!*route->body) return;
     bool is_definition = strcmp(route->body, "Definition") == 0;
-    buf_format(out, "\"requestBody\":{\"required\":%s", is_definition || strcmp(route->body, "Start") == 0 ? "true" : "false");
+    buf_format(out, "\"requestBody\":{\"required\":%s", is_definition || strcmp(route->body, "Start") == 0 || route->method == METHOD_PUT ? "true" : "false");
     if (is_definition)
         buf_text(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Definition\"}},"
                       "\"application/yaml\":{\"schema\":{\"type\":\"string\"}}}");
-    else print_content(out, route->body);
+    else print_content(out, route->body, /* is_stream= */ false);
     buf_text(out, "},");
 }
 
@@ -138,6 +188,12 @@ static void print_operation(Buf *out, const Route *route)
     buf_char(out, '}');
 }
 
+static void print_pattern(Buf *out, const char *pattern)
+{
+    for (const char *at = pattern; *at; at++)
+        if (*at != '*') buf_char(out, *at);
+}
+
 void openapi_print(Buf *out)
 {
     buf_text(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Maestro\",\"version\":\"" MAESTRO_VERSION "\",\"description\":"
@@ -146,7 +202,9 @@ void openapi_print(Buf *out)
         bool is_known = false;
         for (uint32_t k = 0; k < i && !is_known; k++) is_known = strcmp(routes[k].pattern, routes[i].pattern) == 0;
         if (is_known) continue;
-        buf_format(out, "%s\"%s\":{", i ? "," : "", routes[i].pattern);
+        buf_text(out, i ? ",\"" : "\"");
+        print_pattern(out, routes[i].pattern);
+        buf_text(out, "\":{");
         bool is_first = true;
         for (uint32_t k = i; k < route_count; k++) {
             if (strcmp(routes[k].pattern, routes[i].pattern)) continue;

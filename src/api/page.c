@@ -40,7 +40,7 @@ bool page_begin(Page *page, Call *call, char kind)
 
 bool page_has_room(Page *page)
 {
-    page->is_full = page->items.count >= page->limit;
+    page->is_full = page->items.count >= page->limit || page->size >= API_PAGE_SIZE;
     return !page->is_full;
 }
 
@@ -52,22 +52,28 @@ void page_add(Page *page, Value item, Str text, int64_t number, int64_t second)
     page->second = second;
 }
 
-/* The same address, with another cursor. */
-static Str next_path(Page *page, Str cursor)
+static void add_pair(Buf *path, char mark, const CallPair *pair)
+{
+    buf_format(path, "%c%.*s=", mark, STR_ARG(pair->name));         /* a name that the route knows */
+    for (size_t k = 0; k < pair->value.len; k++) {
+        char c = pair->value.ptr[k];
+        if (ascii_is_alnum(c) || c == '-' || c == '_' || c == '.') buf_char(path, c);
+        else buf_format(path, "%%%02X", (unsigned char)c);
+    }
+}
+
+/* The address of this page as it was asked for; with a cursor that of the next one. */
+static Str path_of(Page *page, Str cursor)
 {
     Call *call = page->call;
     Buf path;
-    buf_init(&path, 8192);
+    buf_init(&path, 4 * API_HEAD_SIZE_MAX);
     buf_str(&path, call->path);
-    buf_format(&path, "?cursor=%.*s&limit=%" PRIu32, STR_ARG(cursor), page->limit);
+    if (cursor.len) buf_format(&path, "?cursor=%.*s&limit=%" PRIu32, STR_ARG(cursor), page->limit);
     for (uint32_t i = 0; i < call->query_count; i++) {
-        if (str_is_text(call->query[i].name, "cursor") || str_is_text(call->query[i].name, "limit")) continue;
-        buf_format(&path, "&%.*s=", STR_ARG(call->query[i].name));
-        for (size_t k = 0; k < call->query[i].value.len; k++) {
-            char c = call->query[i].value.ptr[k];
-            if (ascii_is_alnum(c) || c == '-' || c == '_' || c == '.') buf_char(&path, c);
-            else buf_format(&path, "%%%02X", (unsigned char)c);
-        }
+        const CallPair *pair = &call->query[i];
+        if (cursor.len && (str_is_text(pair->name, "cursor") || str_is_text(pair->name, "limit"))) continue;
+        add_pair(&path, cursor.len || i ? '&' : '?', pair);
     }
     Str copy = arena_copy(&call->arena, buf_peek(&path));
     buf_deinit(&path);
@@ -79,7 +85,7 @@ void page_answer(Page *page)
     Call *call = page->call;
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     add_member(&members, "items", value_list_array(&page->items));
-    add_member(&links, "self", api_link(call, "%.*s", STR_ARG(call->path)));
+    add_member(&links, "self", api_link(call, "%.*s", STR_ARG(path_of(page, (Str){ 0 }))));
     if (page->is_full) {
         Buf cursor;
         Str plain = arena_format(&call->arena, "%c %" PRId64 " %" PRId64 " %.*s", page->kind, page->number, page->second,
@@ -89,7 +95,7 @@ void page_answer(Page *page)
         Str text = arena_copy(&call->arena, buf_peek(&cursor));
         buf_deinit(&cursor);
         add_member(&members, "nextCursor", value_string(text));
-        add_member(&links, "next", api_link(call, "%.*s", STR_ARG(next_path(page, text))));
+        add_member(&links, "next", api_link(call, "%.*s", STR_ARG(path_of(page, text))));
     }
     add_member(&members, "_links", member_list_object(&links));
     call_value(call, 200, member_list_object(&members));

@@ -5,7 +5,9 @@
  *
  *   ?limit=50&cursor=...      ->      {"items":[...],"nextCursor":"...","_links":{"self":...,"next":...}}
  *
- * Owns:   what lives in the call's arena.     Fails: by answering.     Bounds: API_PAGE_COUNT_MAX.     Thread: the server's.
+ * A page ends early where the payloads of its rows have API_PAGE_SIZE bytes.
+ *
+ * Owns:   what lives in the call's arena.     Fails: by answering.     Bounds: API_PAGE_COUNT_MAX, API_PAGE_SIZE.     Thread: the server's.
  */
 #ifndef API_PAGE_H
 #define API_PAGE_H
@@ -20,6 +22,7 @@ typedef struct Page {
     Str text;                       /* of the last row: a name, for lists in the order of names */
     int64_t number, second;         /* of the last row */
     ValueList items;
+    size_t size;                    /* of the payloads in them; whoever adds some says so */
     bool is_full;                   /* there may be more */
 } Page;
 

@@ -1,6 +1,7 @@
 #include "api/petition.h"
 
 #include "base/base64.h"
+#include "base/civil.h"
 #include "base/limits.h"
 #include "secret/seal.h"
 #include "value/number.h"
@@ -22,7 +23,8 @@ static Command command_head(Value request)
 {
     return (Command){ .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
                       .rationale = value_get_string(request, "reason", STR("")),
-                      .trace = value_get_string(request, "trace", STR("")), .origin = value_get_string(request, "origin", STR("")),
+                      .trace = value_get_string(request, "trace", STR("")),
+                      .tracestate = value_get_string(request, "tracestate", STR("")), .origin = value_get_string(request, "origin", STR("")),
                       .value = value_null(), .report.output = value_null() };
 }
 
@@ -62,11 +64,14 @@ static Status command_of(Value request, Command *out, Error *err)
         { "trigger", COMMAND_TRIGGER },
         { "resolve", COMMAND_RESOLVE }, { "retry-from", COMMAND_RETRY_FROM }, { "compensate", COMMAND_COMPENSATE },
         { "retry-compensation", COMMAND_RETRY_COMPENSATION }, { "skip-compensation", COMMAND_SKIP_COMPENSATION },
+        { "rebind", COMMAND_REBIND },
     };
     Str verb = value_get_string(request, "verb", STR(""));
     *out = command_head(request);
     out->name = value_get_string(request, "name", STR(""));
+    out->job = value_get_string(request, "job", STR(""));
     out->is_denial = value_get_bool(request, "denial", false);
+    out->bridge = value_get_string(request, "bridge", STR(""));
     const Value *payload = value_get_text(request, "payload");
     if (payload) out->value = *payload;
     Str sort = value_get_string(request, "kind", STR("operator"));
@@ -134,8 +139,6 @@ static Status send_secret(const Petition *petition, bool is_removal, Error *err)
     return status;
 }
 
-/* --- starts ------------------------------------------------------------------------------------------------------------------- */
-
 static int hex_digit(char c)
 {
     return ascii_is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -153,6 +156,49 @@ static bool read_digest(Str text, Digest *out)
     }
     return true;
 }
+
+/* An occurrence that starts though something holds it back, or does not after all. That it is one was looked at before. */
+static Status send_override(const Petition *petition, bool is_gone, Error *err)
+{
+    Value request = petition->request;
+    const Value *trigger = value_get_text(request, "trigger");
+    EngineKeep keep = {
+        .kind = is_gone ? KEEP_OVERRIDE_GONE : KEEP_OVERRIDE, .tenant = value_get_string(request, "tenant", STR("default")),
+        .name = value_get_string(request, "workflow", STR("")), .text = value_get_string(request, "held", STR("")), .command = command_head(request),
+        .reply = petition->reply, .context = petition->context,
+    };
+    if (!keep.name.len || keep.name.len > NAME_SIZE_MAX || keep.tenant.len > NAME_SIZE_MAX || keep.text.len > NAME_SIZE_MAX)
+        return error_set(err, ERR_INVALID, "'tenant' and 'workflow' name no schedule");
+    if (!trigger || trigger->kind != VALUE_INT || trigger->integer < 0 || trigger->integer > UINT32_MAX)
+        return error_set(err, ERR_INVALID, "'trigger' is the place of a trigger, from 0");
+    if (!civil_read_ms(value_get_string(request, "at", STR("")), &keep.due_ms)) return error_set(err, ERR_INVALID, "'at' is no time");
+    if (!is_gone && !str_trim(keep.command.rationale).len) return error_set(err, ERR_INVALID, "'reason' is missing: an override needs one");
+    if (keep.command.rationale.len > TEXT_SIZE_MAX) return error_set(err, ERR_LIMIT, "'reason' has more than TEXT_SIZE_MAX (%u) bytes", TEXT_SIZE_MAX);
+    keep.count = (uint64_t)trigger->integer;
+    return engine_keep(petition->engine, &keep) ? OK : refuse_full(err);
+}
+
+/* What somebody says of a version of a policy. */
+static Status send_review(const Petition *petition, Error *err)
+{
+    Value request = petition->request;
+    Str verdict = value_get_string(request, "verdict", STR(""));
+    Digest digest;
+    EngineKeep keep = {
+        .kind = KEEP_REVIEW, .tenant = value_get_string(request, "tenant", STR("default")), .name = value_get_string(request, "policy", STR("")),
+        .key = value_get_string(request, "digest", STR("")), .payload = value_get_string(request, "reviewer", STR("")),
+        .text = value_get_string(request, "comment", STR("")), .flags = str_is_text(verdict, "approved") ? REVIEW_APPROVED : REVIEW_REJECTED,
+        .command = command_head(request), .reply = petition->reply, .context = petition->context,
+    };
+    if (!keep.name.len || keep.name.len > NAME_SIZE_MAX || keep.tenant.len > NAME_SIZE_MAX) return error_set(err, ERR_INVALID, "'policy' names none");
+    if (!read_digest(keep.key, &digest)) return error_set(err, ERR_INVALID, "'digest' is no version of a policy: sha256: and 64 digits");
+    if (!keep.payload.len || keep.payload.len > NAME_SIZE_MAX) return error_set(err, ERR_INVALID, "'reviewer' names nobody");
+    if (keep.flags == REVIEW_REJECTED && !str_is_text(verdict, "rejected")) return error_set(err, ERR_INVALID, "'verdict' is approved or rejected");
+    if (keep.text.len > TEXT_SIZE_MAX) return error_set(err, ERR_LIMIT, "'comment' has more than TEXT_SIZE_MAX (%u) bytes", TEXT_SIZE_MAX);
+    return engine_keep(petition->engine, &keep) ? OK : refuse_full(err);
+}
+
+/* --- starts ------------------------------------------------------------------------------------------------------------------- */
 
 static Status read_plan(const Petition *petition, Digest *out, Error *err)
 {
@@ -208,14 +254,29 @@ static Status send_about_run(const Petition *petition, Error *err)
     return engine_request(petition->engine, &out) ? OK : refuse_full(err);
 }
 
+Status petition_check(Value request, Error *err)
+{
+    static const char *const names[] = { "actor", "reason", "origin", "source", "name", "bridge", "tenant", "workflow", "job", "held", "trigger", "policy",
+                                         "digest", "reviewer", "comment" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (value_get_string(request, names[i], STR("")).len > TEXT_SIZE_MAX)
+            return error_set(err, ERR_LIMIT, "'%s' has more than TEXT_SIZE_MAX (%u) bytes", names[i], TEXT_SIZE_MAX);
+    return OK;
+}
+
 Status petition_send(Engine *engine, Value request, ReplyTo reply, void *context, Error *err)
 {
     Petition petition = { .engine = engine, .request = request, .reply = reply, .context = context };
+    Status status = petition_check(request, err);
+    if (status) return status;
     Str verb = value_get_string(request, "verb", STR(""));
     if (str_is_text(verb, "start") || str_is_text(verb, "store-revision")) return send_start(&petition, err);
     if (str_is_text(verb, "activate") || str_is_text(verb, "deactivate") || str_is_text(verb, "remove-revision"))
         return send_revision(&petition, str_is_text(verb, "activate"), str_is_text(verb, "remove-revision"), err);
     if (str_is_text(verb, "set-secret") || str_is_text(verb, "remove-secret"))
         return send_secret(&petition, str_is_text(verb, "remove-secret"), err);
+    if (str_is_text(verb, "override-schedule") || str_is_text(verb, "remove-override"))
+        return send_override(&petition, str_is_text(verb, "remove-override"), err);
+    if (str_is_text(verb, "review-policy")) return send_review(&petition, err);
     return send_about_run(&petition, err);
 }

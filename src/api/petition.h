@@ -4,10 +4,11 @@
  *                                                                            trigger resolve retry-from compensate ...
  *                                                                            activate deactivate store-revision remove-revision
  *                                                                            set-secret remove-secret
+ *                                                                            override-schedule remove-override review-policy
  *
  * There is one way from such an object to the engine, so that whatever a person may ask of a run is the same by whichever door it
  * comes. A start names its plan by `digest` where it is stored, else it brings it as `plan`, with the definition as `text`.
- * With `tenant` a run of another one is not found.
+ * With `tenant` a run of another one is not found. A signal with `bridge` comes from that other tenant, which was permitted before.
  *
  * Owns:   nothing: the engine copies what it is asked.
  * Fails:  ERR_INVALID with the member that is wrong, ERR_LIMIT where the engine takes nothing more, ERR_UNAVAILABLE where it is about
@@ -19,6 +20,9 @@
 
 #include "engine/engine.h"
 
+/* Whether its texts are within TEXT_SIZE_MAX: they are written into the record itself. Else ERR_LIMIT; nothing is full by that. */
+MUST_USE Status petition_check(Value request, Error *err);
+/* Checks it, too. */
 MUST_USE Status petition_send(Engine *engine, Value request, ReplyTo reply, void *context, Error *err);
 
 /* The words for what a request about a failed run says, ended by NULL: in the order of UnknownEffect and CancelUndo. */

@@ -1,5 +1,7 @@
 #include "api/problem.h"
 
+#include <inttypes.h>
+
 #include "api/problem_pages.h"
 #include "base/check.h"
 #include "value/json.h"
@@ -53,6 +55,7 @@ void problem_print_json(Buf *out, ProblemKind kind, Str detail, Str instance, co
         json_print_string(out, fields[i].pointer);
         buf_text(out, ",\"detail\":");
         json_print_string(out, fields[i].detail);
+        if (fields[i].line) buf_format(out, ",\"line\":%" PRIu32 ",\"column\":%" PRIu32, fields[i].line, fields[i].column);
         buf_char(out, '}');
     }
     if (field_count) buf_char(out, ']');

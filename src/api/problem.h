@@ -36,7 +36,7 @@ bool        problem_find(Str type, ProblemKind *out_kind);      /* by the last p
 Str         problem_page(ProblemKind kind);                     /* its page: Markdown */
 
 /* One field of a body that is wrong. */
-typedef struct ProblemField { Str pointer, detail; } ProblemField;
+typedef struct ProblemField { Str pointer, detail; uint32_t line, column; } ProblemField;      /* line: of a text that was sent; 0: none */
 
 /* The object, as JSON. `instance` and the fields may be empty. */
 void problem_print_json(Buf *out, ProblemKind kind, Str detail, Str instance, const ProblemField *fields, uint32_t field_count);

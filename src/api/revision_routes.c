@@ -22,7 +22,7 @@ static bool newest_of(Call *call, Str tenant, Str workflow, const Cell **out_row
     return false;
 }
 
-static bool find_revision(Call *call, const Cell **out_row)
+bool revision_of_address(Call *call, const Cell **out_row)
 {
     Str tenant = call->segments[0], workflow = call->segments[1];
     uint64_t version;
@@ -64,7 +64,7 @@ static Value workflow_value(Call *call, const Cell *newest, const Cell *active)
     return member_list_object(&members);
 }
 
-static const Cell *active_of(Call *call, Str tenant, Str workflow)
+const Cell *revision_active(Call *call, Str tenant, Str workflow)
 {
     const Cell *row = NULL;
     Error err;
@@ -77,42 +77,68 @@ void route_workflow(Call *call)
     Str tenant = call->segments[0], workflow = call->segments[1];
     const Cell *newest;
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !newest_of(call, tenant, workflow, &newest)) return;
-    call_value(call, 200, workflow_value(call, newest, active_of(call, tenant, workflow)));
+    call_value(call, 200, workflow_value(call, newest, revision_active(call, tenant, workflow)));
 }
 
-typedef struct NameScan { Arena *arena; Str name; uint32_t count; } NameScan;
+typedef struct NameScan { Arena *arena; Str name; } NameScan;
 
 static bool take_name(void *context, const Cell *cells, uint32_t count)
 {
     NameScan *scan = context;
     (void)count;
     scan->name = arena_copy(scan->arena, cells[REVISIONS_workflow_id].text);
-    scan->count++;
     return false;
 }
 
-/* From name to name: behind the highest version that one can have comes the next. */
+/* Behind the highest version that a name can have comes the next name. */
+bool workflow_after(Call *call, Str tenant, Str after, Str *out_name)
+{
+    NameScan scan = { .arena = &call->arena };
+    Error err;
+    QueryAsk ask = { .query = QUERY_REVISIONS_OF_TENANT, .param_count = 3, .row_count_max = 1,
+                     .params = { cell_text(tenant), cell_text(after), cell_int(INT64_MAX) } };
+    if (store_select(call->api->store, &ask, take_name, &scan, &err)) {
+        call_error(call, &err);
+        return false;
+    }
+    *out_name = scan.name;
+    return true;
+}
+
+/* The same across tenants, in their order; an empty name: there is none. */
+static bool workflow_after_of_all(Call *call, Str *tenant, Str *name)
+{
+    const Cell *row = NULL;
+    Error err;
+    QueryAsk ask = { .query = QUERY_WORKFLOW_AFTER, .params = { cell_text(*tenant), cell_text(*name) }, .param_count = 2 };
+    if (row_select(&call->arena, call->api->store, &ask, &row, &err)) {
+        call_error(call, &err);
+        return false;
+    }
+    *tenant = row ? row[REVISIONS_tenant].text : STR("");
+    *name = row ? row[REVISIONS_workflow_id].text : STR("");
+    return true;
+}
+
 void route_workflows(Call *call)
 {
     Page page;
-    Error err;
-    Str tenant = api_tenant(call, call_query(call, "namespace"));
-    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, 'w')) return;
-    Str after = page.text;
+    Str given = call_query(call, "namespace"), tenant = api_tenant(call, given);
+    bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
+    if (!api_may(call, is_of_all ? STR("*") : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, 'w')) return;
+    Str name = page.text;
+    if (is_of_all) {                /* the cursor has both: "acme/order" */
+        size_t end = str_find(page.text, '/', 0);
+        tenant = str_slice(page.text, 0, end);
+        name = str_slice(page.text, end < page.text.len ? end + 1 : end, page.text.len);
+    }
     for (;;) {
-        NameScan scan = { .arena = &call->arena };
         const Cell *newest = NULL;
-        QueryAsk ask = { .query = QUERY_REVISIONS_OF_TENANT, .param_count = 3, .row_count_max = 1,
-                         .params = { cell_text(tenant), cell_text(after), cell_int(INT64_MAX) } };
-        Status status = store_select(call->api->store, &ask, take_name, &scan, &err);
-        if (status) {
-            call_error(call, &err);
-            return;
-        }
-        if (!scan.count || !page_has_room(&page)) break;
-        if (!newest_of(call, tenant, scan.name, &newest)) return;
-        page_add(&page, workflow_value(call, newest, active_of(call, tenant, scan.name)), scan.name, 0, 0);
-        after = scan.name;
+        if (!(is_of_all ? workflow_after_of_all(call, &tenant, &name) : workflow_after(call, tenant, name, &name))) return;
+        if (!name.len || !page_has_room(&page)) break;
+        if (!newest_of(call, tenant, name, &newest)) return;
+        page_add(&page, workflow_value(call, newest, revision_active(call, tenant, name)),
+                 is_of_all ? arena_format(&call->arena, "%.*s/%.*s", STR_ARG(tenant), STR_ARG(name)) : name, 0, 0);
     }
     page_answer(&page);
 }
@@ -149,9 +175,8 @@ static void answer_revision(Call *call, unsigned status, const Cell *row)
 void route_revision(Call *call)
 {
     const Cell *row;
-    if (!find_revision(call, &row)) return;
-    Str known = call_header(call, "If-None-Match");
-    if (known.len && str_is(known, document_etag(call, row))) {
+    if (!revision_of_address(call, &row)) return;
+    if (call_has_tag(call, "If-None-Match", document_etag(call, row), /* is_weak_enough= */ true)) {
         call_add_header(call, "ETag", document_etag(call, row));
         call_empty(call, 304);
         return;
@@ -163,8 +188,7 @@ void route_revision(Call *call)
 
 static bool is_expected(Call *call, const Cell *row)
 {
-    Str wanted = call_header(call, "If-Match");
-    if (!wanted.len || str_is_text(wanted, "*") || str_is(wanted, document_etag(call, row))) return true;
+    if (!call_header(call, "If-Match").len || call_has_tag(call, "If-Match", document_etag(call, row), /* is_weak_enough= */ false)) return true;
     call_problem(call, PROBLEM_PRECONDITION, "the revision is %.*s now", STR_ARG(document_etag(call, row)));
     return false;
 }
@@ -173,7 +197,7 @@ static void changed(Call *call, const BridgeAnswer *answer)
 {
     const Cell *row;
     (void)answer;
-    if (find_revision(call, &row)) answer_revision(call, 200, row);
+    if (revision_of_address(call, &row)) answer_revision(call, 200, row);
 }
 
 static void deleted(Call *call, const BridgeAnswer *answer)
@@ -193,17 +217,17 @@ static void petition_about(Call *call, const Cell *row, Value body, const char *
     api_petition(call, &members, verb, done);
 }
 
-/* Whoever relies on the revision in use has to get along with this one; false after answering what breaks. */
-static bool is_compatible(Call *call, const Cell *row)
+Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err)
 {
-    const Cell *active = active_of(call, call->segments[0], call->segments[1]);
-    const Plan *before, *after;
+    Digest digest = cell_digest(&row[REVISIONS_digest]);
+    return api_plan(call->api, &digest, out_plan, err);
+}
+
+bool revision_check(Call *call, const Cell *active, const Plan *after, const char *how)
+{
+    const Plan *before;
     Error err;
-    Digest digests[2];
-    if (!active || active[REVISIONS_version].integer == row[REVISIONS_version].integer) return true;
-    memcpy(digests[0].bytes, active[REVISIONS_digest].text.ptr, DIGEST_SIZE);
-    memcpy(digests[1].bytes, row[REVISIONS_digest].text.ptr, DIGEST_SIZE);
-    if (api_plan(call->api, &digests[0], &before, &err) || api_plan(call->api, &digests[1], &after, &err)) {
+    if (plan_of_revision(call, active, &before, &err)) {
         call_error(call, &err);
         return false;
     }
@@ -212,10 +236,21 @@ static bool is_compatible(Call *call, const Cell *row)
     if (!found->total) return true;
     ProblemField fields[COMPATIBILITY_COUNT_MAX];
     for (uint32_t i = 0; i < found->count; i++)
-        fields[i] = (ProblemField){ found->findings[i].subject, found->findings[i].what };
+        fields[i] = (ProblemField){ .pointer = found->findings[i].subject, .detail = found->findings[i].what };
     call_problem_fields(call, PROBLEM_INCOMPATIBLE, arena_format(&call->arena, "%u changes break who relies on revision %" PRId64
-                        "; with {\"allowIncompatible\": true} it is activated all the same", found->total,
-                        active[REVISIONS_version].integer), fields, found->count);
+                        "; with %s it is activated all the same", found->total, active[REVISIONS_version].integer, how),
+                        fields, found->count);
+    return false;
+}
+
+static bool is_compatible(Call *call, const Cell *row)
+{
+    const Cell *active = revision_active(call, call->segments[0], call->segments[1]);
+    const Plan *after;
+    Error err;
+    if (!active || active[REVISIONS_version].integer == row[REVISIONS_version].integer) return true;
+    if (!plan_of_revision(call, row, &after, &err)) return revision_check(call, active, after, "{\"allowIncompatible\": true}");
+    call_error(call, &err);
     return false;
 }
 
@@ -224,7 +259,7 @@ void route_revision_activate(Call *call)
     static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "allowIncompatible", VALUE_BOOL, false } };
     const Cell *row;
     Value body;
-    if (!find_revision(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 2)) return;
+    if (!revision_of_address(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 2)) return;
     if (!is_expected(call, row)) return;
     if (!value_get_bool(body, "allowIncompatible", false) && !is_compatible(call, row)) return;
     petition_about(call, row, body, "activate", changed);
@@ -235,14 +270,14 @@ void route_revision_deactivate(Call *call)
     static const BodyMember known[] = { { "reason", VALUE_STRING, false } };
     const Cell *row;
     Value body;
-    if (!find_revision(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 1)) return;
+    if (!revision_of_address(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 1)) return;
     if (is_expected(call, row)) petition_about(call, row, body, "deactivate", changed);
 }
 
 void route_revision_delete(Call *call)
 {
     const Cell *row;
-    if (!find_revision(call, &row) || !is_expected(call, row)) return;
+    if (!revision_of_address(call, &row) || !is_expected(call, row)) return;
     if (row[REVISIONS_active].integer) {
         call_problem(call, PROBLEM_ACTIVE_REVISION, "revision %.*s of workflow '%.*s' is active", STR_ARG(call->segments[2]),
                      STR_ARG(call->segments[1]));
@@ -282,28 +317,27 @@ static void created(Call *call, const BridgeAnswer *answer)
     answer_revision(call, answer->is_noop ? 200 : 201, row);
 }
 
-static void refuse_definition(Call *call, const Diagnostics *diagnostics)
+void definition_refuse(Call *call, const Diagnostics *diagnostics)
 {
     ProblemField fields[64];
     uint32_t count = 0;
     for (size_t i = 0; i < diagnostics->count && count < 64; i++) {
         const Diagnostic *diagnostic = &diagnostics->items[i];
         if (diagnostic->severity != SEVERITY_ERROR) continue;
-        fields[count++] = (ProblemField){ arena_format(&call->arena, "line %u, column %u", diagnostic->line, diagnostic->column),
-                                          diagnostic->message };
+        Str detail = diagnostic->help.len ? arena_format(&call->arena, "%.*s; %.*s", STR_ARG(diagnostic->message), STR_ARG(diagnostic->help)) : diagnostic->message;
+        fields[count++] = (ProblemField){ diagnostic->pointer, detail, diagnostic->line, diagnostic->column };
     }
     call_problem_fields(call, PROBLEM_DEFINITION, arena_format(&call->arena, "the definition has %u mistakes", count), fields, count);
 }
 
-/* The definition of a body: YAML or JSON as it is, or {"definition": "text"}. False after answering. */
-static bool read_definition(Call *call, Str *out_text, TextFormat *out_format)
+bool definition_read(Call *call, Str *out_text, TextFormat *out_format)
 {
     Str type = call_header(call, "Content-Type"), body = buf_peek(&call->body);
     Value value;
     *out_format = str_starts(type, STR("application/yaml")) || str_starts(type, STR("text/yaml")) || str_starts(type, STR("application/x-yaml"))
                       ? TEXT_YAML : TEXT_JSON;
     *out_text = body;
-    if (*out_format == TEXT_YAML) return true;
+    if (*out_format == TEXT_YAML) return call_is_plain(call);
     if (!call_read_json(call, &value)) return false;
     const Value *text = value_get_text(value, "definition");
     if (text && text->kind == VALUE_STRING) {
@@ -322,16 +356,17 @@ static void create(Call *call, Str tenant, Str workflow)
     Error err;
     Str text;
     CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog };
-    if (!read_definition(call, &text, &options.format)) return;
+    if (!definition_read(call, &text, &options.format)) return;
     text = arena_copy(arena, text);
     compile(arena, text, &options, &compiled);
     if (!compiled.is_valid || compiled.is_config) {
-        refuse_definition(call, &compiled.diagnostics);
+        definition_refuse(call, &compiled.diagnostics);
         return;
     }
     const Plan *plan = &compiled.plan;
+    if (!workflow.len && !api_may_own(call, plan->tenant, &tenant)) return;
     if (!str_is(plan->tenant, tenant) || (workflow.len && !str_is(plan->id, workflow))) {
-        call_problem(call, PROBLEM_INVALID, "the definition is of workflow '%.*s' of the namespace '%.*s', and the address says another",
+        call_problem(call, PROBLEM_INVALID, "the definition is of workflow '%.*s' of the namespace '%.*s', and the address or the key is of another",
                      STR_ARG(plan->id), STR_ARG(plan->tenant));
         return;
     }

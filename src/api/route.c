@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "api/head.h"
 #include "api/routes.h"
 
 const Route routes[] = {
@@ -12,8 +13,8 @@ const Route routes[] = {
 const uint32_t route_count = sizeof routes / sizeof *routes;
 static_assert(sizeof routes / sizeof *routes <= METRIC_ROUTE_COUNT_MAX, "every route is counted");
 
-/* Segment by segment; a {name} stands for one that is not empty. */
-static bool fits(const char *pattern, Str path, Str *segments)
+/* Segment by segment; a {name} stands for one that is not empty, a {name*} for all that is left. */
+static bool fits(Arena *arena, const char *pattern, Str path, Str *segments)
 {
     Str wanted = str_of(pattern);
     size_t at = 0, from = 0;
@@ -22,6 +23,11 @@ static bool fits(const char *pattern, Str path, Str *segments)
         size_t end = str_find(wanted, '/', at), stop = str_find(path, '/', from);
         Str part = str_slice(wanted, at, end), segment = str_slice(path, from, stop);
         bool is_name = part.len && part.ptr[0] == '{';
+        if (is_name && part.ptr[part.len - 2] == '*') {
+            stop = path.len;
+            segment = str_slice(path, from, stop);
+        }
+        if (str_find(segment, '%', 0) < segment.len) segment = head_decode(arena, segment);
         if (is_name && (!segment.len || count == CALL_SEGMENT_COUNT_MAX)) return false;
         if (is_name) segments[count++] = segment;
         else if (!str_is(part, segment)) return false;
@@ -37,7 +43,7 @@ const Route *route_find(Call *call, uint32_t *out_allowed)
     *out_allowed = 0;
     for (uint32_t i = 0; i < route_count; i++) {
         Str segments[CALL_SEGMENT_COUNT_MAX] = { 0 };
-        if (!fits(routes[i].pattern, call->path, segments)) continue;
+        if (!fits(&call->arena, routes[i].pattern, call->path, segments)) continue;
         if (routes[i].method == call->method) {
             memcpy(call->segments, segments, sizeof segments);
             return &routes[i];
@@ -45,4 +51,15 @@ const Route *route_find(Call *call, uint32_t *out_allowed)
         *out_allowed |= 1u << routes[i].method;
     }
     return NULL;
+}
+
+bool route_takes(const Route *route, Str name)
+{
+    Str names = str_of(route->query);
+    for (size_t at = 0; at < names.len;) {
+        size_t end = str_find(names, ' ', at);
+        if (str_is(str_slice(names, at, end), name)) return true;
+        at = end + 1;
+    }
+    return false;
 }

@@ -35,6 +35,8 @@ extern const uint32_t route_count;
 
 /* The route of a path; fills call->segments. NULL: none; *out_allowed then has the methods that the path knows, as a mask. */
 const Route *route_find(Call *call, uint32_t *out_allowed);
+/* Whether its query may have this name. */
+bool route_takes(const Route *route, Str name);
 /* The document, OpenAPI 3.1. */
 void openapi_print(Buf *out);
 

@@ -6,6 +6,7 @@
 #define API_ROUTES_H
 
 #include "api/api.h"
+#include "lang/compile.h"
 
 #define ROUTE(name, METHOD, pattern, ACCESS, verb, summary, query, body, answer, status, problems) void route_##name(Call *call);
 #include "api/routes.def"
@@ -14,6 +15,11 @@
 typedef struct BodyMember { const char *name; ValueKind kind; bool is_required; } BodyMember;
 /* False after answering what is wrong. */
 bool check_members(Call *call, Value body, const BodyMember *known, uint32_t count);
+
+/* A trigger that was refused is answered so that strangers learn nothing, and told to the ledger. */
+void trigger_refuse(Call *call, Str tenant, const Error *err);
+/* Whoever sends a key is of that tenant; false after answering as where there is none. */
+bool trigger_is_seen(Call *call, Str tenant);
 
 typedef struct StartWish {
     Value params, payload;
@@ -24,6 +30,29 @@ typedef struct StartWish {
     int64_t wait_ms;
 } StartWish;
 /* Starts a revision and answers; authorised before. */
+/* Where the definition declares a manual trigger, what it says of who may start it, and how often, holds for every start that a person
+ * asks for. False after answering; *out_source becomes that trigger's, or stays. */
+bool start_enter_manual(Call *call, Str tenant, Str workflow, const Plan *plan, Str *out_source);
 void start_execution(Call *call, Str tenant, const Cell *revision, const StartWish *wish);
+/* Starts what the members name (a plan, or the digest of one), with what else the wish says. */
+void start_named(Call *call, MemberList *members, Str tenant, const StartWish *wish);
+/* Answers each wrong parameter with its pointer. */
+void refuse_params(Call *call, const Error *err);
+
+/* The revision that the address names; false after answering. */
+bool revision_of_address(Call *call, const Cell **out_row);
+/* The next workflow behind that name; empty: there is none. False after answering. */
+bool workflow_after(Call *call, Str tenant, Str after, Str *out_name);
+/* The active one of a workflow; NULL: there is none. */
+const Cell *revision_active(Call *call, Str tenant, Str workflow);
+MUST_USE Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err);
+/* Whoever relies on the active revision has to get along with `after`; false after answering what breaks. */
+bool revision_check(Call *call, const Cell *active, const Plan *after, const char *how);
+/* The definition of a body: YAML or JSON as it is, or {"definition": "text"}. False after answering. */
+bool definition_read(Call *call, Str *out_text, TextFormat *out_format);
+void definition_refuse(Call *call, const Diagnostics *diagnostics);
+
+/* A worker has asked for work. */
+void worker_seen(Call *call, Str executor, Str worker);
 
 #endif

@@ -3,20 +3,23 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "api/api.h"
+#include "api/bearer.h"
+#include "api/debounce.h"
 #include "api/follow.h"
+#include "api/refusal.h"
+#include "api/scheduler.h"
 #include "api/stream.h"
+#include "api/tls.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/clock.h"
 #include "os/thread.h"
 #include "os/wake.h"
-#include "value/json.h"
 
 #define DRAIN_TURN_MS 50
 
@@ -24,6 +27,7 @@ struct Server {
     ServerOptions options;
     Api api;
     Thread thread;
+    Scheduler *scheduler;
     bool has_thread;
     Wake wake;
     atomic_bool is_draining, is_drained, is_stopping, is_reloading;
@@ -31,63 +35,83 @@ struct Server {
 
 /* --- the log ------------------------------------------------------------------------------------------------------------------------------ */
 
-static void print_member(Buf *line, const char *name, Str text)
-{
-    buf_format(line, ",\"%s\":", name);
-    json_print_string(line, text);
-}
-
 /* Refusals are the audit of who tried what; failures are what somebody has to look at. */
 static void log_call(const Api *api, const Call *call, uint64_t took_ns)
 {
+    static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
     unsigned status = call->status;
     bool is_refusal = status == 401 || status == 403 || status == 429;
-    if (!api->logs_all && !is_refusal && status < 500) return;
-    Arena arena;
-    Buf line;
-    static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
-    char traced[TRACE_TEXT_SIZE];
-    Cell time = cell_int(call->now_ms);
-    arena_init(&arena, SIZE_MAX);
-    buf_init(&line, JSON_SIZE_MAX);
-    buf_text(&line, "{\"time\":");
-    json_print_string(&line, value_text(cell_time(&arena, &time)));
-    print_member(&line, "level", status >= 500 ? STR("error") : is_refusal ? STR("warning") : STR("info"));
-    print_member(&line, "message", is_refusal ? STR("request refused") : STR("request"));
-    print_member(&line, "requestId", str_of(call->id));
-    print_member(&line, "trace", trace_print(&call->trace, traced));
-    print_member(&line, "method", str_of(methods[call->method]));
-    print_member(&line, "path", call->path);
-    buf_format(&line, ",\"status\":%u,\"ms\":%.3f", status, (double)took_ns / 1e6);
-    if (call->route) print_member(&line, "route", str_of(call->route->name));
-    if (call->caller.key.len) print_member(&line, "key", call->caller.key);
-    if (call->caller.tenant.len) print_member(&line, "tenant", call->caller.tenant);
-    print_member(&line, "address", call->source);
-    if (status >= 400) print_member(&line, "problem", str_of(problem_info(call->problem)->type));
-    buf_text(&line, "}\n");
-    (void)fwrite(line.ptr, 1, line.len, stderr);
-    buf_deinit(&line);
-    arena_deinit(&arena);
+    LogLevel level = status >= 500 ? LOG_ERROR : is_refusal || call->is_cut ? LOG_WARNING : LOG_INFO;
+    if (!log_wants(api->log, level) && !api->log->has_requests) return;
+    LogLine line = log_begin(level, call->now_ms, is_refusal ? "request refused" : call->is_cut ? "stream cut off: its reader is too slow" : "request");
+    log_text(&line, "tenant", call->caller.tenant);
+    log_text(&line, "run", call->run_id);
+    log_trace(&line, &call->trace);
+    log_text(&line, "requestId", str_of(call->id));
+    log_text(&line, "method", str_of(methods[call->method]));
+    log_text(&line, "path", call->path);
+    log_number(&line, "status", status);
+    log_number(&line, "us", (int64_t)(took_ns / 1000));
+    if (call->route) log_text(&line, "route", str_of(call->route->name));
+    log_text(&line, "key", call->caller.key);
+    log_text(&line, "address", call->source);
+    if (call->hidden.len) log_text(&line, "detail", call->hidden);
+    if (status >= 400) log_text(&line, "problem", str_of(problem_info(call->problem)->type));
+    log_end(&line);
+}
+
+/* The store takes no commits, or takes them again; another owner has it; it has recovered. */
+static void log_engine(Api *api)
+{
+    static const struct { LogLevel level; const char *message; } told[] = {
+        [ENGINE_RECOVERING] = { LOG_INFO, "the engine recovers" },
+        [ENGINE_RUNNING] = { LOG_INFO, "the engine runs" },
+        [ENGINE_STALLED] = { LOG_ERROR, "the store refuses commits: nothing is started until it takes them again" },
+        [ENGINE_DRAINING] = { LOG_INFO, "the engine drains: it is about to end" },
+        [ENGINE_FENCED] = { LOG_ERROR, "another process owns the store: this one ends" },
+    };
+    BridgeState how = bridge_state(api->bridge);
+    if (how.state == api->seen_state) return;
+    bool is_relief = api->seen_state == ENGINE_STALLED && how.state == ENGINE_RUNNING;
+    LogLevel level = is_relief ? LOG_WARNING : told[how.state].level;
+    api->seen_state = how.state;
+    if (!log_wants(api->log, level)) return;
+    LogLine line = log_begin(level, clock_realtime_ns() / 1000000, is_relief ? "the store takes commits again" : told[how.state].message);
+    log_text(&line, "detail", str_of(how.trouble.text));
+    log_end(&line);
 }
 
 /* --- requests --------------------------------------------------------------------------------------------------------------------------------- */
 
+static void use_kept(void *context, const BridgeAnswer *answer) { (void)context, (void)answer; }
+
+/* When a key was used last is good to know, and nobody waits for it. */
+static void keep_use(Api *api, const Call *call)
+{
+    EngineKeep keep = { .kind = KEEP_KEY_USE, .tenant = call->caller.tenant, .name = call->caller.key, .since_ms = call->now_ms,
+                        .command = { .actor = call->caller.actor, .origin = call->source, .value = value_null(),
+                                     .report.output = value_null() } };
+    (void)bridge_keep(api->bridge, &keep, use_kept, NULL);
+}
+
 /* False after answering: nobody is known by what was sent. */
 static bool authenticate(Api *api, Call *call)
 {
-    Str given = call_header(call, "Authorization");
+    Str given = bearer_text(call);
     Error err;
     uint64_t wait_s = 1;
-    bool is_bearer = given.len > 7 && strncasecmp(given.ptr, "Bearer ", 7) == 0;
     /* A trigger has its own credentials, which look alike; only a key is one. */
-    if (call->route->access == ROUTE_TRIGGER && (!is_bearer || !str_starts(str_trim(str_slice(given, 7, given.len)), STR("mk.")))) return true;
-    if (!is_bearer) {
+    if (call->route->access == ROUTE_TRIGGER && !bearer_is_key(given)) return true;
+    if (!given.len) {
         api->metrics.refused_keys++;
+        call_refuse(call, STR(""), STR("no API key was sent"));
         call_problem(call, PROBLEM_UNAUTHENTICATED, "send an API key: Authorization: Bearer KEY");
         return false;
     }
-    Status status = keyring_find(api->keys, &call->arena, str_trim(str_slice(given, 7, given.len)), call->now_ms, &call->caller, &wait_s, &err);
+    Status status = bearer_find(call, given, &wait_s, &err);
+    if (!status && call->caller.is_use_due) keep_use(api, call);
     if (!status) return true;
+    if (status != ERR_UNAVAILABLE) call_refuse(call, STR(""), str_of(err.text));
     if (status == ERR_LIMIT) {
         api->metrics.limited++;
         call_problem(call, PROBLEM_RATE, "%s; come again in %" PRIu64 " s", err.text, wait_s);
@@ -111,31 +135,73 @@ static void refuse_method(Call *call, uint32_t allowed)
     call_problem(call, PROBLEM_METHOD, "this address takes %.*s", STR_ARG(buf_peek(&text)));
 }
 
-static void handle(void *context, Call *call)
+/* A filter that is misspelt would be none: who asks for too little gets too much. What others send to triggers is theirs. */
+static bool is_query_known(Call *call)
+{
+    if (call->route->access != ROUTE_KEY) return true;
+    for (uint32_t i = 0; i < call->query_count; i++) {
+        if (route_takes(call->route, call->query[i].name)) continue;
+        call_problem(call, PROBLEM_INVALID, "'%.*s' of the query is not known here; %s%s", STR_ARG(call->query[i].name),
+                     *call->route->query ? "there are: " : "this address takes none", call->route->query);
+        return false;
+    }
+    return true;
+}
+
+/* An empty one would be none: what is meant to be done once would be done twice. */
+static bool is_key_usable(Call *call)
+{
+    if (!call_has_header(call, "Idempotency-Key") || str_trim(call_header(call, "Idempotency-Key")).len) return true;
+    call_problem(call, PROBLEM_INVALID, "the Idempotency-Key is empty; leave it out, or give the request one of its own");
+    return false;
+}
+
+/* Who is not let in sends no body: the head says all that it takes to know that. */
+static bool enter(void *context, Call *call)
 {
     Api *api = context;
     uint32_t allowed;
     call->api = api;
+    store_renew(api->store);
+    if (!call_is_text(call)) return false;
     call->route = route_find(call, &allowed);
     if (!call->route && allowed) refuse_method(call, allowed);
     else if (!call->route) call_problem(call, PROBLEM_NOT_FOUND, "there is nothing at this address; GET /api has links to what there is");
-    else if (call->route->access == ROUTE_OPEN || authenticate(api, call)) call->route->handle(call);
+    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call)) && is_query_known(call) && is_key_usable(call);
+}
+
+static void handle(void *context, Call *call)
+{
+    Api *api = context;
+    store_renew(api->store);                /* it sees what was answered to anybody before it came */
+    bool is_old = call->body.len && call->caller.tenant.len && clock_realtime_ns() / 1000000 - call->now_ms > API_KEY_FRESH_MS;
+    if (is_old && !bearer_holds(call, &call->arena, clock_realtime_ns() / 1000000)) {        /* revoked while its body came */
+        api->metrics.refused_keys++;
+        call_refuse(call, STR(""), STR("the key was revoked while the request came"));
+        call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key");
+        return;
+    }
+    call->route->handle(call);
 }
 
 static void done(void *context, const Call *call, uint64_t took_ns)
 {
     Api *api = context;
-    metrics_count(&api->metrics, call->route, call->status, took_ns);
+    bool may_come_again = call->status == 429 || call->status == 503;
+    if (may_come_again && call->proof) trigger_withdraw(&api->triggers.replays, call->proof);
+    metrics_count(&api->metrics, call, took_ns);
+    herald_call(api->herald, call, took_ns);
+    refusals_note(api->refusals, call);
     log_call(api, call, took_ns);
 }
 
 /* --- the thread ------------------------------------------------------------------------------------------------------------------------------- */
 
-static void take_news(void *context, uint64_t run_no, bool is_log)
+static void take_news(void *context, const BridgeItem *item)
 {
     Api *api = context;
-    if (!is_log) follow_news(api, run_no);
-    stream_news(api, run_no);
+    if (!item->is_log && item->is_still) follow_news(api, item->run_no);
+    stream_news(api, item->run_no, item->is_log);
 }
 
 static void begin_drain(Api *api)
@@ -143,38 +209,61 @@ static void begin_drain(Api *api)
     if (api->is_draining) return;
     api->is_draining = true;
     follow_news(api, 0);
-    stream_news(api, 0);
+    stream_news(api, 0, /* is_log= */ false);
+    stream_news(api, 0, /* is_log= */ true);
 }
 
+/* Told at every level: somebody has asked for it. */
 static void reload(Api *api)
 {
     Error err;
-    Buf line;
     Status status = http_reload(api->http, &err);
-    buf_init(&line, JSON_SIZE_MAX);
-    buf_format(&line, "{\"level\":\"%s\",\"message\":", status ? "error" : "info");
-    json_print_string(&line, status ? str_of(err.text) : STR("certificate and key were read again"));
-    buf_text(&line, "}\n");
-    (void)fwrite(line.ptr, 1, line.len, stderr);
-    buf_deinit(&line);
+    LogLine line = log_begin(status ? LOG_ERROR : LOG_INFO, clock_realtime_ns() / 1000000,
+                             status ? "certificate and key cannot be used: those before stay" : "certificate and key were read again");
+    if (status) log_text(&line, "detail", str_of(err.text));
+    log_end(&line);
 }
+
+static int64_t wall_ms(void) { return clock_realtime_ns() / 1000000; }
+
+/* Of two times from now, of which -1 is never. */
+static int64_t soonest(int64_t one, int64_t other) { return one < 0 ? other : other < 0 || one < other ? one : other; }
 
 static void run(void *context)
 {
     Server *server = context;
     Api *api = &server->api;
     struct pollfd fds[] = { { .fd = http_fd(api->http), .events = POLLIN }, { .fd = bridge_fd(api->bridge), .events = POLLIN },
-                            { .fd = wake_fd(&server->wake), .events = POLLIN } };
+                            { .fd = wake_fd(&server->wake), .events = POLLIN }, { .fd = http_left_fd(api->http), .events = POLLIN } };
+    bool has_due = false;
     while (!atomic_load(&server->is_stopping)) {
-        int64_t due_ms = http_due_ms(api->http);
+        int64_t due_ms = soonest(http_due_ms(api->http), refusals_due_ms(api->refusals, wall_ms()));
+        if (!api->is_draining) due_ms = soonest(due_ms, debounces_due_ms(api->debounces, wall_ms()));
         if (api->is_draining && (due_ms < 0 || due_ms > DRAIN_TURN_MS)) due_ms = DRAIN_TURN_MS;
+        int64_t schedule_ms = api->is_draining ? INT64_MAX : scheduler_turn(server->scheduler, clock_realtime_ns() / 1000000);
+        if (due_ms < 0 || due_ms > schedule_ms) due_ms = schedule_ms;
+        if (has_due) due_ms = 0;
         (void)poll(fds, sizeof fds / sizeof *fds, due_ms > INT32_MAX ? INT32_MAX : (int)due_ms);
         if (fds[2].revents) wake_lower(&server->wake);
-        if (atomic_exchange(&server->is_reloading, false)) reload(api);
+        if (atomic_exchange(&server->is_reloading, false)) {
+            reload(api);
+            if (server->options.reloaded) server->options.reloaded();
+        }
         if (atomic_load(&server->is_draining)) begin_drain(api);
-        if (fds[1].revents) bridge_take(api->bridge, take_news, api);
+        if (fds[3].revents) http_take_left(api->http);
+        if (fds[1].revents) {
+            store_renew(api->store);        /* schedules were looked at before it waited: what is answered now was committed since */
+            bridge_take(api->bridge, take_news, api);
+            log_engine(api);
+        }
+        if (has_due) http_turn(api->http);  /* what has come meanwhile goes before what waits already */
+        has_due = follow_turn(api);
         http_turn(api->http);
-        if (api->is_draining && http_drain(api->http)) atomic_store(&server->is_drained, true);
+        store_renew(api->store);
+        if (!api->is_draining) debounces_turn(api->debounces, wall_ms());
+        bool is_over = api->is_draining && http_drain(api->http);
+        refusals_turn(api->refusals, wall_ms(), /* is_end= */ is_over);
+        if (is_over && refusals_are_told(api->refusals)) atomic_store(&server->is_drained, true);
     }
     http_close(api->http);
     api->http = NULL;
@@ -186,18 +275,37 @@ static Status open_parts(Server *server, Error *err)
 {
     const ServerOptions *options = &server->options;
     Api *api = &server->api;
-    HttpOptions http = { .fd = options->fd, .certificate = options->certificate, .key = options->key, .handle = handle, .done = done,
+    HttpOptions http = { .fd = options->fd, .certificate = options->certificate, .key = options->key, .enter = enter, .handle = handle, .done = done,
                          .context = api };
-    BridgeOptions bridge = { .host = options->host, .exchange = options->exchange, .exchange_context = options->exchange_context };
-    *api = (Api){ .store = options->store, .catalog = options->catalog, .guard = options->guard, .logs_all = options->logs_all,
-                  .keys = keyring_new(options->vault, options->rate_per_s),
+    HeraldOptions herald = { .store = options->store, .log = &options->log, .otlp = options->otlp };
+    *api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog, .guard = options->guard, .log = &server->options.log,
+                  .keys = keyring_new(options->vault, options->rates),
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
+    api->zones = zones_open(NULL);
+    server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
+    if (!status) status = herald_open(&herald, &api->herald, err);
+    BridgeOptions bridge = { .host = options->host, .exchange = options->exchange, .exchange_context = options->exchange_context, .withdraw = options->withdraw, .give_back = options->give_back,
+                             .guard = options->engine_guard, .record = herald_record, .record_context = api->herald };
     if (!status) status = bridge_new(&bridge, &api->bridge, err);
+    if (!status) api->seen_state = bridge_state(api->bridge).state;
+    if (!status) api->refusals = refusals_new(api->bridge);
+    if (!status) status = debounces_open(api, &api->debounces, err);
     if (!status) status = http_open(&http, &api->http, err);
     if (!status) status = thread_start(&server->thread, "maestro-http", run, server, err);
     server->has_thread = !status;
+    return status;
+}
+
+Status server_check(const char *certificate, const char *key, const char *access_path, Error *err)
+{
+    Tls tls = { 0 };
+    Access *access = NULL;
+    Status status = certificate ? tls_load(&tls, certificate, key, err) : OK;
+    if (!status) status = access_open(access_path, &access, err);
+    access_close(access);
+    tls_deinit(&tls);
     return status;
 }
 
@@ -216,6 +324,8 @@ Status server_start(const ServerOptions *options, Server **out_server, Error *er
     *out_server = server;
     return OK;
 }
+
+void server_turn(Server *server) { bridge_turn(server->api.bridge); }
 
 void server_drain(Server *server)
 {
@@ -241,6 +351,8 @@ void server_stop(Server *server)
         server->has_thread = false;
     }
     bridge_close(server->api.bridge);
+    if (server->api.store && server->api.store != server->options.store) store_close(server->api.store);
+    server->api.store = NULL;               /* the store is closed before server_free() */
 }
 
 void server_free(Server *server)
@@ -249,8 +361,13 @@ void server_free(Server *server)
     Api *api = &server->api;
     http_close(api->http);
     bridge_free(api->bridge);
+    herald_close(api->herald);
+    refusals_free(api->refusals);
+    debounces_free(api->debounces);
     access_close(api->access);
     keyring_free(api->keys);
+    zones_close(api->zones);
+    scheduler_free(server->scheduler);
     trigger_replays_deinit(&api->triggers.replays);
     for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
         if (api->plans[i].is_used) arena_deinit(&api->plans[i].arena);

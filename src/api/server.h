@@ -1,8 +1,8 @@
 /* server.h - the server: HTTP in a thread of its own, beside the engine in its caller's.
  *
  * server_start() begins to answer; the caller goes on turning the host, which carries out what is asked. Each request is
- * authenticated, authorised, counted and, where it is refused or fails, told in the log: one JSON object a line on standard error,
- * with the id that its answer carries as X-Request-Id.
+ * authenticated, authorised, counted and, as the level says, told in the log (api/log.h), with the id that its answer carries as
+ * X-Request-Id. What became durable is told by a herald (api/herald.h): in the log, and to a collector of traces.
  *
  * To end: server_drain() takes no further connections and answers what has begun; then server_stop(), then the host is closed, then
  * server_free().
@@ -15,6 +15,9 @@
 #define API_SERVER_H
 
 #include "api/bridge.h"
+#include "api/key.h"
+#include "api/log.h"
+#include "api/otlp.h"
 #include "engine/host.h"
 #include "lang/catalog.h"
 #include "policy/guard.h"
@@ -25,19 +28,28 @@ typedef struct Server Server;
 typedef struct ServerOptions {
     Host *host;
     Store *store;
+    Str store_path;                 /* of its file: no answer has it; empty: it has none */
     Vault *vault;                   /* for this thread alone: not the engine's */
     Guard *guard;                   /* the same */
+    const Guard *engine_guard;      /* the engine's, for what it has counted; NULL: none */
     const Catalog *catalog;
     int fd;                         /* listens; taken */
     const char *certificate, *key;  /* PEM; NULL: without TLS */
     ExchangeWith exchange;          /* with workers that pull their work; NULL: there are none */
+    ExchangeWithdraw withdraw;      /* of the same */
+    ExchangeGiveBack give_back;
     void *exchange_context;
     const char *access;             /* a policy in place of the built-in one; NULL */
-    uint64_t rate_per_s;            /* of a key and of a tenant */
-    bool logs_all;                  /* every request is logged */
+    KeyRates rates;
+    Log log;
+    OtlpOptions otlp;               /* url empty: no spans are sent */
+    void (*reloaded)(void);         /* what server_reload() wanted is done; in the server's thread; may be NULL */
 } ServerOptions;
 
+/* Whether a server could start with these files: a certificate and its key, an access policy; each may be NULL. */
+MUST_USE Status server_check(const char *certificate, const char *key, const char *access, Error *err);
 MUST_USE Status server_start(const ServerOptions *options, Server **out_server, Error *err);
+void server_turn(Server *server);           /* after each turn of the host */
 void server_drain(Server *server);          /* begins to */
 bool server_is_drained(const Server *server);
 /* Certificate and key are read again, for connections from now on; what is wrong with them is logged. */

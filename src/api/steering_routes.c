@@ -36,7 +36,7 @@ static bool is_word(Call *call, Value body, const char *name, const char *const 
         if (str_is_text(given, words[i])) return true;
         buf_format(&known, "%s%s", i ? ", " : "", words[i]);
     }
-    ProblemField field = { arena_format(&call->arena, "/%s", name), arena_format(&call->arena, "is one of %.*s", STR_ARG(buf_peek(&known))) };
+    ProblemField field = { .pointer = arena_format(&call->arena, "/%s", name), .detail = arena_format(&call->arena, "is one of %.*s", STR_ARG(buf_peek(&known))) };
     call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' %.*s", name, STR_ARG(field.detail)), &field, 1);
     return false;
 }
@@ -65,17 +65,43 @@ static void plain_order(Call *call, const char *verb)
     petition_about(call, row, &members, verb, steered);
 }
 
-void route_execution_pause(Call *call) { plain_order(call, "pause"); }
-void route_execution_resume(Call *call) { plain_order(call, "resume"); }
 void route_execution_retry_compensation(Call *call) { plain_order(call, "retry-compensation"); }
 
-void route_execution_cancel(Call *call)
+/* The job that is meant alone; false after answering: an empty name would mean the whole execution. */
+static bool add_job(Call *call, Value body, MemberList *members)
 {
-    static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "compensate", VALUE_BOOL, false } };
+    const Value *job = value_get_text(body, "job");
+    if (!job) return true;
+    if (value_text(*job).len) {
+        add_member(members, "job", *job);
+        return true;
+    }
+    ProblemField field = { .pointer = STR("/job"), .detail = STR("names a job") };
+    call_problem_fields(call, PROBLEM_INVALID, STR("'job' names a job of the execution, or is left out"), &field, 1);
+    return false;
+}
+
+static void job_order(Call *call, const char *verb)
+{
+    static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "job", VALUE_STRING, false } };
     const Cell *row;
     Value body;
     MemberList members = { .arena = &call->arena };
-    if (!begin(call, known, 2, &row, &body)) return;
+    if (!begin(call, known, 2, &row, &body) || !add_job(call, body, &members)) return;
+    add_reason(&members, body);
+    petition_about(call, row, &members, verb, steered);
+}
+
+void route_execution_pause(Call *call) { job_order(call, "pause"); }
+void route_execution_resume(Call *call) { job_order(call, "resume"); }
+
+void route_execution_cancel(Call *call)
+{
+    static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "compensate", VALUE_BOOL, false }, { "job", VALUE_STRING, false } };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena };
+    if (!begin(call, known, 3, &row, &body) || !add_job(call, body, &members)) return;
     add_reason(&members, body);
     if (value_get_text(body, "compensate"))
         add_member(&members, "undo", value_string(value_get_bool(body, "compensate", false) ? STR("compensate") : STR("leave")));
@@ -159,14 +185,23 @@ void route_execution_skip_compensation(Call *call)
     petition_about(call, row, &members, "skip-compensation", steered);
 }
 
+/* Who answers a gate says why. False after answering. */
+static bool has_reason(Call *call, Value body)
+{
+    ProblemField field = { .pointer = STR("/reason"), .detail = STR("is missing: who approves or denies says why, and it is recorded") };
+    if (str_trim(value_get_string(body, "reason", STR(""))).len) return true;
+    call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'reason' %.*s", STR_ARG(field.detail)), &field, 1);
+    return false;
+}
+
 void route_execution_approve(Call *call)
 {
-    static const BodyMember known[] = { REASON_MEMBER, { "trigger", VALUE_STRING, false }, { "approved", VALUE_BOOL, false },
+    static const BodyMember known[] = { REASON_MEMBER, { "trigger", VALUE_STRING, false }, { "approved", VALUE_BOOL, true },
                                         { "payload", VALUE_NULL, false } };
     const Cell *row;
     Value body;
     MemberList members = { .arena = &call->arena };
-    if (!begin(call, known, sizeof known / sizeof *known, &row, &body)) return;
+    if (!begin(call, known, sizeof known / sizeof *known, &row, &body) || !has_reason(call, body)) return;
     Str trigger = value_get_string(body, "trigger", STR(""));
     const Value *payload = value_get_text(body, "payload");
     if (!trigger.len && row[RUNS_awaiting_trigger_key].kind == CELL_TEXT) trigger = row[RUNS_awaiting_trigger_key].text;
@@ -181,8 +216,65 @@ void route_execution_approve(Call *call)
     add_reason(&members, body);
     add_member(&members, "name", value_string(trigger));
     add_member(&members, "payload", payload ? *payload : member_list_object(&said));
-    add_member(&members, "denial", value_bool(!value_get_bool(body, "approved", true)));
+    add_member(&members, "denial", value_bool(!value_get_bool(body, "approved", false)));
     petition_about(call, row, &members, "trigger", steered);
+}
+
+void route_execution_placement(Call *call)
+{
+    static const BodyMember known[] = { REASON_MEMBER, { "regions", VALUE_ARRAY, false }, { "clouds", VALUE_ARRAY, false }, { "requires", VALUE_ARRAY, false } };
+    const Cell *row;
+    Value body;
+    MemberList members = { .arena = &call->arena }, bound = { .arena = &call->arena };
+    if (!begin(call, known, sizeof known / sizeof *known, &row, &body)) return;
+    for (size_t i = 1; i < sizeof known / sizeof *known; i++) copy_text(&bound, body, known[i].name, known[i].name);
+    add_reason(&members, body);
+    add_member(&members, "payload", member_list_object(&bound));
+    petition_about(call, row, &members, "rebind", steered);
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether `tenants` of the configuration lets a signal of that name in, from one tenant to the runs of another. */
+static bool is_bridged(const Call *call, Str from, Str to, Str name)
+{
+    const Catalog *catalog = call->api->catalog;
+    const Value *tenant = catalog && catalog->tenants.kind == VALUE_OBJECT ? value_get(catalog->tenants, to) : NULL;
+    const Value *bridges = tenant ? value_get_text(*tenant, "bridges") : NULL;
+    for (uint32_t i = 0; bridges && i < bridges->count; i++) {
+        const Value *signals = value_get_text(bridges->items[i], "signals");
+        if (!signals || !str_is(value_get_string(bridges->items[i], "from", STR("")), from)) continue;
+        for (uint32_t j = 0; j < signals->count; j++) {
+            Str known = value_text(signals->items[j]);
+            bool is_open = known.len && known.ptr[known.len - 1] == '*';
+            if (is_open ? str_starts(name, str_slice(known, 0, known.len - 1)) : str_is(name, known)) return true;
+        }
+    }
+    return false;
+}
+
+/* The run that is meant: one of the caller's, or one of another tenant with a bridge for it. Any other is not found. */
+static bool signal_target(Call *call, Str name, const Cell **out_row, bool *out_is_bridged)
+{
+    Error err;
+    Id id;
+    const Cell *row = NULL;
+    *out_is_bridged = id_read(call->segments[0], &id) && run_row(&call->arena, call->api->store, call->segments[0], &row, &err) == OK && row
+                   && !api_sees(call, row[RUNS_tenant].text) && is_bridged(call, call->caller.tenant, row[RUNS_tenant].text, name);
+    if (!*out_is_bridged) return api_execution(call, out_row);
+    *out_row = row;
+    call->is_bridged = true;
+    return api_may(call, call->caller.tenant, PROBLEM_EXECUTION_NOT_FOUND);
+}
+
+/* What became of the run is not the sender's to see. */
+static void bridged(Call *call, const BridgeAnswer *answer)
+{
+    MemberList members = { .arena = &call->arena };
+    (void)answer;
+    add_member(&members, "executionId", value_string(call->segments[0]));
+    add_member(&members, "bridged", value_bool(true));
+    call_value(call, 200, member_list_object(&members));
 }
 
 void route_signals(Call *call)
@@ -193,39 +285,43 @@ void route_signals(Call *call)
     static const char *const kinds[] = { "health", "anomaly", "milestone", "approval", "operator", NULL };
     const Cell *row;
     Value body;
+    bool is_foreign;
     MemberList members = { .arena = &call->arena };
     if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)
         || !is_word(call, body, "kind", kinds))
         return;
+    bool is_answer = value_get_bool(body, "denial", false) || str_is_text(value_get_string(body, "kind", STR("")), "approval");
+    if (is_answer && !has_reason(call, body)) return;
     call->segments[0] = value_get_string(body, "executionId", STR(""));
-    if (!api_execution(call, &row)) return;
+    if (!signal_target(call, value_get_string(body, "name", STR("")), &row, &is_foreign)) return;
     add_reason(&members, body);
     copy_text(&members, body, "name", "name");
     copy_text(&members, body, "kind", "kind");
     copy_text(&members, body, "payload", "payload");
     copy_text(&members, body, "denial", "denial");
-    petition_about(call, row, &members, "signal", steered);
+    if (is_foreign) add_member(&members, "bridge", value_string(call->caller.tenant));
+    petition_about(call, row, &members, "signal", is_foreign ? bridged : steered);
 }
 
 /* --- many at once --------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Bulk { uint32_t left; ValueList results; } Bulk;
-typedef struct BulkPart { Call *call; Bulk *bulk; Str id; } BulkPart;
+typedef struct Bulk { uint32_t left, count; Value *results; } Bulk;           /* in the order in which they were asked for */
+typedef struct BulkPart { Call *call; Bulk *bulk; uint32_t index; Str id; } BulkPart;
 
-static void bulk_add(Call *call, Bulk *bulk, Str id, const char *outcome, Value state, Value detail)
+static void bulk_set(const BulkPart *part, const char *outcome, Value state, Value detail)
 {
-    MemberList result = { .arena = &call->arena };
-    add_member(&result, "executionId", value_string(id));
+    MemberList result = { .arena = &part->call->arena };
+    add_member(&result, "executionId", value_string(part->id));
     add_member(&result, "outcome", value_string(str_of(outcome)));
     add_member(&result, "state", state);
     add_member(&result, "detail", detail);
-    value_list_add(&bulk->results, member_list_object(&result));
+    part->bulk->results[part->index] = member_list_object(&result);
 }
 
 static void bulk_end(Call *call, Bulk *bulk)
 {
     MemberList members = { .arena = &call->arena };
-    add_member(&members, "items", value_list_array(&bulk->results));
+    add_member(&members, "items", value_array(bulk->results, bulk->count));
     call_value(call, 200, member_list_object(&members));
 }
 
@@ -235,11 +331,9 @@ static void bulk_answer(void *context, const BridgeAnswer *answer)
     Call *call = part->call;
     if (!call->is_gone && !call->status) {
         if (answer->status)
-            bulk_add(call, part->bulk, part->id, "refused", value_null(),
-                     value_string(arena_copy(&call->arena, str_of(answer->error.text))));
+            bulk_set(part, "refused", value_null(), value_string(arena_copy(&call->arena, call_public(call, str_of(answer->error.text)))));
         else
-            bulk_add(call, part->bulk, part->id, answer->is_noop ? "unchanged" : "done",
-                     value_string(str_of(run_state_name(answer->state))), value_null());
+            bulk_set(part, answer->is_noop ? "unchanged" : "done", value_string(str_of(run_state_name(answer->state))), value_null());
         if (!--part->bulk->left) bulk_end(call, part->bulk);
     }
     call_release(call);
@@ -251,7 +345,7 @@ static void bulk_late(Call *call)
 }
 
 /* One petition about one of them; what it does not find is a result, too. */
-static void bulk_ask(Call *call, Bulk *bulk, Value body, Str id)
+static void bulk_ask(Call *call, Bulk *bulk, Value body, uint32_t index, Str id)
 {
     MemberList members = { .arena = &call->arena };
     const Cell *row = NULL;
@@ -259,14 +353,18 @@ static void bulk_ask(Call *call, Bulk *bulk, Value body, Str id)
     Id read;
     Str key = call_header(call, "Idempotency-Key"), why;
     BulkPart *part = ARENA_NEW(&call->arena, BulkPart);
-    *part = (BulkPart){ call, bulk, id };
+    *part = (BulkPart){ call, bulk, index, id };
     if (id_read(id, &read) && run_row(&call->arena, call->api->store, id, &row, &err)) row = NULL;
-    if (!row || !api_sees(call, row[RUNS_tenant].text)) {
-        bulk_add(call, bulk, id, "not-found", value_null(), value_null());
+    if (row && !api_sees(call, row[RUNS_tenant].text)) {
+        api_refuse_foreign(call, row[RUNS_tenant].text);
+        row = NULL;
+    }
+    if (!row) {
+        bulk_set(part, "not-found", value_null(), value_null());
         return;
     }
     if (!access_permits(call->api->access, call, call->route->verb, row[RUNS_tenant].text, &why)) {
-        bulk_add(call, bulk, id, "denied", value_null(), value_string(why));
+        bulk_set(part, "denied", value_null(), value_string(why));
         return;
     }
     if (!add_terms(call, body, &members)) return;
@@ -276,7 +374,7 @@ static void bulk_ask(Call *call, Bulk *bulk, Value body, Str id)
     add_member(&members, "tenant", cell_value(&row[RUNS_tenant]));
     if (key.len) add_member(&members, "id", value_string(arena_format(&call->arena, "%.*s/%.*s", STR_ARG(key), STR_ARG(id))));
     if (!bridge_ask(call->api->bridge, member_list_object(&members), bulk_answer, part)) {
-        bulk_add(call, bulk, id, "unavailable", value_null(), value_null());
+        bulk_set(part, "unavailable", value_null(), value_null());
         return;
     }
     call->use_count++;
@@ -303,8 +401,9 @@ void route_decisions(Call *call)
             return;
         }
     Bulk *bulk = ARENA_NEW(&call->arena, Bulk);
-    bulk->results.arena = &call->arena;
-    for (uint32_t i = 0; i < ids.count; i++) bulk_ask(call, bulk, body, value_text(ids.items[i]));
+    bulk->count = ids.count;
+    bulk->results = ARENA_ARRAY(&call->arena, Value, ids.count + 1u);
+    for (uint32_t i = 0; i < ids.count; i++) bulk_ask(call, bulk, body, i, value_text(ids.items[i]));
     if (bulk->left) call_wait(call, API_ANSWER_MS_MAX, bulk_late, NULL);
     else bulk_end(call, bulk);
 }

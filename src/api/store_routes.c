@@ -1,5 +1,5 @@
-/* store_routes.c - the door of commands that are clients: named queries, petitions. For keys of every tenant alone: what is read here
- * is what the store holds. */
+/* store_routes.c - the door of commands that are clients: named queries, petitions. client_scope.h says who gets what. */
+#include "api/client_scope.h"
 #include "api/routes.h"
 #include "base/base64.h"
 #include "base/limits.h"
@@ -30,9 +30,13 @@ static bool read_param(Call *call, Value value, Cell *out)
     return true;
 }
 
+typedef struct Printing { Buf *out; ClientRows rows; } Printing;
+
 static bool print_row(void *context, const Cell *cells, uint32_t count)
 {
-    Buf *out = context;
+    Printing *printing = context;
+    Buf *out = printing->out;
+    if (!client_sees_row(&printing->rows, cells)) return true;
     buf_text(out, out->ptr[out->len - 1] == '[' ? "[" : ",[");
     for (uint32_t i = 0; i < count; i++) {
         if (i) buf_char(out, ',');
@@ -45,7 +49,7 @@ static bool print_row(void *context, const Cell *cells, uint32_t count)
         } else buf_text(out, "null");
     }
     buf_char(out, ']');
-    return out->len < API_STORE_ANSWER_SIZE_MAX;
+    return out->len < API_STORE_ANSWER_SIZE_MAX && --printing->rows.left;
 }
 
 void route_store_query(Call *call)
@@ -54,7 +58,7 @@ void route_store_query(Call *call)
     Value body;
     Error err;
     QueryAsk ask = { 0 };
-    if (!api_may(call, STR("*"), PROBLEM_NOT_FOUND) || !call_read_json(call, &body) || !check_members(call, body, known, 2)) return;
+    if (!call_read_json(call, &body) || !check_members(call, body, known, 2)) return;
     const Value *params = value_get_text(body, "params");
     int64_t limit = value_get_int(body, "limit", 0);
     if (!query_find(call->segments[0], &ask.query)) {
@@ -70,10 +74,13 @@ void route_store_query(Call *call)
     }
     ask.param_count = params->count;
     ask.row_count_max = (uint32_t)limit;
+    Printing printing;
+    if (!client_may_select(call, &ask, &printing.rows)) return;
     Buf rows;
+    printing.out = &rows;
     buf_init(&rows, 2u * API_STORE_ANSWER_SIZE_MAX);
     buf_text(&rows, "{\"rows\":[");
-    Status status = store_select(call->api->store, &ask, print_row, &rows, &err);
+    Status status = printing.rows.is_empty ? OK : store_select(call->api->store, &ask, print_row, &printing, &err);
     if (!status && rows.len >= API_STORE_ANSWER_SIZE_MAX)
         status = error_set(&err, ERR_LIMIT, "the answer has more than %u bytes; ask for fewer rows", API_STORE_ANSWER_SIZE_MAX);
     buf_text(&rows, "]}");
@@ -87,10 +94,11 @@ void route_store_query(Call *call)
 static void answered(void *context, const BridgeAnswer *answer)
 {
     Call *call = context;
-    if (!call->is_gone && !call->status) {
+    if (!call->is_gone && !call->status && answer->status) {
+        api_refuse(call, answer);
+    } else if (!call->is_gone && !call->status) {
         MemberList members = { .arena = &call->arena };
-        add_member(&members, "status", value_string(str_of(answer->status ? status_name(answer->status) : "ok")));
-        if (answer->status) add_member(&members, "error", value_string(str_of(answer->error.text)));
+        add_member(&members, "status", value_string(STR("ok")));
         if (answer->run_id.text[0]) add_member(&members, "run", value_string(id_peek(&answer->run_id)));
         add_member(&members, "state", value_string(str_of(run_state_name(answer->state))));
         add_member(&members, "noop", value_bool(answer->is_noop));
@@ -105,20 +113,11 @@ static void be_late(Call *call)
     call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s; ask again with the same id", API_ANSWER_MS_MAX / 1000);
 }
 
-/* Whoever the sender says it acts for is recorded beside the key: "user:ana by key:Xq3hT9aB". */
 void route_petition(Call *call)
 {
-    Value body;
-    MemberList members = { .arena = &call->arena };
-    if (!api_may(call, STR("*"), PROBLEM_NOT_FOUND) || !call_read_json(call, &body)) return;
-    for (uint32_t i = 0; i < body.count; i++) {
-        Str name = value_text(body.members[i].key);
-        if (!str_is_text(name, "actor")) member_list_add(&members, name, body.members[i].value);
-    }
-    Str actor = value_get_string(body, "actor", STR(""));
-    add_member(&members, "actor", value_string(actor.len ? arena_format(&call->arena, "%.*s by %.*s", STR_ARG(actor),
-                                                                        STR_ARG(call->caller.actor)) : call->caller.actor));
-    if (!bridge_ask(call->api->bridge, member_list_object(&members), answered, call)) {
+    Value body, petition;
+    if (!call_read_json(call, &body) || !client_may_ask(call, body, &petition)) return;
+    if (!bridge_ask(call->api->bridge, petition, answered, call)) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;
     }

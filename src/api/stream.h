@@ -4,8 +4,13 @@
  *   event: step-succeeded
  *   data: {"event":"step-succeeded","executionId":"...",...}
  *
- * A stream reads the ledger from its own place on, a page at a time, whenever the engine has news: nothing is lost however slow its
- * reader is, and nothing is kept for it. Only what is durable is told. Of other tenants nothing is.
+ *   id: 77                         of a stream of log lines: the number of the line
+ *   event: line
+ *   data: {"line":77,"step":"build.make","text":"...",...}
+ *
+ * A stream reads the ledger, or the log lines of its execution, from its own place on, a page at a time, whenever the engine has news: nothing is lost however slow its
+ * reader is, and nothing is kept for it but the piece that is on its way; a reader that takes nothing for API_STREAM_SLOW_MS is cut off.
+ * The stream of one execution ends with it; that of lines says so: `event: end`. Only what is durable is told. Of other tenants nothing is.
  *
  * Owns:   a Stream lives in its call's arena, and is in the server's list until the call is over.
  * Fails:  by answers.     Bounds: API_STREAM_COUNT_MAX streams.     Thread: the server's.
@@ -18,6 +23,7 @@
 bool stream_is_wanted(const Call *call);                /* Accept: text/event-stream */
 void stream_of_execution(Call *call, const Cell *row);
 void stream_of_tenant(Call *call, Str tenant);          /* "*": every one */
-void stream_news(Api *api, uint64_t run_no);
+void stream_of_lines(Call *call, const Cell *row, Cell step);       /* what its steps write; `step`: the index of one alone, or null */
+void stream_news(Api *api, uint64_t run_no, bool is_log);
 
 #endif

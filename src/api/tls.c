@@ -24,6 +24,20 @@ const TlsPair *tls_peek(const Tls *tls) { return &tls->pairs[tls->current]; }
 
 static gnutls_datum_t datum_of(Str text) { return (gnutls_datum_t){ (unsigned char *)(uintptr_t)text.ptr, (unsigned)text.len }; }
 
+/* Files are replaced one after the other: who reads them between has one of each. */
+static bool pair_belongs(const TlsPair *pair)
+{
+    unsigned char ids[2][64];
+    size_t sizes[2] = { sizeof ids[0], sizeof ids[1] };
+    gnutls_pubkey_t public;
+    if (gnutls_pubkey_init(&public) < 0) return false;
+    bool is_read = gnutls_pubkey_import_privkey(public, pair->key, 0, 0) >= 0
+                && gnutls_pubkey_get_key_id(public, GNUTLS_KEYID_USE_SHA256, ids[0], &sizes[0]) >= 0
+                && gnutls_pubkey_get_key_id(pair->chain[0].pubkey, GNUTLS_KEYID_USE_SHA256, ids[1], &sizes[1]) >= 0;
+    gnutls_pubkey_deinit(public);
+    return is_read && sizes[0] == sizes[1] && memcmp(ids[0], ids[1], sizes[0]) == 0;
+}
+
 static Status read_pair(TlsPair *pair, Arena *arena, const char *certificate, const char *key, Error *err)
 {
     Str chain_text, key_text;
@@ -39,7 +53,9 @@ static Status read_pair(TlsPair *pair, Arena *arena, const char *certificate, co
     }
     failed = gnutls_privkey_init(&pair->key);
     if (!failed) failed = gnutls_privkey_import_x509_raw(pair->key, &secret, GNUTLS_X509_FMT_PEM, NULL, 0);
-    return failed < 0 ? error_set(err, ERR_INVALID, "%s is no private key in PEM: %s", key, gnutls_strerror(failed)) : OK;
+    if (failed < 0) return error_set(err, ERR_INVALID, "%s is no private key in PEM: %s", key, gnutls_strerror(failed));
+    if (!pair_belongs(pair)) return error_set(err, ERR_INVALID, "%s is not the private key of %s", key, certificate);
+    return OK;
 }
 
 Status tls_load(Tls *tls, const char *certificate, const char *key, Error *err)

@@ -13,34 +13,63 @@ static void taken(Call *call, const BridgeAnswer *answer)
     call_value(call, 200, member_list_object(&members));
 }
 
-/* Reasons of a refusal are for the log: strangers learn neither which runs there are nor what was wrong with their signature. */
-static void refuse(Call *call, const Error *err)
+/* Reasons of a refusal are for the ledger: strangers learn neither which triggers there are nor what was wrong with their signature. Who
+ * has a key of the tenant may know whether there is one; that of another tenant is answered as one that is not there. */
+void trigger_refuse(Call *call, Str tenant, const Error *err)
 {
-    if (err->status == ERR_NOT_FOUND) call_problem(call, PROBLEM_NOT_FOUND, "there is no such trigger");
-    else if (err->status == ERR_DENIED) call_problem(call, PROBLEM_UNAUTHENTICATED, "the trigger was not authenticated");
+    if (err->status == ERR_DENIED || err->status == ERR_NOT_FOUND || err->status == ERR_LIMIT) call_refuse(call, tenant, str_of(err->text));
+    if (err->status == ERR_NOT_FOUND && call->caller.key.len) call_problem(call, PROBLEM_NOT_FOUND, "there is no such trigger");
+    else if (err->status == ERR_NOT_FOUND || err->status == ERR_DENIED)
+        call_problem(call, PROBLEM_UNAUTHENTICATED, "the trigger was not authenticated, or there is none");
+    else if (err->status == ERR_LIMIT) call_problem_fields(call, PROBLEM_RATE, str_of(err->text), NULL, 0);
     else call_error(call, err);
+}
+
+bool trigger_is_seen(Call *call, Str tenant)
+{
+    Error err;
+    if (!call->caller.key.len || api_sees(call, tenant)) return true;
+    error_set(&err, ERR_NOT_FOUND, "it belongs to tenant '%.*s'", STR_ARG(tenant));
+    trigger_refuse(call, tenant, &err);
+    return false;
+}
+
+/* False after answering: whoever sends a key may know of the run, or learns nothing. */
+static bool run_is_seen(Call *call)
+{
+    Error err;
+    Id id;
+    const Cell *row = NULL;
+    if (!call->caller.key.len || !id_read(call->segments[0], &id)) return true;
+    if (run_row(&call->arena, call->api->store, call->segments[0], &row, &err)) {
+        call_error(call, &err);
+        return false;
+    }
+    return !row || trigger_is_seen(call, row[RUNS_tenant].text);
 }
 
 void route_trigger(Call *call)
 {
     Api *api = call->api;
+    TriggerOrder *order = ARENA_NEW(&call->arena, TriggerOrder);
     TriggerHeader *headers = ARENA_ARRAY(&call->arena, TriggerHeader, call->header_count + 1u);
-    TriggerOrder order;
     MemberList members = { .arena = &call->arena };
     Error err = { 0 };
     for (uint32_t i = 0; i < call->header_count; i++) headers[i] = (TriggerHeader){ call->headers[i].name, call->headers[i].value };
-    TriggerRequest request = { .run_id = call->segments[0], .trigger = call->segments[1], .headers = headers,
+    TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = call->segments[0], .trigger = call->segments[1], .headers = headers,
                                .header_count = call->header_count, .body = buf_peek(&call->body), .source = call->source,
                                .identity = call->caller.actor, .now_ms = call->now_ms };
-    if (trigger_handle(&api->triggers, &call->arena, &request, &order, &err)) {
-        refuse(call, &err);
+    if (!run_is_seen(call)) return;
+    if (trigger_handle(&api->triggers, &call->arena, &request, order, &err)) {
+        trigger_refuse(call, STR(""), &err);
         return;
     }
+    call->proof = &order->proof;
     /* A key proves who its bearer is, and not that it may: its tenant and role have to fit as well. */
-    if (call->caller.key.len && str_is(order.command.actor, call->caller.actor) && !api_may(call, order.tenant, PROBLEM_NOT_FOUND)) return;
-    const Command *command = &order.command;
-    add_member(&members, "run", value_string(arena_copy(&call->arena, id_peek(&order.run_id))));
-    add_member(&members, "tenant", value_string(order.tenant));
+    if (call->caller.key.len && str_is(order->command.actor, call->caller.actor) && !api_may(call, order->tenant, PROBLEM_NOT_FOUND)) return;
+    const Command *command = &order->command;
+    add_member(&members, "run", value_string(arena_copy(&call->arena, id_peek(&order->run_id))));
+    add_member(&members, "tenant", value_string(order->tenant));
     add_member(&members, "name", value_string(command->name));
     add_member(&members, "payload", command->value);
     add_member(&members, "origin", value_string(command->origin));

@@ -1,0 +1,343 @@
+#include "api/debounce.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "os/clock.h"
+#include "value/canonical.h"
+#include "value/json.h"
+
+#define RETRY_MS 1000               /* after an engine or a store that took nothing */
+
+/* What waits. One that is being started, or has been, is told from one that later events still change. */
+typedef struct Waiting {
+    struct Waiting *next;
+    Debounces *debounces;
+    Arena arena;                    /* of its texts; that of the last event is made anew with each */
+    Str tenant, workflow, trigger;  /* trigger: with its kind, "webhook:order" */
+    int64_t since_ms, due_ms;
+    uint64_t count;
+    Arena last;                     /* of the last event: */
+    Str actor, trace, payload;
+    bool is_starting, is_settled;
+    Id run_id;                      /* that was started; empty text: none */
+    Error why;                      /* none was; of no text: one was */
+} Waiting;
+
+static int64_t wall_ms(void) { return clock_realtime_ns() / 1000000; }
+
+struct Debounces { Api *api; Waiting *first; uint32_t count; };
+
+/* --- what waits ----------------------------------------------------------------------------------------------------------------------- */
+
+static Waiting *waiting_new(Debounces *debounces, Str tenant, Str workflow, Str trigger)
+{
+    Waiting *waiting = calloc(1, sizeof *waiting);
+    CHECK(waiting);
+    waiting->debounces = debounces;
+    arena_init(&waiting->arena, SIZE_MAX);
+    arena_init(&waiting->last, SIZE_MAX);
+    waiting->tenant = arena_copy(&waiting->arena, tenant);
+    waiting->workflow = arena_copy(&waiting->arena, workflow);
+    waiting->trigger = arena_copy(&waiting->arena, trigger);
+    waiting->next = debounces->first;
+    debounces->first = waiting;
+    debounces->count++;
+    return waiting;
+}
+
+static void waiting_free(Waiting *waiting)
+{
+    arena_deinit(&waiting->arena);
+    arena_deinit(&waiting->last);
+    free(waiting);
+}
+
+static void waiting_remove(Waiting *waiting)
+{
+    Waiting **place = &waiting->debounces->first;
+    while (*place != waiting) place = &(*place)->next;
+    *place = waiting->next;
+    waiting->debounces->count--;
+    waiting_free(waiting);
+}
+
+static void waiting_take(Waiting *waiting, Str actor, Str trace, Str payload)
+{
+    arena_reset(&waiting->last);
+    waiting->actor = arena_copy(&waiting->last, actor);
+    waiting->trace = arena_copy(&waiting->last, trace);
+    waiting->payload = arena_copy(&waiting->last, payload);
+}
+
+static EngineKeep keep_of(const Waiting *waiting, KeepKind kind)
+{
+    return (EngineKeep){ .kind = kind, .tenant = waiting->tenant, .name = waiting->workflow, .key = waiting->trigger,
+                         .since_ms = waiting->since_ms, .due_ms = waiting->due_ms, .count = waiting->count,
+                         .command = { .actor = waiting->actor, .trace = waiting->trace, .value = value_null(),
+                                      .report.output = value_null() } };
+}
+
+static Str text_of(const Cell *cell) { return cell->kind == CELL_TEXT ? cell->text : (Str){ 0 }; }
+
+typedef struct Loading { Debounces *debounces; uint32_t seen; } Loading;
+
+static bool take_row(void *context, const Cell *cells, uint32_t count)
+{
+    Loading *loading = context;
+    (void)count;
+    loading->seen++;
+    Waiting *waiting = waiting_new(loading->debounces, cells[WAITING_STARTS_tenant].text, cells[WAITING_STARTS_workflow_id].text,
+                                   cells[WAITING_STARTS_trigger_key].text);
+    waiting->since_ms = cells[WAITING_STARTS_since_ms].integer;
+    waiting->due_ms = cells[WAITING_STARTS_due_ms].integer;
+    waiting->count = (uint64_t)cells[WAITING_STARTS_event_count].integer;
+    waiting_take(waiting, text_of(&cells[WAITING_STARTS_actor]), text_of(&cells[WAITING_STARTS_trace]), text_of(&cells[WAITING_STARTS_payload]));
+    return true;
+}
+
+Status debounces_open(Api *api, Debounces **out_debounces, Error *err)
+{
+    Debounces *debounces = calloc(1, sizeof *debounces);
+    CHECK(debounces);
+    debounces->api = api;
+    Loading loading = { .debounces = debounces };
+    Status status;
+    do {
+        const Waiting *last = debounces->first;
+        QueryAsk ask = { .query = QUERY_WAITING_STARTS, .param_count = 4,
+                         .params = { cell_text(last ? last->tenant : STR("")), cell_text(last ? last->workflow : STR("")),
+                                     cell_text(last ? last->trigger : STR("")), cell_int(last ? last->since_ms : 0) } };
+        loading.seen = 0;
+        status = store_select(api->store, &ask, take_row, &loading, err);
+    } while (!status && loading.seen);
+    if (status) debounces_free(debounces);
+    else *out_debounces = debounces;
+    return status;
+}
+
+void debounces_free(Debounces *debounces)
+{
+    if (!debounces) return;
+    for (Waiting *waiting = debounces->first, *next; waiting; waiting = next) {
+        next = waiting->next;
+        waiting_free(waiting);
+    }
+    free(debounces);
+}
+
+/* --- events ----------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Adding { Call *call; int64_t due_ms; } Adding;
+
+static void added(void *context, const BridgeAnswer *answer)
+{
+    Adding *adding = context;
+    Call *call = adding->call;
+    if (!call->is_gone && !call->status) {
+        if (answer->status) {
+            api_refuse(call, answer);
+        } else {
+            MemberList members = { .arena = &call->arena };
+            Cell due = cell_int(adding->due_ms);
+            add_member(&members, "accepted", value_bool(true));
+            add_member(&members, "startsAt", cell_time(&call->arena, &due));
+            call_value(call, 202, member_list_object(&members));
+        }
+    }
+    call_release(call);
+}
+
+static void be_late(Call *call)
+{
+    call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s", API_ANSWER_MS_MAX / 1000);
+}
+
+static Waiting *waiting_for(Debounces *debounces, const DebounceEvent *event, int64_t now_ms)
+{
+    int64_t since_ms = now_ms;
+    for (Waiting *waiting = debounces->first; waiting; waiting = waiting->next) {
+        bool is_same = str_is(waiting->tenant, event->tenant) && str_is(waiting->workflow, event->workflow)
+                    && str_is(waiting->trigger, event->source);
+        if (is_same && !waiting->is_starting && !waiting->is_settled) return waiting;
+        if (is_same && waiting->since_ms >= since_ms) since_ms = waiting->since_ms + 1;        /* its row has a key of its own */
+    }
+    if (debounces->count >= API_DEBOUNCE_COUNT_MAX) return NULL;
+    Waiting *waiting = waiting_new(debounces, event->tenant, event->workflow, event->source);
+    waiting->since_ms = since_ms;
+    waiting->due_ms = since_ms + event->span_ms;
+    return waiting;
+}
+
+/* Was it taken by a process before this one? Of this one whoever let it in remembers. False after answering. */
+static bool is_new(Call *call, const DebounceEvent *event)
+{
+    const Cell *row = NULL;
+    Error err;
+    MemberList members = { .arena = &call->arena };
+    QueryAsk ask = { .query = QUERY_REQUEST, .params = { cell_text(event->tenant), cell_text(event->id) }, .param_count = 2 };
+    if (event->id.len && row_select(&call->arena, call->api->store, &ask, &row, &err)) {
+        call_error(call, &err);
+        return false;
+    }
+    if (!row) return true;
+    add_member(&members, "accepted", value_bool(true));
+    add_member(&members, "repeated", value_bool(true));
+    call_value(call, 202, member_list_object(&members));
+    return false;
+}
+
+void debounce_add(Call *call, const DebounceEvent *event)
+{
+    Debounces *debounces = call->api->debounces;
+    char traced[TRACE_TEXT_SIZE];
+    if (!is_new(call, event)) return;
+    Waiting *waiting = waiting_for(debounces, event, call->now_ms);
+    if (!waiting) {
+        call_problem(call, PROBLEM_UNAVAILABLE, "%u starts wait for the end of their debouncing already: send it later", API_DEBOUNCE_COUNT_MAX);
+        return;
+    }
+    waiting->count++;
+    waiting_take(waiting, call->caller.actor, trace_print(&call->trace, traced), event->payload);
+    Adding *adding = ARENA_NEW(&call->arena, Adding);
+    *adding = (Adding){ call, waiting->due_ms };
+    EngineKeep keep = keep_of(waiting, KEEP_WAITING);
+    keep.payload = waiting->payload;
+    keep.command.id = event->id;
+    keep.command.origin = call->source;
+    if (!bridge_keep(call->api->bridge, &keep, added, adding)) {
+        call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
+        return;
+    }
+    call->use_count++;
+    call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
+}
+
+/* --- starting --------------------------------------------------------------------------------------------------------------------------- */
+
+static void settled(void *context, const BridgeAnswer *answer)
+{
+    Waiting *waiting = context;
+    if (!answer->status) {
+        waiting_remove(waiting);
+        return;
+    }
+    waiting->is_starting = false;
+    waiting->due_ms = wall_ms() + RETRY_MS;
+}
+
+/* The run is there, or never will be: nothing waits any more. */
+static void settle(Waiting *waiting)
+{
+    EngineKeep keep = keep_of(waiting, KEEP_SETTLED);
+    keep.run = waiting->run_id.text[0] ? id_peek(&waiting->run_id) : (Str){ 0 };
+    keep.text = str_of(waiting->why.text);
+    waiting->is_settled = waiting->is_starting = true;
+    if (bridge_keep(waiting->debounces->api->bridge, &keep, settled, waiting)) return;
+    waiting->is_starting = false;
+    waiting->due_ms = wall_ms() + RETRY_MS;
+}
+
+static void give_up(Waiting *waiting, const Error *err)
+{
+    waiting->why = *err;
+    settle(waiting);
+}
+
+static void started(void *context, const BridgeAnswer *answer)
+{
+    Waiting *waiting = context;
+    if (answer->status == ERR_UNAVAILABLE || answer->status == ERR_LIMIT) {
+        waiting->is_starting = false;
+        waiting->due_ms = wall_ms() + RETRY_MS;
+    } else if (answer->status) {
+        give_up(waiting, &answer->error);
+    } else {
+        waiting->run_id = answer->run_id;
+        settle(waiting);
+    }
+}
+
+/* The same for the same that waited, whichever process starts it. */
+static Str id_of(Arena *arena, const Waiting *waiting)
+{
+    char storage[128];
+    Buf text = buf_on(storage, sizeof storage);
+    Str what = arena_format(arena, "%.*s%c%.*s%c%.*s%c%" PRId64, STR_ARG(waiting->tenant), 0, STR_ARG(waiting->workflow), 0,
+                            STR_ARG(waiting->trigger), 0, waiting->since_ms);
+    Digest digest = digest_of(what);
+    buf_text(&text, "debounce/");
+    digest_print(&text, &digest);
+    return arena_copy(arena, buf_peek(&text));
+}
+
+static Status find_active(Debounces *debounces, Arena *arena, const Waiting *waiting, const Cell **out_row, Error *err)
+{
+    QueryAsk ask = { .query = QUERY_REVISION_ACTIVE, .param_count = 3,
+                     .params = { cell_text(waiting->tenant), cell_text(waiting->workflow), cell_int(1) } };
+    *out_row = NULL;
+    Status status = row_select(arena, debounces->api->store, &ask, out_row, err);
+    if (status || *out_row) return status;
+    return error_set(err, ERR_NOT_FOUND, "no revision of workflow '%.*s' is active", STR_ARG(waiting->workflow));
+}
+
+static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
+{
+    const Cell *revision;
+    Error err;
+    Digest digest;
+    Value payload = value_null();
+    char storage[128];
+    Buf text = buf_on(storage, sizeof storage);
+    MemberList members = { .arena = arena };
+    Status status = find_active(debounces, arena, waiting, &revision, &err);
+    if (!status && waiting->payload.len) status = json_parse(arena, waiting->payload, &payload, &err);
+    if (status == ERR_UNAVAILABLE) {
+        waiting->due_ms = wall_ms() + RETRY_MS;
+        return;
+    }
+    if (status) {
+        give_up(waiting, &err);
+        return;
+    }
+    memcpy(digest.bytes, revision[REVISIONS_digest].text.ptr, DIGEST_SIZE);
+    digest_print(&text, &digest);
+    add_member(&members, "verb", value_string(STR("start")));
+    add_member(&members, "digest", value_string(arena_copy(arena, buf_peek(&text))));
+    add_member(&members, "tenant", value_string(waiting->tenant));
+    add_member(&members, "payload", payload);
+    add_member(&members, "source", value_string(waiting->trigger));
+    add_member(&members, "revision", cell_value(&revision[REVISIONS_version]));
+    add_member(&members, "actor", value_string(waiting->actor));
+    add_member(&members, "id", value_string(id_of(arena, waiting)));
+    add_member(&members, "reason", value_string(arena_format(arena, "%" PRIu64 " events within the time of its debouncing", waiting->count)));
+    if (waiting->trace.len) add_member(&members, "trace", value_string(waiting->trace));
+    waiting->is_starting = true;
+    if (bridge_ask(debounces->api->bridge, member_list_object(&members), started, waiting)) return;
+    waiting->is_starting = false;
+    waiting->due_ms = wall_ms() + RETRY_MS;
+}
+
+void debounces_turn(Debounces *debounces, int64_t now_ms)
+{
+    Arena arena;
+    if (debounces_due_ms(debounces, now_ms)) return;
+    arena_init(&arena, SIZE_MAX);
+    for (Waiting *waiting = debounces->first; waiting; waiting = waiting->next) {
+        if (waiting->is_starting || waiting->due_ms > now_ms) continue;
+        if (waiting->is_settled) settle(waiting);
+        else start(debounces, &arena, waiting);
+    }
+    arena_deinit(&arena);
+}
+
+int64_t debounces_due_ms(const Debounces *debounces, int64_t now_ms)
+{
+    int64_t due_ms = INT64_MAX;
+    for (const Waiting *waiting = debounces->first; waiting; waiting = waiting->next)
+        if (!waiting->is_starting && waiting->due_ms < due_ms) due_ms = waiting->due_ms;
+    return due_ms == INT64_MAX ? -1 : due_ms > now_ms ? due_ms - now_ms : 0;
+}

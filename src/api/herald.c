@@ -1,0 +1,250 @@
+#include "api/herald.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/route.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/ring.h"
+#include "os/clock.h"
+#include "os/thread.h"
+#include "os/wake.h"
+
+#define LAST_MS_MAX 2000            /* what is left at the end is sent for so long */
+
+typedef struct Item {
+    uint64_t run_no;                /* 0: a span of a request */
+    Span *span;
+    Str record, tenant;
+    uint32_t size;
+    char bytes[];                   /* of the record and the tenant; of the texts of the span */
+} Item;
+
+struct Herald {
+    HeraldOptions options;
+    Ring ring;
+    atomic_size_t waiting_size;
+    atomic_ullong dropped;
+    Wake wake, stop;
+    Thread thread;
+    bool has_thread;
+    Otlp *otlp;
+    SpanBook *book;
+    Arena arena;                    /* of the record being told */
+    uint8_t levels[EVENT_KIND_END]; /* of the log, by kind */
+};
+
+static int64_t steady_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000u); }
+
+/* --- from other threads ------------------------------------------------------------------------------------------------------------- */
+
+static void offer(Herald *herald, Item *item)
+{
+    size_t waiting = atomic_fetch_add_explicit(&herald->waiting_size, item->size, memory_order_relaxed);
+    if (waiting + item->size <= HERALD_RECORD_SIZE_MAX && ring_put(&herald->ring, item)) {
+        wake_raise(&herald->wake);
+        return;
+    }
+    atomic_fetch_sub_explicit(&herald->waiting_size, item->size, memory_order_relaxed);
+    atomic_fetch_add_explicit(&herald->dropped, 1, memory_order_relaxed);
+    free(item->span);
+    free(item);
+}
+
+static Str keep(Item *item, Str text)
+{
+    if (text.len) memcpy(item->bytes + item->size, text.ptr, text.len);
+    Str kept = { item->bytes + item->size, text.len };
+    item->size += (uint32_t)text.len;
+    return kept;
+}
+
+void herald_record(void *context, const Observation *observation)
+{
+    Herald *herald = context;
+    bool is_wanted = herald->otlp != NULL;
+    for (uint32_t i = 0; i < observation->event_count && !is_wanted; i++)
+        is_wanted = log_wants(herald->options.log, (LogLevel)herald->levels[observation->events[i].kind]);
+    if (!is_wanted) return;
+    Str tenant = observation->run->tenant;
+    Item *item = malloc(sizeof *item + observation->record.len + tenant.len);
+    CHECK(item);
+    *item = (Item){ .run_no = observation->run_no };
+    item->record = keep(item, observation->record);
+    item->tenant = keep(item, tenant);
+    offer(herald, item);
+}
+
+void herald_call(Herald *herald, const Call *call, uint64_t took_ns)
+{
+    static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
+    if (!herald->otlp || !call->is_done || !(call->trace.flags & TRACE_SAMPLED)) return;
+    Item *item = malloc(sizeof *item + call->run_id.len + call->tracestate.len + call->caller.tenant.len + sizeof call->id);
+    Span *span = calloc(1, sizeof *span);
+    CHECK(item && span);
+    *item = (Item){ .span = span };
+    int64_t now_ns = clock_realtime_ns();
+    *span = (Span){ .trace = call->trace, .kind = SPAN_SERVER, .began_ns = now_ns - (int64_t)took_ns, .ended_ns = now_ns,
+                    .name = str_of(call->route ? call->route->name : "request"), .status = call->status >= 500 ? SPAN_ERROR : SPAN_UNSET,
+                    .tracestate = keep(item, call->tracestate) };
+    if (call->has_parent) memcpy(span->parent, call->parent, sizeof span->parent);
+    span_add_text(span, "http.request.method", str_of(methods[call->method]));
+    if (call->route) span_add_text(span, "http.route", str_of(call->route->pattern));
+    span_add_number(span, "http.response.status_code", call->status);
+    span_add_text(span, "maestro.run.id", keep(item, call->run_id));
+    span_add_text(span, "maestro.tenant", keep(item, call->caller.tenant));
+    span_add_text(span, "maestro.request.id", keep(item, str_of(call->id)));
+    offer(herald, item);
+}
+
+HeraldStats herald_stats(const Herald *herald)
+{
+    HeraldStats stats = { 0 };
+    if (!herald) return stats;
+    if (herald->otlp) stats = otlp_stats(herald->otlp);
+    stats.dropped += atomic_load_explicit(&herald->dropped, memory_order_relaxed);
+    return stats;
+}
+
+/* --- telling ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void log_event(const Herald *herald, Str tenant, const Record *record, uint32_t index)
+{
+    const Event *event = &record->events[index];
+    LogLevel level = event->kind < EVENT_KIND_END ? (LogLevel)herald->levels[event->kind] : LOG_DEBUG;
+    const char *name = event_name(event->kind);
+    Trace trace;
+    if (!log_wants(herald->options.log, level) || !name) return;
+    LogLine line = log_begin(level, record->head.now_ms, name);
+    log_text(&line, "tenant", tenant);
+    log_text(&line, "run", record->head.run_id);
+    if (trace_read(record->head.trace, &trace)) log_trace(&line, &trace);
+    log_number(&line, "event", (int64_t)(record->head.first_event + index));
+    log_text(&line, "actor", record->head.actor);
+    log_text(&line, "command", record->head.command_id);
+    if (event->kind == EVENT_RUN_CREATED) log_text(&line, "workflow", event->name);
+    if (event_has(event->kind, FIELD_step)) log_number(&line, "step", event->step);
+    if (event->attempt) log_number(&line, "attempt", event->attempt);
+    if (event->cause) log_text(&line, "cause", str_of(cause_name((Cause)event->cause)));
+    log_text(&line, "detail", event->text);
+    log_end(&line);
+}
+
+static void tell(Herald *herald, const Item *item)
+{
+    Record record;
+    Error err;
+    if (item->span) {
+        otlp_add(herald->otlp, item->span);
+        return;
+    }
+    arena_reset(&herald->arena);
+    if (record_decode_any(&herald->arena, item->record, &record, &err)) return;
+    for (uint32_t i = 0; i < record.event_count; i++) log_event(herald, item->tenant, &record, i);
+    if (herald->book) span_book_take(herald->book, item->run_no, &record);
+}
+
+static void tell_all(Herald *herald)
+{
+    for (Item *item; (item = ring_take(&herald->ring));) {
+        atomic_fetch_sub_explicit(&herald->waiting_size, item->size, memory_order_relaxed);
+        tell(herald, item);
+        free(item->span);
+        free(item);
+    }
+}
+
+static void wait_for(Herald *herald, bool is_gathering, int64_t timeout_ms)
+{
+    int fds[] = { wake_fd(&herald->stop), wake_fd(&herald->wake) };
+    uint32_t count = is_gathering ? 1 : 2;
+    if (herald->otlp) {
+        otlp_wait(herald->otlp, fds, count, timeout_ms);
+        return;
+    }
+    struct pollfd polled[] = { { .fd = fds[0], .events = POLLIN }, { .fd = fds[1], .events = POLLIN } };
+    (void)poll(polled, count, timeout_ms > INT32_MAX ? INT32_MAX : (int)timeout_ms);
+}
+
+/* What is announced is left lying for a moment, so that many announcements cost one look; a stop ends the wait. */
+static void run(void *context)
+{
+    Herald *herald = context;
+    int64_t gathered_ms = 0;
+    while (!wake_is_raised(&herald->stop)) {
+        int64_t due_ms = herald->otlp ? otlp_turn(herald->otlp, steady_ms(), /* is_last= */ false) : -1;
+        int64_t left_ms = gathered_ms ? gathered_ms - steady_ms() : -1;
+        if (gathered_ms && left_ms < 0) left_ms = 0;
+        if (gathered_ms && (due_ms < 0 || left_ms < due_ms)) due_ms = left_ms;
+        wait_for(herald, gathered_ms != 0, due_ms);
+        if (!gathered_ms && wake_is_raised(&herald->wake)) gathered_ms = steady_ms() + HERALD_TURN_MS;
+        if (!gathered_ms || steady_ms() < gathered_ms) continue;
+        gathered_ms = 0;
+        wake_lower(&herald->wake);
+        tell_all(herald);
+    }
+    tell_all(herald);
+    for (int64_t end_ms = steady_ms() + LAST_MS_MAX; herald->otlp && steady_ms() < end_ms;) {
+        (void)otlp_turn(herald->otlp, steady_ms(), /* is_last= */ true);
+        if (otlp_is_empty(herald->otlp)) break;
+        otlp_wait(herald->otlp, NULL, 0, HERALD_TURN_MS);
+    }
+}
+
+/* --- make ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static void set_levels(Herald *herald)
+{
+    static const uint8_t failures[] = { EVENT_RUN_FAILED, EVENT_RUN_COMPENSATION_FAILED, EVENT_STEP_DROPPED };
+    static const uint8_t states[] = { EVENT_RUN_CREATED, EVENT_RUN_DISPATCHED, EVENT_RUN_RUNNING, EVENT_RUN_PAUSED, EVENT_RUN_WAITING_SIGNAL,
+                                      EVENT_RUN_SUCCEEDED, EVENT_RUN_CANCELLED, EVENT_RUN_CANCELLING, EVENT_RUN_FAILING, EVENT_RUN_REQUEUED,
+                                      EVENT_RUN_COMPENSATED, EVENT_COMPENSATION_STARTED, EVENT_RUN_TERMINATING, EVENT_RUN_REVISED };
+    memset(herald->levels, LOG_DEBUG, sizeof herald->levels);
+    for (size_t i = 0; i < sizeof failures; i++) herald->levels[failures[i]] = LOG_WARNING;
+    for (size_t i = 0; i < sizeof states; i++) herald->levels[states[i]] = LOG_INFO;
+}
+
+static void take_span(void *context, const Span *span) { otlp_add(((Herald *)context)->otlp, span); }
+
+Status herald_open(const HeraldOptions *options, Herald **out_herald, Error *err)
+{
+    Herald *herald = calloc(1, sizeof *herald);
+    CHECK(herald);
+    herald->options = *options;
+    herald->wake.fd = herald->stop.fd = -1;
+    ring_init(&herald->ring, HERALD_RECORD_COUNT_MAX);
+    arena_init(&herald->arena, SIZE_MAX);
+    set_levels(herald);
+    Status status = wake_open(&herald->wake, err);
+    if (!status) status = wake_open(&herald->stop, err);
+    if (!status && options->otlp.url.len) status = otlp_open(&options->otlp, &herald->otlp, err);
+    if (!status && herald->otlp) herald->book = span_book_new(options->store, take_span, herald);
+    if (!status) status = thread_start(&herald->thread, "maestro-herald", run, herald, err);
+    herald->has_thread = !status;
+    if (status) herald_close(herald);
+    else *out_herald = herald;
+    return status;
+}
+
+void herald_close(Herald *herald)
+{
+    if (!herald) return;
+    if (herald->has_thread) {
+        wake_raise(&herald->stop);
+        thread_join(&herald->thread);
+    }
+    for (Item *item; (item = ring_take(&herald->ring));) {
+        free(item->span);
+        free(item);
+    }
+    span_book_free(herald->book);
+    otlp_close(herald->otlp);
+    ring_deinit(&herald->ring);
+    arena_deinit(&herald->arena);
+    if (herald->wake.fd >= 0) wake_close(&herald->wake);
+    if (herald->stop.fd >= 0) wake_close(&herald->stop);
+    free(herald);
+}

@@ -1,0 +1,207 @@
+/* key_routes.c - API keys over the API: made, listed, revoked. A key is in the answer that made it and nowhere else. */
+#include "api/key_list.h"
+#include "api/page.h"
+#include "api/routes.h"
+#include "api/seal_wish.h"
+#include "base/civil.h"
+#include "base/limits.h"
+
+/* As it is written in a key; "*" everywhere else. */
+static Str tenant_meant(Str given) { return str_is_text(given, KEY_TENANT_ALL) ? STR("*") : given; }
+
+static Value time_of(Call *call, int64_t ms)
+{
+    Cell cell = ms ? cell_int(ms) : cell_null();
+    return cell_time(&call->arena, &cell);
+}
+
+static Value key_value(Call *call, const KeyRow *row, Str key)
+{
+    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
+    add_member(&members, "id", value_string(row->id));
+    add_member(&members, "namespace", value_string(row->tenant));
+    add_member(&members, "role", value_string(str_of(key_role_names[row->facts.role])));
+    add_member(&members, "executors", row->facts.limits.executors);
+    add_member(&members, "queues", row->facts.limits.queues);
+    add_member(&members, "expiresAt", time_of(call, row->facts.expires_ms));
+    add_member(&members, "lastUsedAt", time_of(call, row->used_ms));
+    add_member(&members, "createdAt", time_of(call, row->created_ms));
+    add_member(&members, "createdBy", value_string(row->created_by));
+    if (key.len) add_member(&members, "key", value_string(key));
+    Str tenant = str_is_text(row->tenant, "*") ? STR(KEY_TENANT_ALL) : row->tenant;
+    add_member(&links, "revoke", api_link(call, "/api/keys/%.*s?namespace=%.*s", STR_ARG(row->id), STR_ARG(tenant)));
+    add_member(&members, "_links", member_list_object(&links));
+    return member_list_object(&members);
+}
+
+/* --- which there are ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool read_cursor(const Page *page, KeyAsk *ask)
+{
+    if (!page->has_cursor) return true;
+    if (page->text.len <= KEY_ID_SIZE) {
+        call_problem(page->call, PROBLEM_INVALID, "'cursor' of the query is none of this list; use 'nextCursor' of its last answer");
+        return false;
+    }
+    ask->after_tenant = str_slice(page->text, 0, page->text.len - KEY_ID_SIZE);
+    ask->after_id = str_slice(page->text, page->text.len - KEY_ID_SIZE, page->text.len);
+    return true;
+}
+
+void route_keys(Call *call)
+{
+    Str given = tenant_meant(call_query(call, "namespace"));
+    bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
+    KeyAsk ask = { .tenant = is_of_all ? STR("") : given.len ? given : call->caller.tenant };
+    KeyRows rows;
+    Page page;
+    Error err;
+    if (!api_may(call, given.len ? given : call->caller.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, 'k') || !read_cursor(&page, &ask)) return;
+    /* A cursor is the client's to send: it leads to no keys but those of the tenant. */
+    if (ask.tenant.len && ask.after_id.len) ask.after_tenant = ask.tenant;
+    ask.count_max = page.limit + 1u;
+    Status status = key_rows_find(&call->arena, call->api->store, &ask, &rows, &err);
+    if (!status) status = key_rows_open(&call->arena, call->api->store, call->api->triggers.vault, &rows, &err);
+    if (status) {
+        call_error(call, &err);
+        return;
+    }
+    for (size_t i = 0; i < rows.count && page_has_room(&page); i++) {
+        const KeyRow *row = &rows.rows[i];
+        page_add(&page, key_value(call, row, STR("")), arena_format(&call->arena, "%.*s%.*s", STR_ARG(row->tenant), STR_ARG(row->id)), 0, 0);
+    }
+    page_answer(&page);
+}
+
+/* --- a new one ---------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Making { KeyRow row; Str key; } Making;
+
+static void made(Call *call, const BridgeAnswer *answer)
+{
+    const Making *making = ((SealWish *)call->state)->state;
+    (void)answer;
+    call_add_header(call, "Cache-Control", STR("no-store"));
+    call_add_header(call, "Location", arena_format(&call->arena, "/api/keys/%.*s", STR_ARG(making->row.id)));
+    call_value(call, 201, key_value(call, &making->row, making->key));
+}
+
+static bool not_made(Call *call, const BridgeAnswer *answer)
+{
+    if (!answer->is_other_request) return false;
+    call_problem(call, PROBLEM_REQUEST_KEY, "a request with this Idempotency-Key was answered before, and a key is shown once: if it is lost, "
+                 "revoke it and make another with another Idempotency-Key");
+    return true;
+}
+
+static bool refuse_member(Call *call, const char *name, const char *why)
+{
+    ProblemField field = { arena_format(&call->arena, "/%s", name), str_of(why) };
+    call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' %s", name, why), &field, 1);
+    return false;
+}
+
+/* False after answering. */
+static bool read_facts(Call *call, Value body, KeyFacts *out)
+{
+    const Value *end = value_get_text(body, "expiresAt");
+    const char *member;
+    Error err;
+    if (!key_role_find(value_get_string(body, "role", STR("")), &out->role))
+        return refuse_member(call, "role", "is one of viewer, operator, author, admin, worker");
+    out->limits = key_limits_of(body);
+    if (key_limits_check(&out->limits, out->role == ROLE_WORKER, &member, &err))
+        return refuse_member(call, member, arena_copy(&call->arena, str_of(err.text)).ptr);
+    if (!end || end->kind == VALUE_NULL) return true;
+    if (end->kind != VALUE_STRING || !civil_read_ms(value_text(*end), &out->expires_ms))
+        return refuse_member(call, "expiresAt", "is a time such as 2027-01-31T00:00:00.000Z, or null");
+    return out->expires_ms > call->now_ms || refuse_member(call, "expiresAt", "has to lie ahead");
+}
+
+/* Nobody makes more of himself: that is not up to a policy. False after answering. */
+static bool may_make(Call *call, Str tenant, KeyRole role)
+{
+    bool is_limited = key_limits_are_some(&call->caller.limits);
+    if (key_role_may_make(call->caller.role, role) && !is_limited) return true;
+    Str why = is_limited ? STR("a key that is limited to executors or queues makes no others")
+                         : arena_format(&call->arena, "the role %.*s makes no key of the role %s", STR_ARG(call->caller.role), key_role_names[role]);
+    call_refuse(call, tenant, why);
+    call_problem_fields(call, PROBLEM_DENIED, why, NULL, 0);
+    return false;
+}
+
+void route_key_create(Call *call)
+{
+    static const BodyMember known[] = { { "namespace", VALUE_STRING, false }, { "role", VALUE_STRING, true },
+                                        { "executors", VALUE_NULL, false },
+                                        { "queues", VALUE_NULL, false }, { "expiresAt", VALUE_NULL, false }, { "reason", VALUE_STRING, false } };
+    Value body;
+    Error err;
+    if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)) return;
+    Str tenant = api_tenant(call, tenant_meant(value_get_string(body, "namespace", STR("")))), document;
+    Making *making = ARENA_NEW(&call->arena, Making);
+    SealWish *wish = ARENA_NEW(&call->arena, SealWish);
+    KeyFacts *facts = &making->row.facts;
+    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !read_facts(call, body, facts) || !may_make(call, tenant, facts->role)) return;
+    if (key_check_tenant(tenant, &err)) {
+        call_error(call, &err);
+        return;
+    }
+    making->row.tenant = tenant;
+    making->row.created_ms = call->now_ms;
+    making->row.created_by = call->caller.actor;
+    key_make(&call->arena, tenant, facts, &making->row.id, &making->key, &document);
+    *wish = (SealWish){ .tenant = tenant, .name = key_secret_name(&call->arena, making->row.id), .value = document,
+                        .reason = value_get_string(body, "reason", STR("")), .done = made, .refused = not_made, .state = making };
+    seal_wish_send(call, wish);
+}
+
+/* --- revoked ------------------------------------------------------------------------------------------------------------------------------ */
+
+static void revoked(Call *call, const BridgeAnswer *answer)
+{
+    (void)answer;
+    call_empty(call, 204);
+}
+
+static void refuse_unknown(Call *call) { call_problem(call, PROBLEM_NOT_FOUND, "there is no key '%.*s'", STR_ARG(call->segments[0])); }
+
+static bool not_revoked(Call *call, const BridgeAnswer *answer)
+{
+    if (answer->status != ERR_NOT_FOUND) return false;
+    refuse_unknown(call);
+    return true;
+}
+
+/* Whose key it is; empty: nobody's. False after answering. */
+static bool find_owner(Call *call, Str id, Str *out_tenant)
+{
+    KeyRows rows;
+    Error err;
+    *out_tenant = STR("");
+    if (key_rows_find(&call->arena, call->api->store, &(KeyAsk){ 0 }, &rows, &err)) {
+        call_error(call, &err);
+        return false;
+    }
+    for (size_t i = 0; i < rows.count; i++)
+        if (str_is(rows.rows[i].id, id) && (!out_tenant->len || api_sees(call, rows.rows[i].tenant))) *out_tenant = rows.rows[i].tenant;
+    return true;
+}
+
+/* One that is not there is asked of the engine all the same: it knows requests that come again. */
+void route_key_revoke(Call *call)
+{
+    Str id = call->segments[0], tenant = tenant_meant(call_query(call, "namespace")), owner = STR("");
+    Error err;
+    if (!api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND) || (!tenant.len && !find_owner(call, id, &owner))) return;
+    if (owner.len && !api_sees(call, owner)) {
+        api_refuse_foreign(call, owner);
+        refuse_unknown(call);
+        return;
+    }
+    SealWish *wish = ARENA_NEW(&call->arena, SealWish);
+    *wish = (SealWish){ .tenant = tenant.len ? tenant : owner.len ? owner : call->caller.tenant, .name = key_secret_name(&call->arena, id),
+                        .reason = call_query(call, "reason"), .done = revoked, .refused = not_revoked };
+    if (id.len != KEY_ID_SIZE || secret_check_name(wish->name, &err)) refuse_unknown(call);
+    else seal_wish_remove(call, wish);
+}

@@ -1,0 +1,160 @@
+#include "api/refusal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/route.h"
+#include "base/check.h"
+#include "base/limits.h"
+
+#define SPAN_RETRY_MS 1000          /* after an engine that took nothing */
+
+/* Those that are told as one. */
+typedef struct Kind {
+    char actor[API_REFUSAL_TEXT_SIZE], tenant[NAME_SIZE_MAX + 1], verb[64], source[64];
+    char what[API_REFUSAL_TEXT_SIZE], why[API_REFUSAL_TEXT_SIZE];       /* of the first that is not recorded yet */
+    unsigned status;
+} Kind;
+
+typedef struct Slot {
+    Kind kind;
+    uint64_t count;                 /* not recorded yet */
+    int64_t due_ms;
+    bool is_used;
+} Slot;
+
+struct Refusals {
+    Bridge *bridge;
+    Slot slots[API_REFUSAL_COUNT_MAX + 1];      /* the last one: all that have no place of their own */
+    uint32_t sent_count;            /* not answered yet */
+};
+
+Refusals *refusals_new(Bridge *bridge)
+{
+    Refusals *refusals = calloc(1, sizeof *refusals);
+    CHECK(refusals);
+    refusals->bridge = bridge;
+    return refusals;
+}
+
+void refusals_free(Refusals *refusals) { free(refusals); }
+
+/* --- counting ----------------------------------------------------------------------------------------------------------------------- */
+
+static void text_put(char *place, size_t size, Str text)
+{
+    size_t len = text.len < size ? text.len : size - 1;
+    while (len < text.len && len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80) len--;      /* between two characters */
+    memcpy(place, text.ptr ? text.ptr : "", len);
+    place[len] = '\0';
+}
+
+static bool is_same(const Kind *one, const Kind *other)
+{
+    return one->status == other->status && !strcmp(one->actor, other->actor) && !strcmp(one->tenant, other->tenant)
+        && !strcmp(one->verb, other->verb) && !strcmp(one->source, other->source);
+}
+
+static void kind_read(const Call *call, Kind *out)
+{
+    static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
+    *out = (Kind){ .status = call->status };
+    text_put(out->actor, sizeof out->actor, call->caller.actor.len ? call->caller.actor : STR("nobody"));
+    text_put(out->tenant, sizeof out->tenant, call->caller.tenant);
+    text_put(out->verb, sizeof out->verb, str_of(call->route ? call->route->verb : ""));
+    text_put(out->source, sizeof out->source, call->source);
+    Buf what = buf_on(out->what, sizeof out->what - 1);
+    buf_text(&what, methods[call->method]);
+    buf_char(&what, ' ');
+    text_put(out->what + what.len, sizeof out->what - what.len, call->path);
+    text_put(out->why, sizeof out->why, call->refused);
+}
+
+static Slot *slot_of(Refusals *refusals, const Kind *kind)
+{
+    Slot *free_one = NULL, *others = &refusals->slots[API_REFUSAL_COUNT_MAX];
+    for (uint32_t i = 0; i < API_REFUSAL_COUNT_MAX; i++) {
+        Slot *slot = &refusals->slots[i];
+        if (slot->is_used && is_same(&slot->kind, kind)) return slot;
+        if (!slot->is_used && !free_one) free_one = slot;
+    }
+    if (free_one) {
+        *free_one = (Slot){ .kind = *kind, .is_used = true };
+        return free_one;
+    }
+    if (!others->is_used)
+        *others = (Slot){ .is_used = true, .kind = { .actor = "several", .verb = "several", .what = "several",
+                                                     .why = "more was refused than is told apart", .status = kind->status } };
+    return others;
+}
+
+/* --- recording ----------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Sent { Refusals *refusals; Kind kind; uint64_t count; } Sent;
+
+/* What was not recorded counts again, and goes with the next. */
+static void answered(void *context, const BridgeAnswer *answer)
+{
+    Sent *sent = context;
+    Refusals *refusals = sent->refusals;
+    refusals->sent_count--;
+    if (answer->status) slot_of(refusals, &sent->kind)->count += sent->count;
+    free(sent);
+}
+
+static bool record(Refusals *refusals, Slot *slot)
+{
+    Sent *sent = malloc(sizeof *sent);
+    CHECK(sent);
+    *sent = (Sent){ refusals, slot->kind, slot->count };
+    const Kind *kind = &sent->kind;
+    EngineKeep keep = { .kind = KEEP_REFUSAL, .tenant = str_of(kind->tenant), .name = str_of(kind->verb), .text = str_of(kind->what),
+                        .count = slot->count, .flags = kind->status,
+                        .command = { .actor = str_of(kind->actor), .rationale = str_of(kind->why), .origin = str_of(kind->source),
+                                     .value = value_null(), .report.output = value_null() } };
+    if (!bridge_keep(refusals->bridge, &keep, answered, sent)) {
+        free(sent);
+        return false;
+    }
+    refusals->sent_count++;
+    slot->count = 0;
+    return true;
+}
+
+void refusals_note(Refusals *refusals, const Call *call)
+{
+    Kind kind;
+    if (!call->refused.len) return;
+    kind_read(call, &kind);
+    Slot *slot = slot_of(refusals, &kind);
+    bool is_first = !slot->due_ms;
+    /* What is told of those that are counted is how the first of them went. */
+    if (!slot->count++ && slot != &refusals->slots[API_REFUSAL_COUNT_MAX]) slot->kind = kind;
+    if (!is_first) return;
+    slot->due_ms = call->now_ms + (record(refusals, slot) ? API_REFUSAL_SPAN_MS : SPAN_RETRY_MS);
+}
+
+void refusals_turn(Refusals *refusals, int64_t now_ms, bool is_end)
+{
+    for (uint32_t i = 0; i <= API_REFUSAL_COUNT_MAX; i++) {
+        Slot *slot = &refusals->slots[i];
+        if (!slot->is_used || (!is_end && slot->due_ms > now_ms)) continue;
+        if (!slot->count) *slot = (Slot){ 0 };
+        else slot->due_ms = now_ms + (record(refusals, slot) ? API_REFUSAL_SPAN_MS : SPAN_RETRY_MS);
+    }
+}
+
+int64_t refusals_due_ms(const Refusals *refusals, int64_t now_ms)
+{
+    int64_t due_ms = INT64_MAX;
+    for (uint32_t i = 0; i <= API_REFUSAL_COUNT_MAX; i++)
+        if (refusals->slots[i].is_used && refusals->slots[i].due_ms < due_ms) due_ms = refusals->slots[i].due_ms;
+    return due_ms == INT64_MAX ? -1 : due_ms > now_ms ? due_ms - now_ms : 0;
+}
+
+bool refusals_are_told(const Refusals *refusals)
+{
+    for (uint32_t i = 0; i <= API_REFUSAL_COUNT_MAX; i++)
+        if (refusals->slots[i].is_used && refusals->slots[i].count) return false;
+    return !refusals->sent_count;
+}

@@ -1,0 +1,173 @@
+#include "api/start_trigger.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+
+/* --- which one ------------------------------------------------------------------------------------------------------------------------ */
+
+static const struct { const char *kind, *key, *name, *source; } kinds[] = {
+    { "webhook", "key", NULL, "webhook" }, { "signal", "name", NULL, "signal" }, { "git_push", NULL, "git_push", "push" },
+    { "manual", NULL, "manual", "manual" },
+};
+
+/* `true`, and the short forms of a signal, are written out by the compiler. */
+static const Value *settings_of(const Plan *plan, uint32_t index, const char *kind)
+{
+    const Value *triggers = value_get_text(plan->document, "triggers");
+    const Value *settings = value_get_text(triggers->items[index], kind);
+    return settings && settings->kind == VALUE_OBJECT ? settings : NULL;
+}
+
+static uint32_t trigger_count(const Plan *plan)
+{
+    const Value *triggers = value_get_text(plan->document, "triggers");
+    return triggers && triggers->kind == VALUE_ARRAY ? triggers->count : 0;
+}
+
+bool start_trigger_manual(const Plan *plan, StartTrigger *out)
+{
+    for (uint32_t i = 0; i < trigger_count(plan); i++) {
+        const Value *settings = settings_of(plan, i, "manual");
+        if (!settings) continue;
+        *out = (StartTrigger){ .settings = *settings, .source = STR("manual") };
+        return true;
+    }
+    return false;
+}
+
+Status start_trigger_find(Call *call, const Plan *plan, Str name, StartTrigger *out, Error *err)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (uint32_t i = 0; i < trigger_count(plan); i++) {
+            const Value *settings = settings_of(plan, i, kinds[k].kind);
+            bool is_it = settings && (kinds[k].key ? str_is(value_get_string(*settings, kinds[k].key, STR("")), name)
+                                                   : str_is_text(name, kinds[k].name));
+            if (!is_it) continue;
+            *out = (StartTrigger){ .settings = *settings, .is_push = str_is_text(STR("git_push"), kinds[k].kind),
+                                   .source = kinds[k].key ? arena_format(&call->arena, "%s:%.*s", kinds[k].source, STR_ARG(name))
+                                                          : str_of(kinds[k].source) };
+            return OK;
+        }
+    return error_set(err, ERR_NOT_FOUND, "the workflow has no such start trigger");
+}
+
+/* --- who sends it ------------------------------------------------------------------------------------------------------------------------ */
+
+static bool permits(void *context, Str name, Value input, int64_t now_ms, Arena *arena, Str *out_why)
+{
+    return guard_permits(context, name, input, now_ms, arena, out_why);
+}
+
+/* The token of a trigger that starts something is of the workflow and not of a run: there is none yet. */
+static Status authenticate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerProof *out_proof, Error *err)
+{
+    TriggerDesk *desk = &call->api->triggers;
+    TriggerHeader *headers = ARENA_ARRAY(&call->arena, TriggerHeader, call->header_count + 1u);
+    for (uint32_t i = 0; i < call->header_count; i++) headers[i] = (TriggerHeader){ call->headers[i].name, call->headers[i].value };
+    const Value *auth = value_get_text(trigger->settings, "auth");
+    Str bound = arena_format(&call->arena, TRIGGER_WORKFLOW_PREFIX "%.*s", STR_ARG(workflow));
+    TriggerAuthority authority = { .secret = vault_secret, .token = vault_token, .vault = desk->vault,
+                                   .permits = desk->guard ? permits : NULL, .policies = desk->guard, .replays = &desk->replays };
+    TriggerSubject subject = { .tenant = tenant, .workflow = workflow, .run_id = bound, .trigger = trigger->source,
+                               .auth = auth ? *auth : value_null(), .window_ms = value_get_int(trigger->settings, "replay_window_ms", 0) };
+    TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = bound, .trigger = trigger->source, .headers = headers, .header_count = call->header_count,
+                               .body = buf_peek(&call->body), .source = call->source, .identity = call->caller.actor,
+                               .now_ms = call->now_ms };
+    return trigger_authenticate(&authority, &subject, &request, &call->arena, out_proof, err);
+}
+
+static HookRate *rate_of(Call *call, Str name)
+{
+    Digest digest = digest_of(name);
+    HookRate *place = &call->api->hooks[0];
+    for (uint32_t i = 0; i < API_HOOK_COUNT_MAX; i++) {
+        HookRate *rate = &call->api->hooks[i];
+        if (rate->is_used && memcmp(&digest, &rate->name, sizeof digest) == 0) return rate;
+        if (!rate->is_used || rate->used_ms < place->used_ms) place = rate;
+        if (!rate->is_used) break;
+    }
+    *place = (HookRate){ .name = digest, .is_used = true, .begin_ms = call->now_ms };
+    return place;
+}
+
+/* So many within the time that the trigger declares. */
+static Status take_rate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, Error *err)
+{
+    const Value *limit = value_get_text(trigger->settings, "rate_limit");
+    int64_t count = limit ? value_get_int(*limit, "count", TRIGGER_RATE_COUNT) : TRIGGER_RATE_COUNT;
+    int64_t per_ms = limit ? value_get_int(*limit, "per_ms", TRIGGER_RATE_MS) : TRIGGER_RATE_MS;
+    HookRate *rate = rate_of(call, arena_format(&call->arena, "%.*s/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow), STR_ARG(trigger->source)));
+    if (call->now_ms - rate->begin_ms >= per_ms || call->now_ms < rate->begin_ms) rate->begin_ms = call->now_ms, rate->count = 0;
+    rate->used_ms = call->now_ms;
+    if (rate->count++ < count) return OK;
+    call->retry_s = (uint64_t)(rate->begin_ms + per_ms - call->now_ms + 999) / 1000;
+    return error_set(err, ERR_LIMIT, "the trigger was sent %lld times within %lld s, which is its rate_limit", (long long)count,
+                     (long long)per_ms / 1000);
+}
+
+Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerProof *out_proof, Error *err)
+{
+    if (!value_get_bool(trigger->settings, "enabled", true))
+        return error_set(err, ERR_NOT_FOUND, "the definition says that people do not start it: manual.enabled is false");
+    Status status = authenticate(call, tenant, workflow, trigger, out_proof, err);
+    if (status) return status;
+    status = take_rate(call, tenant, workflow, trigger, err);
+    if (status) {
+        trigger_withdraw(&call->api->triggers.replays, out_proof);
+        return status;
+    }
+    TriggerProof *kept = ARENA_NEW(&call->arena, TriggerProof);
+    *kept = *out_proof;
+    call->proof = kept;
+    return OK;
+}
+
+/* --- pushes --------------------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_of_branch(Value push, Str branch)
+{
+    Str ref = value_get_string(push, "ref", STR("")), prefix = STR("refs/heads/");
+    return str_starts(ref, prefix) ? str_is(str_slice(ref, prefix.len, ref.len), branch) : str_is(ref, branch);
+}
+
+static bool is_of_repository(Value push, Str wanted)
+{
+    const Value *repository = value_get_text(push, "repository");
+    if (!wanted.len) return true;
+    if (!repository) return false;
+    if (repository->kind == VALUE_STRING) return str_is(value_text(*repository), wanted);
+    return str_is(value_get_string(*repository, "name", STR("")), wanted) || str_is(value_get_string(*repository, "full_name", STR("")), wanted);
+}
+
+/* What the host of the repository says of each commit; what it does not say is no valid signature. */
+static bool is_signed(Value push)
+{
+    const Value *commits = value_get_text(push, "commits");
+    if (!commits || commits->kind != VALUE_ARRAY || !commits->count) return false;
+    for (uint32_t i = 0; i < commits->count; i++) {
+        const Value *verification = value_get_text(commits->items[i], "verification");
+        if (!verification || !value_get_bool(*verification, "verified", false)) return false;
+    }
+    return true;
+}
+
+bool start_trigger_fits(Call *call, const Plan *plan, Value push, StartTrigger *trigger, Str *out_why)
+{
+    const Value *entered = value_get_text(trigger->settings, "auth");
+    *out_why = STR("no trigger of the workflow waits for pushes to this branch of this repository");
+    for (uint32_t i = 0; i < trigger_count(plan); i++) {
+        const Value *settings = settings_of(plan, i, "git_push"), *auth = settings ? value_get_text(*settings, "auth") : NULL;
+        if (!auth || !entered || !value_equals(*auth, *entered)) continue;      /* who sent it has proved to be let in by this one alone */
+        if (!is_of_branch(push, value_get_string(*settings, "branch", STR("")))) continue;
+        if (!is_of_repository(push, value_get_string(*settings, "repository", STR("")))) continue;
+        if (value_get_bool(*settings, "signed_commits_only", false) && !is_signed(push)) {
+            *out_why = STR("a commit of the push has no valid signature, and the trigger takes signed ones only");
+            continue;
+        }
+        *trigger = (StartTrigger){ .settings = *settings, .is_push = true,
+                                   .source = arena_format(&call->arena, "push:%.*s", STR_ARG(value_get_string(*settings, "branch", STR("")))) };
+        return true;
+    }
+    return false;
+}
