@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "cli/command.h"
 #include "lang/suggest.h"
 
@@ -12,6 +13,7 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };
 const Option common_options[] = {
     { "runners", 0, "FILE", NULL, "Where runners, policies, windows and calendars are registered." },
     { "server", 0, "URL", NULL, "A server whose store is meant, by its API; $MAESTRO_SERVER, and $MAESTRO_TOKEN has the key." },
+    { "ca", 0, "FILE", NULL, "Certificates of the authorities that a server of https:// is believed by, as PEM; $MAESTRO_CA." },
     { "color", 0, "WHEN", color_words, "Colour: auto, always or never." },
     { "help", 'h', NULL, NULL, "Shows this help." },
     { NULL },
@@ -124,6 +126,16 @@ static bool set_option(Args *args, const Option *option, const char **place, con
     args->given[args->given_count++] = (ArgsGiven){ option, value };
     *place = value;
     return true;
+}
+
+void args_add(Args *args, const char *name, const char *value)
+{
+    const Option *option;
+    const char **place = option_place(args, str_of(name), 0, &option);
+    CHECK(place);
+    CHECK(args->given_count < ARGS_GIVEN_COUNT_MAX);
+    if (option->value) args->given[args->given_count++] = (ArgsGiven){ option, value };
+    *place = value;
 }
 
 static bool take_long(Args *args, Words *words)

@@ -38,6 +38,7 @@ typedef struct Attend {
     int signal_fd;
     unsigned interrupt_count;
     bool is_pause_wanted;           /* the first of them was Ctrl-C: the run is to wait for 'maestro resume' */
+    bool is_held_by_jobs;           /* nothing of it goes on before one of its jobs is resumed */
     bool is_noted;                  /* why it waits was said */
     bool is_trouble_noted;          /* that the store cannot be written was said, and that it can was not yet */
     int64_t busy_since_ms;
@@ -64,8 +65,10 @@ static void take_observation(void *context, const Observation *given)
 {
     Attend *attend = context;
     Observation observation = *given;
-    if (!attend->has_begun || memcmp(given->run->id.text, attend->run_id.text, ID_SIZE) != 0) return;
+    bool is_of_run = given->kind != OBSERVE_LINES && given->kind != OBSERVE_SECRETS;
+    if (!is_of_run || !attend->has_begun || memcmp(given->run->id.text, attend->run_id.text, ID_SIZE) != 0) return;
     if (attend->is_catching_up && given->now_ms >= attend->since_ms) tell_again(attend);
+    attend->is_held_by_jobs = given->run->state == RUN_RUNNING && given->run->paused_ready_count && run_is_parked(given->run);
     if (given->kind == OBSERVE_EVENTS) {
         uint64_t last = given->first_event + given->event_count - 1;
         if (last <= attend->seen_event) return;
@@ -183,7 +186,8 @@ static Status start(Attend *attend, Error *err)
         .tenant = wish->plan->tenant,
         .request = { .params = wish->params, .key = wish->key, .is_again = wish->is_again, .source = STR("manual"),
                      .revision = wish->revision, .directory = attend->directory },
-        .command = { .id = attend->errand.id, .actor = attend->errand.actor, .trace = attend->errand.trace },
+        .command = { .id = attend->errand.id, .actor = attend->errand.actor, .trace = attend->errand.trace,
+                     .tracestate = attend->errand.tracestate },
         .reply = take_reply, .context = attend,
     };
     Status status = engine_plan_add(engine, wish->document, &request.plan, err);
@@ -318,7 +322,8 @@ static bool is_waiting(const Attend *attend)
     const LiveModel *model = &attend->progress.model;
     if (!attend->has_begun || !model->plan || !args_flag(attend->args, "until-waiting")) return false;
     if (model->notifying_count) return false;               /* whoever is to learn of its pause has not been told once */
-    return (model->state == RUN_PAUSED || model->state == RUN_WAITING_SIGNAL) && model_under_way(model) == 0;
+    bool may_wait = model->state == RUN_PAUSED || model->state == RUN_WAITING_SIGNAL || attend->is_held_by_jobs;
+    return may_wait && model_under_way(model) == 0;
 }
 
 static Next as_owner(Attend *attend)

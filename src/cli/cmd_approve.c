@@ -74,7 +74,7 @@ static ExitCode choose(const Args *args, Store *store, const Cell *row, TriggerW
     Plan plan;
     if (run_plan(args->arena, store, row, &plan, &err)) return fail(&err);
     show(args, row, &plan, wish);
-    if (!args_value(args, "reason") && !ask_text(args->arena, "why (it is recorded; may be empty): ", &wish->reason))
+    if (!args_value(args, "reason") && !ask_text(args->arena, "why (it is recorded): ", &wish->reason))
         wish->reason = (Str){ 0 };
     if (ask_yes(args->arena, wish->is_denial ? "Deny it? [y/N] " : "Approve it? [y/N] ")) return EXIT_CODE_OK;
     print_note("nothing was decided, and nothing was changed\n");
@@ -95,6 +95,7 @@ static ExitCode run(const Args *args)
     code = find_row(args, store, args->operands[0], &row);
     if (!code) code = choose(args, store, row, &wish);
     store_close(store);
+    if (!code && !wish.reason.len && !reason_is_given(args)) code = EXIT_CODE_USAGE;
     return code ? code : trigger_order(args, &wish);
 }
 
@@ -103,12 +104,13 @@ const Verb command_approve = {
     .summary = "Approves what a paused run awaits, or denies it.",
     .doc = "Answers the trigger that the run awaits, with {\"approved\": true} unless --payload says something else; with\n"
            "--deny the pause ends as denied, and the run fails. On a terminal it shows what is awaited, since and until when,\n"
-           "and what the payload has to look like, and asks; --yes does not ask. 'maestro trigger' says the same with a key.\n"
+           "and what the payload has to look like, and asks; --yes does not ask. Who answers says why: --reason, where nobody is asked. 'maestro trigger' says the\n"
+           "same with a key.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit codes: 1 the\n"
            "run awaits nothing, or its condition does not hold; 65 the payload does not fit.",
-    .examples = "maestro approve last\n"
+    .examples = "maestro approve last --reason \"within the budget\"\n"
                 "maestro approve last --deny --reason \"too expensive\"\n"
-                "maestro approve last --yes --payload '{\"approved\": true, \"limit\": 5000}'",
+                "maestro approve last --yes --reason checked --payload '{\"approved\": true, \"limit\": 5000}'",
     .options = options, .run = run,
 };

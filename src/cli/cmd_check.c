@@ -2,6 +2,9 @@
 #include <unistd.h>
 
 #include "cli/load.h"
+#include "cli/review_read.h"
+#include "cli/server_order.h"
+#include "cli/workplace.h"
 #include "lang/compatibility.h"
 #include "lang/production.h"
 #include "value/json.h"
@@ -11,6 +14,7 @@
 static const Option options[] = {
     { "production", 0, NULL, NULL, "Runs the production readiness checklist." },
     { "against", 0, "OTHER", NULL, "Finds out whether FILE can take the place of OTHER, the definition that is in use." },
+    { "store", 0, "URL", NULL, "The store whose reviews of policies count: sqlite:PATH." },
     { "json", 0, NULL, NULL, "Prints the results as JSON on standard output." },
     { NULL },
 };
@@ -36,8 +40,15 @@ static ExitCode print_report(const Args *args, const Loaded *loaded, const Produ
 static ExitCode check_production(const Args *args, const Loaded *loaded)
 {
     ProductionReport report;
-    production_check(args->arena, &loaded->compiled, loaded->catalog, &report);
-    ExitCode code = print_report(args, loaded, &report);
+    ProductionFacts facts;
+    Value policies;
+    bool has_store = args_value(args, "store") || server_is_meant(args);
+    Str tenant = loaded->compiled.is_valid && !loaded->compiled.is_config ? loaded->compiled.plan.tenant : STR("default");
+    ExitCode code = has_store ? review_list(args, loaded->catalog, tenant, &policies) : EXIT_CODE_OK;
+    if (code) return code;
+    if (has_store) facts = review_facts(args, &policies);
+    production_check(args->arena, &loaded->compiled, loaded->catalog, has_store ? &facts : NULL, &report);
+    code = print_report(args, loaded, &report);
     if (code) return code;
     return report.counts[ANSWER_FAIL] ? EXIT_CODE_DATA : EXIT_CODE_OK;
 }
@@ -116,7 +127,9 @@ const Verb command_check = {
     .doc =
         "--production runs the checks of the readiness checklist that the definition and the configuration decide. Each\n"
         "passes, fails with the places that lack something, or does not apply; those that only a store or a running server\n"
-        "can decide say what they need. The exit code is 0 if none fails and 65 if one does.\n"
+        "can decide say what they need. With --store or --server the reviews of policies are those that were recorded there\n"
+        "('maestro policy review'); without, who is named in the configuration counts (reviewed_by). The exit code is 0 if\n"
+        "none fails and 65 if one does.\n"
         "\n"
         "--against compares what others rely on with another version of the definition: parameters that were accepted must stay\n"
         "acceptable, outputs that steps declare must stay declared. What breaks is listed, and the exit code is 65.",

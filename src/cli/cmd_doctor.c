@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "cli/human.h"
 #include "cli/load.h"
+#include "cli/server_order.h"
 #include "cli/workplace.h"
 #include "os/file.h"
 #include "value/json.h"
@@ -73,11 +74,30 @@ static const char *size_text(Doctor *doctor, uint64_t size)
 
 /* --- the store ------------------------------------------------------------------------------------------------------------ */
 
+/* From outside: whether it takes requests, and whether this command's key is one that it knows. */
+static void look_at_server(Doctor *doctor, Str url)
+{
+    Value answer;
+    Error err;
+    if (adapters.server_call(url, doctor->args->arena, &(ServerCall){ .method = "GET", .path = STR("/readyz") }, &answer, &err)) {
+        tell(doctor, HEALTH_FAIL, "server", "%.*s takes no requests: %s", STR_ARG(url), err.text);
+        return;
+    }
+    tell(doctor, HEALTH_OK, "server", "%.*s: it takes requests; 'maestro doctor --store URL' on its machine looks at its store", STR_ARG(url));
+    if (adapters.server_call(url, doctor->args->arena, &(ServerCall){ .method = "GET", .path = STR("/api") }, &answer, &err))
+        tell(doctor, HEALTH_FAIL, "key", "%s", err.text);
+    else tell(doctor, HEALTH_OK, "key", "the server knows it");
+}
+
 static void look_at_store(Doctor *doctor)
 {
     struct stat info;
     Error err;
     Str url = store_url(doctor->args);
+    if (store_is_server(url)) {
+        look_at_server(doctor, url);
+        return;
+    }
     if (!doctor->path) {
         tell(doctor, HEALTH_WARN, "store", "%.*s is gone with its process; name a file: --store sqlite:PATH", STR_ARG(url));
         return;
@@ -268,7 +288,7 @@ static ExitCode run(const Args *args)
 const Verb command_doctor = {
     .name = "doctor", .operands = "",
     .summary = "Looks at this machine and the store, and says what to do.",
-    .doc = "A line for each thing: whether the store can be reached and who owns it, how much waits to be written back, how\n"
+    .doc = "A line for each thing: whether the store (or with --server the server) can be reached and who owns it, how much waits to be written back, how\n"
            "much room the disk has, whether the file is sound, the clock, runners.yaml and the programs that it names. It\n"
            "changes nothing.\n"
            "\n"

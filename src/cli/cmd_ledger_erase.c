@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "cli/ledger_write.h"
 #include "cli/run_read.h"
+#include "cli/server_order.h"
 #include "cli/workplace.h"
 #include "ledger/record.h"
 #include "view/id_derive.h"
@@ -154,7 +155,8 @@ static ExitCode run(const Args *args)
         fprintf(stderr, "maestro: %s\n", wrong);
         return EXIT_CODE_USAGE;
     }
-    ExitCode code = store_open_existing(args, &erasing.store);
+    ExitCode code = server_refuse(args, "payloads are erased");
+    if (!code) code = store_open_existing(args, &erasing.store);
     if (code) return code;
     code = find_row(args, erasing.store, args->operands[0], &erasing.row);
     if (!code && run_is_here(erasing.row, &err)) code = fail(&err);

@@ -79,6 +79,21 @@ static bool take_line(void *context, const Cell *cells, uint32_t count)
     return true;
 }
 
+static void print_taken(Logs *logs)
+{
+    if (args_flag(logs->args, "raw")) print_bytes(&logs->out);
+    else print_out(&logs->out);
+    buf_clear(&logs->out);
+}
+
+/* As it comes. */
+static bool take_live(void *context, const Cell *cells, uint32_t count)
+{
+    (void)take_line(context, cells, count);
+    print_taken(context);
+    return !print_is_unread();
+}
+
 /* Everything that is there by now. */
 static Status print_lines(Logs *logs, uint32_t *out_count, Error *err)
 {
@@ -89,9 +104,7 @@ static Status print_lines(Logs *logs, uint32_t *out_count, Error *err)
         QueryAsk ask = { .query = QUERY_LOG_LINES, .params = { logs->row[RUNS_run_no], cell_int(logs->line_no), logs->step },
                          .param_count = 3 };
         status = store_select(logs->store, &ask, take_line, logs, err);
-        if (args_flag(logs->args, "raw")) print_bytes(&logs->out);
-        else print_out(&logs->out);
-        buf_clear(&logs->out);
+        print_taken(logs);
         *out_count += logs->seen;
     } while (!status && logs->seen && !print_is_unread());
     return status;
@@ -102,6 +115,8 @@ static Status follow(Logs *logs, Error *err)
 {
     int wait_ms = FOLLOW_POLL_MS_MIN;
     bool was_settled = false;
+    Str url = store_url(logs->args);
+    if (store_is_server(url)) return adapters.server_lines(url, logs->row[RUNS_id].text, logs->line_no, logs->step, take_live, logs, err);
     for (;;) {
         uint32_t count;
         const Cell *row = NULL;

@@ -2,11 +2,20 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
+#include "cli/guardrails.h"
+#include "cli/human.h"
 #include "cli/load.h"
+#include "cli/params_read.h"
+#include "cli/workplace.h"
+#include "policy/dry_run.h"
 #include "value/json.h"
 
 static const Option options[] = {
-    { "json", 0, NULL, NULL, "Prints the plan's document and digest as JSON." },
+    { "json", 0, NULL, NULL, "Prints the plan's document and digest as JSON; with --dry-run what was found." },
+    { "dry-run", 'n', NULL, NULL, "Says what a start would meet: policies, executors, blast radius. Nothing is stored or executed." },
+    { "param", 'p', "NAME=VALUE", NULL, "With --dry-run: a parameter of the start.", .repeats = true },
+    POLICY_OPTION,
+    { "store", 0, "URL", NULL, "With --dry-run: compares with the active revision in this store." },
     { NULL },
 };
 
@@ -227,10 +236,93 @@ static Status print_json(Buf *out, const Plan *plan, Arena *arena, Error *err)
     return status;
 }
 
+/* --- dry runs --------------------------------------------------------------------------------------------------- */
+
+static void print_decisions(Buf *out, Value found)
+{
+    const Value *decisions = value_get_text(found, "decisions");
+    for (uint32_t i = 0; i < decisions->count; i++) {
+        Value decision = decisions->items[i];
+        Str step = value_get_string(decision, "step", STR("the run")), reason = value_get_string(decision, "reason", STR(""));
+        if (value_get_bool(decision, "allowed", false)) continue;
+        buf_format(out, "  %-12s %.*s at %.*s: %.*s\n", "denied", STR_ARG(step), STR_ARG(value_get_string(decision, "hook", STR(""))),
+                   STR_ARG(reason));
+    }
+}
+
+static void print_dry_run(Buf *out, Value found)
+{
+    const Value *steps = value_get_text(found, "steps"), *blast = value_get_text(found, "blastRadius");
+    const Value *broken = value_get_text(found, "incompatibilities"), *budget = value_get_text(*blast, "budget");
+    const Value *version = value_get_text(found, "comparedWith");
+    buf_format(out, "a start would be %s\n", value_get_bool(found, "allowed", false) ? "allowed" : "denied");
+    print_decisions(out, found);
+    buf_format(out, "  %-12s %" PRId64, "weight", value_get_int(*blast, "weight", 0));
+    if (budget->kind == VALUE_INT) buf_format(out, " of a budget of %" PRId64, budget->integer);
+    buf_char(out, '\n');
+    if (version->kind == VALUE_INT)
+        buf_format(out, "  %-12s %" PRId64 " differences from revision %" PRId64 "\n", "compared", value_get_int(found, "differenceCount", 0),
+                   version->integer);
+    for (uint32_t i = 0; i < broken->count; i++) buf_format(out, "  %-12s %.*s\n", "breaks", STR_ARG(value_text(broken->items[i])));
+    for (uint32_t i = 0; i < steps->count; i++) {
+        Str runner = value_get_string(steps->items[i], "runner", STR(""));
+        if (runner.len) buf_format(out, "  %-12s %.*s by %.*s of %.*s\n", i ? "" : "steps",
+                                   STR_ARG(value_get_string(steps->items[i], "step", STR(""))), STR_ARG(runner),
+                                   STR_ARG(value_get_string(steps->items[i], "executor", STR("nobody that is known"))));
+    }
+}
+
+/* The active revision of the store that was named; none where no store was. */
+static ExitCode find_before(const Args *args, const Plan *plan, Plan *storage, DryRunAsk *ask)
+{
+    Store *store;
+    Error err;
+    const Cell *row = NULL;
+    QueryAsk query = { .query = QUERY_REVISION_ACTIVE, .param_count = 3, .params = { cell_text(plan->tenant), cell_text(plan->id), cell_int(1) } };
+    if (!args_flag(args, "store") && !store_is_server(store_url(args))) return EXIT_CODE_OK;
+    ExitCode code = store_open_existing(args, &store);
+    if (code) return code;
+    Status status = row_select(args->arena, store, &query, &row, &err);
+    if (!status && row) {
+        Digest digest = cell_digest(&row[REVISIONS_digest]);
+        status = store_plan(store, args->arena, &digest, storage, &err);
+        ask->before = storage;
+        ask->before_version = row[REVISIONS_version].integer;
+    }
+    store_close(store);
+    return status ? fail(&err) : EXIT_CODE_OK;
+}
+
+static ExitCode dry(const Args *args, const Loaded *loaded)
+{
+    Plan storage;
+    Guard *guard;
+    Value found;
+    Buf out;
+    Error err;
+    DryRunAsk ask = { .plan = &loaded->compiled.plan, .actor = STR("dry-run"), .now_ms = human_now_ms(), .catalog = loaded->catalog };
+    if (!params_read(args, "param", ask.plan, &ask.params)) return EXIT_CODE_USAGE;
+    ExitCode code = find_before(args, ask.plan, &storage, &ask);
+    if (!code) code = guardrails_open(args, loaded->catalog, ask.plan, &guard);
+    if (code) return code;
+    Status status = dry_run(guard, &ask, args->arena, &found, &err);
+    buf_init(&out, 1u << 30);
+    if (!status && args_flag(args, "json")) {
+        status = json_print(&out, found, JSON_PRETTY, &err);
+        buf_char(&out, '\n');
+    } else if (!status) print_dry_run(&out, found);
+    if (!status) print_out(&out);
+    buf_deinit(&out);
+    guard_close(guard);
+    if (status) return fail(&err);
+    return value_get_bool(found, "allowed", false) ? EXIT_CODE_OK : EXIT_CODE_DENIED;
+}
+
 static ExitCode run(const Args *args)
 {
     Loaded loaded;
     ExitCode code = load_plan(args, args->operands[0], &loaded);
+    if (!code && args_flag(args, "dry-run")) return dry(args, &loaded);
     if (code) return code;
     Buf out;
     Error err;
@@ -251,8 +343,13 @@ const Verb command_plan = {
     .summary = "Shows the plan that a definition compiles to.",
     .doc =
         "Compiles a definition and shows its steps in the order in which they can run, with everything that was left out\n"
-        "filled in. The digest names the plan: the same definition gives the same digest on every machine.",
-    .examples = "  maestro plan order.yaml\n  maestro plan --json order.yaml | jq .digest",
+        "filled in. The digest names the plan: the same definition gives the same digest on every machine.\n"
+        "\n"
+        "--dry-run says what a start with these parameters would meet: what policies say of the run and of each step, where steps would\n"
+        "go, how much of the blast-radius budget they weigh, and with --store or --server what differs from the active revision. Nothing is\n"
+        "stored and nothing executed. Exit code 77: a policy would deny it.",
+    .examples = "  maestro plan order.yaml\n  maestro plan --json order.yaml | jq .digest\n"
+                "  maestro plan order.yaml --dry-run -p order_id=A-17",
     .options = options,
     .run = run,
 };

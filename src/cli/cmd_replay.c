@@ -10,9 +10,11 @@
 #include "cli/workplace.h"
 #include "ledger/replay.h"
 #include "value/json.h"
+#include "view/run_history.h"
+#include "view/run_now.h"
 
 static const Option options[] = {
-    { "at", 0, "N", NULL, "The state after this event; by default after the last one." },
+    { "at", 0, "N", NULL, "The state after this event, or at this time (2026-11-16T01:25:00.000Z); by default after the last event." },
     { "verify", 0, NULL, NULL, "Compares what the events make with what the store shows: rows, snapshot, hashes." },
     STORE_OPTION,
     { "json", 0, NULL, NULL, "Prints JSON." },
@@ -54,6 +56,10 @@ static void print_text(const Replaying *replaying, const Run *run)
     printf("run %s after event %" PRIu64 " of %" PRId64 ": %s\n", run->id.text, run->event_count,
            replaying->row[RUNS_event_count].integer, run_state_name((RunState)run->state));
     if (run->failure.len) printf("why: %.*s\n", STR_ARG(run->failure));
+    for (uint32_t i = 0; i < run->job_count; i++)
+        if (job_is_held(&run->jobs[i]) || run->jobs[i].flags & JOB_CANCELLED)
+            printf("job %.*s: %s, %s by a person\n", STR_ARG(replaying->plan.jobs[i].id), run_state_name((RunState)run->jobs[i].state),
+                   run->jobs[i].flags & JOB_CANCELLED ? "cancelled" : "paused");
     for (uint32_t i = 0; i < run->step_count; i++) {
         const StepRun *step = &run->steps[i];
         StepState state = (StepState)step->state;
@@ -70,27 +76,11 @@ static void print_text(const Replaying *replaying, const Run *run)
     if (run->step_count) grid_print(&grid);
 }
 
-static Status print_json(const Replaying *replaying, const Run *run, Error *err)
+static Status print_json(const RunHistory *history, Error *err)
 {
-    Arena *arena = replaying->args->arena;
-    MemberList members = { .arena = arena };
-    ValueList steps = { .arena = arena };
-    for (uint32_t i = 0; i < run->step_count; i++) {
-        MemberList step = { .arena = arena };
-        member_list_add(&step, STR("step"), value_string(replaying->plan.steps[i].id));
-        member_list_add(&step, STR("state"), value_string(str_of(step_state_name((StepState)run->steps[i].state))));
-        member_list_add(&step, STR("begun"), value_bool(run->steps[i].number > 0));
-        member_list_add(&step, STR("attempts"), value_int(run->steps[i].attempt));
-        value_list_add(&steps, member_list_object(&step));
-    }
-    member_list_add(&members, STR("run"), value_string(id_peek(&run->id)));
-    member_list_add(&members, STR("event"), value_int((int64_t)run->event_count));
-    member_list_add(&members, STR("eventCount"), cell_value(&replaying->row[RUNS_event_count]));
-    member_list_add(&members, STR("state"), value_string(str_of(run_state_name((RunState)run->state))));
-    member_list_add(&members, STR("steps"), value_list_array(&steps));
     Buf out;
     buf_init(&out, JSON_SIZE_MAX);
-    Status status = json_print(&out, member_list_object(&members), JSON_PRETTY, err);
+    Status status = json_print(&out, run_state_value(history), JSON_PRETTY, err);
     buf_char(&out, '\n');
     if (!status) print_out(&out);
     buf_deinit(&out);
@@ -182,28 +172,27 @@ static Status verify(Replaying *replaying, Error *err)
 
 static Status show(Replaying *replaying, uint64_t at, Error *err)
 {
-    Replay replay;
-    Status status = fold(replaying, at, &replay, err);
-    if (!status && args_flag(replaying->args, "json")) status = print_json(replaying, &replay.run, err);
-    else if (!status) print_text(replaying, &replay.run);
-    replay_deinit(&replay);
+    RunHistory history;
+    Status status = run_history_open(&history, replaying->args->arena, replaying->store, replaying->row, at, err);
+    if (status) return status;
+    if (args_flag(replaying->args, "json")) status = print_json(&history, err);
+    else print_text(replaying, &history.replay.run);
+    run_history_close(&history);
     return status;
 }
 
 static ExitCode run(const Args *args)
 {
     Replaying replaying = { .args = args };
-    uint64_t at;
+    uint64_t at = REPLAY_ALL;
     Error err;
-    if (!args_number(args, "at", REPLAY_ALL, 1, INT64_MAX, &at)) return EXIT_CODE_USAGE;
     ExitCode code = store_open_existing(args, &replaying.store);
     if (code) return code;
     code = find_row(args, replaying.store, args->operands[0], &replaying.row);
     if (!code) {
         Status status = run_plan(args->arena, replaying.store, replaying.row, &replaying.plan, &err);
-        uint64_t event_count = (uint64_t)replaying.row[RUNS_event_count].integer;
-        if (!status && at != REPLAY_ALL && at > event_count)
-            status = error_set(&err, ERR_INVALID, "the run has %" PRIu64 " events; --at takes 1 to %" PRIu64, event_count, event_count);
+        if (!status && args_flag(args, "at"))
+            status = run_event_at(args->arena, replaying.store, replaying.row, str_of(args_value(args, "at")), &at, &err);
         if (!status) status = run_records(args->arena, replaying.store, replaying.row, 0, false, &replaying.records, &err);
         if (!status && (at != REPLAY_ALL || !args_flag(args, "verify"))) status = show(&replaying, at, &err);
         if (!status && args_flag(args, "verify")) status = verify(&replaying, &err);
@@ -218,7 +207,7 @@ const Verb command_replay = {
     .name = "replay", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Makes a run again from its events, up to any of them.",
     .doc = "Nothing is executed: the events of the ledger are folded as they were when the run went on, their hashes checked, and the\n"
-           "state of the run and its steps is shown as it was after the event. 'maestro show RUN --events' has their numbers.\n"
+           "state of the run and its steps is shown as it was after the event, or at the time. 'maestro show RUN --events' has their numbers.\n"
            "With --verify, what the events make is compared with the rows and the snapshot that the store holds.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 65: the store\n"

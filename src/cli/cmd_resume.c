@@ -9,6 +9,7 @@
 #include "cli/workplace.h"
 
 static const Option options[] = {
+    JOB_OPTION("Resumes that job alone, which was paused by itself."),
     REASON_OPTION,
     ID_OPTION,
     STORE_OPTION,
@@ -54,9 +55,11 @@ static ExitCode run(const Args *args)
     bool is_ordered;
     ExitCode code = look(args, &wish, &is_ordered);
     if (code) return code;
-    if (is_ordered) {
+    if (is_ordered || args_value(args, "job")) {
         Errand errand = errand_begin(args, "resume");
-        return order(args, &errand, (Command){ .kind = COMMAND_RESUME, .value = value_null() });
+        Command command = { .kind = COMMAND_RESUME, .value = value_null() };
+        order_job(args, &errand, &command);
+        return order(args, &errand, command);
     }
     code = load_catalog(args, "", &wish.catalog);
     return code ? code : attend(args, &wish);
@@ -64,16 +67,20 @@ static ExitCode run(const Args *args)
 
 const Verb command_resume = {
     .name = "resume", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
-    .summary = "Resumes a run that is paused, or that nobody carries out.",
+    .summary = "Resumes a run or job that is paused, or a run that nobody carries out.",
     .doc = "Where a process owns the store, it is told, and goes on with the run: this command ends then, or with --follow shows\n"
            "how the run goes until it is settled; Ctrl-C ends the showing, not the run. Where none does, this command becomes the\n"
            "owner and carries the run on until it is settled, as 'maestro run' does: a run that was interrupted, or whose\n"
            "process died, too. Runners are found in --runners FILE, $MAESTRO_RUNNERS, ./runners.yaml or the user's\n"
            "configuration; a step whose runner is not known here waits for a process that knows it.\n"
            "\n"
+           "With --job a job that was paused by itself goes on where it was: this is recorded and no more. Where no process owns\n"
+           "the store, 'maestro resume RUN' then carries the run on.\n"
+           "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the\n"
            "run failed, or its state does not permit it.",
     .examples = "maestro resume last\n"
-                "maestro resume AP6XBPE7qEHu5AFydDNWo --reason \"the database is back\"",
+                "maestro resume AP6XBPE7qEHu5AFydDNWo --reason \"the database is back\"\n"
+                "maestro resume last --job deploy",
     .options = options, .run = run,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/key.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "cli/ask.h"
@@ -125,7 +126,7 @@ static ExitCode run_set(const Args *args)
     Str tenant = tenant_of(args), name = str_of(args->operands[0]);
     SecretValue value = { 0 };
     Error err;
-    if (secret_check_name(name, &err)) return fail(&err);
+    if (secret_check_name(name, &err) || key_check_other_secret(name, &err)) return fail(&err);
     Status status = value_read(args, &value, &err);
     ExitCode code = status ? fail(&err) : secret_store(args, tenant, name, (Str){ value.bytes, value.size });
     value_wipe(&value);
@@ -148,7 +149,7 @@ static ExitCode run_remove(const Args *args)
     Store *store;
     Error err;
     Str name = str_of(args->operands[0]);
-    if (secret_check_name(name, &err)) return fail(&err);
+    if (secret_check_name(name, &err) || key_check_other_secret(name, &err)) return fail(&err);
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     store_close(store);
@@ -167,13 +168,15 @@ static const Option list_options[] = {
     { NULL },
 };
 
-typedef struct Listing { Arena *arena; const Cell **rows; size_t count, capacity; uint32_t seen; } Listing;
+typedef struct Listing { Arena *arena; const Cell **rows; size_t count, capacity; Str last; uint32_t seen; } Listing;
 
 static bool take_secret(void *context, const Cell *cells, uint32_t count)
 {
     Listing *listing = context;
     if (listing->count == SECRET_LIST_COUNT_MAX) return false;
     listing->seen++;
+    listing->last = arena_copy(listing->arena, cells[SECRETS_name].text);
+    if (str_starts(listing->last, STR(KEY_SECRET_PREFIX))) return true;         /* 'maestro key list' has them */
     if (listing->count == listing->capacity)
         listing->rows = arena_grow(listing->arena, listing->rows, sizeof *listing->rows, listing->count, &listing->capacity);
     listing->rows[listing->count++] = row_copy(listing->arena, cells, count);
@@ -184,8 +187,7 @@ static Status list(const Args *args, Store *store, Listing *out, Error *err)
 {
     Status status;
     do {
-        Cell last = out->count ? out->rows[out->count - 1][SECRETS_name] : cell_text(STR(""));
-        QueryAsk ask = { .query = QUERY_SECRETS_OF_TENANT, .params = { cell_text(tenant_of(args)), last }, .param_count = 2 };
+        QueryAsk ask = { .query = QUERY_SECRETS_OF_TENANT, .params = { cell_text(tenant_of(args)), cell_text(out->last) }, .param_count = 2 };
         out->seen = 0;
         status = store_select(store, &ask, take_secret, out, err);
     } while (!status && out->seen);
@@ -234,7 +236,7 @@ static Status print_json(Arena *arena, const Listing *listing, Error *err)
 static ExitCode run_list(const Args *args)
 {
     Store *store;
-    Listing listing = { .arena = args->arena };
+    Listing listing = { .arena = args->arena, .last = STR("") };
     Error err;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;

@@ -1,112 +1,55 @@
-#include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "api/key.h"
 #include "api/server.h"
 #include "base/limits.h"
+#include "cli/cell.h"
 #include "cli/guardrails.h"
 #include "cli/human.h"
 #include "cli/key_order.h"
 #include "cli/load.h"
+#include "cli/server_file.h"
+#include "cli/server_order.h"
+#include "cli/service.h"
 #include "cli/workplace.h"
 
-#define SOCKET_FIRST 3              /* sd_listen_fds(3): the first descriptor that is handed over */
 #define TURN_MS 1000
 
 static const Option options[] = {
+    { "config", 0, "FILE", NULL, "Where these options are written down; what is given here wins. See docs/server.md." },
+    { "check-config", 0, NULL, NULL, "Only looks whether it could start with what it is given, and says so." },
     { "listen", 0, "ADDRESS:PORT", NULL, "Where to listen; by default 127.0.0.1:8080. Port 0 takes a free one." },
     { "tls-cert", 0, "FILE", NULL, "Certificate chain as PEM: HTTPS is served." },
     { "tls-key", 0, "FILE", NULL, "Its private key as PEM." },
+    { "public", 0, "URL", NULL, "Where others reach it, as https://maestro.example; steps are told so. By default where it listens." },
     { "access", 0, "PATH", NULL, "A policy that decides who may do what, in place of the built-in one." },
-    { "rate", 0, "NUMBER", NULL, "Requests a second that one key, and one tenant, may send." },
+    SHELL_OPTION,
+    { "rate", 0, "NUMBER", NULL, "Requests a second that one key may send." },
+    { "tenant-rate", 0, "NUMBER", NULL, "The same of all keys of a tenant together; four times --rate where it is left out." },
+    { "max-executions", 0, "NUMBER", NULL, "Executions in memory at a time; from four fifths of it on new ones are refused: 429." },
+    { "log-level", 0, "LEVEL", NULL, "What is logged: error, warning (by default: refusals and runs that fail, too), info (requests and every "
+                                     "state of runs), debug (every event)." },
     { "log-requests", 0, NULL, NULL, "Logs every request, and not only those that are refused or fail." },
+    { "otlp", 0, "URL", NULL, "Sends traces to this collector: OTLP over HTTP, as http://collector:4318; by default $OTEL_EXPORTER_OTLP_ENDPOINT, "
+                              "or nothing is sent." },
     STORE_OPTION,
     POLICY_OPTION,
+    CELL_OPTIONS,
     { NULL },
 };
 
-/* --- the socket ------------------------------------------------------------------------------------------------------------------- */
-
-/* The one that systemd has made for this process; -1 where there is none. */
-static int inherited_socket(void)
+/* What steps are told: of a socket that listens everywhere, the machine's own address. */
+static Str public_url(const Args *args, int fd)
 {
-    const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
-    if (!pid || !count || strtol(pid, NULL, 10) != (long)getpid() || strtol(count, NULL, 10) < 1) return -1;
-    unsetenv("LISTEN_PID");
-    unsetenv("LISTEN_FDS");
-    (void)fcntl(SOCKET_FIRST, F_SETFD, FD_CLOEXEC);
-    (void)fcntl(SOCKET_FIRST, F_SETFL, fcntl(SOCKET_FIRST, F_GETFL) | O_NONBLOCK);
-    return SOCKET_FIRST;
-}
-
-static Status split_address(Arena *arena, const char *text, const char **out_host, const char **out_port, Error *err)
-{
-    Str whole = str_of(text);
-    size_t colon = whole.len;
-    while (colon && text[colon - 1] != ':') colon--;
-    if (!colon || colon == whole.len)
-        return error_set(err, ERR_INVALID, "--listen takes ADDRESS:PORT, as 127.0.0.1:8080 or [::1]:8080, and not '%s'", text);
-    Str host = str_slice(whole, 0, colon - 1);
-    if (host.len > 1 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']') host = str_slice(host, 1, host.len - 1);
-    *out_host = arena_copy(arena, host).ptr;
-    *out_port = arena_copy(arena, str_slice(whole, colon, whole.len)).ptr;
-    return OK;
-}
-
-static Status listen_on(Arena *arena, const char *text, int *out_fd, Error *err)
-{
-    const char *host = "", *port = "";
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV }, *found = NULL;
-    Status status = split_address(arena, text, &host, &port, err);
-    if (status) return status;
-    int failed = getaddrinfo(*host ? host : NULL, port, &hints, &found);
-    if (failed) return error_set(err, ERR_INVALID, "--listen %s: %s", text, gai_strerror(failed));
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), yes = 1;
-    if (fd >= 0) (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) || listen(fd, SOMAXCONN)) {
-        status = error_set(err, ERR_UNAVAILABLE, "cannot listen on %s: %s; --listen takes another address", text, strerror(errno));
-        if (fd >= 0) close(fd);
-    } else {
-        *out_fd = fd;
-    }
-    freeaddrinfo(found);
-    return status;
-}
-
-static Str address_of(Arena *arena, int fd)
-{
-    struct sockaddr_storage address;
-    socklen_t size = sizeof address;
-    char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
-    if (getsockname(fd, (struct sockaddr *)&address, &size)
-        || getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
-        return STR("a socket");
-    return arena_format(arena, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
-}
-
-/* Tells the one who started it how it stands: sd_notify(3), by hand. */
-static void tell_manager(const char *text)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    if (!path || strlen(path) >= sizeof address.sun_path) return;
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return;
-    (void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address,
-                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
-    close(fd);
+    const char *given = args_value(args, "public"), *scheme = args_value(args, "tls-cert") ? "https" : "http";
+    if (given) return str_of(given);
+    Str address = service_address(args->arena, fd);
+    if (str_starts(address, STR("0.0.0.0:"))) return arena_format(args->arena, "%s://127.0.0.1%.*s", scheme, STR_ARG(str_slice(address, 7, address.len)));
+    if (str_starts(address, STR("[::]:"))) return arena_format(args->arena, "%s://[::1]%.*s", scheme, STR_ARG(str_slice(address, 4, address.len)));
+    return arena_format(args->arena, "%s://%.*s", scheme, STR_ARG(address));
 }
 
 /* A connection takes a descriptor. */
@@ -129,6 +72,9 @@ typedef struct Serving {
     Vault *vault;
     Server *server;
     int fd, signal_fd;
+    KeyRates rates;
+    uint64_t count_max;                         /* executions in memory */
+    Log log;
     uint32_t interrupt_count;
 } Serving;
 
@@ -138,7 +84,7 @@ static void take_signal(void *context, int fd)
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
         if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) serving->interrupt_count++;
-        else if (serving->server) server_reload(serving->server);
+        else if (serving->server) service_tell_reloading(), server_reload(serving->server);
 }
 
 static Status watch_signals(Serving *serving, Error *err)
@@ -155,31 +101,66 @@ static Status watch_signals(Serving *serving, Error *err)
     return serving->signal_fd < 0 ? error_set(err, ERR_LIMIT, "signals cannot be waited for") : OK;
 }
 
+static void tell_ready(void) { service_tell("READY=1\nSTATUS=serving\n"); }
+
+/* --- what it tells others ---------------------------------------------------------------------------------------------------------------- */
+
+static bool read_log(const Args *args, Log *out)
+{
+    const char *word = args_value(args, "log-level");
+    *out = (Log){ .level = LOG_WARNING, .has_requests = args_flag(args, "log-requests") };
+    if (!word) return true;
+    for (unsigned i = 0; log_level_names[i]; i++)
+        if (strcmp(word, log_level_names[i]) == 0) {
+            out->level = (LogLevel)i;
+            return true;
+        }
+    print_note("maestro: --log-level takes error, warning, info or debug, and not '%s'\n", word);
+    return false;
+}
+
+static Str variable(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? str_of(text) : (Str){ 0 };
+}
+
+/* As OpenTelemetry names these: an address of traces is taken as it is, a general one has their path behind it. */
+static OtlpOptions read_otlp(const Args *args)
+{
+    const char *given = args_value(args, "otlp");
+    Str url = given ? str_of(given) : variable("OTEL_EXPORTER_OTLP_ENDPOINT"), path = STR("/v1/traces");
+    Str own = variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), headers = variable("OTEL_EXPORTER_OTLP_TRACES_HEADERS");
+    Str service = variable("OTEL_SERVICE_NAME");
+    while (url.len && url.ptr[url.len - 1] == '/') url.len--;
+    if (url.len && !str_ends(url, path)) url = arena_format(args->arena, "%.*s%.*s", STR_ARG(url), STR_ARG(path));
+    if (!given && own.len) url = own;
+    if (!given && str_is_text(variable("OTEL_SDK_DISABLED"), "true")) url = (Str){ 0 };
+    return (OtlpOptions){ .url = url, .headers = headers.len ? headers : variable("OTEL_EXPORTER_OTLP_HEADERS"),
+                          .service = service.len ? service : STR("maestro"), .instance = owner_text(args->arena) };
+}
+
 static ExitCode begin(Serving *serving, Str key_file)
 {
     const Args *args = serving->args;
     Error err;
-    uint64_t rate;
     const char *certificate = args_value(args, "tls-cert"), *key = args_value(args, "tls-key");
-    if (!args_number(args, "rate", API_RATE_PER_S_DEFAULT, 1, 1000000, &rate)) return EXIT_CODE_USAGE;
-    if (!certificate != !key) {
-        print_note("maestro: --tls-cert and --tls-key go together\n");
-        return EXIT_CODE_USAGE;
-    }
     serving->vault = store_vault(args, serving->place.store);
-    ServerOptions server = { .host = serving->place.host, .store = serving->place.store, .vault = serving->vault,
-                             .guard = serving->api_guard, .catalog = serving->catalog, .fd = serving->fd, .certificate = certificate,
-                             .key = key, .access = args_value(args, "access"), .rate_per_s = rate,
-                             .exchange = adapters.crew_exchange, .exchange_context = &serving->place.crew,
-                             .logs_all = args_flag(args, "log-requests") };
-    Str address = address_of(args->arena, serving->fd);
+    const char *path = store_path(args->arena, store_url(args));
+    ServerOptions server = { .host = serving->place.host, .store = serving->place.store, .store_path = str_of(path ? path : ""), .vault = serving->vault,
+                             .guard = serving->api_guard, .engine_guard = serving->guard, .catalog = serving->catalog, .fd = serving->fd, .certificate = certificate,
+                             .key = key, .access = args_value(args, "access"), .rates = serving->rates,
+                             .exchange = adapters.crew_exchange, .withdraw = adapters.crew_withdraw, .give_back = adapters.crew_give_back, .exchange_context = &serving->place.crew,
+                             .log = serving->log, .otlp = read_otlp(args), .reloaded = tell_ready };
+    Str address = service_address(args->arena, serving->fd);
     if (host_watch(serving->place.host, serving->signal_fd, take_signal, serving, &err)
         || server_start(&server, &serving->server, &err))
         return fail(&err);
     serving->fd = -1;
-    print_format("maestro serves %s://%.*s/api on %.*s; the first key is in %.*s\n", certificate ? "https" : "http", STR_ARG(address),
-                 STR_ARG(serving->place.url), STR_ARG(key_file));
-    tell_manager("READY=1\nSTATUS=serving\n");
+    print_format("maestro serves %s://%.*s/api on %.*s; the first key is in %.*s; a browser finds its pages at %s://%.*s/\n",
+                 certificate ? "https" : "http", STR_ARG(address), STR_ARG(serving->place.url), STR_ARG(key_file), certificate ? "https" : "http",
+                 STR_ARG(address));
+    tell_ready();
     return EXIT_CODE_OK;
 }
 
@@ -188,13 +169,17 @@ static ExitCode serve(Serving *serving)
 {
     Host *host = serving->place.host;
     Engine *engine = host_engine(host);
-    while (!serving->interrupt_count && engine_state(engine) != ENGINE_FENCED) host_turn(host, TURN_MS);
-    tell_manager("STOPPING=1\n");
+    while (!serving->interrupt_count && engine_state(engine) != ENGINE_FENCED) {
+        host_turn(host, TURN_MS);
+        server_turn(serving->server);
+    }
+    service_tell("STOPPING=1\n");
     server_drain(serving->server);
-    for (int64_t end_ms = human_now_ms() + API_DRAIN_MS_MAX; human_now_ms() < end_ms && serving->interrupt_count < 2;) {
-        bool is_drained = engine_drain(engine);
-        if (is_drained && server_is_drained(serving->server)) break;
-        host_turn(host, DRAIN_NOTE_MS / 20);
+    /* Twice in a row: the last answer of the server may give something back to the engine. */
+    for (int64_t end_ms = human_now_ms() + API_DRAIN_MS_MAX, quiet = 0; quiet < 2 && human_now_ms() < end_ms && serving->interrupt_count < 2;) {
+        quiet = engine_drain(engine) && server_is_drained(serving->server) ? quiet + 1 : 0;
+        host_turn(host, quiet ? 0 : DRAIN_NOTE_MS / 20);
+        server_turn(serving->server);
     }
     const Error *trouble = engine_trouble(engine);
     return engine_state(engine) == ENGINE_FENCED && trouble ? fail(trouble) : EXIT_CODE_OK;
@@ -203,6 +188,7 @@ static ExitCode serve(Serving *serving)
 static void end(Serving *serving)
 {
     server_stop(serving->server);
+    if (serving->place.host) adapters.cell_stop(&serving->place.crew);
     workplace_close(&serving->place);
     server_free(serving->server);
     vault_free(serving->vault);
@@ -219,6 +205,9 @@ static ExitCode open_place(Serving *serving)
     if (!code) code = guardrails_open(serving->args, serving->catalog, /* plan= */ NULL, &serving->api_guard);
     if (code) return code;
     serving->place.guard = serving->guard;
+    serving->place.run_count_max = (uint32_t)serving->count_max;
+    serving->place.is_cell = args_flag(serving->args, "cell");
+    serving->place.server = public_url(serving->args, serving->fd);
     code = workplace_open(serving->args, serving->catalog, &serving->place, &is_busy);
     if (is_busy)
         print_note("maestro: another process owns the store %.*s: end it, or give another --store\n", STR_ARG(store_url(serving->args)));
@@ -226,25 +215,86 @@ static ExitCode open_place(Serving *serving)
     return code;
 }
 
-static ExitCode run(const Args *args)
+/* What can be wrong before anything is made. */
+static ExitCode check(Serving *serving)
 {
-    static Serving serving;
-    Error err;
-    Str key_file;
-    const char *address = args_value(args, "listen");
-    serving = (Serving){ .args = args, .fd = inherited_socket(), .signal_fd = -1 };
+    const Args *args = serving->args;
+    const char *certificate = args_value(args, "tls-cert"), *key = args_value(args, "tls-key");
+    if (!args_number(args, "rate", API_RATE_PER_S_DEFAULT, 1, API_RATE_PER_S_MAX, &serving->rates.key_per_s)
+        || !args_number(args, "tenant-rate", API_TENANT_RATE_FACTOR * serving->rates.key_per_s, 1, API_TENANT_RATE_FACTOR * API_RATE_PER_S_MAX,
+                        &serving->rates.tenant_per_s)
+        || !args_number(args, "max-executions", ENGINE_RUN_COUNT_MAX, 5, 1u << 24, &serving->count_max)
+        || !read_log(args, &serving->log)) return EXIT_CODE_USAGE;
+    if (!certificate != !key) {
+        print_note("maestro: --tls-cert and --tls-key go together\n");
+        return EXIT_CODE_USAGE;
+    }
     if (!store_path(args->arena, store_url(args))) {
         print_note("maestro: a server needs a store with a file: --store sqlite:PATH\n");
         return EXIT_CODE_USAGE;
     }
+    ExitCode code = load_serving_catalog(args, &serving->catalog);
+    return code ? code : cell_check(args, (Catalog *)(uintptr_t)serving->catalog);      /* nobody reads it yet */
+}
+
+/* What cannot be served with. */
+static Status check_parts(const Args *args, Error *err)
+{
+    const char *public = args_value(args, "public");
+    OtlpOptions traces = read_otlp(args);
+    Otlp *otlp = NULL;
+    Status status = server_check(args_value(args, "tls-cert"), args_value(args, "tls-key"), args_value(args, "access"), err);
+    if (!status && public && !store_is_server(str_of(public)))
+        status = error_set(err, ERR_INVALID, "--public takes an address as https://maestro.example, and not '%s'", public);
+    if (!status && traces.url.len) status = otlp_open(&traces, &otlp, err);
+    otlp_close(otlp);
+    return status;
+}
+
+/* The rest of what can be wrong with what it was given; nothing is made, and nothing is listened on. */
+static ExitCode check_only(Serving *serving)
+{
+    const Args *args = serving->args;
+    Error err;
+    const char *address = args_value(args, "listen");
+    Status status = store_check_url(args->arena, store_url(args), &err);
+    if (!status && address) status = service_check_address(args->arena, address, &err);
+    if (!status) status = check_parts(args, &err);
+    if (status) return fail(&err);
+    ExitCode code = guardrails_open(args, serving->catalog, /* plan= */ NULL, &serving->guard);
+    if (!code) print_format("a server can start with this: store %.*s\n", STR_ARG(store_url(args)));
+    return code;
+}
+
+static ExitCode start(Serving *serving)
+{
+    const Args *args = serving->args;
+    Error err;
+    Str key_file;
+    const char *address = args_value(args, "listen");
     raise_descriptors();
-    if (serving.fd < 0 && listen_on(args->arena, address ? address : "127.0.0.1:8080", &serving.fd, &err)) return fail(&err);
-    ExitCode code = load_catalog(args, "", &serving.catalog);
-    if (!code) code = key_first(args, &key_file);
-    if (!code && watch_signals(&serving, &err)) code = fail(&err);
-    if (!code) code = open_place(&serving);
-    if (!code) code = begin(&serving, key_file);
-    if (!code) code = serve(&serving);
+    if (service_begin(&serving->fd, &err)
+        || (serving->fd < 0 && service_listen(args->arena, address ? address : "127.0.0.1:8080", &serving->fd, &err)))
+        return fail(&err);
+    /* What cannot be served with is told before a store and its first key are made. */
+    if (check_parts(args, &err)) return fail(&err);
+    ExitCode code = key_first(args, &key_file);
+    if (!code && watch_signals(serving, &err)) code = fail(&err);
+    if (!code) code = open_place(serving);
+    if (!code) code = cell_begin(args, serving->catalog, &serving->place);
+    if (!code) code = begin(serving, key_file);
+    return code ? code : serve(serving);
+}
+
+static ExitCode run(const Args *args)
+{
+    static Serving serving;
+    static Args whole;                          /* large: operands of a whole shell pattern */
+    serving = (Serving){ .args = &whole, .fd = -1, .signal_fd = -1 };
+    ExitCode code = server_file_read(args, &whole);
+    if (!code) code = server_refuse(&whole, "a server is started");
+    if (!code) code = check(&serving);
+    if (!code) code = args_flag(args, "check-config") ? check_only(&serving) : start(&serving);
     end(&serving);
     return code;
 }
@@ -254,16 +304,28 @@ const Verb command_server = {
     .summary = "Serves the API over HTTP and carries out the runs of a store.",
     .doc = "Owns the store and carries out its runs, as 'maestro run' does, and answers the REST API: revisions, executions,\n"
            "events as they happen, triggers, metrics. GET /api has links to everything, /openapi.json describes it. Other\n"
-           "commands on the same store go on working beside it.\n"
+           "commands on the same store go on working beside it. A browser finds pages for operators at its address.\n"
            "\n"
            "The first start writes a key of the role admin to the file PATH.admin-key, which its owner alone may read;\n"
            "'maestro key' makes others. It listens on the loopback address unless --listen says otherwise; whoever serves a\n"
            "network gives --tls-cert and --tls-key, or has a proxy in front that does.\n"
            "\n"
+           "--config FILE is YAML with the same names: listen, store, runners, policy, access, shell, rate, tenant_rate, tls, log, cell;\n"
+           "what is given as an option wins. --check-config looks at all of it, starts nothing and says what is wrong.\n"
+           "\n"
+           "With --cell NAME it is a cell: it pulls leases from the queues of a central server, keeps them in its own store, has its\n"
+           "own executors and workers carry them out, and reports; also while the central server is away. See docs/cells.md.\n"
+           "\n"
            "SIGTERM and Ctrl-C: no further connection is taken, requests that have begun are answered, steps under way may\n"
-           "end; a second one ends these, too. SIGHUP reads certificate and key again. systemd may hand over the socket and is told when requests are taken: see\n"
-           "deploy/maestro.service. The log is JSON on standard error, one object a line.",
+           "end; a second one ends these, too. What workers have goes on, and is reported to the next process. SIGHUP reads\n"
+           "certificate and key again. systemd may hand over the socket and is told when requests are taken: see\n"
+           "deploy/maestro.service.\n"
+           "\n"
+           "The log is JSON on standard error, one object a line. Traces go to a collector of OpenTelemetry with --otlp, or as\n"
+           "OTEL_EXPORTER_OTLP_ENDPOINT, _TRACES_ENDPOINT, _HEADERS and OTEL_SERVICE_NAME say; see docs/observability.md.",
     .examples = "maestro server --store sqlite:/var/lib/maestro/store.db\n"
-                "maestro server --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem",
+                "maestro server --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem\n"
+                "maestro server --config /etc/maestro/server.yaml --check-config\n"
+                "maestro server --cell eu-west --central https://maestro.example:8443 --token-file token --store sqlite:cell.db",
     .options = options, .run = run,
 };

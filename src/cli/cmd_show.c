@@ -6,6 +6,7 @@
 #include "cli/run_read.h"
 #include "cli/shell_word.h"
 #include "cli/show_deeds.h"
+#include "cli/show_jobs.h"
 #include "cli/show_waits.h"
 #include "cli/grid.h"
 #include "cli/workplace.h"
@@ -28,6 +29,7 @@ typedef struct Show {
     StepRows steps;
     ShowWaits waits;
     ShowDeeds deeds;
+    ShowJobs jobs;
     Str *waiting;               /* by step of the plan why nobody can begin it; empty: that is not so */
 } Show;
 
@@ -70,7 +72,7 @@ static void print_next(const Show *show)
     RunState state = row_state(show->row);
     Str id = show->row[RUNS_id].text, failed = show->row[RUNS_failed_step_key].text;
     bool is_settled = row_is_settled(show->row);
-    if (show_waits_next(&show->waits)) return;
+    if (show_waits_next(&show->waits) || show_jobs_next(&show->jobs)) return;
     const char *what = arena_copy(show->args->arena, id).ptr;
     if (state == RUN_FAILED && show->row[RUNS_failed_step_key].kind == CELL_TEXT) {
         const char *step = arena_format(show->args->arena, "%.*s %.*s", STR_ARG(id), STR_ARG(failed)).ptr;
@@ -246,6 +248,7 @@ static void print_text(const Show *show)
     print_format("\n");
     print_failure(show);
     show_waits_state(&show->waits);
+    show_jobs_state(&show->jobs);
     print_time(show, "started", &row[RUNS_started_ms]);
     print_time(show, "ended", &row[RUNS_completed_ms]);
     print_line(show, has_ended ? "took" : "so far", buf_peek(&took));
@@ -356,6 +359,7 @@ static Value run_value(const Show *show)
     for (uint32_t i = 0; i < show->plan.step_count; i++)
         if (show->waiting[i].len) value_list_add(&waiting, waiting_value(arena, show->plan.steps[i].id, show->waiting[i]));
     if (waiting.count) add(&members, "waiting", value_list_array(&waiting));
+    show_jobs_add(&show->jobs, &members);
     show_deeds_add(&show->deeds, &members);
     show_waits_add(&show->waits, &members);
     return member_list_object(&members);
@@ -394,6 +398,8 @@ static void print_event(const Show *show, const Record *record, uint32_t index, 
     buf_format(out, ".%03d  %-20s", (int)(record->head.now_ms % 1000), name ? name : "(newer)");
     if (event_has(event->kind, FIELD_step) && event->step < show->plan.step_count)
         buf_format(out, " %.*s", STR_ARG(show->plan.steps[event->step].id));
+    if (event_has(event->kind, FIELD_job) && event->job < show->plan.job_count)
+        buf_format(out, " %.*s", STR_ARG(show->plan.jobs[event->job].id));
     for (uint32_t i = 0; i < value.count; i++) {
         Str key = value_text(value.members[i].key);
         Value field = value.members[i].value;
@@ -473,6 +479,8 @@ static ExitCode run(const Args *args)
         if (!status) status = find_waiting(&show, &err);
         show.waits = (ShowWaits){ .args = args, .store = show.store, .row = show.row, .plan = &show.plan, .steps = &show.steps };
         if (!status) status = show_waits_read(&show.waits, &err);
+        show.jobs = (ShowJobs){ .args = args, .row = show.row, .plan = &show.plan, .story = &show.waits.story };
+        if (!status) status = show_jobs_read(&show.jobs, show.store, &err);
         if (!status) status = show_deeds_read(&show.deeds, args->arena, show.store, show.row, &err);
         if (!status && args_flag(args, "events")) status = print_events(&show, &err);
         else if (!status && args_flag(args, "json")) status = print_json(&show, &err);

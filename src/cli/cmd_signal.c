@@ -28,6 +28,7 @@ static ExitCode run(const Args *args)
         print_note("maestro: --payload is no JSON: %s (column %u); a text needs quotes: '\"text\"'\n", err.text, err.column);
         return EXIT_CODE_DATA;
     }
+    if ((command.is_denial || command.sort == SIGNAL_APPROVAL) && !reason_is_given(args)) return EXIT_CODE_USAGE;
     Errand errand = errand_begin(args, "signal");
     errand_add(&errand, "name", value_string(command.name));
     errand_add(&errand, "kind", value_string(str_of(signal_kind_name(command.sort))));
@@ -41,11 +42,11 @@ const Verb command_signal = {
     .summary = "Sends a signal to a run.",
     .doc = "A step that waits for a signal of that name goes on, or fails where the signal is a denial; one that comes to\n"
            "wait for it later finds it there. The process that owns the store is told; where none does, the signal is kept\n"
-           "in the store itself.\n"
+           "in the store itself. An approval and a denial need their --reason.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run. Exit code 1: the\n"
            "run has ended, and nothing was changed.",
-    .examples = "maestro signal last quality-gate-pass --kind approval --payload '{\"by\": \"ana\"}'\n"
+    .examples = "maestro signal last quality-gate-pass --kind approval --reason checked --payload '{\"by\": \"ana\"}'\n"
                 "maestro signal last release --deny --reason \"tests fail\"",
     .options = options, .run = run,
 };

@@ -24,6 +24,7 @@
 #include "cli/human.h"
 #include "cli/ledger_read.h"
 #include "cli/ledger_write.h"
+#include "cli/server_order.h"
 #include "cli/workplace.h"
 #include "os/file.h"
 #include "view/run_rows.h"
@@ -296,7 +297,8 @@ static ExitCode run(const Args *args)
                 before ? "is no time" : "is needed");
         return EXIT_CODE_USAGE;
     }
-    ExitCode code = store_open_existing(args, &archive.store);
+    ExitCode code = server_refuse(args, "runs are archived");
+    if (!code) code = store_open_existing(args, &archive.store);
     if (code) return code;
     Status status = archive_runs(&archive, &err);
     store_close(archive.store);

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "cli/human.h"
+#include "cli/server_order.h"
 #include "cli/workplace.h"
 
 static const Option options[] = {
@@ -13,7 +14,8 @@ static ExitCode run(const Args *args)
 {
     Store *store;
     Error err;
-    ExitCode code = store_open_existing(args, &store);
+    ExitCode code = server_refuse(args, "a backup is made");
+    if (!code) code = store_open_existing(args, &store);
     if (code) return code;
     Status status = store_backup(store, str_of(args->operands[0]), &err);
     store_close(store);

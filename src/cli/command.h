@@ -78,6 +78,8 @@ const char *args_value(const Args *args, const char *option);      /* NULL where
 static inline bool args_flag(const Args *args, const char *option) { return args_value(args, option) != NULL; }
 /* A whole number; the default where the option was not given. False after printing what is wrong. */
 bool args_number(const Args *args, const char *option, uint64_t otherwise, uint64_t min, uint64_t max, uint64_t *out_number);
+/* As if that option had been typed with that value ("" for a flag); it is one of the command's, and there is room. */
+void args_add(Args *args, const char *option, const char *value);
 /* False after printing what is wrong. */
 bool args_parse(const Verb *command, int argc, char **argv, Args *out);
 void command_usage(const Verb *command, Buf *out);       /* "maestro plan [--json] FILE" */
@@ -88,21 +90,23 @@ void program_help(Buf *out);
 
 bool args_color(const Args *args, int fd);          /* --color, else whether that descriptor is a terminal that wants it */
 
-extern const Verb command_doctor, command_worker, command_replay, command_store, command_store_archive, command_store_backup,
+extern const Verb command_diff, command_doctor, command_worker, command_replay, command_store, command_store_archive, command_store_backup,
     command_store_verify;
 extern const Verb command_ledger, command_ledger_anchor, command_ledger_erase, command_ledger_export, command_ledger_show,
     command_ledger_verify;
 extern const Verb command_cancel, command_inspect, command_logs, command_pause, command_resume, command_runs, command_show,
     command_signal, command_watch;
-extern const Verb command_approve, command_trigger;
+extern const Verb command_approve, command_rebind, command_trigger;
 extern const Verb command_check_trigger_timeouts, command_dispatch_polls, command_process_auto_retries,
     command_process_scheduled_resumes, command_recover_polls;
 extern const Verb command_revisions, command_revisions_activate, command_revisions_deactivate;
+extern const Verb command_schedule, command_schedule_list, command_schedule_next, command_schedule_override;
 extern const Verb command_key, command_key_create, command_key_list, command_key_revoke, command_server;
 extern const Verb command_secret, command_secret_list, command_secret_remove, command_secret_set, command_trigger_token;
 extern const Verb command_compensate, command_resolve, command_retry_compensation, command_retry_from, command_skip_compensation;
 extern const Verb command_bench, command_check, command_completion, command_help_verb, command_migrate, command_plan,
     command_policy, command_run, command_validate, command_validate_runbook, command_version, command_visualize;
-extern const Verb command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_test;
+extern const Verb command_policy_bench, command_policy_check, command_policy_eval, command_policy_fmt, command_policy_review,
+    command_policy_test;
 
 #endif

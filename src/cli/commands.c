@@ -6,14 +6,14 @@
 const Verb *const commands[] = {
     &command_run, &command_validate, &command_validate_runbook, &command_plan, &command_visualize, &command_check,
         &command_migrate,
-    &command_runs, &command_revisions, &command_show, &command_inspect, &command_logs, &command_watch, &command_pause,
-        &command_resume, &command_cancel,
+    &command_runs, &command_revisions, &command_schedule, &command_show, &command_inspect, &command_logs, &command_watch, &command_pause,
+        &command_resume, &command_cancel, &command_rebind,
     &command_signal, &command_approve, &command_trigger, &command_resolve, &command_retry_from, &command_compensate,
         &command_retry_compensation, &command_skip_compensation,
     &command_dispatch_polls, &command_recover_polls, &command_process_auto_retries, &command_check_trigger_timeouts,
         &command_process_scheduled_resumes,
     &command_server, &command_key, &command_secret, &command_trigger_token,
-    &command_ledger, &command_replay, &command_store, &command_doctor, &command_worker, &command_policy, &command_bench, &command_help_verb,
+    &command_ledger, &command_replay, &command_diff, &command_store, &command_doctor, &command_worker, &command_policy, &command_bench, &command_help_verb,
         &command_completion, &command_version, NULL,
 };
 

@@ -8,6 +8,7 @@
 #include "base/trace.h"
 #include "cli/workplace.h"
 #include "os/entropy.h"
+#include "os/user.h"
 
 /* The trace that it belongs to: of whoever calls this program. A run without one gets one of its own, and what is asked of a run
  * belongs to the run's. */
@@ -18,6 +19,12 @@ static Str trace_of(Arena *arena)
     char text[TRACE_TEXT_SIZE];
     if (!given || !trace_read(str_of(given), &trace)) return (Str){ 0 };
     return arena_copy(arena, trace_print(&trace, text));
+}
+
+static Str tracestate_of(void)
+{
+    const char *given = getenv("TRACESTATE");
+    return given && trace_state_is_valid(str_of(given)) ? str_of(given) : (Str){ 0 };
 }
 
 static Str id_of(const Args *args, Str part)
@@ -33,15 +40,16 @@ static Str id_of(const Args *args, Str part)
 
 static Errand begin(const Args *args, const char *verb, Str part, Str who)
 {
-    const char *user = getenv("USER");
-    Str actor = arena_format(args->arena, "user:%s", user && *user ? user : "unknown");
+    Str actor = arena_format(args->arena, "user:%.*s", STR_ARG(user_name(args->arena)));
     if (who.len) actor = arena_format(args->arena, "%.*s by %.*s", STR_ARG(who), STR_ARG(actor));
     Errand errand = { .args = args, .members = { .arena = args->arena }, .id = id_of(args, part), .actor = actor,
                       .trace = trace_of(args->arena) };
+    if (errand.trace.len) errand.tracestate = tracestate_of();
     errand_add(&errand, "verb", value_string(str_of(verb)));
     errand_add(&errand, "id", value_string(errand.id));
     errand_add(&errand, "actor", value_string(errand.actor));
     if (errand.trace.len) errand_add(&errand, "trace", value_string(errand.trace));
+    if (errand.tracestate.len) errand_add(&errand, "tracestate", value_string(errand.tracestate));
     return errand;
 }
 

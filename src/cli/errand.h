@@ -24,6 +24,7 @@ typedef struct Errand {
     Str id;
     Str actor;                      /* "user:ana" */
     Str trace;                      /* a W3C traceparent: $TRACEPARENT; empty where there is none */
+    Str tracestate;                 /* what comes with it: $TRACESTATE; empty where there is none */
 } Errand;
 
 Errand errand_begin(const Args *args, const char *verb);

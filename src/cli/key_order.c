@@ -6,64 +6,83 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/civil.h"
 #include "base/limits.h"
 #include "cli/secret_order.h"
+#include "cli/server_order.h"
 #include "cli/workplace.h"
 #include "os/file.h"
 #include "view/run_rows.h"
 
+static ExitCode store_at_server(const Args *args, Str tenant, const KeyFacts *facts, Str *out_id, Str *out_key)
+{
+    MemberList body = { .arena = args->arena };
+    Cell end = cell_int(facts->expires_ms);
+    Value answer;
+    member_list_add(&body, STR("namespace"), value_string(tenant));
+    member_list_add(&body, STR("role"), value_string(str_of(key_role_names[facts->role])));
+    if (facts->limits.executors.kind != VALUE_NULL) member_list_add(&body, STR("executors"), facts->limits.executors);
+    if (facts->limits.queues.kind != VALUE_NULL) member_list_add(&body, STR("queues"), facts->limits.queues);
+    if (facts->expires_ms) member_list_add(&body, STR("expiresAt"), cell_time(args->arena, &end));
+    server_add_reason(args, &body);
+    ExitCode code = server_order(args, &(ServerCall){ .method = "POST", .path = STR("/api/keys"), .body = member_list_object(&body) }, &answer);
+    if (code) return code;
+    *out_id = value_get_string(answer, "id", STR(""));
+    *out_key = value_get_string(answer, "key", STR(""));
+    return EXIT_CODE_OK;
+}
+
 ExitCode key_store(const Args *args, Str tenant, const KeyFacts *facts, Str *out_id, Str *out_key)
 {
     Str document;
+    Error err;
+    if (key_check_tenant(tenant, &err)) return fail(&err);
+    if (server_is_meant(args)) return store_at_server(args, tenant, facts, out_id, out_key);
     key_make(args->arena, tenant, facts, out_id, out_key, &document);
-    return secret_store(args, tenant, arena_format(args->arena, KEY_SECRET_PREFIX "%.*s", STR_ARG(*out_id)), document);
+    return secret_store(args, tenant, key_secret_name(args->arena, *out_id), document);
+}
+
+ExitCode key_revoke(const Args *args, Str tenant, Str id)
+{
+    Value answer;
+    if (!server_is_meant(args)) return secret_remove(args, tenant, key_secret_name(args->arena, id));
+    Str path = arena_format(args->arena, "/api/keys/%.*s?namespace=%.*s", STR_ARG(server_word(args->arena, id)),
+                            STR_ARG(server_word(args->arena, tenant)));
+    return server_order(args, &(ServerCall){ .method = "DELETE", .path = server_reason(args, path) }, &answer);
 }
 
 /* --- which there are ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct KeyScan { Arena *arena; Vault *vault; KeyRows *rows; Str tenant, last_tenant, last_name; uint32_t seen; } KeyScan;
-
-static bool take_row(void *context, const Cell *cells, uint32_t count)
+static int64_t time_of(Value item, const char *name)
 {
-    KeyScan *scan = context;
-    Str name = cells[SECRETS_name].text, tenant = cells[SECRETS_tenant].text, prefix = STR(KEY_SECRET_PREFIX);
-    (void)count;
-    scan->seen++;
-    scan->last_tenant = arena_copy(scan->arena, tenant);
-    scan->last_name = arena_copy(scan->arena, name);
-    if (!str_starts(name, prefix) || (scan->tenant.len && !str_is(scan->tenant, tenant))) return true;
-    KeyRows *rows = scan->rows;
-    rows->rows = arena_grow(scan->arena, rows->rows, sizeof *rows->rows, rows->count, &rows->capacity);
-    rows->rows[rows->count++] = (KeyRow){ .tenant = scan->last_tenant, .id = str_slice(scan->last_name, prefix.len, scan->last_name.len),
-                                          .created_ms = cells[SECRETS_created_ms].integer,
-                                          .created_by = arena_copy(scan->arena, cells[SECRETS_created_by].text) };
-    return true;
+    int64_t ms = 0;
+    return civil_read_ms(value_get_string(item, name, STR("")), &ms) ? ms : 0;
 }
 
-static Status read_rows(const Args *args, Store *store, Str tenant, KeyRows *out, Error *err)
+static void add_item(const Args *args, KeyRows *rows, Value item)
 {
-    KeyScan scan = { .arena = args->arena, .rows = out, .tenant = tenant, .last_tenant = STR(""), .last_name = STR("") };
-    Status status;
+    KeyRow row = { .tenant = value_get_string(item, "namespace", STR("")), .id = value_get_string(item, "id", STR("")),
+                   .created_by = value_get_string(item, "createdBy", STR("")), .created_ms = time_of(item, "createdAt"),
+                   .used_ms = time_of(item, "lastUsedAt"), .facts.expires_ms = time_of(item, "expiresAt"), .facts.limits = key_limits_of(item) };
+    if (!key_role_find(value_get_string(item, "role", STR("")), &row.facts.role)) return;      /* of a newer version */
+    rows->rows = arena_grow(args->arena, rows->rows, sizeof *rows->rows, rows->count, &rows->capacity);
+    rows->rows[rows->count++] = row;
+}
+
+static ExitCode list_of_server(const Args *args, Str tenant, KeyRows *out)
+{
+    Str cursor = STR("");
     do {
-        QueryAsk ask = { .query = QUERY_SECRETS, .params = { cell_text(scan.last_tenant), cell_text(scan.last_name) }, .param_count = 2 };
-        scan.seen = 0;
-        status = store_select(store, &ask, take_row, &scan, err);
-    } while (!status && scan.seen);
-    return status;
-}
-
-static Status open_rows(const Args *args, Store *store, KeyRows *rows, Error *err)
-{
-    Vault *vault = store_vault(args, store);
-    Status status = OK;
-    for (size_t i = 0; !status && i < rows->count; i++) {
-        KeyRow *row = &rows->rows[i];
-        Str document;
-        status = vault_secret(vault, row->tenant, arena_format(args->arena, KEY_SECRET_PREFIX "%.*s", STR_ARG(row->id)), &document, err);
-        if (!status) status = key_read_document(args->arena, document, &row->facts, err);
-    }
-    vault_free(vault);
-    return status;
+        Value answer;
+        Str path = arena_format(args->arena, "/api/keys?limit=%u%s%.*s%s%.*s", API_PAGE_COUNT_MAX, cursor.len ? "&cursor=" : "", STR_ARG(cursor),
+                                tenant.len ? "&namespace=" : "", STR_ARG(server_word(args->arena, tenant)));
+        ExitCode code = server_order(args, &(ServerCall){ .method = "GET", .path = path }, &answer);
+        if (code) return code;
+        const Value *items = value_get_text(answer, "items");
+        for (uint32_t i = 0; items && i < items->count; i++) add_item(args, out, items->items[i]);
+        cursor = value_get_string(answer, "nextCursor", STR(""));
+    } while (cursor.len);
+    return EXIT_CODE_OK;
 }
 
 ExitCode key_list(const Args *args, Str tenant, KeyRows *out)
@@ -71,10 +90,13 @@ ExitCode key_list(const Args *args, Str tenant, KeyRows *out)
     Store *store;
     Error err;
     *out = (KeyRows){ 0 };
+    if (server_is_meant(args)) return list_of_server(args, tenant, out);
     ExitCode code = store_open_or_make(args, &store);
     if (code) return code;
-    Status status = read_rows(args, store, tenant, out, &err);
-    if (!status) status = open_rows(args, store, out, &err);
+    Vault *vault = store_vault(args, store);
+    Status status = key_rows_find(args->arena, store, &(KeyAsk){ .tenant = tenant }, out, &err);
+    if (!status) status = key_rows_open(args->arena, store, vault, out, &err);
+    vault_free(vault);
     store_close(store);
     return status ? fail(&err) : EXIT_CODE_OK;
 }

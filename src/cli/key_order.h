@@ -1,4 +1,4 @@
-/* key_order.h - API keys, made and revoked by commands: sealed here and given to whoever owns the store.
+/* key_order.h - API keys, made, listed and revoked by commands: sealed here and given to whoever owns the store, or asked of a server.
  *
  * Owns:   texts live in the arena of the arguments.     Fails: with the exit code, after printing the reason.
  * Thread: the main one; no other may exist before.
@@ -6,7 +6,7 @@
 #ifndef CLI_KEY_ORDER_H
 #define CLI_KEY_ORDER_H
 
-#include "api/key.h"
+#include "api/key_list.h"
 #include "cli/command.h"
 
 /* A new key, stored; the text is shown once and is nowhere else. */
@@ -15,9 +15,7 @@ ExitCode key_store(const Args *args, Str tenant, const KeyFacts *facts, Str *out
  * its owner alone may read. *out_path is that file. */
 ExitCode key_first(const Args *args, Str *out_path);
 
-/* One that is there. */
-typedef struct KeyRow { Str tenant, id; KeyFacts facts; int64_t created_ms; Str created_by; } KeyRow;
-typedef struct KeyRows { KeyRow *rows; size_t count, capacity; } KeyRows;
-ExitCode key_list(const Args *args, Str tenant, KeyRows *out);      /* an empty tenant: of every one */
+ExitCode key_list(const Args *args, Str tenant, KeyRows *out);      /* an empty tenant: of every one that the caller may see */
+ExitCode key_revoke(const Args *args, Str tenant, Str id);
 
 #endif

@@ -5,32 +5,11 @@
 #include "base/limits.h"
 #include "view/run_rows.h"
 
-static Digest digest_cell(const Cell *cell)
-{
-    Digest digest = { { 0 } };
-    if (cell->kind == CELL_BLOB && cell->text.len == sizeof digest) memcpy(&digest, cell->text.ptr, sizeof digest);
-    return digest;
-}
-
-LedgerRow ledger_row_of(const Cell *cells)
-{
-    return (LedgerRow){
-        .position = (uint64_t)cells[LEDGER_position].integer,
-        .run_no = cells[LEDGER_run_no].kind == CELL_INT ? (uint64_t)cells[LEDGER_run_no].integer : 0,
-        .prev_position = (uint64_t)cells[LEDGER_prev_position].integer,
-        .first_event = (uint64_t)cells[LEDGER_first_event].integer,
-        .event_count = (uint32_t)cells[LEDGER_event_count].integer,
-        .hash = digest_cell(&cells[LEDGER_hash]),
-        .record = cells[LEDGER_record].kind == CELL_BLOB ? cells[LEDGER_record].text : (Str){ 0 },
-        .payload = cells[LEDGER_payload].kind == CELL_BLOB ? cells[LEDGER_payload].text : (Str){ 0 },
-    };
-}
-
 RunHead run_head_of(const Cell *row)
 {
     return (RunHead){ .run_no = (uint64_t)row[RUNS_run_no].integer, .run_id = row[RUNS_id].text,
                       .last_position = (uint64_t)row[RUNS_last_position].integer,
-                      .event_count = (uint64_t)row[RUNS_event_count].integer, .head = digest_cell(&row[RUNS_head]) };
+                      .event_count = (uint64_t)row[RUNS_event_count].integer, .head = cell_digest(&row[RUNS_head]) };
 }
 
 /* --- where it ends ------------------------------------------------------------------------------------------------------------ */
@@ -45,7 +24,7 @@ Status ledger_head(Store *store, LedgerHead *out_head, Error *err)
     if (!status) *out_head = (LedgerHead){ .log = 1 };
     if (!status && row) {
         out_head->position = (uint64_t)row[LOG_HEADS_position].integer;
-        out_head->head = digest_cell(&row[LOG_HEADS_head]);
+        out_head->head = cell_digest(&row[LOG_HEADS_head]);
     }
     arena_deinit(&arena);
     return status;
@@ -56,6 +35,7 @@ Status ledger_head(Store *store, LedgerHead *out_head, Error *err)
 typedef struct Walk {
     uint64_t next, last;
     uint32_t seen;
+    size_t size;                    /* of what one read has brought */
     LedgerVisit visit;
     void *context;
     Status status;
@@ -71,7 +51,8 @@ static bool take_record(void *context, const Cell *cells, uint32_t count)
     walk->seen++;
     walk->next = row.position + 1;
     walk->status = walk->visit(walk->context, &row, walk->err);
-    return !walk->status;
+    walk->size += row.record.len + row.payload.len;
+    return !walk->status && walk->size < STORE_READ_SIZE;
 }
 
 Status ledger_rows(Store *store, uint64_t first, uint64_t last, LedgerVisit visit, void *context, Error *err)
@@ -79,6 +60,7 @@ Status ledger_rows(Store *store, uint64_t first, uint64_t last, LedgerVisit visi
     Walk walk = { .next = first, .last = last, .visit = visit, .context = context, .err = err };
     do {
         walk.seen = 0;
+        walk.size = 0;
         QueryAsk ask = { .query = QUERY_RECORDS, .params = { cell_int((int64_t)walk.next) }, .param_count = 1 };
         Status status = store_select(store, &ask, take_record, &walk, err);
         if (status) return status;

@@ -25,7 +25,6 @@ typedef Status (*RunHeadVisit)(void *context, const RunHead *head, Error *err);
 MUST_USE Status ledger_run_heads(Store *store, uint64_t position, RunHeadVisit visit, void *context, Error *err);
 /* The end of the run that a row of runs is of. */
 RunHead run_head_of(const Cell *row);
-LedgerRow ledger_row_of(const Cell *cells);
 
 /* All of it: rows and heads, against the log's head and the anchors; then the rows of other tables against the records. Findings
  * go to the callback, and `out_report` counts the damage of both. */

@@ -10,6 +10,7 @@
 #include "cli/workplace.h"
 #include "ledger/chain.h"
 #include "ledger/record.h"
+#include "os/user.h"
 
 static bool take_end(void *context, const Cell *cells, uint32_t count)
 {
@@ -60,12 +61,11 @@ static Event *events_of(LedgerPen *pen, const LedgerNote *note, uint32_t *out_co
 
 Status ledger_note(LedgerPen *pen, const LedgerNote *note, Error *err)
 {
-    const char *user = getenv("USER");
     int64_t now_ms = human_now_ms() > pen->head.now_ms ? human_now_ms() : pen->head.now_ms;
     uint32_t event_count;
     const Event *events = events_of(pen, note, &event_count);
     RecordHead head = { .log = 1, .position = pen->head.position + 1, .first_event = pen->event_count + 1, .now_ms = now_ms,
-                        .actor = arena_format(pen->arena, "user:%s", user && *user ? user : "unknown"), .rationale = note->rationale };
+                        .actor = arena_format(pen->arena, "user:%.*s", STR_ARG(user_name(pen->arena))), .rationale = note->rationale };
     Buf bytes;
     buf_init(&bytes, RECORD_SIZE_MAX);
     record_encode(&head, events, event_count, NULL, 0, NULL, &bytes, NULL, NULL);

@@ -61,6 +61,29 @@ static void add_config(Catalog *catalog, Diagnostics *diagnostics, CatalogKind k
     catalog_add_config(catalog, diagnostics, root);
 }
 
+static ExitCode tell_mistakes(const Args *args, Diagnostics *diagnostics)
+{
+    if (!diagnostics->error_count) return EXIT_CODE_OK;
+    diagnostics_sort(diagnostics);
+    print_diagnostics(args, diagnostics);
+    return EXIT_CODE_DATA;
+}
+
+ExitCode load_config(const Args *args, const char *path, const Type *type, Value *out)
+{
+    Diagnostics diagnostics;
+    Error err;
+    Node *root;
+    Str text, file = arena_copy(args->arena, str_of(path));
+    if (file_read(args->arena, path, CONFIG_SIZE_MAX, &text, &err)) return fail(&err);
+    diagnostics_init(&diagnostics, args->arena, file, text);
+    if (node_read(args->arena, text, text_format_of(file), &root, &err)) diagnose_error(&diagnostics, &err);
+    else shape_check(&diagnostics, root, type);
+    ExitCode code = tell_mistakes(args, &diagnostics);
+    if (!code) *out = shape_value(args->arena, root, type);
+    return code;
+}
+
 /* Reads a file of the configuration into the catalog; mistakes in it are printed and are a failure. */
 static ExitCode add_text(const Args *args, Catalog *catalog, const char *name, Str text, AddFile add, CatalogKind kind)
 {
@@ -71,10 +94,7 @@ static ExitCode add_text(const Args *args, Catalog *catalog, const char *name, S
     diagnostics_init(&diagnostics, args->arena, file, text);
     if (node_read(args->arena, text, text_format_of(file), &root, &err)) diagnose_error(&diagnostics, &err);
     else add(catalog, &diagnostics, kind, root);
-    if (!diagnostics.error_count) return EXIT_CODE_OK;
-    diagnostics_sort(&diagnostics);
-    print_diagnostics(args, &diagnostics);
-    return EXIT_CODE_DATA;
+    return tell_mistakes(args, &diagnostics);
 }
 
 static ExitCode add_file(const Args *args, Catalog *catalog, const char *path, AddFile add, CatalogKind kind)
@@ -124,16 +144,40 @@ static ExitCode add_all_components(const Args *args, Catalog *catalog, const cha
     return code;
 }
 
+/* What is found beside `definition` or for everybody; false where there is no configuration at all. */
+static bool add_found(const Args *args, const char *definition, Catalog *catalog, ExitCode *out_code)
+{
+    char path[PATH_SIZE_MAX];
+    bool is_found = find_config(args, definition, path);
+    *out_code = is_found ? add_file(args, catalog, path, add_config, CATALOG_RUNNER) : EXIT_CODE_OK;
+    return is_found;
+}
+
 ExitCode load_catalog(const Args *args, const char *definition, const Catalog **out)
 {
     Catalog *catalog = ARENA_NEW(args->arena, Catalog);
-    char path[PATH_SIZE_MAX];
+    ExitCode code;
     catalog_init(catalog, args->arena);
-    ExitCode code = find_config(args, definition, path)
-                      ? add_file(args, catalog, path, add_config, CATALOG_RUNNER)
-                      : add_text(args, catalog, "built-in stand-ins", STR(STAND_INS), add_config, CATALOG_RUNNER);
-    if (!code && str_is_text(catalog->origin, "built-in stand-ins")) catalog->origin = STR("");
+    if (!add_found(args, definition, catalog, &code)) {
+        code = add_text(args, catalog, "built-in stand-ins", STR(STAND_INS), add_config, CATALOG_RUNNER);
+        catalog->origin = STR("");
+    }
     if (!code) code = add_all_components(args, catalog, definition);
+    *out = catalog;
+    return code;
+}
+
+ExitCode load_serving_catalog(const Args *args, const Catalog **out)
+{
+    Catalog *catalog = ARENA_NEW(args->arena, Catalog);
+    ExitCode code;
+    catalog_init(catalog, args->arena);
+    if (!args_flag(args, "shell"))
+        catalog_withhold_runner(catalog, STR("shell"), STR("it is off, since it runs anything as the user of this process; "
+                                                           "'maestro server --shell' (shell: true in its --config) or 'maestro worker "
+                                                           "--shell' turns it on"));
+    (void)add_found(args, "", catalog, &code);
+    if (!code) code = add_all_components(args, catalog, "");
     *out = catalog;
     return code;
 }

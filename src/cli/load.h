@@ -2,7 +2,7 @@
  *
  * Runners, policies and the rest are found in the first of: --runners FILE, $MAESTRO_RUNNERS, runners.yaml beside the
  * definition, ./runners.yaml, $XDG_CONFIG_HOME/maestro/runners.yaml, /etc/maestro/runners.yaml; where there is none, the
- * stand-ins that are built in, so that the examples work on a fresh machine. Plug-in components lie in components/ beside
+ * stand-ins that are built in, so that the examples work on a fresh machine; of a process that serves others, nothing. Plug-in components lie in components/ beside
  * the definition, in the directories of $MAESTRO_COMPONENTS, in $XDG_DATA_HOME/maestro/components and in
  * /usr/share/maestro/components, each in the directory of its group. A file whose name ends in .ts is compiled by the
  * TypeScript SDK first.
@@ -15,6 +15,10 @@
 
 #include "cli/command.h"
 #include "lang/compile.h"
+#include "lang/shape.h"
+
+#define SHELL_OPTION { "shell", 0, NULL, NULL, \
+    "Offers the built-in runner shell: whoever may define workflows then runs any program as the user of this process." }
 
 typedef struct Loaded {
     const char *path;
@@ -32,6 +36,11 @@ ExitCode load_current(const Args *args, const char *path, Loaded *out);
 ExitCode load_plan(const Args *args, const char *path, Loaded *out);
 /* The names alone; the definition's path says where they are looked for first, "" for none. */
 ExitCode load_catalog(const Args *args, const char *definition, const Catalog **out);
+/* The same for a process that carries out what others define (a server, a cell, a worker): there are no stand-ins, and the runner `shell`
+ * is there with --shell alone, since it does whatever an author says, as the user of this process. */
+ExitCode load_serving_catalog(const Args *args, const Catalog **out);
+/* A configuration file of that type, in its normal form; mistakes in it are printed and are a failure. */
+ExitCode load_config(const Args *args, const char *path, const Type *type, Value *out);
 void     print_diagnostics(const Args *args, const Diagnostics *diagnostics);
 
 #endif

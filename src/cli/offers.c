@@ -13,6 +13,12 @@ static Value offer_of(Arena *arena, Str runner, const Catalog *catalog)
     member_list_add(&members, STR("executor"), value_string(entry->origin));
     member_list_add(&members, STR("settings"), entry->settings);
     if (executor) member_list_add(&members, STR("kind"), value_string(value_get_string(*executor, "kind", STR(""))));
+    for (uint32_t i = 0; executor && i < catalog->executors.count; i++) {
+        Str name = value_text(catalog->executors.members[i].key);
+        const Value *runners = value_get_text(catalog->executors.members[i].value, "runners");
+        const Value *settings = runners && !str_is(name, entry->origin) ? value_get(*runners, runner) : NULL;
+        if (settings) member_list_add(&members, arena_format(arena, "also %.*s", STR_ARG(name)), *settings);
+    }
     return member_list_object(&members);
 }
 

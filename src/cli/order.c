@@ -31,6 +31,14 @@ typedef struct Order {
 
 /* --- nobody owns the store -------------------------------------------------------------------------------------------------- */
 
+bool reason_is_given(const Args *args)
+{
+    const char *reason = args_value(args, "reason");
+    if (reason && str_trim(str_of(reason)).len) return true;
+    print_note("maestro: who approves or denies says why, and it is recorded: --reason TEXT\n");
+    return false;
+}
+
 static void take_reply(void *context, const EngineReply *reply)
 {
     Order *order = context;
@@ -40,6 +48,9 @@ static void take_reply(void *context, const EngineReply *reply)
     order->after = (RunState)reply->run_state;
     if (reply->error) order->error = *reply->error;
 }
+
+/* The run ends; of a cancelled job alone it may go on. */
+static bool is_run_cancelled(const Order *order) { return order->command.kind == COMMAND_CANCEL && !order->command.job.len; }
 
 static bool is_run_settled(Order *order, Store *store)
 {
@@ -60,7 +71,7 @@ static Status turn(Order *order, Workplace *place, Error *err)
         return err->status;
     }
     int64_t end_ms = human_now_ms() + CANCEL_LOOK_MS;
-    while (order->command.kind == COMMAND_CANCEL && !order->status && !is_run_settled(order, place->store)
+    while (is_run_cancelled(order) && !order->status && !is_run_settled(order, place->store)
            && !engine_trouble(engine)
            && human_now_ms() < end_ms)
         host_turn(place->host, FOLLOW_POLL_MS_MIN);
@@ -170,6 +181,13 @@ void order_tell_waiting(Store *store)
     print_note(waiting.count > WAITING_SHOWN_COUNT ? " ...\n" : "\n");
 }
 
+static const char *job_words(const Order *order)
+{
+    if (order->is_noop) return "nothing to do";
+    return order->command.kind == COMMAND_PAUSE  ? "paused, none of its steps begins"
+         : order->command.kind == COMMAND_RESUME ? "resumed" : "being cancelled";
+}
+
 static void tell(const Order *order)
 {
     const char *before = run_state_name(order->before), *after = run_state_name(order->after);
@@ -177,12 +195,15 @@ static void tell(const Order *order)
         if (order->is_repeat)
             print_format("run %s: this was asked before and answered then: %s; nothing was done now, the run is %s\n",
                          order->run_id.text, after, before);
+        else if (order->command.job.len)
+            print_format("run %s: %s, job %.*s: %s\n", order->run_id.text, after, STR_ARG(order->command.job), job_words(order));
         else if (order->is_noop) print_format("run %s: %s, nothing to do\n", order->run_id.text, after);
         else if (order->command.kind == COMMAND_SIGNAL) print_format("run %s: signal %.*s taken, %s -> %s\n", order->run_id.text,
                                                                 STR_ARG(order->command.name), before, after);
         else if (order->before == order->after)
             print_format("run %s: %s, %s\n", order->run_id.text, after,
                    order->command.kind == COMMAND_CANCEL       ? "being cancelled"
+                   : order->command.kind == COMMAND_REBIND     ? "what is placed next is placed by the new constraints"
                    : order->command.kind == COMMAND_COMPENSATE ? "about to be compensated" : "decided");
         else print_format("run %s: %s -> %s\n", order->run_id.text, before, after);
         if (order->command.kind == COMMAND_RESUME && order->has_owner && !order->is_repeat)
@@ -195,6 +216,8 @@ static void tell(const Order *order)
     buf_format(&out, "{\"run\":\"%s\",\"before\":\"%s\",\"after\":\"%s\",\"noop\":%s,\"command\":", order->run_id.text, before,
                after, order->is_noop ? "true" : "false");
     json_print_string(&out, order->errand->id);
+    if (order->command.job.len) buf_text(&out, ",\"job\":");
+    if (order->command.job.len) json_print_string(&out, order->command.job);
     buf_text(&out, "}\n");
     print_out(&out);
     buf_deinit(&out);
@@ -244,16 +267,24 @@ static ExitCode look_after(Order *order)
     for (int64_t end_ms = human_now_ms() + CANCEL_LOOK_MS;;) {
         status = run_row(order->args->arena, store, id_peek(&order->run_id), &row, &err);
         if (!status && !row) status = error_set(&err, ERR_NOT_FOUND, "run %s is no longer in the store", order->run_id.text);
-        if (status || order->is_repeat || order->command.kind != COMMAND_CANCEL || row_is_settled(row)
+        if (status || order->is_repeat || !is_run_cancelled(order) || row_is_settled(row)
             || human_now_ms() > end_ms) break;
         nanosleep(&(struct timespec){ .tv_nsec = FOLLOW_POLL_MS_MIN * 1000000L }, NULL);
     }
     if (!status) {
-        if (order->command.kind == COMMAND_CANCEL) order->after = row_state(row);
+        if (is_run_cancelled(order)) order->after = row_state(row);
         if (!order->has_owner) order_tell_waiting(store);
     }
     store_close(store);
     return status ? fail(&err) : EXIT_CODE_OK;
+}
+
+void order_job(const Args *args, Errand *errand, Command *command)
+{
+    const char *job = args_value(args, "job");
+    if (!job) return;
+    command->job = str_of(job);
+    errand_add(errand, "job", value_string(command->job));
 }
 
 /* What the core says, and for a run that is over what is left to do. */

@@ -46,7 +46,14 @@ void     order_tell_waiting(Store *store);
 /* Of every such command. */
 #define REASON_OPTION { "reason", 'm', "TEXT", NULL, "Why; it is recorded in the ledger." }
 
+/* Whether --reason says something, which an approval and a denial need; false after saying so. */
+bool reason_is_given(const Args *args);
+
 #define ID_OPTION { "id", 0, "ID", NULL, "Sent again with the same id it gets the first answer, and nothing is done." }
+#define JOB_OPTION(text) { "job", 0, "JOB", NULL, text }
+/* --job of a command that may be about one job of the run alone. */
+void order_job(const Args *args, Errand *errand, Command *command);
+
 /* All that a command has which is about one run and nothing else. */
 #define ORDER_OPTIONS REASON_OPTION, ID_OPTION, STORE_OPTION, { "json", 0, NULL, NULL, "Prints the result as JSON." }
 

@@ -97,6 +97,17 @@ static void put_signals(Writer *writer)
     }
 }
 
+/* A job that somebody has paused keeps the run from its end. */
+static void put_job(Writer *writer, uint32_t job)
+{
+    char storage[1024];
+    Buf line = buf_on(storage, sizeof storage);
+    buf_format(&line, "  maestro resume %.*s --job ", STR_ARG(writer->options->run_id));
+    shell_word(&line, writer->model->plan->jobs[job].id);
+    shell_store(&line, writer->options->args);
+    put_command_line(writer, buf_peek(&line), "lets that job go on, which is paused");
+}
+
 static void put_next(Writer *writer)
 {
     const LiveModel *model = writer->model;
@@ -108,6 +119,7 @@ static void put_next(Writer *writer)
     }
     if (is_awaiting) put_awaited(writer);
     if (model->state == RUN_WAITING_SIGNAL) put_signals(writer);
+    if (!model->is_settled && model_paused_job(model) != PLAN_NONE) put_job(writer, model_paused_job(model));
     if (options->is_interrupted && !model->is_settled && !is_awaiting) put_command(writer, "resume", STR(""), "goes on");
     if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION)
         put_command(writer, "resolve", STR(""), "retry it, compensate it, or close it");
@@ -217,6 +229,7 @@ static void put_headline(Writer *writer)
     Buf took = buf_on(storage, sizeof storage);
     human_duration(&took, model_took_ms(model, options->now_ms));
     bool is_stopped = options->is_interrupted && !model->is_settled && model->state != RUN_PAUSED && model->state != RUN_WAITING_SIGNAL;
+    is_stopped = is_stopped && model_paused_job(model) == PLAN_NONE;
     pen_put(pen, tint, is_stopped ? "interrupted" : run_state_name((RunState)model->state));
     if (model->ending && model->is_settled) pen_put(pen, tint, " early");
     pen_format(pen, TINT_PLAIN, " %s %.*s: %u succeeded, %u failed, %u skipped", model->is_settled ? "in" : "after",

@@ -93,5 +93,6 @@ ExitCode resolve_order(const Args *args, CommandKind kind, const char *verb)
     Command command = { .kind = kind, .value = value_null() };
     Errand errand = errand_begin(args, verb);
     if (!resolve_args(args, &command, &errand)) return EXIT_CODE_USAGE;
+    if (kind == COMMAND_CANCEL) order_job(args, &errand, &command);
     return order(args, &errand, command);
 }

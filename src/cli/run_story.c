@@ -19,6 +19,7 @@ static const bool is_told[EVENT_KIND_END] = {
     [EVENT_TRIGGER_TIMED_OUT] = true, [EVENT_TRIGGER_REMINDED] = true, [EVENT_TRIGGER_ENDED] = true,
     [EVENT_NOTIFICATION_FAILED] = true,
     [EVENT_REACTION_FIRED] = true,    [EVENT_LEASE_EXPIRED] = true,  [EVENT_RUN_REVISED] = true,
+    [EVENT_RUN_REBOUND] = true,       [EVENT_JOB_PAUSED] = true,       [EVENT_JOB_CANCELLING] = true,
 };
 
 static void story_add(Reading *reading, const Record *record, uint32_t index)
@@ -34,7 +35,7 @@ static void story_add(Reading *reading, const Record *record, uint32_t index)
         .rationale = arena_copy(arena, record->head.rationale), .command_id = arena_copy(arena, record->head.command_id),
         .name = arena_copy(arena, event->name), .source = arena_copy(arena, event->source),
         .origin = arena_copy(arena, event->key), .text = arena_copy(arena, event->text),
-        .step = event->step, .sort = event->sort, .flags = event->flags, .revision = event->revision, .count = event->count,
+        .step = event->step, .job = event->job, .sort = event->sort, .flags = event->flags, .revision = event->revision, .count = event->count,
     };
 }
 

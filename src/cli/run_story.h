@@ -19,7 +19,7 @@ typedef struct StoryEvent {
     int64_t now_ms, due_ms;
     Str actor, rationale, command_id;       /* of its record */
     Str name, source, origin, text;
-    uint32_t step, sort, flags, revision;
+    uint32_t step, job, sort, flags, revision;
     uint64_t count;
 } StoryEvent;
 

@@ -1,23 +1,11 @@
 #include "cli/secret_order.h"
 
-#include "base/base64.h"
+#include "base/limits.h"
 #include "cli/deed.h"
+#include "cli/server_order.h"
 #include "secret/vault.h"
 
-/* How often two may be late by turns: each time one of them has set the key, which never changes then. */
-#define TRY_COUNT_MAX 3
-
 static bool send(Engine *engine, const void *secret) { return engine_secret(engine, secret); }
-
-static Str as_base64(Arena *arena, Str bytes)
-{
-    Buf text;
-    buf_init(&text, SIZE_MAX);
-    base64_encode(&text, bytes, BASE64_STANDARD);
-    Str copy = arena_copy(arena, buf_peek(&text));
-    buf_deinit(&text);
-    return copy;
-}
 
 /* Asked both ways: as an errand, and of an engine of this process. */
 static ExitCode carry(const Args *args, EngineSecret *secret, Status *out_status, Error *out_err)
@@ -29,8 +17,8 @@ static ExitCode carry(const Args *args, EngineSecret *secret, Status *out_status
     errand_add(&deed.errand, "name", value_string(secret->name));
     if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
     if (!secret->is_removal) {
-        errand_add(&deed.errand, "sealed", value_string(as_base64(args->arena, secret->sealed)));
-        errand_add(&deed.errand, "tenantKey", value_string(as_base64(args->arena, secret->tenant_key)));
+        errand_add(&deed.errand, "sealed", value_string(sealed_text(args->arena, secret->sealed)));
+        errand_add(&deed.errand, "tenantKey", value_string(sealed_text(args->arena, secret->tenant_key)));
     }
     secret->command = (Command){ .id = deed.errand.id, .actor = deed.errand.actor, .rationale = str_of(reason),
                                  .value = value_null(), .report.output = value_null() };
@@ -60,9 +48,27 @@ static ExitCode seal(const Args *args, EngineSecret *secret, Str value)
     return EXIT_CODE_OK;
 }
 
+/* Where the secret is at a server. */
+static Str path_of(const Args *args, Str tenant, Str name)
+{
+    return arena_format(args->arena, "/api/secrets/%.*s?namespace=%.*s", STR_ARG(server_word(args->arena, name)),
+                        STR_ARG(server_word(args->arena, tenant)));
+}
+
+/* A server has the key file, and seals it there. */
+static ExitCode set_at_server(const Args *args, Str tenant, Str name, Str value)
+{
+    MemberList body = { .arena = args->arena };
+    Value answer;
+    member_list_add(&body, STR("value"), value_string(value));
+    server_add_reason(args, &body);
+    return server_order(args, &(ServerCall){ .method = "PUT", .path = path_of(args, tenant, name), .body = member_list_object(&body) }, &answer);
+}
+
 ExitCode secret_store(const Args *args, Str tenant, Str name, Str value)
 {
-    for (int tries = TRY_COUNT_MAX;; tries--) {
+    if (server_is_meant(args)) return set_at_server(args, tenant, name, value);
+    for (unsigned tries = SEAL_TRY_COUNT_MAX;; tries--) {
         EngineSecret secret = { .tenant = tenant, .name = name };
         Status status;
         Error err;
@@ -75,6 +81,9 @@ ExitCode secret_store(const Args *args, Str tenant, Str name, Str value)
 
 ExitCode secret_remove(const Args *args, Str tenant, Str name)
 {
+    Value answer;
+    if (server_is_meant(args))
+        return server_order(args, &(ServerCall){ .method = "DELETE", .path = server_reason(args, path_of(args, tenant, name)) }, &answer);
     EngineSecret secret = { .tenant = tenant, .name = name, .is_removal = true };
     Status status;
     Error err;

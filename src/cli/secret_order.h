@@ -1,6 +1,7 @@
 /* secret_order.h - changes of secrets, sealed here and given to whoever owns the store.
  *
- * The value leaves this process sealed alone: neither the socket nor the owner sees it. Where two make the first key of a
+ * The value leaves this process sealed alone: neither the socket nor the owner sees it. A server is given it as it is, over HTTP or
+ * HTTPS: it has the key file, and seals it. Where two make the first key of a
  * tenant at the same time, the one who was late seals again under the other's key.
  *
  * Owns:   nothing; the value is the caller's to wipe.

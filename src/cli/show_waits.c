@@ -103,6 +103,12 @@ static void print_revision(const ShowWaits *waits, const StoryEvent *event)
                                                STR_ARG(buf_peek(&time))));
 }
 
+static void print_rebound(const ShowWaits *waits, const StoryEvent *event)
+{
+    print_label(waits, "rebound", arena_format(waits->args->arena, "%.*s (%.*s%s%.*s)", STR_ARG(event->text.len ? event->text : STR("as defined")),
+                                               STR_ARG(event->actor), event->rationale.len ? ": " : "", STR_ARG(event->rationale)));
+}
+
 void show_waits_state(const ShowWaits *waits)
 {
     const Cell *row = waits->row;
@@ -117,6 +123,7 @@ void show_waits_state(const ShowWaits *waits)
     for (size_t i = 0; i < waits->story.count; i++)
         if (waits->story.events[i].kind == EVENT_PARAMS_CHANGED) print_change(waits, &waits->story.events[i]);
         else if (waits->story.events[i].kind == EVENT_RUN_REVISED) print_revision(waits, &waits->story.events[i]);
+        else if (waits->story.events[i].kind == EVENT_RUN_REBOUND) print_rebound(waits, &waits->story.events[i]);
 }
 
 static const char *poll_words(const Cell *poll)
@@ -330,7 +337,7 @@ static Value notification_value(const ShowWaits *waits, const Cell *row)
 void show_waits_add(const ShowWaits *waits, MemberList *members)
 {
     Arena *arena = waits->args->arena;
-    ValueList triggers = { .arena = arena }, reactions = { .arena = arena }, changes = { .arena = arena }, revisions = { .arena = arena };
+    ValueList triggers = { .arena = arena }, reactions = { .arena = arena }, changes = { .arena = arena }, revisions = { .arena = arena }, rebound = { .arena = arena };
     const StoryEvent *pause = run_story_pause(&waits->story);
     const StoryEvent *ending = run_story_last(&waits->story, EVENT_RUN_TERMINATING, (Str){ 0 });
     for (size_t i = 0; i < waits->story.count; i++) {
@@ -344,6 +351,11 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
             add(&one, "by", value_string(event->actor));
             add(&one, "difference", value_string(event->text));
             value_list_add(&changes, member_list_object(&one));
+        } else if (event->kind == EVENT_RUN_REBOUND) {
+            add(&one, "by", value_string(event->actor));
+            add(&one, "why", value_string(event->rationale));
+            add(&one, "placement", event->text.len ? value_string(event->text) : value_null());
+            value_list_add(&rebound, member_list_object(&one));
         } else if (event->kind == EVENT_RUN_REVISED) {
             add(&one, "by", value_string(event->actor));
             add(&one, "revision", value_int(event->revision));
@@ -355,6 +367,7 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
     for (size_t i = 0; i < waits->notifications.count; i++)
         value_list_add(&notifications, notification_value(waits, waits->notifications.rows[i]));
     if (notifications.count) add(members, "notifications", value_list_array(&notifications));
+    if (rebound.count) add(members, "rebound", value_list_array(&rebound));
     add(members, "awaiting", awaiting_value(waits));
     if (row_state(waits->row) == RUN_PAUSED && pause) add(members, "pausedBecause", text_value(pause->text));
     if (ending) add(members, "endedEarly", value_string(ending->text));

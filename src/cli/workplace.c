@@ -9,6 +9,8 @@
 
 #include "os/entropy.h"
 #include "os/file.h"
+#include "os/user.h"
+#include "secret/credential.h"
 #include "secret/key_file.h"
 
 /* --- which store ------------------------------------------------------------------------------------------------------- */
@@ -38,12 +40,15 @@ const char *store_path(Arena *arena, Str url)
 }
 
 /* A word and a colon before any slash is a kind of store: who means a file of that name writes ./foo:bar. */
-static bool has_other_kind(Str url)
+bool store_has_kind(Str url)
 {
     size_t colon = str_find(url, ':', 0);
-    if (colon == url.len || colon == 0 || !ascii_is_alpha(url.ptr[0])) return false;
-    return str_find(url, '/', 0) > colon && !str_starts(url, STR("sqlite:")) && !str_starts(url, STR("memory:"))
-        && !store_is_server(url);
+    return colon < url.len && colon && ascii_is_alpha(url.ptr[0]) && str_find(url, '/', 0) > colon;
+}
+
+static bool has_other_kind(Str url)
+{
+    return store_has_kind(url) && !str_starts(url, STR("sqlite:")) && !str_starts(url, STR("memory:")) && !store_is_server(url);
 }
 
 Status store_check_url(Arena *arena, Str url, Error *err)
@@ -125,16 +130,24 @@ Vault *store_vault(const Args *args, Store *store)
 Str owner_text(Arena *arena)
 {
     char host[256] = "";
-    const char *user = getenv("USER");
     if (gethostname(host, sizeof host - 1)) host[0] = '\0';
-    return arena_format(arena, "user:%s, process %ld on %s", user && *user ? user : "unknown", (long)getpid(),
+    return arena_format(arena, "user:%.*s, process %ld on %s", STR_ARG(user_name(arena)), (long)getpid(),
                         host[0] ? host : "unknown");
+}
+
+/* Until its deadline at the latest; before that it ends with the attempt. */
+static Status make_credential(void *vault, const Attempt *attempt, Arena *arena, Str *out, Error *err)
+{
+    Credential facts = { .tenant = attempt->tenant, .run_id = attempt->run_id, .step = attempt->step_id, .run_no = attempt->id.run_no,
+                         .holder = attempt->id.holder, .attempt = attempt->id.attempt,
+                         .expires_ms = attempt->deadline_ms ? attempt->deadline_ms : attempt->now_ms + CREDENTIAL_MS_MAX };
+    return credential_make(vault, arena, &facts, out, err);
 }
 
 static Status open_parts(const Args *args, const Catalog *catalog, Workplace *out, Error *err)
 {
     const char *path = store_path(args->arena, out->url);
-    CrewOptions options = { .catalog = catalog, .is_bench = out->is_bench, .is_absent = out->is_absent,
+    CrewOptions options = { .catalog = catalog, .is_bench = out->is_bench, .is_absent = out->is_absent, .is_cell = out->is_cell,
                             .lock_path = path ? arena_format(args->arena, "%s.spawner", path).ptr : NULL };
     Claim claim = CLAIM_NONE;
     Status status = make_store(args, out->url, err);
@@ -147,12 +160,16 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
     if (!status) status = adapters.store_open(out->url, /* is_created= */ true, &out->store, err);
     if (status) return status;
     out->vault = store_vault(args, out->store);
+    if (out->crew.gives_tokens) status = vault_token_key(out->vault, &out->crew.token_key, err);
+    if (status) return status;
     HostOptions host = {
-        .engine = { .store = out->store, .log = 1, .owner = owner_text(args->arena), .executors = out->crew.executors,
-                    .executor_count = out->crew.count, .runner = adapters.crew_runner, .weight = adapters.crew_weight, .random = random_bytes,
+        .engine = { .store = out->store, .log = 1, .owner = owner_text(args->arena), .executors = out->crew.offered,
+                    .executor_count = out->crew.offered_count, .runner = adapters.crew_runner, .weight = adapters.crew_weight, .quotas = out->crew.quotas,
+                    .quota_count = out->crew.quota_count, .random = random_bytes,
                     .context = &out->crew, .secret = vault_secret, .secret_context = out->vault,
                     .verdict = out->guard ? guard_verdict : NULL, .policies = out->guard ? guard_policies : NULL,
-                    .verdict_context = out->guard },
+                    .credential = out->server.len ? make_credential : NULL, .credential_context = out->vault, .server = out->server,
+                    .verdict_context = out->guard, .run_count_max = out->run_count_max },
         .notices = out->crew.notices,
     };
     return host_open(&host, &out->host, err);
@@ -160,7 +177,8 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
 
 ExitCode workplace_open(const Args *args, const Catalog *catalog, Workplace *out, bool *out_busy)
 {
-    *out = (Workplace){ .url = store_url(args), .guard = out->guard, .is_bench = out->is_bench, .is_absent = out->is_absent };
+    *out = (Workplace){ .url = store_url(args), .guard = out->guard, .server = out->server, .is_bench = out->is_bench, .is_absent = out->is_absent,
+                        .run_count_max = out->run_count_max, .is_cell = out->is_cell };
     *out_busy = false;
     Error err;
     Status status = open_parts(args, catalog, out, &err);

@@ -33,14 +33,18 @@ typedef struct Workplace {
     ControlServer *control;             /* NULL where nobody can ask it */
     /* Set before workplace_open(): */
     Guard *guard;                       /* the policies in force; the caller's; NULL: none */
+    Str server;                         /* where its runners find it: they get credentials of their attempts; empty: nowhere */
     bool is_bench;                      /* with runners for measuring */
+    uint32_t run_count_max;             /* runs in memory at a time; 0: ENGINE_RUN_COUNT_MAX */
     bool is_absent;                     /* carries out no step: for commands that change runs and go */
+    bool is_cell;                       /* carries out leases of a central server, too */
 } Workplace;
 
 Str store_url(const Args *args);                    /* in the arena of the arguments */
 /* Whether it names a store of a kind that there is. Before anything is made for it. */
 MUST_USE Status store_check_url(Arena *arena, Str url, Error *err);
 bool store_is_server(Str url);                      /* it is the address of one */
+bool store_has_kind(Str url);                       /* a word before a colon says what it is: it is not the path of a file */
 const char *store_path(Arena *arena, Str url);      /* of its file, behind symbolic links; NULL: it has none */
 Str owner_text(Arena *arena);                       /* who owns the store from now on, as the log tells it */
 /* The store alone, for commands that read. It has to exist. */

@@ -381,7 +381,7 @@ static LiveStep job_as_step(const LiveModel *model, uint32_t job)
     if (is_over) step.ended_ms = live->ended_ms;
     if (live->failed && !live->active) step.state = STEP_FAILED;
     else if (is_over) step.state = live->skipped == count ? STEP_SKIPPED : STEP_SUCCEEDED;
-    else if (live->ended && !live->active && model->state == RUN_PAUSED) step.state = STEP_PAUSED;
+    else if (live->ended && !live->active && (model->state == RUN_PAUSED || live->is_paused)) step.state = STEP_PAUSED;
     else if (live->active || live->ended) step.state = STEP_RUNNING;
     return step;
 }
@@ -397,6 +397,7 @@ static void draw_job(Draw *draw, const Row *row)
     if (step.state == STEP_QUEUED) pen_format(&draw->pen, TINT_FAINT, "%u steps", count);
     else if (step.state == STEP_SKIPPED) pen_format(&draw->pen, TINT_FAINT, "%u steps skipped", count);
     else pen_format(&draw->pen, TINT_PLAIN, "%u/%u", live->ended, count);
+    if (live->is_paused && !step.ended_ms) pen_put(&draw->pen, TINT_WARN, ", paused");
     pen_end(&draw->pen);
 }
 

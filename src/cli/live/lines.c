@@ -154,6 +154,18 @@ static void tell_pause(Buf *out, const Event *event)
     buf_char(out, '\n');
 }
 
+/* What a person did to one job. */
+static void tell_job(Buf *out, const LiveModel *model, const Event *event)
+{
+    buf_text(out, event->kind == EVENT_JOB_CANCELLING ? "[WARN] Cancelling job " : "[INFO] Job ");
+    put_clean(out, model->plan->jobs[event->job].id);
+    if (event->kind == EVENT_JOB_PAUSED) buf_text(out, " paused");
+    if (event->kind == EVENT_JOB_RESUMED) buf_text(out, " resumed");
+    if (event->text.len && event->kind != EVENT_JOB_CANCELLING) buf_text(out, " - ");
+    if (event->kind != EVENT_JOB_CANCELLING) put_clean(out, event->text);
+    buf_char(out, '\n');
+}
+
 static void put_until(Buf *out, const char *before, int64_t ms)
 {
     if (!ms) return;
@@ -266,6 +278,13 @@ static bool put_change(const Words *words)
     return false;
 }
 
+static bool put_rebound(const Words *words)
+{
+    if (words->event->text.len) put_named(words->out, "Bound to other places: ", words->event->text);
+    else buf_text(words->out, "Bound to the places of its definition again");
+    return false;
+}
+
 static void put_of_step(const Words *words, const char *before)
 {
     if (words->event->step < words->model->plan->step_count) put_named(words->out, before, words->model->plan->steps[words->event->step].id);
@@ -297,6 +316,7 @@ static bool (*const run_words[EVENT_KIND_END])(const Words *words) = {
     [EVENT_TRIGGER_TIMED_OUT] = put_timed_out, [EVENT_TRIGGER_REMINDED] = put_reminded, [EVENT_TRIGGER_ENDED] = put_ended,
     [EVENT_LEASE_EXPIRED] = put_lost,          [EVENT_STEP_DEFERRED] = put_deferred,
     [EVENT_RUN_TERMINATING] = put_ending,      [EVENT_REACTION_FIRED] = put_reaction,   [EVENT_PARAMS_CHANGED] = put_change,
+    [EVENT_RUN_REBOUND] = put_rebound,
     [EVENT_RUN_REVISED] = put_revision,        [EVENT_NOTIFICATION_QUEUED] = put_notified,
     [EVENT_NOTIFICATION_SENT] = put_notified,  [EVENT_NOTIFICATION_FAILED] = put_not_notified,
 };
@@ -328,6 +348,7 @@ void lines_event(Lines *lines, Buf *out, const LiveModel *model, const Event *ev
 {
     bool is_of_step = event->kind >= EVENT_STEP_READY && event->kind < EVENT_SIGNAL_RECEIVED;
     if (is_of_step && (event->step >= model->plan->step_count || event->last >= model->plan->step_count)) return;
+    bool is_of_job = event->kind >= EVENT_JOB_PAUSED && event->kind <= EVENT_JOB_CANCELLING && event->job < model->plan->job_count;
     if (event->kind == EVENT_STEP_RUNNING) {
         tell_start(lines, model, event);
         return;
@@ -335,7 +356,7 @@ void lines_event(Lines *lines, Buf *out, const LiveModel *model, const Event *ev
     bool is_told = event->kind == EVENT_STEP_SUCCEEDED || event->kind == EVENT_STEP_FAILED || event->kind == EVENT_ATTEMPT_FAILED
                 || event->kind == EVENT_STEP_SKIPPED || event->kind == EVENT_STEP_WAITING || event->kind == EVENT_STEP_CANCELLED
                 || event->kind == EVENT_RUN_PAUSED || event->kind == EVENT_RUN_CANCELLING || event->kind == EVENT_STEP_POLLING
-                || event->kind == EVENT_POLL_TIMED_OUT;
+                || event->kind == EVENT_POLL_TIMED_OUT || is_of_job;
     bool is_undo = event->kind == EVENT_COMPENSATION_RUNNING || event->kind == EVENT_COMPENSATION_ATTEMPT_FAILED
                 || event->kind == EVENT_COMPENSATION_SUCCEEDED || event->kind == EVENT_COMPENSATION_SKIPPED;
     Buf words;
@@ -356,6 +377,7 @@ void lines_event(Lines *lines, Buf *out, const LiveModel *model, const Event *ev
     if (event->kind == EVENT_STEP_CANCELLED) tell_step(out, model, "[WARN] Cancelled", event);
     if (event->kind == EVENT_RUN_PAUSED) tell_pause(out, event);
     if (event->kind == EVENT_RUN_CANCELLING) buf_text(out, "[WARN] Cancelling run\n");
+    if (is_of_job) tell_job(out, model, event);
 }
 
 void lines_log(Lines *lines, Buf *out, const LiveModel *model, uint32_t step, Str text, bool is_error)

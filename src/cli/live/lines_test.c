@@ -90,6 +90,25 @@ TEST(what_the_definition_itself_decides_is_no_warning, "")
     }
 }
 
+TEST(what_people_do_to_a_job_is_told_with_its_name, "proves: F-128 F-129 F-130")
+{
+    static const struct { Event event; const char *want; } rows[] = {
+        { { .kind = EVENT_JOB_PAUSED, .job = 1, .text = { "x", 1 } }, "[INFO] Job ship paused - x\n" },
+        { { .kind = EVENT_JOB_RESUMED, .job = 1 }, "[INFO] Job ship resumed\n" },
+        { { .kind = EVENT_JOB_CANCELLING, .job = 0, .text = { "x", 1 } }, "[WARN] Cancelling job build\n" },
+        { { .kind = EVENT_JOB_PAUSED, .job = 2 }, "" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Stand s;
+        Lines lines = { 0 };
+        stand_begin(&s, "build: make; ship: send sign");
+        tell(&s, &lines, rows[i].event);
+        EXPECT_STR(buf_peek(&s.out), str_of(rows[i].want));
+        EXPECT_INT(model_paused_job(&s.model), i == 0 ? 1 : PLAN_NONE);
+        stand_end(&s);
+    }
+}
+
 /* One event each: what is told of polls, pauses and the run itself. */
 TEST(waits_are_told_in_a_line_each, "proves: A-158 A-213 A-214 A-215 A-216 A-217")
 {

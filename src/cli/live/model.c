@@ -370,6 +370,12 @@ static void run_paused(const Fold *fold)
     fold->model->paused_for = (uint8_t)fold->event->flags;
 }
 
+static void job_paused(const Fold *fold)
+{
+    if (fold->event->job < fold->model->plan->job_count)
+        fold->model->jobs[fold->event->job].is_paused = fold->event->kind == EVENT_JOB_PAUSED;
+}
+
 /* --- pauses --------------------------------------------------------------------------------------------------------------- */
 
 static void trigger_awaited(const Fold *fold)
@@ -503,6 +509,8 @@ static const FoldKind fold_kinds[EVENT_KIND_END] = {
     [EVENT_RUN_WAITING_SIGNAL] = run_waiting,  [EVENT_RUN_SUCCEEDED] = run_succeeded,
     [EVENT_RUN_FAILED] = run_failed,           [EVENT_RUN_CANCELLED] = run_cancelled,
     [EVENT_RUN_CANCELLING] = run_cancelling,   [EVENT_RUN_FAILING] = run_failing,
+    [EVENT_JOB_PAUSED] = job_paused,           [EVENT_JOB_RESUMED] = job_paused,
+    [EVENT_JOB_CANCELLING] = job_paused,
     [EVENT_STEP_READY] = step_ready,           [EVENT_STEP_DISPATCHED] = step_dispatched,
     [EVENT_STEP_RUNNING] = step_running,       [EVENT_STEP_SUCCEEDED] = step_succeeded,
     [EVENT_STEP_FAILED] = step_failed,         [EVENT_ATTEMPT_FAILED] = attempt_failed,
@@ -558,6 +566,13 @@ uint32_t model_done(const LiveModel *model)
     for (int state = 0; state < STEP_STATE_COUNT; state++)
         if (step_state_is_final((StepState)state)) done += model->counts[state];
     return done;
+}
+
+uint32_t model_paused_job(const LiveModel *model)
+{
+    for (uint32_t i = 0; i < model->plan->job_count; i++)
+        if (model->jobs[i].is_paused && model->jobs[i].ended < model->plan->jobs[i].step_count) return i;
+    return PLAN_NONE;
 }
 
 uint32_t model_under_way(const LiveModel *model)

@@ -53,6 +53,7 @@ typedef struct LiveStep {
 typedef struct LiveJob {
     uint32_t active, ended, failed, skipped;        /* steps */
     int64_t started_ms, ended_ms;   /* of its first step; of its last one so far */
+    bool is_paused;                 /* by itself */
 } LiveJob;
 
 typedef struct LiveModel {
@@ -109,6 +110,8 @@ uint32_t model_poll_max(const LiveModel *model, uint32_t step);
 uint32_t model_done(const LiveModel *model);            /* counted steps that have ended, in whatever way */
 /* Steps of runners that have been given away: those that a pause waits for. */
 uint32_t model_under_way(const LiveModel *model);
+/* The first job that is paused by itself and has not ended; PLAN_NONE: there is none. */
+uint32_t model_paused_job(const LiveModel *model);
 /* How long a step took, or has been taking. */
 int64_t  step_took_ms(const LiveStep *step, int64_t now_ms);
 int64_t  model_took_ms(const LiveModel *model, int64_t now_ms);
