@@ -124,7 +124,7 @@ MAESTRO_API bool maestro_call_is_ended(const MaestroCall *call);
 MAESTRO_API void maestro_call_log(MaestroCall *call, const char *line);
 /* Something it says while it works, a JSON object with exactly one member:
  *   {"effect": any}             it is about to act. Returns when that is durable; unless OK do not act.
- *   {"effectCommitted": true}   it has acted; also durable when it returns
+ *   {"effectCommitted": true}   it has acted; also durable when it returns. false: it has not and will not
  *   {"cost": 0.25}              what it has cost since the last such message
  *   {"signal": "name"}          to its own run; or {"signal": {"name", "kind", "value"}}
  *   {"progress": 0.5}           or {"progress": {"done": 0.5, "text": "half"}}

@@ -1,6 +1,7 @@
 /* The composition root: the only file that knows every part. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sodium.h>
@@ -37,6 +38,8 @@ static ExitCode run_command(const Verb *command, int argc, char **argv)
     ExitCode code = EXIT_CODE_USAGE;
     if (args_parse(command, argc, argv, &args)) {
         if (args_flag(&args, "json")) print_want_json();
+        /* As the key is: for whoever of this process talks to a server. */
+        if (args_value(&args, "ca")) (void)setenv("MAESTRO_CA", args_value(&args, "ca"), /* overwrite= */ 1);
         if (args_flag(&args, "help")) {
             Buf out;
             buf_init(&out, 1u << 20);

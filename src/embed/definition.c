@@ -13,7 +13,7 @@ static Status check_runners(const Maestro *maestro, const Plan *plan, Error *err
         RunnerOffer offer;
         Str runner = plan->steps[i].runner;
         if (!runner.len || (i && str_is(runner, plan->steps[i - 1].runner))) continue;
-        if (adapters.crew_runner((void *)&maestro->crew, plan->tenant, runner, &offer) && !offer.is_unknown) continue;
+        if (adapters.crew_runner((void *)&maestro->crew, plan->tenant, runner, /* nth= */ 0, &offer) && !offer.is_unknown) continue;
         return error_set(err, ERR_INVALID, "step %.*s: a program with Maestro inside does not carry out the runner '%.*s'",
                          STR_ARG(plan->steps[i].id), STR_ARG(runner));
     }

@@ -134,8 +134,7 @@ static Status say(MaestroCall *call, Arena *arena, const char *json, Error *err)
     if (status) return status;
     bool is_effect = notice.kind == NOTICE_EFFECT;
     if (is_effect && call->is_quick) return error_set(err, ERR_CONFLICT, "a quick runner has no way to wait for its effects");
-    bool is_heard = is_effect ? native_call_effect(call->native, notice.value, notice.is_committed)
-                              : native_call_notice(call->native, &notice);
+    bool is_heard = is_effect ? native_call_effect(call->native, &notice) : native_call_notice(call->native, &notice);
     return is_heard ? OK : error_set(err, ERR_CONFLICT, "it was ended, and is not heard any more");
 }
 
