@@ -27,7 +27,7 @@ export interface Authentication {
   readonly apiKey?: true;
   /** A bearer token, made for each run. */
   readonly bearer?: true;
-  /** HMAC over the body, with the secret of this name. */
+  /** HMAC over time, method, path and body, with the secret of this name. */
   readonly hmac?: string;
   /** A policy of this name decides. */
   readonly policy?: string;
@@ -304,7 +304,7 @@ export interface Pause {
   readonly rateLimit?: Rate;
   /** How many reminders are sent before the trigger fails; without it there is no limit. */
   readonly reminders?: number;
-  /** A signed trigger older than this, or seen within it, is refused; left out, 5m. */
+  /** A trigger older than this, or seen within it, is refused; left out, 5m. */
   readonly replayWindow?: Duration;
   /** The run resumes only if this holds for the payload. */
   readonly resumeWhen?: Expression;
@@ -519,6 +519,8 @@ export interface Step {
   readonly run?: string;
   /** Steps that run one after another. */
   readonly sequence?: Step | readonly Step[];
+  /** Sub-routines that may ever carry it to its runner, retries included; left out, enough for all its attempts. */
+  readonly spawnBudget?: number;
   /** Ends the run early. */
   readonly terminateWhen?: Termination;
   /** Steps that run if the condition holds. */
@@ -591,6 +593,8 @@ export interface Task {
   readonly risk?: "normal" | "high";
   /** The runner that does the work. */
   readonly run?: string;
+  /** Sub-routines that may ever carry it to its runner, retries included; left out, enough for all its attempts. */
+  readonly spawnBudget?: number;
   /** Ends the run early. */
   readonly terminateWhen?: Termination;
   /** How long one attempt may take. */
@@ -843,6 +847,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, { readonly k
     retries: { key: "retries", part: "retry-policy" },
     retry: { key: "retry", part: "retry-policy" },
     sequence: { key: "sequence", part: "step" },
+    spawnBudget: { key: "spawn_budget" },
     terminateWhen: { key: "terminate_when", part: "termination" },
     then: { key: "then", part: "step" },
     thenSteps: { key: "thenSteps", part: "step" },
@@ -860,6 +865,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, { readonly k
     poll: { key: "poll", part: "poll" },
     retries: { key: "retries", part: "retry-policy" },
     retry: { key: "retry", part: "retry-policy" },
+    spawnBudget: { key: "spawn_budget" },
     terminateWhen: { key: "terminate_when", part: "termination" },
     waitForSignal: { key: "wait_for_signal", part: "signal-gate" },
   },
