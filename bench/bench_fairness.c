@@ -61,8 +61,9 @@ static Status work(void *context, NativeCall *call, const Attempt *attempt, Aren
     return OK;
 }
 
-static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool find_runner(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out)
 {
+    if (nth) return false;
     (void)tenant;
     (void)runner;
     *out = (RunnerOffer){ .executor = ((Load *)context)->executors[0], .settings = value_null() };

@@ -92,8 +92,9 @@ static void end_attempt(Executor *executor, const AttemptId *id) { (void)executo
 static void close_executor(Executor *executor) { (void)executor; }
 static const ExecutorOps stage_ops = { .execute = take_attempt, .end = end_attempt, .close = close_executor };
 
-static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool find_runner(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out)
 {
+    if (nth) return false;
     (void)tenant, (void)runner;
     *out = (RunnerOffer){ .executor = &((Stage *)context)->port, .settings = value_null() };
     return true;
