@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Each check of tools/tidy accepts a small tidy tree and finds the one thing that was made untidy in it."""
+import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test" / "e2e"))
-from maestro_test import case, main                     # noqa: E402, the path comes first
+from maestro_test import MAESTRO, case, main                     # noqa: E402, the path comes first
 
 HEADER = "/* {name} - a header of the fixture. */\n#ifndef {guard}\n#define {guard}\n{body}#endif\n"
 
@@ -76,6 +77,34 @@ def this_repository_is_tidy(t):
 def the_layers_of_this_repository_hold(t):
     result = t.run(sys.executable, ROOT / "tools" / "tidy", "layers", "libraries", "purity", "state")
     t.true(result.code == 0, f"findings:\n{result.out}{result.err}")
+
+
+@case("proves: R-011")
+def the_modules_of_the_requirements_depend_as_they_say(t):
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:`([a-z/]+)`|\(the standard library\)) \| ((?:`[a-z/*]+`,? ?(?:and likewise )?)+) \|", page, re.M)
+    folders = {name or "standard": set(re.findall(r"`([a-z/*]+)`", listed)) for name, listed in rows}
+    t.equal({"standard", "model", "core", "api"} <= set(folders), True, f"the page has the modules: {folders}")
+    may = {"model": {"standard"}, "core": {"standard", "model"}, "api": {"standard", "model", "core"}}
+    for module, others in may.items():
+        allowed = set().union(*(folders[name] for name in others)) | folders[module]
+        known = set().union(*folders.values())
+        for file in sorted(p for folder in folders[module] for p in (ROOT / "src" / folder).rglob("*.[ch]")):
+            for target in re.findall(r'#include "([a-z]+)/', file.read_text(encoding="utf-8")):
+                if file.name.endswith("_test.c") and target == "harness":
+                    continue
+                t.true(target in allowed or target not in known and target in ("os", "secret"),
+                       f"{file.relative_to(ROOT)} of {module} includes {target}")
+
+
+@case("proves: R-089")
+def no_library_of_the_domain_holds_a_variable(t):
+    build = MAESTRO.resolve().parent / "src"
+    for folder in ("core", "dispatch", "lang", "ledger", "view", "policy", "engine"):
+        for library in sorted((build / folder).glob("lib*.a")):
+            table = t.run("objdump", "-t", library).out
+            found = re.findall(r"\sO\s+\.(?:data|bss|tdata|tbss)(?!\.rel\.ro)\S*\s+[0-9a-f]+\s+(?!__)(\S+)", table)
+            t.equal(found, [], f"variables of {library.name}: collaborators are given, not found")
 
 
 @case()
