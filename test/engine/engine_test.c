@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "engine/house.h"
 #include "harness/test.h"
 #include "lang/compile.h"
 #include "ledger/record.h"
@@ -51,8 +52,9 @@ typedef struct Bench {
     uint32_t reply_count;
 } Bench;
 
-static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool find_runner(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out)
 {
+    if (nth) return false;
     Bench *bench = context;
     (void)tenant;
     if (!str_is_text(runner, "noop") && !str_is_text(runner, "log")) return false;
@@ -290,6 +292,29 @@ TEST(a_run_that_waits_leaves_memory_and_comes_back_by_its_signal, "proves: F-053
     report_all(&bench);
     expect_state(&bench, 1, "SUCCEEDED");
     end(&bench);
+}
+
+TEST(runs_that_wait_leave_memory_again_when_the_next_owner_has_read_them, "proves: F-053 F-115")
+{
+    House *house = calloc(1, sizeof *house);
+    if (!EXPECT(house)) abort();
+    house_open(house);
+    uint64_t last = 0;
+    for (int i = 0; i < 300; i++) last = house_start(house, GATED);
+    uint64_t busy = house_start(house, "workflow: w\njobs:\n  a: { tasks: [{ run: noop, idempotency: replay-safe }] }\n");
+    EXPECT_INT(engine_stats(house->engine).run_count, 1);
+    house_kill_owner(house);
+    house_turns(house);
+    EXPECT_INT(engine_state(house->engine), ENGINE_RUNNING);
+    EXPECT_INT(engine_stats(house->engine).run_count, 1);              /* the one that has something to do */
+    EXPECT_INT(house_command(house, last, (Command){ .kind = COMMAND_SIGNAL, .name = STR("go"), .sort = SIGNAL_APPROVAL }, NULL), OK);
+    house_report(house, CAUSE_NONE, NULL);
+    house_report(house, CAUSE_NONE, NULL);
+    house_expect(house, last, "SUCCEEDED", "");
+    house_expect(house, busy, "SUCCEEDED", "");
+    EXPECT_INT(engine_stats(house->engine).run_count, 0);
+    house_close(house);
+    free(house);
 }
 
 TEST(a_command_for_a_run_that_is_not_there_is_refused, "proves: F-084")

@@ -78,8 +78,9 @@ static void open_engine(Hall *hall, const EngineOptions *options)
     EXPECT_OK(engine_open(options, &clock, &hall->engine, &err), &err);
 }
 
-static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool find_runner(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out)
 {
+    if (nth) return false;
     (void)tenant;
     (void)runner;
     *out = (RunnerOffer){ .executor = &((Hall *)context)->hands.port, .settings = value_null() };

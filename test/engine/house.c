@@ -17,12 +17,18 @@ static bool house_execute(Executor *executor, const Attempt *attempt)
     return true;
 }
 
-static void house_executor_end(Executor *executor, const AttemptId *id) { (void)executor, (void)id; }
+static void house_executor_end(Executor *executor, const AttemptId *id)
+{
+    House *house = (House *)executor;
+    if (house->ended_count < TAKEN_MAX) house->ended[house->ended_count++] = *id;
+}
+
 static void house_executor_close(Executor *executor) { (void)executor; }
 static const ExecutorOps house_ops = { .execute = house_execute, .end = house_executor_end, .close = house_executor_close };
 
-static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool find_runner(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out)
 {
+    if (nth) return false;
     (void)tenant;
     *out = (RunnerOffer){ .executor = &((House *)context)->port, .settings = value_null() };
     return str_is_text(runner, "noop");
@@ -46,7 +52,8 @@ void house_own(House *house)
 {
     Error err;
     EngineOptions options = { .store = house->store, .log = 1, .executors = house->executors, .executor_count = 1,
-                              .runner = find_runner, .random = chance, .context = house };
+                              .runner = find_runner, .random = chance, .context = house, .quotas = house->quotas,
+                              .quota_count = house->quota_count };
     EXPECT_OK(engine_open(&options, &(EngineClock){ house->now_ms, house->now_ms }, &house->engine, &err), &err);
     house_turns(house);
 }

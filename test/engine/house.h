@@ -24,6 +24,10 @@ typedef struct House {
     AttemptId taken[TAKEN_MAX];             /* attempts in the order in which they were handed over */
     Str keys[TAKEN_MAX];                    /* idempotency keys of these */
     uint32_t taken_count, reported;
+    uint32_t ended_count;                   /* attempts that were told to end: they go on until they report */
+    AttemptId ended[TAKEN_MAX];
+    const TenantQuota *quotas;              /* for the next owner */
+    uint32_t quota_count;
     EngineReply reply;
     char why[512];                          /* of a refusal */
 } House;

@@ -56,8 +56,9 @@ static void fake_end(Executor *executor, const AttemptId *id) { (void)executor, 
 static void fake_close(Executor *executor) { (void)executor; }
 static const ExecutorOps fake_ops = { .execute = fake_execute, .end = fake_end, .close = fake_close };
 
-static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool find_runner(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out)
 {
+    if (nth) return false;
     Bench *bench = context;
     (void)tenant;
     *out = (RunnerOffer){ .executor = &bench->fake, .settings = value_null() };
@@ -447,7 +448,7 @@ static void door_open(Door *door, Bench *bench)
 {
     *door = (Door){ .desk = { .store = bench->store, .vault = bench->vault } };
     Str run_id = arena_copy(&bench->arena, id_peek(&bench->reply.run_id));
-    door->request = (TriggerRequest){ .run_id = run_id, .trigger = STR("approval"), .headers = door->headers, .body = STR(BODY),
+    door->request = (TriggerRequest){ .method = STR("POST"), .path = STR("/maestro/trigger/run/approval"), .run_id = run_id, .trigger = STR("approval"), .headers = door->headers, .body = STR(BODY),
                                       .source = STR("192.0.2.7"), .now_ms = bench->now_ms };
 }
 
@@ -455,7 +456,7 @@ static void door_sign_at(Door *door, Bench *bench, const char *secret, const cha
 {
     door->headers[0] = (TriggerHeader){ STR("X-Maestro-Timestamp"), str_of(time) };
     door->headers[1] = (TriggerHeader){ STR("X-Maestro-Signature"),
-                                        trigger_sign(&bench->arena, str_of(secret), str_of(time), door->request.body) };
+                                        trigger_sign(&bench->arena, str_of(secret), str_of(time), &door->request) };
     door->request.header_count = 2;
 }
 

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/breaker.h"
 #include "engine/engine.h"
+#include "engine/meter.h"
 #include "harness/test.h"
 #include "lang/compile.h"
 #include "store/memory/memory_store.h"
@@ -28,11 +30,17 @@ typedef struct Yard {
     Store *store;
     Engine *engine;
     Executor *pool;
+    Executor *executors[2];         /* the pool, and one that has nothing to do: every process has some of these */
     int64_t now_ms;
     uint64_t chance;
     Arena arena;
     EngineReply reply;
     Value settings;                     /* of the runner */
+    const TenantQuota *quotas;          /* for the next owner, as are: */
+    uint32_t quota_count;
+    uint32_t capacity, ceiling;
+    const Site *site;
+    Str cause;                          /* of the failure of a run */
     Helper helpers[WORKER_MAX];
 } Yard;
 
@@ -42,11 +50,12 @@ static bool hear(void *context, const Notice *notice)
     return true;
 }
 
-static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool find_runner(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out)
 {
+    if (nth) return false;
     (void)tenant;
     *out = (RunnerOffer){ .executor = ((Yard *)context)->pool, .settings = ((Yard *)context)->settings };
-    return str_is_text(runner, "noop");
+    return str_is_text(runner, "noop") || str_is_text(runner, "log");
 }
 
 static void chance(void *context, uint8_t *bytes, size_t size)
@@ -75,10 +84,15 @@ static uint32_t weight(void *context, Str tenant)
 
 static void own(Yard *yard)
 {
+    static const SealKey key = { { 7 } };           /* each owner of the store has it */
     Error err;
-    WorkerOptions worker = { .name = STR("workers"), .runners = json(yard, "{\"noop\":{\"queue\":\"q\"}}"), .lease_ms = 30000, .sink = { hear, yard } };
+    WorkerOptions worker = { .name = STR("workers"), .runners = json(yard, "{\"noop\":{\"queue\":\"q\"},\"log\":{\"queue\":\"d\"}}"), .lease_ms = 30000, .capacity = yard->capacity, .token_key = &key, .sink = { hear, yard } };
+    WorkerOptions idle = { .name = STR("idle"), .runners = json(yard, "{\"never\":{}}"), .lease_ms = 30000, .sink = { hear, yard } };
     EXPECT_OK(worker_executor_open(&worker, &yard->pool, &err), &err);
-    EngineOptions options = { .store = yard->store, .log = 1, .executors = &yard->pool, .executor_count = 1, .runner = find_runner, .weight = weight, .random = chance, .context = yard };
+    EXPECT_OK(worker_executor_open(&idle, &yard->executors[1], &err), &err);
+    yard->pool->site = yard->site;
+    yard->executors[0] = yard->pool;
+    EngineOptions options = { .store = yard->store, .log = 1, .tenant_running_max = yard->ceiling, .executors = yard->executors, .executor_count = 2, .runner = find_runner, .weight = weight, .random = chance, .context = yard, .quotas = yard->quotas, .quota_count = yard->quota_count };
     EXPECT_OK(engine_open(&options, &(EngineClock){ yard->now_ms, yard->now_ms }, &yard->engine, &err), &err);
 }
 
@@ -102,6 +116,7 @@ static void kill_owner(Yard *yard)
 {
     engine_close(yard->engine);
     yard->pool->ops->close(yard->pool);
+    yard->executors[1]->ops->close(yard->executors[1]);
 }
 
 static void yard_close(Yard *yard)
@@ -294,6 +309,227 @@ TEST(worker_reports_to_the_next_owner_what_it_got_from_the_last, "proves: F-010 
     yard_close(&yard);
 }
 
+TEST(what_workers_hold_for_the_last_owner_counts_against_the_ceiling_of_their_tenant, "proves: F-111 F-086")
+{
+    static const TenantQuota quotas[] = { { STR_INIT("default"), { .running_max = 2, .runtime_ms_max = 600000, .window_ms = INT64_C(86400000) * 365 } } };
+    Yard yard;
+    yard_open(&yard);
+    kill_owner(&yard);
+    yard.quotas = quotas;
+    yard.quota_count = 1;
+    own(&yard);
+    Helper *first = &yard.helpers[0], *second = &yard.helpers[1];
+    for (int i = 0; i < 4; i++) start(&yard, ONE);
+    pull(&yard, first, 4);
+    EXPECT_INT(first->token_count, 2);
+    kill_owner(&yard);
+    own(&yard);
+    turns(&yard);
+    pull(&yard, second, 4);
+    for (int i = 0; i < 20; i++) pass(&yard, 1000);
+    EXPECT_INT(second->token_count, 0);                                    /* both places are taken, by whom this owner gave nothing */
+    Value seen = engine_tenants(yard.engine, STR("default"), &yard.arena);
+    EXPECT_INT(value_get_int(*value_get_text(seen.items[0], "use"), "running", 0), 2);
+    EXPECT_INT(value_get_int(*value_get_text(seen.items[0], "use"), "runtimeMs", 0), 40000);      /* and they are charged on */
+    report(&yard, first, 0);
+    EXPECT_INT(first->accepted, 2);
+    pull(&yard, second, 4);
+    EXPECT_INT(second->token_count, 2);
+    report(&yard, second, 0);
+    EXPECT_INT(runs_in(&yard, 4, "SUCCEEDED"), 4);
+    yard_close(&yard);
+}
+
+/* Another owner, so much later. */
+static void take_over(Yard *yard, int64_t ms)
+{
+    kill_owner(yard);
+    yard->now_ms += ms;
+    own(yard);
+    turns(yard);
+}
+
+/* It says that all it has are alive. */
+static void beat(Yard *yard, Helper *helper)
+{
+    Buf body;
+    buf_init(&body, 1u << 20);
+    buf_text(&body, "{\"heartbeats\":[");
+    for (uint32_t i = 0; i < helper->token_count; i++) buf_format(&body, "%s\"%.*s\"", i ? "," : "", STR_ARG(helper->tokens[i]));
+    buf_text(&body, "]}");
+    exchange(yard, helper, arena_copy(&yard->arena, buf_peek(&body)));
+    buf_deinit(&body);
+}
+
+static void say(Yard *yard, Helper *helper, const char *list, const char *what)
+{
+    exchange(yard, helper, arena_format(&yard->arena, "{\"%s\":[{\"token\":\"%.*s\",%s}]}", list, STR_ARG(helper->tokens[0]), what));
+}
+
+static int64_t use_of(Yard *yard, const char *name)
+{
+    Value seen = engine_tenants(yard->engine, STR("default"), &yard->arena);
+    return value_get_int(*value_get_text(seen.items[0], "use"), name, -1);
+}
+
+static bool take_cause(void *context, const Cell *cells, uint32_t count)
+{
+    Yard *yard = context;
+    (void)count;
+    yard->cause = cells[RUNS_error_cause].kind == CELL_TEXT ? arena_copy(&yard->arena, cells[RUNS_error_cause].text) : STR("");
+    return false;
+}
+
+static Str cause_of(Yard *yard, uint64_t run_no)
+{
+    Error err;
+    QueryAsk ask = { .query = QUERY_RUN, .params = { cell_int((int64_t)run_no) }, .param_count = 1 };
+    EXPECT_OK(store_select(yard->store, &ask, take_cause, yard, &err), &err);
+    return yard->cause;
+}
+
+TEST(what_workers_hold_for_the_last_owner_is_ended_where_its_tenant_has_nothing_left, "proves: F-110 F-112 C-34")
+{
+    static const Site priced = { .cost_micro = 3600000000 };              /* one a second */
+    static const struct { const char *name, *message; bool is_priced; QuotaTerms terms; } rows[] = {
+        { "time", NULL, false, { .runtime_ms_max = 60000, .window_ms = INT64_C(86400000) * 365 } },
+        { "the price of the executor", NULL, true, { .has_cost_max = true, .cost_micro_max = 60000000, .window_ms = INT64_C(86400000) * 365 } },
+        { "money that was reported to the last owner", "\"message\":{\"cost\":59.5}", false,
+          { .has_cost_max = true, .cost_micro_max = 60000000, .window_ms = INT64_C(86400000) * 365 } },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        TenantQuota quota = { STR_INIT("default"), rows[i].terms };
+        Yard yard;
+        yard_open(&yard);
+        yard.quotas = &quota;
+        yard.quota_count = 1;
+        yard.site = rows[i].is_priced ? &priced : NULL;
+        take_over(&yard, 0);
+        Helper *helper = &yard.helpers[0], *other = &yard.helpers[1];
+        uint64_t run = start(&yard, ONE);
+        pull(&yard, helper, 1);
+        for (int s = 0; s < 14; s++) pass(&yard, 1000);
+        if (rows[i].message) say(&yard, helper, "messages", rows[i].message);
+        take_over(&yard, 25000);                                          /* in which its worker goes on */
+        EXPECT_INT(use_of(&yard, "running"), 1);
+        EXPECT_INT(use_of(&yard, "runtimeMs"), 39000);                    /* what the last one charged, and since */
+        beat(&yard, helper);
+        for (int s = 0; s < 20; s++) pass(&yard, 1000);
+        beat(&yard, helper);
+        EXPECT_INT(helper->cancelled, 0);
+        if (rows[i].message) {                                            /* the rest of it is used by another one: both have cost something */
+            start(&yard, ONE);
+            pull(&yard, other, 1);
+            say(&yard, other, "messages", "\"message\":{\"cost\":0.5}");
+        }
+        pass(&yard, 1000);
+        beat(&yard, helper);
+        EXPECT_INT(helper->cancelled, 1);
+        EXPECT_INT(runs_in(&yard, run, "FAILED"), 0);                     /* it has ended when its worker says so */
+        EXPECT_INT(use_of(&yard, "running"), rows[i].message ? 2 : 1);
+        say(&yard, helper, "reports", "\"failure\":{\"cause\":\"cancelled\"}");
+        EXPECT_INT(helper->accepted, 1);
+        EXPECT_INT(runs_in(&yard, run, "FAILED"), 1);
+        EXPECT_STR(cause_of(&yard, run), STR("budget-exceeded"));
+        EXPECT_INT(use_of(&yard, "running"), rows[i].message ? 1 : 0);
+        yard_close(&yard);
+    }
+}
+
+TEST(what_workers_hold_for_the_last_owner_takes_places_of_their_executor, "proves: F-086 F-007 E-058")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.capacity = 3;
+    take_over(&yard, 0);
+    Helper *one = &yard.helpers[0], *two = &yard.helpers[1], *late = &yard.helpers[2];
+    for (int i = 0; i < 6; i++) start(&yard, ONE);
+    pull(&yard, one, 1);
+    pull(&yard, two, 2);
+    EXPECT_INT(one->token_count + two->token_count, 3);
+    take_over(&yard, 1000);
+    pull(&yard, late, 5);                                                  /* who comes first after a restart has nothing of them */
+    for (int i = 0; i < 5; i++) pass(&yard, 1000);
+    EXPECT_INT(late->token_count, 0);
+    EngineGauge gauge;
+    engine_gauge(yard.engine, &gauge);
+    EXPECT_INT(gauge.executors[0].under_way, 3);
+    EXPECT_INT(gauge.live_leases, 3);
+    report(&yard, one, 0);                                                 /* one comes back: there is room for one */
+    EXPECT_INT(late->token_count, 1);
+    pass(&yard, 1000);
+    pull(&yard, late, 5);
+    EXPECT_INT(late->token_count, 1);
+    for (int i = 0; i < 40; i++) {                                         /* the other one does not: its leases run out */
+        pass(&yard, 1000);
+        beat(&yard, late);
+        EXPECT(late->token_count <= 3);
+    }
+    EXPECT_INT(late->token_count, 3);
+    report(&yard, late, 5);
+    report(&yard, late, 0);
+    EXPECT_INT(runs_in(&yard, 6, "SUCCEEDED"), 6);
+    engine_gauge(yard.engine, &gauge);
+    EXPECT_INT(gauge.executors[0].under_way, 0);
+    yard_close(&yard);
+}
+
+TEST(what_workers_hold_for_the_last_owner_counts_against_the_ceiling_of_all_tenants, "proves: F-111")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.ceiling = 2;
+    take_over(&yard, 0);
+    Helper *first = &yard.helpers[0], *second = &yard.helpers[1];
+    for (int i = 0; i < 4; i++) start(&yard, ONE);
+    pull(&yard, first, 4);
+    EXPECT_INT(first->token_count, 2);
+    take_over(&yard, 1000);
+    pull(&yard, second, 4);
+    pass(&yard, 1000);
+    EXPECT_INT(second->token_count, 0);
+    EXPECT_INT(use_of(&yard, "running"), 2);
+    report(&yard, first, 0);
+    EXPECT_INT(second->token_count, 2);
+    report(&yard, second, 0);
+    EXPECT_INT(runs_in(&yard, 4, "SUCCEEDED"), 4);
+    yard_close(&yard);
+}
+
+TEST(what_undoes_a_step_for_the_last_owner_counts_and_is_not_ended, "proves: F-110 F-111")
+{
+    static const TenantQuota quotas[] = { { STR_INIT("default"), { .running_max = 1, .runtime_ms_max = 20000, .window_ms = INT64_C(86400000) * 365 } } };
+    Yard yard;
+    yard_open(&yard);
+    yard.quotas = quotas;
+    yard.quota_count = 1;
+    take_over(&yard, 0);
+    Helper *helper = &yard.helpers[0], *other = &yard.helpers[1];
+    uint64_t run = start(&yard, "workflow: w\non_failure: compensate_all\njobs:\n  a: { tasks: [{ run: noop, compensation: noop }] }\n"
+                                "  b: { needs: [a], tasks: [{ run: noop }] }\n");
+    pull(&yard, helper, 1);
+    report(&yard, helper, 1);
+    say(&yard, helper, "reports", "\"failure\":{\"cause\":\"permanent\"}");
+    helper->token_count = 0;
+    pull(&yard, helper, 1);
+    EXPECT_INT(helper->token_count, 1);                                    /* what undoes a */
+    start(&yard, ONE);
+    take_over(&yard, 1000);
+    EXPECT_INT(use_of(&yard, "running"), 1);
+    pull(&yard, other, 1);
+    for (int i = 0; i < 40; i++) {
+        pass(&yard, 1000);
+        beat(&yard, helper);
+    }
+    EXPECT_INT(helper->cancelled, 0);                                      /* who has no time left has to be able to clean up */
+    EXPECT_INT(other->token_count, 0);
+    report(&yard, helper, 0);
+    EXPECT_INT(runs_in(&yard, run, "COMPENSATED"), 1);
+    EXPECT_INT(use_of(&yard, "running"), 0);
+    yard_close(&yard);
+}
+
 TEST(half_of_the_workers_vanish_and_nothing_is_lost, "proves: F-116 F-087")
 {
     enum { RUNS = 1000, WORKERS = 40, EACH = 25 };
@@ -367,11 +603,46 @@ TEST(rate_of_a_runner_is_kept_and_nobody_is_dropped, "proves: F-093")
     EXPECT_INT(helper->token_count, 2);
     for (uint32_t second = 1; second <= 2; second++) {
         pull(&yard, helper, 6);
-        pass(&yard, 1000);
+        pass(&yard, 900);
+        EXPECT_INT(helper->token_count, 2 * second);
+        pass(&yard, 100 + 1000 / RATE_SLOT_COUNT + 1);
         EXPECT_INT(helper->token_count, 2 + 2 * second);
     }
     report(&yard, helper, 0);
     EXPECT_INT(runs_in(&yard, 6, "SUCCEEDED"), 6);
+    yard_close(&yard);
+}
+
+static const ExecutorOps *own_ops;
+static uint32_t asked_count;
+
+static bool count_asked(Executor *executor, Str tenant, Str runner, uint32_t taken)
+{
+    asked_count++;
+    return own_ops->has_room(executor, tenant, runner, taken);
+}
+
+TEST(a_backlog_of_a_queue_that_nobody_asks_for_costs_other_queues_nothing, "proves: F-007 F-109")
+{
+    enum { BACKLOG = 200 };
+    static ExecutorOps counted;
+    Yard yard;
+    yard_open(&yard);
+    own_ops = yard.pool->ops;
+    counted = *own_ops;
+    counted.has_room = count_asked;
+    yard.pool->ops = &counted;
+    Helper *helper = &yard.helpers[0];
+    for (int i = 0; i < BACKLOG; i++) start(&yard, "workflow: d\njobs:\n  a: { tasks: [{ log: x }] }\n");
+    start(&yard, ONE);
+    asked_count = 0;
+    exchange(&yard, helper, STR("{\"queues\":[\"q\"],\"want\":1,\"wait_ms\":60000}"));
+    EXPECT_INT(helper->token_count, 1);
+    EXPECT(asked_count < BACKLOG / 2);                              /* none of them is looked at for it; one a turn is, whatever came */
+    report(&yard, helper, 0);
+    EXPECT_INT(runs_in(&yard, BACKLOG + 1, "SUCCEEDED"), 1);
+    exchange(&yard, helper, STR("{\"queues\":[\"d\"],\"want\":50,\"wait_ms\":60000}"));
+    EXPECT_INT(helper->token_count, 50);                            /* and whoever asks for them gets as many as it wants */
     yard_close(&yard);
 }
 

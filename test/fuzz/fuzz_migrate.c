@@ -49,7 +49,7 @@ static void check_result(Arena *arena, Str yaml, uint32_t error_count)
     catalog_init(&catalog, arena);
     compile(arena, yaml, &(CompileOptions){ STR("new.yaml"), TEXT_YAML, &catalog }, &compiled);
     FUZZ_HOLDS(!error_count || !compiled.is_valid);
-    production_check(arena, &compiled, &catalog, &report);
+    production_check(arena, &compiled, &catalog, /* facts= */ NULL, &report);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -53,6 +53,20 @@ static void check_alone(World *world, const AttemptId *id)
     }
 }
 
+/* F-111: where its tenant has a ceiling, so many live at once, the one that is handed over included. Notifications are no work of it, and
+ * a commit that was written without anybody knowing may bring one back whose place was given away. */
+static void check_ceiling(World *world, const Attempt *given)
+{
+    uint32_t ceiling = world_ceiling(world, given->tenant), count = 1;
+    for (uint32_t i = 0; ceiling && i < world->attempt_count; i++) {
+        const SimAttempt *other = &world->attempts[i];
+        const WatchRun *run = other->is_there && !other->is_ghost ? watch_run(world->watch, other->id.run_no) : NULL;
+        count += run && !attempt_is_notification(other->id.attempt) && str_is(run->run.tenant, given->tenant);
+    }
+    if (ceiling && count > ceiling && !world->weather.keep)
+        world_fail(world, "F-111: %u attempts of the tenant %.*s live at once", count, STR_ARG(given->tenant));
+}
+
 static bool sim_execute(Executor *executor, const Attempt *given)
 {
     SimExecutor *self = (SimExecutor *)executor;
@@ -68,6 +82,7 @@ static bool sim_execute(Executor *executor, const Attempt *given)
     world->handed_count++;
     if (!attempt_is_notification(given->id.attempt)) {
         check_alone(world, &given->id);
+        check_ceiling(world, given);
         watch_attempt(world->watch, given);
     } else {
         watch_notification(world->watch, given);
@@ -125,11 +140,16 @@ static const ExecutorOps sim_ops = { .execute = sim_execute, .end = sim_end, .ac
 void attempts_init(World *world)
 {
     static const char *const names[EXECUTORS] = { "first", "second" };
+    Value *ability = ARENA_NEW(&world->arena, Value), all = value_array(ability, 1);
+    *ability = value_string(STR("all"));
+    world->is_shared = world->seed % 3 == 0;
     for (uint32_t i = 0; i < EXECUTORS; i++) {
         world->executors[i] = (SimExecutor){ .world = world, .refuse_chance = below(world, 3) ? 0 : below(world, 40) };
         world->executors[i].port = (Executor){ .ops = &sim_ops, .name = str_of(names[i]), .kind = STR("native"),
                                                .capacity = below(world, 2) ? 0 : 1 + below(world, 5) };
         world->ports[i] = &world->executors[i].port;
+        world->sites[i] = (Site){ .region = str_of(names[i]), .capabilities = all, .tenants = value_null(), .cost_micro = i * 5000 };
+        world->executors[i].port.site = &world->sites[i];
     }
 }
 

@@ -207,8 +207,8 @@ static void send(World *world, Ask *ask, const WatchRun *run, const Command *com
     else if (run && below(world, 2)) request.tenant = run->run.tenant;
     ask->run_no = run ? run->run_no : 0;
     ask->request = request;
-    world_note(world, "c%u: %s of run %" PRIu64 "%s", ask->number, command_kind_name(command->kind), ask->run_no,
-               ask->kind == ASK_STRANGER ? " by a stranger" : "");
+    world_note(world, "c%u: %s of %.*s%srun %" PRIu64 "%s", ask->number, command_kind_name(command->kind), STR_ARG(command->job),
+               command->job.len ? " of " : "", ask->run_no, ask->kind == ASK_STRANGER ? " by a stranger" : "");
     if (!engine_request(world->engine, &request)) ask->is_lost = true;
 }
 
@@ -278,6 +278,14 @@ void people_meddle(World *world)
         command.attempt = 1;
         command.holder = 12345;
         if (command.kind == COMMAND_ACCEPT) command.holder = 0;
+    } else if (sort < 14 && world->is_shared && below(world, 2)) {
+        static const char *const places[] = { "{\"regions\":[\"first\"]}", "{\"regions\":[\"second\",\"nowhere\"]}", "{}", "{\"requires\":[\"all\"]}" };
+        command.kind = COMMAND_REBIND;
+        command.value = parse(&world->arena, "%s", places[below(world, 4)]);
+    } else if (sort < 24 && run->plan->plan.job_count && below(world, 2)) {
+        static const CommandKind kinds[] = { COMMAND_PAUSE, COMMAND_PAUSE, COMMAND_PAUSE, COMMAND_RESUME, COMMAND_RESUME, COMMAND_CANCEL };
+        command.kind = kinds[below(world, 6)];
+        command.job = below(world, 20) ? run->plan->plan.jobs[below(world, run->plan->plan.job_count)].id : STR("nobody");
     } else if (sort < 14) {
         command.kind = COMMAND_PAUSE;
     } else if (sort < 24) {
@@ -326,6 +334,13 @@ void people_repeat(World *world)
     if (!is_taken) ask->is_lost = true;
 }
 
+static uint32_t paused_job(const WatchRun *run)
+{
+    for (uint32_t j = 0; j < run->run.job_count; j++)
+        if (run->run.jobs[j].flags & JOB_PAUSED && run->run.jobs[j].open) return j;
+    return PLAN_NONE;
+}
+
 /* --- the end ------------------------------------------------------------------------------------------------------------------------ */
 
 void people_settle(World *world)
@@ -341,6 +356,11 @@ void people_settle(World *world)
             command.kind = COMMAND_TRIGGER;
             command.name = run->plan->plan.terms->steps[run->run.awaited.step].pause.trigger;
             command.value = parse(&world->arena, "%s", "{\"ok\":true}");
+        }
+        uint32_t job = paused_job(run);
+        if (job != PLAN_NONE && command.kind == COMMAND_SIGNAL) {
+            command.kind = COMMAND_RESUME;
+            command.job = run->plan->plan.jobs[job].id;
         }
         send(world, ask, run, &command);
     }

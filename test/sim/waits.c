@@ -55,6 +55,19 @@ static void check_begin(Watch *watch, const WatchRun *run, const Event *event)
     if (run_is_winding(&run->run))
         world_fail(world, "I21: run %" PRIu64 ": step %u begins, and the run %s", run->run_no, event->step,
                    run->run.is_terminating ? "ends early" : "winds down");
+    uint32_t job = run->plan->plan.steps[event->step].job;
+    if (job != PLAN_NONE && run->held_jobs[job])
+        world_fail(world, "I27: run %" PRIu64 ": step %u begins, and its job is %s", run->run_no, event->step,
+                   run->held_jobs[job] & 2 ? "cancelled" : "paused");
+}
+
+/* What people did to jobs, in their own words: not as the engine's fold has it. */
+static void note_jobs(WatchRun *run, const Event *event)
+{
+    if (event->kind == EVENT_JOB_PAUSED) run->held_jobs[event->job] |= 1;
+    if (event->kind == EVENT_JOB_RESUMED || event->kind == EVENT_JOB_CANCELLING) run->held_jobs[event->job] &= 2;
+    if (event->kind == EVENT_JOB_CANCELLING) run->held_jobs[event->job] |= 2;
+    for (uint32_t j = 0; event->kind == EVENT_RUN_REQUEUED && j < run->run.job_count; j++) run->held_jobs[j] &= 1;
 }
 
 /* --- retries -------------------------------------------------------------------------------------------------------------------- */
@@ -87,10 +100,12 @@ void waits_before(Watch *watch, WatchRun *run, const Event *event)
     if (event->kind == EVENT_LOOP_REPEATED)
         for (uint32_t i = 0; i < run->run.step_count; i++) run->steps[i].is_repeating = step_polls(terms_of(run, i));
     check_begin(watch, run, event);
+    note_jobs(run, event);
     check_rerun(watch, run, event);
     bool is_delicate = (event->kind >= EVENT_POLL_ATTEMPTED && event->kind <= EVENT_POLL_ABORTED)
                     || (event->kind >= EVENT_TRIGGER_AWAITED && event->kind <= EVENT_TRIGGER_ENDED)
                     || (event->kind >= EVENT_COMPENSATION_STARTED && event->kind <= EVENT_COMPENSATION_ORPHANED)
+                    || (event->kind >= EVENT_JOB_PAUSED && event->kind <= EVENT_JOB_CANCELLING)
                     || event->kind == EVENT_RUN_REQUEUED || event->kind == EVENT_RUN_TERMINATING;
     watch->is_delicate = watch->is_delicate || is_delicate;
 }

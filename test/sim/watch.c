@@ -32,6 +32,7 @@ void watch_free(Watch *watch)
         free(run->steps);
         free(run->failures);
         free(run->rerun);
+        free(run->held_jobs);
         free(run);
     }
     free(watch->runs);
@@ -80,7 +81,8 @@ static WatchRun *run_add(Watch *watch, uint64_t run_no, const Record *record)
     run->steps = calloc(plan->plan.step_count, sizeof *run->steps);
     run->failures = calloc(plan->plan.step_count, sizeof *run->failures);
     run->rerun = calloc(plan->plan.step_count, 1);
-    CHECK(run->steps && run->failures && run->rerun);
+    run->held_jobs = calloc(plan->plan.job_count + 1, 1);
+    CHECK(run->steps && run->failures && run->rerun && run->held_jobs);
     run_init(&run->run, &plan->plan, &id, run_no);
     watch->runs[run_no] = run;
     return run;
@@ -193,6 +195,15 @@ static void check_executions(Watch *watch, WatchRun *run, uint32_t step)
                    step_name(run, step), count);
 }
 
+/* I26: who carries an attempt meets what its run is bound to; executors are named after their regions. */
+static void check_bound(World *world, const WatchRun *run, const Event *event)
+{
+    Str bound = run->run.bound, name = event->name;
+    bool is_region = name.len && bound.len && memmem(bound.ptr, bound.len, "regions", 7);
+    if (is_region && !memmem(bound.ptr, bound.len, name.ptr, name.len))
+        world_fail(world, "I26: run %" PRIu64 " is bound to %.*s, and step %s goes to %.*s", run->run_no, STR_ARG(bound), step_name(run, event->step), STR_ARG(name));
+}
+
 static void before_event(Watch *watch, WatchRun *run, const Event *event)
 {
     World *world = watch->world;
@@ -215,6 +226,7 @@ static void before_event(Watch *watch, WatchRun *run, const Event *event)
         const StepRun *step = &run->run.steps[event->step];
         const StepTerms *terms = &run->plan->plan.terms->steps[event->step];
         check_needs(watch, run, event->step);
+        check_bound(world, run, event);
         if (step_works(&run->plan->plan.steps[event->step]) && event->attempt - first_of(run, event->step) > terms->retry.spawn_count_max)
             world_fail(world, "I7: run %" PRIu64 ": step %s is dispatched for the %u. time", run->run_no,
                        step_name(run, event->step), event->attempt);

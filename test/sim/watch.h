@@ -36,6 +36,7 @@ typedef struct WatchRun {
     uint32_t awaited_count;             /* pauses that are awaited and have not ended */
     bool is_rerunning;                  /* it was queued again; by step: what has yet to be named as run anew */
     uint8_t *rerun;
+    uint8_t *held_jobs;                 /* by job: 1: paused, 2: cancelled, as people had it */
     bool is_touched;                    /* since its row was looked at */
     Value params;                       /* as its records have them */
     bool has_other_params;              /* they were changed: what is run anew may have another declared key */

@@ -83,13 +83,13 @@ static void make_weather(World *world)
 
 /* --- the engine --------------------------------------------------------------------------------------------------------------------- */
 
-static bool find_runner(void *context, Str tenant, Str runner, RunnerOffer *out)
+static bool find_runner(void *context, Str tenant, Str runner, uint32_t nth, RunnerOffer *out)
 {
     World *world = context;
     (void)tenant;
-    bool is_log = str_is_text(runner, "log");
-    if (!is_log && !str_is_text(runner, "noop")) return false;
-    *out = (RunnerOffer){ .executor = world->ports[is_log], .settings = value_null() };
+    bool is_log = str_is_text(runner, "log"), is_known = is_log || str_is_text(runner, "noop");
+    if (!is_known || nth > world->is_shared) return false;
+    *out = (RunnerOffer){ .executor = world->ports[is_log ^ nth], .settings = value_null() };
     return true;
 }
 
@@ -132,6 +132,21 @@ static uint64_t read_epoch(World *world)
     return epoch;
 }
 
+/* In some worlds two tenants are held to something: what lacks room, time or money waits, is ended, or goes on in the next window. */
+static const TenantQuota quotas[] = {
+    { STR_INIT("acme"), { .running_max = 2, .cpu_milli_max = 3000, .window_ms = 60000 } },
+    { STR_INIT("umbrella"), { .runtime_ms_max = 20000, .has_cost_max = true, .cost_micro_max = 40, .window_ms = 60000 } },
+};
+
+static uint32_t quota_count(const World *world) { return world->seed % 6 == 0 ? sizeof quotas / sizeof *quotas : 0; }
+
+uint32_t world_ceiling(const World *world, Str tenant)
+{
+    for (uint32_t i = 0; i < quota_count(world); i++)
+        if (str_is(quotas[i].tenant, tenant)) return (uint32_t)quotas[i].terms.running_max;
+    return 0;
+}
+
 static void open_engine(World *world)
 {
     world->jump_count = 0;                          /* what the last one did not write down nobody knows */
@@ -141,6 +156,7 @@ static void open_engine(World *world)
                               .verdict = give_verdict, .policies = give_policies, .verdict_context = world, .context = world,
                               .queue_count_max = world->seed % 7 == 0 ? 12 : 0,
                               .tenant_running_max = world->seed % 5 == 0 ? 3 : 0,
+                              .quotas = quotas, .quota_count = quota_count(world),
                               .request_ms = INT64_C(3600000) * 24 * 365 };      /* clocks jump, and nothing is to be forgotten */
     Error err;
     if (engine_open(&options, &(EngineClock){ world->now_ms + world->skew_ms, world->now_ms }, &world->engine, &err)) {

@@ -96,6 +96,8 @@ typedef struct World {
     uint64_t holder_epoch;                          /* of this one: the epoch that it began with */
     SimExecutor executors[EXECUTORS];
     Executor *ports[EXECUTORS];
+    Site sites[EXECUTORS];              /* each in a region of its name */
+    bool is_shared;                     /* both offer everything, and runs are bound to one or the other */
     SimAttempt attempts[ATTEMPTS_MAX];
     uint32_t attempt_count;                         /* slots in use are below it */
     AttemptId echoes[ECHOES_MAX];                   /* of attempts that have reported, the last ones */
@@ -126,6 +128,7 @@ static inline bool chance(World *world, uint32_t of_ten_thousand) { return below
 
 void world_fail(World *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void world_note(World *world, const char *format, ...) __attribute__((format(printf, 2, 3)));     /* where it is verbose */
+uint32_t world_ceiling(const World *world, Str tenant);      /* attempts of it at a time, where this world has limits; 0: any number */
 
 /* plans.c */
 bool plans_make(World *world);

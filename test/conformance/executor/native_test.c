@@ -43,8 +43,8 @@ static Status run_effect(void *context, NativeCall *call, const Attempt *attempt
     Value effect;
     Status status = json_parse(arena, STR("{\"charge\":5}"), &effect, &err);
     if (status) return status;
-    if (!native_call_effect(call, effect, /* is_committed= */ false)) return ERR_UNAVAILABLE;
-    if (!native_call_effect(call, value_null(), /* is_committed= */ true)) return ERR_UNAVAILABLE;
+    if (!native_call_effect(call, &(Notice){ .kind = NOTICE_EFFECT, .value = effect })) return ERR_UNAVAILABLE;
+    if (!native_call_effect(call, &(Notice){ .kind = NOTICE_EFFECT, .value = value_null(), .is_committed = true })) return ERR_UNAVAILABLE;
     return OK;
 }
 

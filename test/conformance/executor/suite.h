@@ -59,6 +59,8 @@ void stand_turn(Stand *stand, int timeout_ms);          /* one look at the descr
 const Report *stand_report(Stand *stand, uint32_t number);      /* of that attempt; NULL where there is none */
 const Notice *stand_said(const Stand *stand, NoticeKind kind, uint32_t nth);
 bool stand_logged(const Stand *stand, Str part);        /* a line of the log holds this */
+/* As the engine, when an effect notice of that attempt is durable. */
+void stand_acknowledge(Stand *stand, const Notice *effect);
 Str  stand_json(Stand *stand, Value value);
 
 /* --- the cases ----------------------------------------------------------------------------------------------------- */

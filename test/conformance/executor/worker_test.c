@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "conformance/executor/suite.h"
-#include "exec/worker/token.h"
+#include "engine/token.h"
 #include "os/clock.h"
 #include "value/json.h"
 
@@ -275,6 +276,43 @@ TEST(worker_lease_goes_to_who_waits_and_a_report_is_answered_when_it_is_durable,
     for (int i = 0; i < 3; i++) arena_deinit(&all[i]->arena);
 }
 
+TEST(worker_second_report_while_the_first_is_being_recorded_gets_the_answer_of_the_first, "proves: F-072")
+{
+    Stand stand;
+    Seen pull = { 0 }, first = { 0 }, second = { 0 }, both = { 0 };
+    Seen *all[] = { &pull, &first, &second, &both };
+    for (int i = 0; i < 4; i++) arena_init(&all[i]->arena, SIZE_MAX);
+    if (stand_open(&stand, &bare, 8)) {
+        Error err;
+        EXPECT_OK(ask(&stand, &anybody, "{\"queues\":[\"q\"],\"want\":1,\"wait_ms\":60000}", &pull, &err), &err);
+        EXPECT(stand_execute(&stand, 1, (Work){ "succeed", NULL, NULL }));
+        stand_turn(&stand, 0);
+        Str token = only(&pull, "leases", "token");
+        Str success = arena_format(&stand.arena, "{\"reports\":[{\"token\":\"%.*s\",\"output\":{\"answer\":42}}]}", STR_ARG(token));
+        Str failure = arena_format(&stand.arena, "{\"reports\":[{\"token\":\"%.*s\",\"failure\":{\"cause\":\"transient\"}}]}", STR_ARG(token));
+        Str twice = arena_format(&stand.arena, "{\"reports\":[{\"token\":\"%.*s\",\"output\":1},{\"token\":\"%.*s\",\"output\":2}]}", STR_ARG(token), STR_ARG(token));
+        EXPECT_OK(ask(&stand, &anybody, success.ptr, &first, &err), &err);
+        EXPECT_OK(ask(&stand, &anybody, failure.ptr, &second, &err), &err);
+        EXPECT_OK(ask(&stand, &anybody, twice.ptr, &both, &err), &err);
+        stand.executor->ops->turn(stand.executor, 0);
+        EXPECT_INT(first.count + second.count + both.count, 0);                                        /* nothing is durable yet */
+        EXPECT(stand_await(&stand, 1, 0));
+        stand_turn(&stand, 0);
+        EXPECT_INT(first.count, 1);
+        EXPECT_INT(second.count, 1);
+        EXPECT_INT(both.count, 1);
+        if (first.count && second.count && both.count) {
+            EXPECT_STR(only(&first, "results", "result"), STR("accepted"));
+            EXPECT_STR(only(&second, "results", "result"), STR("accepted"));
+            EXPECT_INT(count_of(&both, "results"), 2);
+        }
+        EXPECT_INT(stand.report_count, 1);                                                             /* the engine heard the first alone */
+        EXPECT_INT(stand_report(&stand, 1)->cause, CAUSE_NONE);
+    }
+    stand_take_down(&stand);
+    for (int i = 0; i < 4; i++) arena_deinit(&all[i]->arena);
+}
+
 TEST(worker_gets_only_what_its_credential_permits, "proves: F-113")
 {
     Stand stand;
@@ -336,14 +374,81 @@ TEST(worker_that_is_silent_loses_its_lease_and_its_late_report_does_no_harm, "pr
     arena_deinit(&late.arena);
 }
 
-TEST(worker_token_comes_back_as_it_was_and_nothing_else_is_one, "")
+TEST(worker_exchange_that_nobody_reads_brings_its_leases_back, "proves: F-072 F-086")
 {
-    char text[TOKEN_SIZE_MAX];
-    AttemptId id = { UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT64_MAX, UINT64_MAX }, back;
-    EXPECT(token_read(token_print(&id, text), &back));
-    EXPECT_INT(back.run_no, id.run_no);
-    EXPECT_INT(back.serial, id.serial);
-    static const char *const wrong[] = { "", "1", "1.2.3.4", "1.2.3.4.5.6", "0.1.1.1.1", "1.2.3.4.", "a.b.c.d.e", "1.99999999999.1.1.1",
-                                         "99999999999999999999.1.1.1.1", "-1.1.1.1.1", " 1.1.1.1.1" };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) EXPECT(!token_read(str_of(wrong[i]), &back));
+    Stand stand;
+    Seen gone = { 0 }, lost = { 0 }, next = { 0 };
+    Seen *all[] = { &gone, &lost, &next };
+    for (int i = 0; i < 3; i++) arena_init(&all[i]->arena, SIZE_MAX);
+    if (stand_open(&stand, &bare, 8)) {
+        Error err;
+        WorkerCredential other = { .worker = STR("w2") };
+        EXPECT_OK(ask(&stand, &anybody, "{\"want\":4,\"wait_ms\":60000}", &gone, &err), &err);
+        stand_turn(&stand, 0);
+        EXPECT_INT(gone.count, 0);
+        worker_exchange_withdraw(stand.executor, &lost);                                              /* of no exchange */
+        worker_exchange_withdraw(stand.executor, &gone);
+        EXPECT(!stand.executor->ops->has_room(stand.executor, STR("default"), STR("long"), 0));
+        stand_turn(&stand, 10);
+        EXPECT_INT(gone.count, 1);
+        EXPECT_INT(count_of(&gone, "leases"), 0);
+        EXPECT_OK(ask(&stand, &anybody, "{\"want\":1,\"wait_ms\":60000}", &lost, &err), &err);
+        EXPECT(stand_execute(&stand, 1, (Work){ "long", NULL, NULL }));
+        stand_turn(&stand, 10);
+        REQUIRE(lost.count == 1);
+        EXPECT_INT(count_of(&lost, "leases"), 1);
+        worker_exchange_give_back(stand.executor, lost.answer);
+        worker_exchange_give_back(stand.executor, lost.answer);                                       /* once counts */
+        EXPECT_OK(ask(&stand, &other, "{\"want\":4,\"wait_ms\":60000}", &next, &err), &err);
+        stand_turn(&stand, 10);
+        REQUIRE(next.count == 1);
+        EXPECT_INT(value_compare(*value_get_text(next.answer, "leases"), *value_get_text(lost.answer, "leases")), 0);
+        EXPECT_INT(stand.report_count, 0);
+    }
+    stand_take_down(&stand);
+    for (int i = 0; i < 3; i++) arena_deinit(&all[i]->arena);
+}
+
+TEST(worker_executor_that_drains_keeps_what_workers_have_and_gives_back_the_rest, "proves: F-087 F-116")
+{
+    Stand stand;
+    Seen pull = { 0 };
+    arena_init(&pull.arena, SIZE_MAX);
+    if (stand_open(&stand, &bare, 8)) {
+        Error err;
+        const ExecutorOps *ops = stand.executor->ops;
+        int64_t now = clock_realtime_ns() / 1000000;
+        EXPECT_OK(ask(&stand, &anybody, "{\"want\":1,\"wait_ms\":60000}", &pull, &err), &err);
+        EXPECT(stand_execute(&stand, 1, (Work){ "long", NULL, NULL }));
+        EXPECT(stand_execute(&stand, 2, (Work){ "long", NULL, NULL }));
+        stand_turn(&stand, 10);
+        EXPECT_INT(count_of(&pull, "leases"), 1);
+        EXPECT_INT(ops->drain(stand.executor), 1);
+        EXPECT(stand_await(&stand, 1, 0));
+        EXPECT_INT(stand_report(&stand, 2)->cause, CAUSE_NOT_ACCEPTED);
+        ops->turn(stand.executor, now + stand.executor->lease_ms + 60000);
+        stand_turn(&stand, 0);
+        EXPECT_INT(ops->drain(stand.executor), 1);
+        EXPECT_INT(stand.report_count, 1);                                                            /* the silence of the other is not its own */
+    }
+    stand_take_down(&stand);
+    arena_deinit(&pull.arena);
+}
+
+TEST(worker_exchange_beyond_those_that_may_wait_is_to_be_sent_again, "")
+{
+    Stand stand;
+    Seen seen = { 0 };
+    arena_init(&seen.arena, SIZE_MAX);
+    if (stand_open(&stand, &bare, 8)) {
+        Error err;
+        for (unsigned i = 0; i < WORKER_EXCHANGE_COUNT_MAX; i++) {
+            WorkerCredential credential = { .worker = arena_format(&stand.arena, "w%u", i) };
+            EXPECT_OK(ask(&stand, &credential, "{\"want\":1,\"wait_ms\":60000}", &seen, &err), &err);
+        }
+        EXPECT_INT(ask(&stand, &(WorkerCredential){ .worker = STR("one more") }, "{\"want\":1,\"wait_ms\":60000}", &seen, &err), ERR_UNAVAILABLE);
+        EXPECT_INT(seen.count, 0);
+    }
+    stand_take_down(&stand);
+    arena_deinit(&seen.arena);
 }
