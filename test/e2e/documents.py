@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """What the documents say of the program is so."""
+import json
+import os
 import re
+import subprocess
 
 from maestro_test import ROOT, case, main
 from server_test import Server
@@ -111,7 +114,7 @@ def every_invariant_of_the_engine_is_cited_where_it_is_held_and_in_the_simulator
 
 
 @case("proves: E-061")
-def nothing_promises_that_what_is_accepted_is_completed(t):
+def rfc_11_nothing_promises_that_what_is_accepted_is_completed(t):
     promise = re.compile(r"guarantee[sd]?\s+(that\s+\S+\s+)?(to\s+)?(complet|finish|succe)|(always|certainly|eventually)\s+(completes|finishes|succeeds)"
                          r"|will\s+(always|eventually)\s+(complete|finish|succeed)|completion\s+is\s+guaranteed", re.I)
     t.true(promise.search("It guarantees completion.") and promise.search("will eventually succeed"), "what is looked for is found")
@@ -141,6 +144,81 @@ def core_types_of_the_dispatch_are_published_as_the_headers_have_them(t):
     for name in re.findall(r"INTENT_([A-Z]+)\b", re.search(r"enum Intent {(.*?)}", headers, re.S).group(1)):
         if name != "COUNT":
             t.contains(published["intent"], f"`{name.lower()}`")
+
+
+def architecture_rows():
+    lines = [line for line in text("docs/architecture.md").splitlines() if line.startswith("|")]
+    return [tuple(cell.strip() for cell in line.split("|")[1:4]) for line in lines if line.count("|") == 4]
+
+
+@case("proves: R-116")
+def the_folders_that_the_architecture_names_are_those_of_the_tree(t):
+    named = {name.rstrip("/") for first, _, _ in architecture_rows() for name in re.findall(r"`([a-z]+/[a-z/*.]*)`", first)}
+    sources = {f"src/{path.name}" for path in (ROOT / "src").iterdir() if path.is_dir()}
+    told = {name.removesuffix("/*") for name in named if name.startswith("src/") and not name.endswith(".c")}
+    t.equal(sorted(told - {"src/main", "src/crew"}), sorted(sources), "folders of src")
+    tops = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "build"))} - {"src"}
+    t.equal(sorted(tops - {name.split("/")[0] for name in named}), [], "folders of the repository that are not named")
+    rows = {first: second for first, second, _ in architecture_rows()}
+    for port in ("store", "exec"):
+        shown = rows[f"`src/{port}/*`"].lower()
+        for adapter in (path.name for path in (ROOT / "src" / port).iterdir() if path.is_dir()):
+            t.contains(shown, adapter, f"the adapters of {port}")
+
+
+@case("proves: R-010 R-014")
+def what_the_requirements_name_is_where_the_architecture_says(t):
+    rows = [(names, module, here) for names, module, here in architecture_rows() if re.search(r"`src/[a-z/_]+\.(h|c|def|json)`", here)
+            and module.strip("`") in ("model", "core", "api")]
+    folders = {module.strip("`"): set(re.findall(r"`([a-z]+)`", names)) for module, names, _ in architecture_rows()
+               if module.strip("`") in ("model", "core", "api")}
+    wanted = {"WorkflowRevision", "WorkflowRevisionID", "WorkflowExecution", "ExecutionStepResult", "ExecutionContext", "Step",
+              "OrchestrationTask", "Sequence", "If", "LogTask", "WorkTask", "IStepExecutor", "ParameterSchema", "ExecutionStatus",
+              "StepStatus", "IWorkflowRevisionRepository", "IWorkflowExecutionRepository", "StepExecutor", "ParameterValidator"}
+    t.equal(sorted(wanted - {name for names, _, _ in rows for name in re.findall(r"`(\w+)`", names)}), [], "names without a row")
+    for names, module, here in rows:
+        with t.row(names):
+            files = re.findall(r"`(src/[a-z/_]+\.(?:h|c|def|json))`", here)
+            words = [word for word in re.findall(r"`(\w+)`", here.split(";")[0]) if not word.startswith("src")]
+            contents = "".join(text(file) for file in files)
+            for word in words:
+                t.true(re.search(rf"\b{word}\b", contents) is not None, f"{word} is in {files}")
+            if module == "`model`":
+                t.true(all(file.split("/")[1] in folders["model"] for file in files), "it lies in a folder of the model")
+    implemented = [path for path in (ROOT / "src/store").rglob("*.c") if "StoreOps" in path.read_text(encoding="utf-8")]
+    t.true({path.parent.name for path in implemented} >= {"memory", "sqlite"}, "the port is implemented by adapters")
+    t.true(all("src/store/" in str(path) for path in (ROOT / "src").rglob("*.c") if re.search(r"const StoreOps \w+ = ", path.read_text())),
+           "and by nothing else")
+
+
+@case("proves: R-112")
+def the_guide_covers_every_address_that_is_served_with_an_example(t):
+    guide = text("docs/api-user-guide.md").replace("\\\n", " ")
+    shown = [(("post" if "-X POST" in line else "put" if "-X PUT" in line else "delete" if "-X DELETE" in line else "get"), path)
+             for line in guide.splitlines() if line.startswith("curl ") for path in re.findall(r'\$API(/[^\s"?]*)', line)]
+    for path, methods in Server(t).get("/openapi.json").json()["paths"].items():
+        pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "$")
+        for method in methods:
+            with t.row(f"{method} {path}"):
+                t.true(any(how == method and pattern.match(where) for how, where in shown), "the guide has an example of it")
+
+
+@case("proves: R-112")
+def the_examples_of_the_guide_are_requests_that_the_server_reads(t):
+    server = Server(t)
+    guide = text("docs/api-user-guide.md").replace("\\\n", " ")
+    head = next(line for line in guide.splitlines() if line.startswith("curl() {"))
+    for name in re.findall(r"@([\w-]+\.(?:json|yaml))", guide):
+        t.write(name, json.dumps({"workflow": "order", "tenant": "acme", "params": [{"name": "order_id", "type": "string"}],
+                                  "jobs": {"pay": {"tasks": [{"name": "charge", "log": name}]}}}))
+    for line in guide.splitlines():
+        if not line.startswith("curl ") or "/api/events" in line:      # a stream that does not end
+            continue
+        with t.row(line):
+            asked = subprocess.run(["bash", "-c", f"{head}\n{line} -s -o /dev/null -w '%{{http_code}}'"], capture_output=True, text=True, cwd=t.folder,
+                                   env={**os.environ, "API": f"http://127.0.0.1:{server.port}", "KEY": server.admin, "TOKEN": "none"})
+            refused = asked.stdout in ("401", "403", "405", "413", "415", "429") and "/maestro/" not in line
+            t.true(re.fullmatch("[234]..", asked.stdout) and not refused, f"it is read: {asked.stdout} {asked.stderr}")
 
 
 main()

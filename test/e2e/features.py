@@ -137,7 +137,7 @@ def the_example_of_an_approval_pauses_until_a_manager_approves(t):
     t.equal(state(t)[0], "PAUSED")
     do(t, "trigger", "last", "manager-approval", "--payload", '{"approved": false, "by": "Ana"}', code=1)
     t.equal(state(t)[0], "PAUSED", "who says no has not approved")
-    do(t, "approve", "last")
+    do(t, "approve", "last", "--reason", "fine")
     t.equal(go_on(t), 0)
     t.equal(state(t)[0], "SUCCEEDED")
     awaited = emitted(events(t), "WorkflowAwaitingTrigger")
@@ -375,6 +375,9 @@ def skip_reasons_that_an_older_version_wrote_are_renamed(t):
         db.executescript("update maestro_step_runs set skip_reason = 'BRANCH_NOT_TAKEN' where skip_reason = 'NOT_ON_ACTIVE_BRANCH';"
                          "update maestro_step_runs set skip_reason = 'EARLY_TERMINATION' where skip_reason = 'TERMINATED_EARLY';"
                          "delete from maestro_schema; insert into maestro_schema (version, applied_ms) values (3, 0);")
+        for later in ("maestro_tenant_use", "maestro_removed_revisions", "maestro_key_uses", "maestro_waiting_starts",
+                      "maestro_schedule_overrides", "maestro_policy_reviews"):
+            db.execute(f"drop table {later}")
     do(t, "run", "examples/hello.yaml")
     t.equal(rows(t, "select step_key, skip_reason from maestro_step_runs where status = 'SKIPPED' order by step_key"), want)
     do(t, "store", "verify")

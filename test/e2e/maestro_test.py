@@ -22,6 +22,7 @@ import contextlib
 import inspect
 import json
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -35,6 +36,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAESTRO = Path(os.environ.get("MAESTRO_BIN", ROOT / "build" / "maestro"))
 SANITIZED = bool(os.environ.get("MAESTRO_SANITIZED"))
 RUN_SECONDS_MAX = 120
+try:
+    USER = pwd.getpwuid(os.geteuid()).pw_name       # whom the ledger names
+except KeyError:
+    USER = str(os.geteuid())
 
 _cases = []
 

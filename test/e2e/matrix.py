@@ -265,7 +265,7 @@ def branches_and_pauses(t):
             path = flow(t, **parts)
             fix(t)
             t.equal((run(t, path, "--until-waiting")[0], log(t), state(t)), (WAITING, before, "PAUSED"))
-            do(t, "approve", "last")
+            do(t, "approve", "last", "--reason", "fine")
             t.equal(go_on(t), 0)
             t.equal((log(t), state(t)), (after, "SUCCEEDED"))
     path = flow(t, left=PAUSE, way="b")
@@ -331,7 +331,7 @@ def what_has_nothing_to_do_with_one_another_behaves_as_if_alone(t):
         t.equal((log(t), state(t)), ([], "COMPENSATED"))
     with t.row("a pause that is denied"):
         t.equal(run(t, flow(t, left=PAUSE), "--until-waiting")[0], WAITING)
-        do(t, "approve", "last", "--deny")
+        do(t, "approve", "last", "--deny", "--reason", "no")
         t.equal((state(t), decisions(t)), ("FAILED", []), "it awaits a decision and makes none")
     with t.row("a poll that gives up"):
         t.equal(run(t, flow(t, left=POLL, answer=gives_up))[0], 1)

@@ -99,6 +99,18 @@ def sound(t, run):
         t.equal(result.code, 0, f"{' '.join(words)}: {result.out}{result.err}")
 
 
+@case("proves: E-002 A-182")
+def rfc_2_a_notification_is_admitted_as_every_attempt_and_kept_to_its_runners_rate(t):
+    offers = {"executors": {"local": {"kind": "process", "runners": {"chat/post": {"rate": "2/h", "command": ["sh", "-c", f"echo >> {t.folder}/told"]}}}}}
+    t.write("runners.yaml", json.dumps(offers))
+    runner = t.start("run", write(t, "trigger: go, notify: [chat/post, chat/post, chat/post, chat/post]"), "--runners", t.folder / "runners.yaml", *store(t))
+    t.until(lambda: ids(t) and [n["state"] for n in notes(t, ids(t)[0])].count("sent") == 2, "what the rate permits is sent")
+    t.equal(t.maestro("signal", ids(t)[0], "hello", *store(t)).code, 0, "others have their turns meanwhile")
+    t.equal(len((t.folder / "told").read_text().splitlines()), 2, "and the rest waits for its time")
+    runner.terminate()
+    t.end(runner)
+
+
 @case("proves: A-182 A-190")
 def a_url_is_posted_to_when_the_run_pauses(t):
     receiver = Receiver()

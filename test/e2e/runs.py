@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 
-from maestro_test import MAESTRO, SANITIZED, case, main
+from maestro_test import MAESTRO, SANITIZED, USER, case, main
 
 HELLO = """workflow: hello
 params:
@@ -148,9 +148,9 @@ def show_tells_of_a_run_and_what_to_type_next(t):
 @case("proves: F-085 F-205")
 def events_say_who_why_and_in_which_trace(t):
     process, run_id = start(t, HELD)
-    t.equal(t.maestro("pause", run_id, "--reason", "lunch", *store(t), env={"USER": "ana"}).code, 0)
+    t.equal(t.maestro("pause", run_id, "--reason", "lunch", *store(t)).code, 0)
     (t.folder / "go").touch()
-    t.equal(t.maestro("resume", run_id, "--reason", "back", *store(t), env={"USER": "ben"}).code, 0)
+    t.equal(t.maestro("resume", run_id, "--reason", "back", *store(t)).code, 0)
     t.equal(t.end(process).code, 0)
     events = [json.loads(line) for line in t.maestro("show", run_id, "--events", "--json", *store(t)).out.splitlines()]
     t.equal([event["number"] for event in events], list(range(1, len(events) + 1)), "numbers of events")
@@ -158,10 +158,10 @@ def events_say_who_why_and_in_which_trace(t):
         for field in ("actor", "rationale", "policy", "trace", "time"):
             t.true(event.get(field), f"event {event['number']} has no {field}: {event}")
     paused = next(event for event in events if event["event"] == "run-paused")
-    t.equal((paused["actor"], paused["rationale"]), ("user:ana", "lunch"))
-    t.true(any(event["actor"] == "user:ben" and event.get("rationale") == "back" for event in events), "the resumption is there")
+    t.equal((paused["actor"], paused["rationale"]), (f"user:{USER}", "lunch"))
+    t.true(any(event["actor"] == f"user:{USER}" and event.get("rationale") == "back" for event in events), "the resumption is there")
     text = t.maestro("show", run_id, "--events", *store(t)).out
-    t.matches(text, r"run-paused .*by user:ana: lunch")
+    t.matches(text, rf"run-paused .*by user:{USER}: lunch")
     states = [e["event"] for e in events if e["event"].startswith("step-") and e.get("step") == 0]
     t.true({"step-dispatched", "step-running", "step-succeeded"} <= set(states), f"events of a step: {states}")
 
@@ -293,7 +293,7 @@ def signals_release_or_deny_what_waits_for_them(t):
     await_state(t, run_id, "waiting-signal")
     t.equal(t.maestro("signal", run_id, "other", *store(t)).code, 0)
     t.equal(show(t, run_id)["state"], "waiting-signal", "another signal releases nothing")
-    sent = t.maestro("signal", run_id, "release", "--kind", "approval", "--payload", '{"by": "ana"}', *store(t))
+    sent = t.maestro("signal", run_id, "release", "--kind", "approval", "--reason", "fine", "--payload", '{"by": "ana"}', *store(t))
     t.equal(sent.code, 0)
     t.contains(sent.out, f"run {run_id}: signal release taken, waiting-signal -> ")
     t.equal(t.end(process).code, 0)
@@ -301,10 +301,10 @@ def signals_release_or_deny_what_waits_for_them(t):
     t.equal(late.code, 1)
     process, denied = start(t, GATED, name="again.yaml")
     await_state(t, denied, "waiting-signal")
-    t.equal(t.maestro("signal", denied, "release", "--deny", "--reason", "tests fail", *store(t), env={"USER": "ben"}).code, 0)
+    t.equal(t.maestro("signal", denied, "release", "--deny", "--reason", "tests fail", *store(t)).code, 0)
     t.equal(t.end(process).code, 1)
     t.equal(show(t, denied)["error"]["cause"], "signal-denied")
-    t.contains(t.maestro("show", denied, "--events", *store(t)).out, "by user:ben: tests fail")
+    t.contains(t.maestro("show", denied, "--events", *store(t)).out, f"by user:{USER}: tests fail")
     result = t.maestro("signal", denied, "release", "--payload", "{not json", *store(t))
     t.equal(result.code, 65)
     t.contains(result.err, "--payload")

@@ -8,7 +8,7 @@ import sqlite3
 import stat
 import subprocess
 
-from maestro_test import MAESTRO, case, main
+from maestro_test import MAESTRO, USER, case, main
 
 VALUE = 'planted-"value"-5d1f'
 FLOW = """workflow: w
@@ -91,7 +91,7 @@ def secrets_are_set_listed_and_removed(t):
     t.equal(t.maestro("store", "verify", *store(t)).code, 0)
     events = [(r.get("actor"), e["event"], e.get("tenant"), e.get("name"))
               for r in map(json.loads, t.maestro("ledger", "show", "-n", "1000", *store(t)).out.splitlines()) for e in r["events"]]
-    who = f"user:{os.environ.get('USER') or 'unknown'}"
+    who = f"user:{USER}"
     for event, tenant, name in (("tenant-key-made", "default", None), ("secret-set", "default", "TOKEN"), ("tenant-key-made", "acme", None),
                                 ("secret-set", "acme", "TOKEN"), ("secret-removed", "default", "TOKEN")):
         t.true((who, event, tenant, name) in events, f"{event} of {tenant} {name}")

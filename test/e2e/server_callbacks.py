@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Services that answer 202 and call back later: an http executor, a service and a server over real sockets."""
+"""Services: an http executor, a service and a server over real sockets. They answer, or answer 202 and call back later."""
 import json
-import queue
 import signal
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import time
 
 from maestro_test import case, main
-from server_test import Server
+from server_test import Server, Service, call_back
 
 WORKFLOW = """workflow: later
 jobs:
@@ -17,51 +16,21 @@ jobs:
 """
 
 
-class Service:
-    """Answers 202 and keeps the documents, for the case to call back; `before` is called before the answer."""
-
-    def __init__(self, t):
-        self.documents, self.before = queue.Queue(), None
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                if service.before:
-                    service.before(document)
-                service.documents.put(document)
-                self.send_response(202)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def document(self):
-        return self.documents.get(timeout=60)
+EFFECT = "idempotency: effect-recorded, compensation: { run: noop }, retries: { attempts: 3, delay: 1ms, on: [transient, timeout, lease-expired] }"
 
 
-def begin(t, terms="timeout: 1h"):
+def begin(t, terms="timeout: 1h", lease="30s", calls_back=True, settings="{}"):
     service = Service(t)
     runners = """executors:
   far:
     kind: http
-    callback: http://maestro.example
+    %s
     runners:
-      far/ask: { url: "http://127.0.0.1:%d/ask" }
-""" % service.http.server_port
+      far/ask: { url: "http://127.0.0.1:%d/ask", settings: %s }
+""" % (f"callback: http://maestro.example\n    lease: {lease}" if calls_back else "", service.http.server_port, settings)
     server = Server(t, "--runners", t.write("runners.yaml", runners), env={"no_proxy": "127.0.0.1"})
     server.define(WORKFLOW % terms)
     return server, service
-
-
-def call_back(server, document, body, token=None):
-    callback = document["callback"]
-    path = callback["url"].removeprefix("http://maestro.example")
-    return server.post(path, body, key=token or callback["token"])
 
 
 def status_of(server, run):
@@ -133,7 +102,7 @@ def what_is_no_callback_is_refused_without_harm(t):
 
 
 @case("")
-def a_token_ends_with_the_deadline_a_cancellation_and_the_process(t):
+def a_token_ends_with_the_deadline_and_a_cancellation(t):
     server, service = begin(t, "timeout: 300ms")
     run = server.begin("later")
     document = service.document()
@@ -146,11 +115,230 @@ def a_token_ends_with_the_deadline_a_cancellation_and_the_process(t):
     t.equal(server.post("/api/executions/%s/cancel" % run["executionId"], {"reason": "enough"}).status, 200)
     t.until(lambda: status_of(server, run) == "CANCELLED", "it is cancelled")
     t.equal(call_back(server, document, {"output": 1}).status, 404, "after its cancellation")
+
+
+@case("proves: F-115 F-116")
+def a_service_calls_back_to_a_server_that_was_killed_meanwhile(t):
+    server, service = begin(t, lease="10m")
+    runs = [server.begin("later") for _ in range(2)]
+    documents = {document["run"]: document for document in (service.document() for _ in runs)}
+    first, second = (documents[run["executionId"]] for run in runs)
+    server.stop(signal.SIGKILL)
+    server.start()
+    for name, token in (("of another attempt", first["callback"]["token"][:-32] + second["callback"]["token"][-32:]),
+                        ("without its end", first["callback"]["token"][:-1])):
+        with t.row(name):
+            t.equal(call_back(server, first, {"output": 0}, token=token).status, 404)
+    t.equal(call_back(server, first, {"output": {"n": 1}}).json(), {"accepted": True})
+    done = server.get("/api/executions/%s?wait=30s" % runs[0]["executionId"]).json()
+    t.equal((done["status"], [s["outputData"] for s in done["steps"]]), ("COMPLETED", [{"n": 1}]))
+    t.equal(call_back(server, first, {"output": {"n": 2}}).status, 404, "a second report")
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.equal(call_back(server, first, {"output": {"n": 3}}).status, 404, "a second report, to the next process")
+    t.equal(call_back(server, second, {"failure": {"cause": "permanent", "message": "no"}}).status, 200, "after two crashes")
+    t.equal(server.get("/api/executions/%s?wait=30s" % runs[1]["executionId"]).json()["status"], "FAILED")
+    t.true(service.documents.empty(), "nothing was sent twice")
+
+
+@case("proves: F-115 F-116")
+def a_service_calls_back_to_the_server_after_one_that_was_stopped(t):
+    server, service = begin(t)
+    run = server.begin("later")
+    document = service.document()
+    t.until(lambda: status_of(server, run) == "RUNNING", "it runs")
+    t.equal(server.stop().code, 0, "the code of the server, which does not wait for it")
+    server.start()
+    t.equal(call_back(server, document, {"output": {"n": 1}}).json(), {"accepted": True})
+    done = server.get("/api/executions/%s?wait=30s" % run["executionId"]).json()
+    t.equal((done["status"], [s["outputData"] for s in done["steps"]]), ("COMPLETED", [{"n": 1}]))
+    t.true(service.documents.empty(), "nothing was sent twice")
+
+
+@case("proves: F-087 F-116")
+def a_service_that_does_not_call_back_after_a_crash_is_asked_again_when_its_lease_is_over(t):
+    server, service = begin(t, "timeout: 1h, retries: { attempts: 2, delay: 1ms, on: [transient, lease-expired] }", lease="1s")
+    run = server.begin("later")
+    first = service.document()
+    server.stop(signal.SIGKILL)
+    server.start()
+    second = service.document()
+    t.true(first["callback"]["token"] != second["callback"]["token"], "another attempt has another token")
+    t.equal(first["idempotencyKey"], second["idempotencyKey"], "by which the service knows it")
+    t.equal(call_back(server, first, {"output": "late"}).status, 404, "the earlier one is over")
+    t.equal(call_back(server, second, {"output": "again"}).status, 200)
+    done = server.get("/api/executions/%s?wait=30s" % run["executionId"]).json()
+    t.equal((done["status"], done["steps"][0]["outputData"]), ("COMPLETED", "again"))
+
+
+def ended(server, run):
+    done = server.get("/api/executions/%s?wait=30s" % run["executionId"]).json()
+    return done["status"], done.get("resolution"), done.get("errorCause")
+
+
+def events_of(server, run, *kinds):
+    events = server.get("/api/executions/%s/events?limit=500" % run["executionId"]).json()["items"]
+    return [event["event"] for event in events if event["event"] in kinds]
+
+
+UNKNOWN = ("FAILED", "AWAITING_DECISION", "effect-unknown")
+
+
+@case("proves: C-22 F-060 F-115 F-116")
+def what_a_service_may_have_done_is_not_asked_for_again(t):
+    for name, lost in (("the server is killed", "kill"), ("the time is over", "timeout"), ("it answers 500", 500), ("it answers 504", 504),
+                       ("it cuts the connection", 0)):
+        with t.row(name):
+            server, service = begin(t, EFFECT + (", timeout: 500ms" if lost == "timeout" else ""), calls_back=False)
+            hold = threading.Event()
+            if isinstance(lost, str):
+                service.before = lambda document: (service.documents.put(document), hold.wait(60))
+            else:
+                service.statuses = [lost]
+            run = server.begin("later")
+            service.document()
+            if lost == "kill":
+                server.stop(signal.SIGKILL)
+                server.start()
+            t.equal(ended(server, run), UNKNOWN)
+            t.equal(events_of(server, run, "effect-intended", "effect-committed", "effect-withdrawn"), ["effect-intended"])
+            t.true(service.documents.empty(), "it is asked once")
+            hold.set()
+            server.stop()
+
+
+@case("proves: C-22 F-060 F-087")
+def what_a_service_of_a_lost_worker_may_have_done_is_not_asked_for_again(t):
+    service, hold = Service(t), threading.Event()
+    service.before = lambda document: (service.documents.put(document), hold.wait(60))
+    server = Server(t, "--runners", t.write("runners.yaml", "executors: { far: { kind: worker, lease: 1s, runners: { far/ask: {} } } }"))
+    server.define(WORKFLOW % ("timeout: 1h, " + EFFECT))
+    here = 'executors: { web: { kind: http, runners: { far/ask: { url: "http://127.0.0.1:%d/ask" } } } }' % service.http.server_port
+    options = ("--server", f"http://127.0.0.1:{server.port}", "--executor", "far", "--runners", t.write("here.yaml", here),
+               "--token-file", t.write("token", server.key("worker", "*")))
+    worker = t.start("worker", *options, env={"no_proxy": "127.0.0.1"})
+    run = server.begin("later")
+    service.document()
+    worker.send_signal(signal.SIGKILL)
+    t.end(worker)
+    t.start("worker", *options, env={"no_proxy": "127.0.0.1"})
+    t.equal(ended(server, run), UNKNOWN)
+    t.true(service.documents.empty(), "it is asked once")
+    hold.set()
+
+
+@case("proves: C-22 F-060 F-064")
+def a_service_that_refuses_has_done_nothing(t):
+    server, service = begin(t, EFFECT, calls_back=False)
+    service.statuses = [503, 429, 200]
+    run = server.begin("later")
+    t.equal(ended(server, run)[0], "COMPLETED", "what is refused for now is tried again")
+    t.equal([service.document()["attempt"] for _ in range(3)], [1, 2, 3])
+    effects = ("effect-intended", "effect-withdrawn")
+    t.equal(events_of(server, run, *effects), [*effects, *effects, "effect-intended"], "each request is recorded before it is sent")
+    service.statuses = [402]
+    run = server.begin("later")
+    t.equal(ended(server, run), ("FAILED", "AWAITING_DECISION", "input-invalid"), "what is refused for good fails as any other task")
+    t.equal(events_of(server, run, *effects), [*effects])
+    service.http.shutdown()
+    service.http.server_close()
+    run = server.begin("later")
+    t.equal(ended(server, run)[2], "dropped", "what cannot be sent is tried again")
+    t.equal(events_of(server, run, *effects), [*effects] * 3)
+
+
+@case("proves: C-22 F-060 F-087")
+def a_service_that_called_nobody_back_may_have_acted(t):
+    for name, lease, terms, lost in (("after a crash", "1s", "timeout: 1h, ", True), ("after its time", "30s", "timeout: 500ms, ", False)):
+        with t.row(name):
+            server, service = begin(t, terms + EFFECT, lease=lease)
+            run = server.begin("later")
+            document = service.document()
+            if lost:
+                server.stop(signal.SIGKILL)
+                server.start()
+            t.equal(ended(server, run), UNKNOWN)
+            t.true(service.documents.empty(), "it is asked once")
+            t.equal(call_back(server, document, {"effectCommitted": True}).status, 404, "it is too late")
+            server.stop()
+
+
+@case("proves: C-22 F-060")
+def a_service_that_announces_has_done_nothing_before(t):
+    terms = "timeout: 1h, " + EFFECT
+    server, service = begin(t, terms, lease="1s", settings="{ announces: true }")
+    run = server.begin("later")
+    first = service.document()
+    server.stop(signal.SIGKILL)
+    server.start()
+    second = service.document()
+    t.equal((first["attempt"], second["attempt"]), (1, 2), "nothing was announced, so it is asked again")
+    t.equal(call_back(server, first, {"effect": {"charge": 5}}).status, 404, "the first of the two may not act any more")
+    t.equal(call_back(server, second, {"effect": {"charge": 5}}).json(), {"accepted": True})
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.equal(ended(server, run), UNKNOWN, "now it may have acted")
+    t.true(service.documents.empty(), "and is not asked again")
+
+
+@case("proves: F-060 F-065 F-119")
+def a_service_says_by_its_callback_what_every_runner_may_say(t):
+    server, service = begin(t, "timeout: 1h, " + EFFECT)
+    run = server.begin("later")
+    document = service.document()
+    good = ({"effect": {"charge": 5}}, {"effectCommitted": True}, {"cost": 0.25}, {"signal": {"name": "half-way", "value": 1}},
+            {"progress": {"done": 0.5, "text": "half"}}, {"heartbeat": True})
+    wrong = ({}, {"effectCommitted": 1}, {"cost": -1}, {"heartbeat": True, "cost": 1}, {"moon": 1})
+    for when in ("before a crash", "after one"):
+        for message in good:
+            with t.row(f"{when}: {message}"):
+                t.equal(call_back(server, document, message).json(), {"accepted": True})
+        for message in wrong:
+            with t.row(f"{when}, wrong: {message}"):
+                t.equal(call_back(server, document, message).status, 400)
+        kinds = ("effect-intended", "effect-committed", "cost-reported", "signal-received")
+        said = events_of(server, run, *kinds)
+        t.equal([said.count(kind) for kind in kinds], [2, 1, 1, 1] if when == "before a crash" else [3, 2, 2, 2],
+                "each is recorded when it is answered; the request itself was announced, too")
+        if when == "before a crash":
+            server.stop(signal.SIGKILL)
+            server.start()
+    t.equal(call_back(server, document, {"output": "paid"}).status, 200)
+    t.equal(ended(server, run)[0], "COMPLETED")
+    for message in good:
+        with t.row(f"when it is over: {message}"):
+            t.equal(call_back(server, document, message).status, 404)
+
+
+@case("proves: C-22 F-060")
+def a_service_that_calls_back_says_whether_it_has_acted(t):
+    server, service = begin(t, "timeout: 1h, " + EFFECT)
+    failure = {"failure": {"cause": "permanent", "message": "declined"}}
+    for name, said, cause in (("nothing", None, "effect-unknown"), ("that it has not", {"effectCommitted": False}, "permanent")):
+        with t.row(name):
+            run = server.begin("later")
+            document = service.document()
+            if said:
+                t.equal(call_back(server, document, said).status, 200)
+                t.equal(call_back(server, document, said).status, 404, "there is nothing left to take back")
+            t.equal(call_back(server, document, failure).status, 200)
+            t.equal(ended(server, run)[2], cause)
+
+
+@case("proves: F-087 F-116")
+def a_heartbeat_keeps_the_lease_of_a_service_alive_after_a_crash(t):
+    server, service = begin(t, "timeout: 1h, retries: { attempts: 2, delay: 1ms, on: [transient, lease-expired] }", lease="3s")
     run = server.begin("later")
     document = service.document()
     server.stop(signal.SIGKILL)
     server.start()
-    t.equal(call_back(server, document, {"output": 1}).status, 404, "of an earlier process")
+    end = time.monotonic() + 7
+    while time.monotonic() < end:
+        t.equal(call_back(server, document, {"heartbeat": True}).status, 200)
+        time.sleep(0.2)
+    t.true(service.documents.empty(), "it is not asked again")
+    t.equal(call_back(server, document, {"output": "slow"}).status, 200)
+    t.equal(ended(server, run)[0], "COMPLETED")
 
 
 if __name__ == "__main__":

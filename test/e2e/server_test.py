@@ -6,7 +6,10 @@
 """
 import http.client
 import json
+import queue
 import signal
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HELLO = """workflow: hello
 params: [{ name: who, type: string }]
@@ -15,6 +18,17 @@ jobs:
     tasks:
       - { name: say, log: "hello ${params.who}" }
 """
+
+
+def problem(t, answer, status, kind):
+    t.equal(answer.status, status, "the status")
+    t.equal(answer.headers["Content-Type"], "application/problem+json", "the type of an error")
+    body = answer.json()
+    t.equal(body["type"], "https://maestro/errors/" + kind, "the type")
+    t.equal(body["status"], status, "the status in the body")
+    t.true(body["title"] and body["detail"], "title and detail are there")
+    t.contains(answer.headers["Link"], f"</errors/{kind}>", "the help")
+    return body
 
 
 class Answer:
@@ -29,10 +43,10 @@ class Answer:
 
 
 class Server:
-    def __init__(self, t, *args, store=None, env=None):
+    def __init__(self, t, *args, store=None, env=None, shell=True):
         self.t = t
         self.store = store or str(t.folder / "store.db")
-        self.args, self.env = args, env
+        self.args, self.env = (*args, *["--shell"] * shell), env     # definitions of the suites use the runner shell
         self.start()
 
     def start(self):
@@ -94,3 +108,41 @@ class Server:
                            dict(members, workflowId=workflow, parameters=parameters or {}), key=key)
         self.t.require(answer.status in (200, 201), f"the execution is started: {answer}")
         return answer.json()
+
+
+class Service:
+    """Answers 202 and keeps the documents, for the case to call back; `before` is called before the answer. `statuses` are those of
+    the next answers; 0: the connection is cut instead."""
+
+    def __init__(self, t):
+        self.documents, self.before, self.statuses = queue.Queue(), None, []
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if service.before:
+                    service.before(document)
+                status = service.statuses.pop(0) if service.statuses else 202
+                service.documents.put(document)
+                if not status:
+                    self.close_connection = True
+                    return
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def document(self):
+        return self.documents.get(timeout=60)
+
+
+def call_back(server, document, body, token=None):
+    callback = document["callback"]
+    path = callback["url"].removeprefix("http://maestro.example")
+    return server.post(path, body, key=token or callback["token"])

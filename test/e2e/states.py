@@ -36,19 +36,20 @@ COMMANDS = {
     "compensate": ("compensate", "RUN"),
     "retry-compensation": ("retry-compensation", "RUN"),
     "skip-compensation": ("skip-compensation", "RUN"),
+    "rebind": ("rebind", "RUN", "--region", "eu"),
 }
 
 # What each state permits. Everything else is refused.
 PERMITTED = {
-    "running": {"pause", "cancel", "signal", "compensate"},
-    "paused": {"resume", "cancel", "signal", "compensate"},
-    "polling": {"pause", "cancel", "signal", "compensate"},
-    "paused-for-poll": {"resume", "cancel", "signal", "compensate"},
-    "paused-for-trigger": {"cancel", "signal", "compensate"},       # its trigger has to bring something
-    "failed": {"cancel", "resolve", "retry", "retry-from", "compensate"},
+    "running": {"rebind", "pause", "cancel", "signal", "compensate"},
+    "paused": {"rebind", "resume", "cancel", "signal", "compensate"},
+    "polling": {"rebind", "pause", "cancel", "signal", "compensate"},
+    "paused-for-poll": {"rebind", "resume", "cancel", "signal", "compensate"},
+    "paused-for-trigger": {"rebind", "cancel", "signal", "compensate"},       # its trigger has to bring something
+    "failed": {"rebind", "cancel", "resolve", "retry", "retry-from", "compensate"},
     "resolved": set(),
-    "compensating": {"cancel", "signal"},       # what is undone first and retried then goes on, and finds the signal
-    "compensation-failed": {"cancel", "retry-compensation", "skip-compensation"},
+    "compensating": {"rebind", "cancel", "signal"},       # what is undone first and retried then goes on, and finds the signal
+    "compensation-failed": {"rebind", "cancel", "retry-compensation", "skip-compensation"},
     "compensated": set(),
     "succeeded": set(),
     "cancelled": {"cancel"},                    # C-09: done already, and no mistake

@@ -190,6 +190,50 @@ def a_worker_that_is_refused_says_so_and_ends(t):
 
 
 @case()
+def a_report_that_the_server_does_not_take_is_told_as_a_failure_and_the_others_arrive(t):
+    server = Server([lease("1.0.1.9.1", "q/echo"), lease("1.1.1.9.2", "q/fail"), lease("1.2.1.9.3", "q/echo")])
+    answer, refused = server.exchange, []
+
+    def exchange(path, head, body):
+        wrong = [report for report in body.get("reports", []) if report["token"] == "1.0.1.9.1" and "output" in report]
+        if wrong:
+            refused.append(len(body["reports"]) + len(body.get("logs", [])))
+            return 413, {"title": "too large"}
+        return answer(path, head, body)
+    server.exchange = exchange
+    with Worker(t, server) as worker:
+        t.require(server.until(lambda s: len(s.reports) == 3))
+        t.equal(worker.stop()[0], 0)
+    said = {report["token"]: report for report in server.reports}
+    t.equal(said["1.0.1.9.1"]["failure"]["cause"], "permanent")
+    t.contains(said["1.0.1.9.1"]["failure"]["message"], "(413)")
+    t.equal(said["1.1.1.9.2"]["failure"]["cause"], "transient")
+    t.equal(said["1.2.1.9.3"]["output"], {"n": 7})
+    t.equal(refused[-1], 1, "what is wrong is found alone")
+    server.close()
+
+
+@case()
+def a_report_of_which_the_server_does_not_know_yet_is_sent_again(t):
+    server = Server([lease("1.0.1.9.1", "q/echo")])
+    answer, asked = server.exchange, []
+
+    def exchange(path, head, body):
+        status, said = answer(path, head, body)
+        for result in said["results"]:
+            asked.append(result["token"])
+            if len(asked) < 3:
+                result["result"] = "unknown"
+        return status, said
+    server.exchange = exchange
+    with Worker(t, server) as worker:
+        t.require(server.until(lambda s: len(s.reports) == 3))
+        t.equal(worker.stop()[0], 0)
+    t.equal([report["output"] for report in server.reports], [{"n": 7}] * 3)
+    server.close()
+
+
+@case()
 def a_worker_without_a_server_is_told_what_to_say(t):
     result = t.maestro("worker")
     t.equal(result.code, 2)

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Who may do what at a server, and what the ledger tells of those who may not."""
+import json
+import threading
+
+from maestro_test import case, main
+from server_test import HELLO, Server
+
+
+def refusals(t, server):
+    """What the ledger has of refusals: records of the log itself."""
+    shown = t.maestro("ledger", "show", "--limit", "100000", "--store", "sqlite:" + server.store)
+    t.require(shown.code == 0, "the ledger is shown: " + shown.err)
+    records = [json.loads(line) for line in shown.out.splitlines()]
+    return [dict(event, actor=record["actor"], rationale=record["rationale"])
+            for record in records for event in record["events"] if event["event"] == "access-refused"]
+
+
+@case("proves: F-003")
+def who_is_refused_is_in_the_ledger_with_who_what_where_and_why(t):
+    server = Server(t)
+    server.define(HELLO.replace("workflow: hello", "workflow: hello\ntenant: acme"), tenant="acme")
+    run = server.begin("hello", {"who": "x"}, wait="30s", namespace="acme")["executionId"]
+    viewer, stranger = server.key("viewer", "acme"), server.key("admin", "other")
+    wrong = viewer[:-2] + ("aa" if not viewer.endswith("aa") else "bb")
+    rows = [
+        ("no key", ("GET", "/api", None, ""), 401, "nobody", "", "root.read", "no API key"),
+        ("another secret", ("GET", "/api/executions", None, wrong), 401, "nobody", "", "execution.read", "the secret of key"),
+        ("a role", ("POST", "/api/executions/%s/cancel" % run, {}, viewer), 403, "key:" + viewer.split(".")[2], "acme", "execution.cancel",
+         "the role viewer does not permit"),
+        ("another tenant's", ("GET", "/api/executions/" + run, None, stranger), 404, "key:" + stranger.split(".")[2], "other", "execution.read",
+         "it belongs to tenant 'acme'"),
+        ("another tenant", ("GET", "/api/workflows/acme/hello", None, stranger), 404, "key:" + stranger.split(".")[2], "other", "workflow.read",
+         "it belongs to tenant 'acme'"),
+    ]
+    for name, (method, path, body, key), status, actor, tenant, verb, why in rows:
+        with t.row(name):
+            t.equal(server.call(method, path, body, key=key).status, status, "the status")
+
+            def told():
+                return [r for r in refusals(t, server) if r["name"] == verb and r["actor"] == actor and r["flags"] == status]
+            t.until(told, "it is in the ledger")
+            record = told()[0]
+            t.equal((record.get("tenant", ""), record["count"], record["source"]), (tenant, 1, "127.0.0.1"))
+            t.contains(record["message"], f"{method} {path}")
+            t.contains(record["rationale"], why)
+    ledger = t.maestro("ledger", "show", "--limit", "100000", "--store", "sqlite:" + server.store).out
+    for key in (viewer, stranger, wrong, server.admin):
+        t.lacks(ledger, key.split(".")[-1], "no secret is told")
+    t.equal(t.maestro("ledger", "verify", "--store", "sqlite:" + server.store).code, 0)
+
+
+@case("")
+def a_flood_of_refusals_is_counted_and_does_not_fill_the_ledger(t):
+    server = Server(t)
+    for i in range(500):
+        t.equal(server.get("/api/executions/" + "c" * 21, key=f"mk.default.{i:08d}.x").status, 401)
+    server.stop()
+    told = [r for r in refusals(t, server) if r["flags"] == 401]
+    t.equal(sum(r["count"] for r in told), 500, "each is counted")
+    t.true(len(told) <= 4, f"in a few records: {len(told)}")
+
+
+@case("proves: F-144")
+def a_revoked_key_is_refused_from_the_answer_on(t):
+    server = Server(t)
+    for tries in range(10):
+        with t.row(str(tries)):
+            key = server.key("viewer")
+            t.equal(server.get("/api", key=key).status, 200, "it is known")
+            where = ("--json", "--store", "sqlite:" + server.store)
+            t.until(lambda: [k["lastUsedAt"] for k in t.maestro("key", "list", *where).json() if k["id"] == key.split(".")[2]] != [None],
+                    "its use is listed")
+            revoked = t.maestro("key", "revoke", key.split(".")[2], "--store", "sqlite:" + server.store)
+            t.equal(revoked.code, 0, revoked.err)
+            t.equal(server.get("/api", key=key).status, 401, "the next request is refused")
+
+
+@case("")
+def a_key_of_every_tenant_needs_no_quotes_in_a_shell(t):
+    server = Server(t)
+    t.true(server.admin.startswith("mk.@all."), server.admin.split(".")[1])
+    t.equal(server.get("/api", key=server.admin.replace("mk.@all.", "mk.*.")).status, 200, "as it was written before")
+    for tenant in ("*", "@all"):
+        with t.row(tenant):
+            key = server.key("viewer", tenant)
+            t.true(key.startswith("mk.@all."), "the text")
+            t.equal(server.get("/api", key=key).json()["namespace"], "*")
+
+
+HOLDING = """workflow: holding
+jobs:
+  a:
+    tasks:
+      - name: hold
+        run: shell
+        args: ["sh", "-c", "echo \\"$MAESTRO_SERVER $MAESTRO_TOKEN\\" > {path}.new; mv {path}.new {path}; echo \\"with $MAESTRO_TOKEN\\";
+                            while [ ! -e {path}.go ]; do sleep 0.05; done; rm {path}.go; test $MAESTRO_ATTEMPT = 2"]
+        retries: {{ attempts: 2, delay: 0s }}
+"""
+
+
+@case("proves: F-102")
+def an_attempt_has_a_credential_for_as_long_as_it_is_under_way(t):
+    server = Server(t)
+    path = t.folder / "credential"
+    server.define(HOLDING.format(path=path))
+    run = server.begin("holding")["executionId"]
+    t.until(path.exists, "the step has begun")
+    url, first = path.read_text().split()
+    t.equal(url, f"http://127.0.0.1:{server.port}")
+    t.equal(server.get("/api/executions/" + run, key=first).json()["executionId"], run, "it reads its own execution")
+    sent = server.post("/api/signals", {"executionId": run, "name": "half", "kind": "milestone"}, key=first)
+    t.equal(sent.status, 200, f"it sends a signal to its own run: {sent}")
+    path.unlink()
+    (t.folder / "credential.go").touch()
+    t.until(path.exists, "the next attempt has begun")
+    second = path.read_text().split()[1]
+    t.true(first != second, "each has its own")
+    t.equal(server.get("/api/executions/" + run, key=first).status, 401, "the first ended with its attempt")
+    t.equal(server.get("/api/executions/" + run, key=second).status, 200)
+    said = first.split(".")
+    for name, wrong in (("another seal", ".".join(said[:2] + [said[2][::-1]])), ("another claim", ".".join([said[0], said[1][::-1], said[2]])),
+                        ("half of it", first[:40])):
+        with t.row(name):
+            t.equal(server.get("/api/executions/" + run, key=wrong).status, 401)
+    (t.folder / "credential.go").touch()
+    t.equal(server.get(f"/api/executions/{run}?wait=30s").json()["status"], "COMPLETED")
+    t.equal(server.get("/api/executions/" + run, key=second).status, 401, "the second as well")
+    events = server.get(f"/api/executions/{run}/events").json()["items"]
+    t.true(any(e["actor"] == f"attempt:{run}/a.hold/1" for e in events), "the ledger tells which attempt sent the signal")
+    where = ("--store", "sqlite:" + server.store)
+    said = [t.maestro(*args, *where).out for args in (("logs", run), ("inspect", run, "a.hold"), ("ledger", "show", "--limit", "1000"), ("show", run, "--json"))]
+    t.contains(said[0], "with ***")
+    with open(server.store, "rb") as store, open(server.store + "-wal", "rb") as wal:
+        kept = store.read() + wal.read()
+    for secret in (first, second):
+        t.true(all(secret.split(".")[2] not in text for text in said), "no command shows it")
+        t.true(secret.split(".")[2].encode() not in kept, "the store does not have it")
+    t.lacks(server.stop().err, second.split(".")[2])
+
+
+def watch(server, path, key):
+    """An event stream that has begun: a function that gives all that it tells until it ends, or None where it does not."""
+    connection = server.connect()
+    connection.request("GET", path, None, {"Authorization": "Bearer " + key, "Accept": "text/event-stream", "Last-Event-ID": "0.0"})
+    answer = connection.getresponse()
+    server.t.equal(answer.status, 200, "the stream begins")
+
+    def rest():
+        connection.sock.settimeout(10)
+        try:
+            return answer.read().decode()
+        except TimeoutError:
+            return None
+    return rest
+
+
+@case("proves: F-102 F-144")
+def a_stream_ends_with_what_opened_it(t):
+    server = Server(t)
+    path = t.folder / "credential"
+    server.define(HOLDING.format(path=path))
+    server.define(HELLO)
+    viewer = server.key("viewer")
+    run = server.begin("holding")["executionId"]
+    t.until(path.exists, "the step has begun")
+    streams = {"a key": watch(server, "/api/events", viewer), "an attempt": watch(server, f"/api/executions/{run}/events", path.read_text().split()[1])}
+    path.unlink()
+    revoked = t.maestro("key", "revoke", viewer.split(".")[2], "--store", "sqlite:" + server.store)
+    t.equal(revoked.code, 0, revoked.err)
+    (t.folder / "credential.go").touch()
+    t.until(path.exists, "the next attempt has begun")
+    later = server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    for name, rest in streams.items():
+        with t.row(name):
+            told = rest()
+            t.require(told is not None, "the stream has ended")
+            t.lacks(told, later, "what came after is not told")
+            t.lacks(told, '"attempt":2', "nor the next attempt")
+    (t.folder / "credential.go").touch()
+
+
+@case("proves: F-102 F-144")
+def a_worker_whose_key_is_revoked_gets_no_work_that_it_waited_for(t):
+    runners = t.write("runners.yaml", "executors:\n  far:\n    kind: worker\n    runners:\n      far/greet: {}\n")
+    server = Server(t, "--runners", runners)
+    server.define("workflow: far\njobs:\n  a:\n    tasks:\n      - { name: greet, run: far/greet }\n")
+    key, answers = server.key("worker"), []
+
+    def wait():
+        connection = server.connect()
+        connection.request("POST", "/api/executors/far/exchange", json.dumps({"worker": "w", "want": 1, "wait_ms": 20000}),
+                           {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answers.append((answer.status, answer.read().decode()))
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    t.until(lambda: "maestro_worker_exchanges_waiting 1" in server.get("/metrics").body.decode(), "it waits")
+    t.equal(t.maestro("key", "revoke", key.split(".")[2], "--store", "sqlite:" + server.store).code, 0)
+    server.begin("far")
+    waiting.join(30)
+    t.equal([status for status, _ in answers], [401])
+    t.lacks(answers[0][1], "leases")
+
+
+@case("proves: F-102")
+def work_that_is_pulled_brings_its_credential(t):
+    runners = t.write("runners.yaml", "executors:\n  far:\n    kind: worker\n    runners:\n      far/greet: {}\n")
+    server = Server(t, "--runners", runners, "--public", "https://maestro.example")
+    server.define("workflow: far\njobs:\n  a:\n    tasks:\n      - { name: greet, run: far/greet }\n")
+    run = server.begin("far")["executionId"]
+    key = server.key("worker")
+    path = "/api/executors/far/exchange"
+    got = server.post(path, {"worker": "w", "want": 1, "wait_ms": 20000}, key=key).json()["leases"]
+    t.require(got, "a lease is granted")
+    task = got[0]["task"]
+    t.equal(task["server"], "https://maestro.example")
+    t.equal(server.get("/api/executions/" + run, key=task["credential"]).status, 200)
+    server.post(path, {"worker": "w", "reports": [{"token": got[0]["token"], "output": {"gives": task["credential"]}}], "want": 0}, key=key)
+    t.until(lambda: server.get("/api/executions/" + run).json()["status"] == "COMPLETED", "it is completed")
+    t.equal(server.get("/api/executions/" + run, key=task["credential"]).status, 401)
+    t.equal(server.get("/api/executions/" + run).json()["steps"][0]["outputData"], {"gives": "***"}, "it is in no record")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""Tenants at one server: nobody reads, changes or learns of what is another's. Made of the served document, so that an address that is
+new is tried as well; one whose names nobody has a rule for fails."""
+import json
+import re
+
+from maestro_test import case, main
+from server_test import HELLO, Server
+
+WAITING = """workflow: waiting
+tenant: acme
+triggers:
+  - webhook: { key: order, auth: { api_key: true } }
+  - webhook: { key: signed }
+jobs:
+  a:
+    tasks:
+      - name: ask
+        log: "asked"
+        pause_after: { trigger: approval, timeout: 1h, auth: { api_key: true } }
+"""
+
+HELD = """workflow: held
+tenant: other
+jobs:
+  a:
+    tasks:
+      - name: hold
+        run: shell
+        args: ["sh", "-c", "echo \\"$MAESTRO_TOKEN\\" > {path}.new; mv {path}.new {path}; sleep 600"]
+"""
+
+# What the names of addresses, queries and bodies stand for: (of the other tenant, of nobody).
+IDS = {
+    "executionId": ("{run}", "c" * 21), "run": ("{run}", "c" * 21), "workflow_id": ("{run}", "c" * 21), "executionIds": (["{run}"], ["c" * 21]),
+    "namespace": ("acme", "nobody"), "tenant": ("acme", "nobody"), "workflowId": ("waiting", "none"), "workflow": ("waiting", "none"),
+    "trigger_key": ("approval", "approval"), "trigger": ("order", "order"), "version": ("1", "1"), "stepId": ("a.ask", "a.ask"),
+    "artifactId": ("a", "a"), "keyId": ("{key}", "c" * 8), "name": ("TOKEN", "NONE"),
+}
+# Names that are nobody's: the same is asked twice, and both are told alike.
+OF_NOBODY = {"executorId": "far", "query": "RUN", "type": "denied"}
+# Addresses that speak of whoever asks, or of everybody: there is no id of another in them.
+WITHOUT_IDS = {"root", "tenants", "executors"}
+ROLES = ("viewer", "operator", "author", "admin", "worker")
+
+
+def sample(schema, components):
+    """Something that a schema permits, with what it requires."""
+    if "$ref" in schema:
+        schema = components[schema["$ref"].rsplit("/", 1)[1]]
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = schema.get("type", "object")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object":
+        return {name: sample(schema.get("properties", {}).get(name, {}), components) for name in schema.get("required", [])}
+    return {"string": "x", "integer": 1, "number": 1, "boolean": True, "array": []}.get(kind)
+
+
+def properties(schema, components):
+    if "$ref" in schema:
+        schema = components[schema["$ref"].rsplit("/", 1)[1]]
+    return schema.get("properties", {})
+
+
+class Matrix:
+    """Every address of the document with the ids that it takes."""
+
+    def __init__(self, t, server, run):
+        self.t, self.server, self.run = t, server, run
+        document = server.get("/openapi.json").json()
+        self.components = document["components"]["schemas"]
+        # Without credentials: documents about the server, its pages, its health.
+        self.operations = [(method.upper(), path, operation) for path, methods in document["paths"].items()
+                           for method, operation in methods.items() if operation.get("security") != [] or path.startswith("/maestro/")]
+
+    def filled(self, value):
+        return [self.filled(v) for v in value] if isinstance(value, list) else value.replace("{run}", self.run).replace("{key}", self.server.foreign_key)
+
+    def ids_of(self, path, operation):
+        """Names of the path; those of query and body that name something of a tenant."""
+        name = operation["operationId"]
+        in_path = re.findall(r"{(\w+)}", path)
+        for part in in_path:
+            self.t.require(part in IDS or part in OF_NOBODY, f"{name}: nobody knows whose {{{part}}} is: give it a rule")
+        in_query = [p["name"] for p in operation.get("parameters", []) if p["in"] == "query" and p["name"] in ("namespace", "workflowId")]
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        in_body = [p for p in properties(content, self.components) if p in IDS]
+        if "namespace" in in_query:
+            in_query = ["namespace"] + [n for n in in_query if n != "namespace"]
+        return in_path, in_query, in_body, content
+
+    def request(self, method, path, operation, which):
+        """Which: 0 of the other tenant, 1 of nobody. None: it has no id of anybody."""
+        in_path, in_query, in_body, content = self.ids_of(path, operation)
+        if operation["operationId"] in WITHOUT_IDS:
+            return None
+        self.t.require(in_path or in_query or in_body, f"{operation['operationId']} has no ids: say so in WITHOUT_IDS")
+        values = {name: self.filled(IDS[name][which]) if name in IDS else OF_NOBODY[name] for name in in_path + in_query + in_body}
+        where = path.format(**values)
+        if in_query:
+            where += "?" + "&".join(f"{n}={values[n]}" for n in in_query)
+        body = None
+        if method not in ("GET", "DELETE"):
+            body = sample(content, self.components)
+            shapes = properties(content, self.components)
+            number = lambda value: int(value) if value.isdigit() else 0
+            body.update({n: number(values[n]) if shapes[n].get("type") == "integer" else values[n] for n in in_body})
+            if operation["operationId"] == "override_create":
+                body["at"] = "2101-01-01T00:00:00.000Z"
+            if operation["operationId"] == "petition":
+                body["verb"] = "pause"
+            if operation["operationId"] in ("workflow_create", "revision_create"):
+                body = {"definition": HELLO.replace("workflow: hello", "workflow: waiting\ntenant: %s" % ("acme", "nobody")[which])}
+        return where, body
+
+
+def told(answer, server):
+    """What can be learnt of an answer, but for the ids that were asked for."""
+    kept = {k: v for k, v in answer.headers.items() if k.lower() not in ("date", "x-request-id", "content-length", "traceparent")}
+    try:
+        body = {k: v for k, v in json.loads(answer.body).items() if k != "instance"}
+    except ValueError:
+        body = answer.body.decode()
+    text = json.dumps([answer.status, kept, body], sort_keys=True)
+    text = re.sub(r"'[^']*'", "''", text).replace(server.run, "ID").replace("c" * 21, "ID")
+    return re.sub(r"\b(acme|nobody|waiting|none)\b", "NAME", text)
+
+
+def refusals(t, server):
+    shown = t.maestro("ledger", "show", "--limit", "100000", "--store", "sqlite:" + server.store)
+    records = [json.loads(line) for line in shown.out.splitlines()]
+    counts = {}
+    for record in records:
+        for event in record["events"]:
+            if event["event"] == "access-refused":
+                counts[record["actor"]] = counts.get(record["actor"], 0) + event["count"]
+    return counts, [r for r in records if not any(e["event"] in ("access-refused", "secret-set", "tenant-key-made") for e in r["events"])]
+
+
+def prepare(t):
+    server = Server(t)
+    server.define(WAITING, tenant="acme")
+    server.run = server.begin("waiting", namespace="acme", wait="30s")["executionId"]
+    server.foreign_key = server.key("viewer", "acme").split(".")[2]
+    server.call("PUT", "/api/secrets/TOKEN?namespace=acme", {"value": "secretive"})
+    return server
+
+
+def attempt(t, server, name):
+    """The credential of a step that is under way, of the tenant 'other'."""
+    path = t.folder / name
+    server.define(HELD.replace("workflow: held", "workflow: " + name).format(path=path), tenant="other")
+    server.begin(name, namespace="other")
+    t.until(path.exists, "the step has its credential")
+    return path.read_text().strip()
+
+
+@case("proves: F-003 F-109 F-113")
+def every_address_tells_every_role_of_another_tenant_the_same_as_of_nothing(t):
+    server = prepare(t)
+    matrix = Matrix(t, server, server.run)
+    # One asks for what is another's, one for what there is not, one for what belongs to nobody: their refusals are told apart.
+    callers = {role: [server.key(role, "other") for _ in range(3)] for role in ROLES}
+    callers["attempt"] = [attempt(t, server, name) for name in ("one", "two", "three")]
+    first = server.get("/api/executions?namespace=other&workflowId=one").json()["items"][0]["executionId"]
+    before = server.get("/api/executions/" + server.run).json()
+    _, records = refusals(t, server)
+    asked = {role: 0 for role in callers}
+    tried = 0
+    foreign = {}
+
+    def is_nobodys(path, operation):
+        return bool(set(matrix.ids_of(path, operation)[0]) & set(OF_NOBODY))
+
+    # First what is another's, all of it: a server tells some hundred kinds of refusals apart at a time, and these are counted below.
+    for method, path, operation in matrix.operations:
+        request = matrix.request(method, path, operation, 0)
+        for role, keys in callers.items():
+            if request is not None and not is_nobodys(path, operation):
+                foreign[method, path, role] = server.call(method, *request, key=keys[0])
+    for method, path, operation in matrix.operations:
+        for role, keys in callers.items():
+            with t.row(f"{method} {path} as {role}"):
+                requests = [matrix.request(method, path, operation, which) for which in (0, 1)]
+                if requests[0] is None:
+                    continue
+                is_of_nobody = is_nobodys(path, operation)
+                answers = [server.call(method, *requests[0], key=keys[2]) if is_of_nobody else foreign[method, path, role],
+                           server.call(method, *requests[1], key=keys[2] if is_of_nobody else keys[1])]
+                t.true(400 <= answers[0].status < 500 or "items" in answers[0].json(), f"it is refused: {answers[0]}")
+                t.equal(told(answers[0], server), told(answers[1], server), "of another tenant's, and of nobody's")
+                if "items" in answers[0].json():
+                    t.equal([i["outcome"] for i in answers[0].json()["items"]], ["not-found"], "of a list")
+                tried += 1
+                # Triggers take keys and credentials of their own: an attempt is nobody to them.
+                asked[role] += not is_of_nobody and not (role == "attempt" and path.startswith("/maestro/"))
+    t.true(tried > 150, f"{tried} requests were compared")
+    t.equal(server.get("/api/executions/" + server.run).json(), before, "nothing has changed")
+    for run in server.get("/api/executions?namespace=other").json()["items"]:
+        server.post("/api/executions/%s/cancel" % run["executionId"], {})
+    server.stop()
+    counts, after = refusals(t, server)
+    t.equal([r for r in after if r not in records and '"attempt' not in json.dumps(r)
+             and any(e["event"].startswith(("revision", "run-created")) for e in r["events"])], [], "nothing was done")
+    for role in callers:
+        with t.row(f"the refusals of {role} are in the ledger"):
+            actor = "key:" + callers[role][0].split(".")[2] if role != "attempt" else f"attempt:{first}/a.hold/1"
+            t.equal(counts.get(actor, 0), asked[role])
+
+
+@case("proves: F-003")
+def a_credential_of_an_attempt_reaches_its_own_run_alone(t):
+    server = prepare(t)
+    server.define(HELLO.replace("workflow: hello", "workflow: hello\ntenant: other"), tenant="other")
+    sibling = server.begin("hello", {"who": "x"}, namespace="other", wait="30s")["executionId"]
+    credential = attempt(t, server, "held")
+    own = server.get("/api/executions?namespace=other&workflowId=held").json()["items"][0]["executionId"]
+    rows = [
+        ("GET", f"/api/executions/{own}", None, 200), ("GET", f"/api/executions/{own}/steps", None, 200),
+        ("GET", f"/api/executions/{own}/events", None, 200), ("GET", f"/api/executions/{own}/logs", None, 200),
+        ("POST", "/api/signals", {"executionId": own, "name": "half", "kind": "milestone"}, 200),
+        ("POST", f"/api/executions/{own}/cancel", {}, 403), ("POST", f"/api/executions/{own}/pause", {}, 403),
+        ("GET", f"/api/executions/{sibling}", None, 404), ("POST", "/api/signals", {"executionId": sibling, "name": "x"}, 404),
+        ("GET", "/api/executions", None, 404), ("GET", "/api/events", None, 404), ("GET", "/api/workflows", None, 404),
+        ("POST", "/api/executions", {"workflowId": "hello"}, 404), ("GET", f"/api/executions/{server.run}", None, 404),
+    ]
+    for method, path, body, status in rows:
+        with t.row(f"{method} {path}"):
+            answer = server.call(method, path, body, key=credential)
+            t.equal(answer.status, status, str(answer))
+    t.equal(server.post(f"/api/executions/{own}/cancel", {}).status, 200)
+    t.until(lambda: server.get(f"/api/executions/{own}").json()["state"] == "cancelled", "the attempt has ended")
+    t.equal(server.get(f"/api/executions/{own}", key=credential).status, 401, "it ends with its attempt")
+
+
+if __name__ == "__main__":
+    main()

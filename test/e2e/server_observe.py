@@ -1,0 +1,709 @@
+#!/usr/bin/env python3
+"""What a server tells about itself: metrics, traces, its log, lines of steps as they are written, whether it is ready."""
+import http.client
+import json
+import os
+import queue
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from maestro_test import MAESTRO, ROOT, case, main
+from server_test import HELLO, Server
+
+SHARED = ROOT.parent / "shared" if "MAESTRO_SHARED" not in os.environ else ROOT / os.environ["MAESTRO_SHARED"]
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+FAILING = """workflow: fails
+tenant: default
+jobs:
+  a:
+    tasks:
+      - { name: first, log: "one" }
+      - { name: second, run: shell, args: ["sh", "-c", "exit 75"], retries: { attempts: 2, delay: 1ms, on: [transient] } }
+"""
+
+SLOW = """workflow: slow
+jobs:
+  a:
+    tasks:
+      - { name: wait, run: shell, args: ["sleep", "600"] }
+"""
+
+
+def scrape(server, key=""):
+    """Values of /metrics by name and labels as they are written."""
+    text = server.get("/metrics", key=key).body.decode()
+    return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if not line.startswith("#")}
+
+
+def names(text):
+    return set(re.findall(r"^# TYPE (\S+)", text, re.M))
+
+
+# --- metrics ---
+
+@case("proves: F-100 R-109")
+def transitions_queues_retries_and_commits_are_counted_and_timed(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.define(FAILING)
+    for _ in range(3):
+        server.begin("hello", {"who": "x"}, wait="30s")
+    t.equal(server.begin("fails", wait="30s")["status"], "FAILED")
+    text = server.get("/metrics", key="").body
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
+    t.equal((checked.returncode, checked.stdout + checked.stderr), (0, b""), "promtool")
+    got = scrape(server)
+    rows = [('maestro_execution_transitions_total{from="running",to="succeeded"}', 3),
+            ('maestro_execution_transitions_total{from="running",to="failed"}', 1),
+            ('maestro_execution_transition_seconds_count{from="running",to="succeeded"}', 3),
+            ('maestro_execution_duration_seconds_count{state="succeeded"}', 3),
+            ('maestro_execution_duration_seconds_count{state="failed"}', 1),
+            ('maestro_step_transitions_total{from="running",to="succeeded"}', 4),
+            ('maestro_step_transitions_total{from="running",to="failed"}', 1),
+            ('maestro_step_transitions_total{from="queued",to="dispatched"}', 6),
+            ('maestro_step_transition_seconds_count{from="running",to="failed"}', 1),
+            ('maestro_retries_total{of="step"}', 1), ('maestro_retries_total{of="execution"}', 0),
+            ('maestro_queue_depth{queue="commands"}', 0), ('maestro_queue_oldest_seconds{queue="commands"}', 0),
+            ('maestro_policy_decisions_total{hook="run-start",verdict="allow"}', 4),
+            ('maestro_engine_starts_total', 4), ('maestro_ready', 1), ('maestro_store_failures_total', 0)]
+    for name, value in rows:
+        with t.row(name):
+            t.equal(got.get(name), value)
+    t.true(got["maestro_store_commit_seconds_count"] >= 8, "commits are timed")
+    t.equal(got["maestro_store_batch_records_count"] >= got["maestro_store_commit_seconds_count"], True, "and their sizes known")
+    t.true(got["maestro_store_batch_events_sum"] >= got["maestro_engine_events_total"], "events of commits")
+    t.true(got["process_resident_memory_bytes"] > 1e6 and got["process_open_fds"] > 3, "the process")
+    buckets = [v for n, v in got.items() if n.startswith('maestro_execution_duration_seconds_bucket{state="succeeded"')]
+    t.equal(buckets, sorted(buckets), "buckets are cumulative")
+
+
+@case("proves: F-100")
+def what_waits_for_room_is_counted_with_its_age_by_executor_and_tenant(t):
+    runners = "executors:\n  one:\n    kind: process\n    capacity: 1\n    runners:\n      slow/wait: { command: [\"sleep\", \"600\"] }\n"
+    server = Server(t, "--runners", t.write("runners.yaml", runners))
+    server.define("workflow: slow\njobs:\n  a:\n    tasks:\n      - { name: wait, run: slow/wait }\n")
+    for _ in range(3):
+        server.begin("slow")
+    depth, oldest = 'maestro_queue_depth{queue="room",executor="one"}', 'maestro_queue_oldest_seconds{queue="room",executor="one"}'
+    t.until(lambda: scrape(server)[depth] == 2, "two wait for the one place")
+    t.until(lambda: scrape(server)[oldest] > 0, "the first of them grows older")
+    got = scrape(server, key=server.admin)
+    t.equal(got['maestro_executor_attempts{executor="one",kind="process"}'], 1)
+    t.equal(got['maestro_executor_capacity{executor="one",kind="process"}'], 1)
+    t.equal(got['maestro_tenant_queue_depth{tenant="default",queue="room"}'], 2)
+    t.equal(got['maestro_tenant_attempts{tenant="default"}'], 1)
+
+
+@case("proves: F-100")
+def tenants_are_named_up_to_a_bound_and_the_others_are_one(t):
+    server = Server(t)
+    for i in range(40):
+        server.define(SLOW.replace("workflow: slow", f"workflow: slow\ntenant: t{i}"), tenant=f"t{i}")
+        server.begin("slow", namespace=f"t{i}")
+
+    def attempts():
+        return {n: v for n, v in scrape(server, key=server.admin).items() if n.startswith("maestro_tenant_attempts")}
+    t.until(lambda: sum(attempts().values()) == 40, "all are under way")
+    t.equal(len(attempts()), 33, "32 by name, and all others together")
+    t.equal(attempts()['maestro_tenant_attempts{tenant="*"}'], 8)
+    for name, key in (("nobody", ""), ("a key of one of them", server.key("admin", "t1")), ("another secret", server.admin[:-3] + "abc")):
+        with t.row(name):
+            told = server.get("/metrics", key=key).body.decode()
+            t.contains(told, 'maestro_tenant_attempts{tenant="*"} 40', "they are one")
+            t.lacks(told, 'tenant="t', "and have no names")
+    t.contains(server.get("/metrics", key=server.key("viewer", "*")).body.decode(), 'maestro_tenant_attempts{tenant="t')
+
+
+@case("")
+def exchanges_and_leases_of_workers_are_counted(t):
+    server = Server(t, "--runners", t.write("runners.yaml", "executors:\n  far:\n    kind: worker\n    lease: 1s\n    runners:\n      far/greet: {}\n"))
+    server.define("workflow: far\njobs:\n  a:\n    tasks:\n      - { name: greet, run: far/greet, retries: { attempts: 2, delay: 1ms } }\n")
+    key = server.key("worker", "*")
+    run = server.begin("far")
+
+    def exchange(**request):
+        return server.post("/api/executors/far/exchange", dict(request, worker="w"), key=key).json()
+    lease = exchange(want=1, wait_ms=30000)["leases"][0]
+    got = scrape(server)
+    t.equal((got["maestro_leases"], got["maestro_leases_granted_total"], got["maestro_worker_leases_total"]), (1, 1, 1))
+    t.until(lambda: scrape(server)["maestro_leases_expired_total"] == 1, "nobody renews it: it runs out")
+    late = exchange(reports=[{"token": lease["token"], "output": {}}])
+    t.equal(late["results"][0]["result"], "refused", f"{late}")
+    again = exchange(want=1, wait_ms=30000)["leases"][0]
+    exchange(reports=[{"token": again["token"], "output": {}}])
+    t.equal(server.get("/api/executions/%s?wait=30s" % run["executionId"]).json()["status"], "COMPLETED")
+    got = scrape(server)
+    t.equal((got["maestro_leases"], got["maestro_leases_granted_total"], got["maestro_worker_reports_total"]), (0, 2, 2))
+    t.equal(got['maestro_worker_exchanges_total{outcome="answered"}'], 4)
+    t.equal(server.post("/api/executors/nowhere/exchange", {"worker": "w"}, key=key).status, 404)
+    t.equal(scrape(server)['maestro_worker_exchanges_total{outcome="refused"}'], 1)
+
+
+@case("")
+def verdicts_of_policies_are_counted_and_timed(t):
+    policy = t.write("p.rego", 'package maestro.policies.p\nimport rego.v1\ndeny contains "no" if input.run.definition == "fails"\n')
+    server = Server(t, "--policy", policy)
+    server.define(HELLO)
+    server.define(FAILING)
+    server.begin("hello", {"who": "x"}, wait="30s")
+    refused = server.post("/api/executions", {"workflowId": "fails", "parameters": {}})
+    got = scrape(server)
+    t.true(got['maestro_policy_decision_seconds_count{hook="run-start"}'] >= 1, "verdicts are timed")
+    if refused.status == 403:
+        t.equal(got['maestro_policy_decisions_total{hook="run-start",verdict="deny"}'], 1)
+    t.true(got['maestro_policy_decisions_total{hook="run-start",verdict="allow"}'] >= 1, "and counted")
+
+
+@case("proves: R-109 R-110")
+def every_metric_is_documented_and_what_dashboard_and_alerts_name_is_there(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.begin("hello", {"who": "x"}, wait="30s")
+    served = names(server.get("/metrics").body.decode())
+    with open(ROOT / "docs" / "observability.md", encoding="utf-8") as file:
+        documented = set(re.findall(r"^\| `((?:maestro|process)_\w+)` \|", file.read(), re.M))
+    t.equal((sorted(served - documented), sorted(documented - served)), ([], []), "in one and not in the other")
+    rules = subprocess.run(["promtool", "check", "rules", str(ROOT / "deploy" / "alerts.yml")], capture_output=True, text=True)
+    t.equal(rules.returncode, 0, "promtool: " + rules.stdout + rules.stderr)
+    for name in ("alerts.yml", "grafana-dashboard.json"):
+        with t.row(name), open(ROOT / "deploy" / name, encoding="utf-8") as file:
+            used = {re.sub("_(bucket|sum|count)$", "", m) for m in re.findall(r"\b(?:maestro|process)_\w+", file.read())}
+            t.equal(sorted(used - served), [], "metrics that nobody serves")
+            t.true(len(used) > 5, "it uses some")
+
+
+@case("proves: R-110")
+def a_prometheus_scrapes_it_and_understands_every_expression(t):
+    if not shutil.which("prometheus"):
+        t.not_run("prometheus is not installed")
+    server = Server(t)
+    server.define(HELLO)
+    server.begin("hello", {"who": "x"}, wait="30s")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = t.write("prometheus.yml", f"global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\nrule_files: [{ROOT}/deploy/alerts.yml]\n"
+                                       f"scrape_configs:\n  - job_name: maestro\n    static_configs: [{{ targets: ['127.0.0.1:{server.port}'] }}]\n")
+    with open(t.folder / "prometheus.log", "wb") as log:
+        process = subprocess.Popen(["prometheus", "--config.file", config, "--storage.tsdb.path", str(t.folder / "tsdb"),
+                                    "--web.listen-address", f"127.0.0.1:{port}"], stdout=log, stderr=log)
+    try:
+        def ask(expression):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("GET", "/api/v1/query?query=" + urllib.request.quote(expression))
+            return json.loads(connection.getresponse().read())
+
+        def is_scraped():
+            try:
+                return bool(ask('maestro_execution_duration_seconds_count{state="succeeded"}')["data"]["result"])
+            except (OSError, KeyError, ValueError):
+                return False
+        t.until(is_scraped, "prometheus has scraped the server")
+        with open(ROOT / "deploy" / "grafana-dashboard.json", encoding="utf-8") as file:
+            expressions = [target["expr"] for panel in json.load(file)["panels"] for target in panel.get("targets", [])]
+        for expression in expressions:
+            with t.row(expression):
+                t.equal(ask(expression.replace("$__rate_interval", "1m"))["status"], "success")
+        t.until(lambda: ask("maestro_up")["data"]["result"][0]["value"][1] == "1", "it is up")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+# --- whether it is ready ---
+
+@case("proves: F-099")
+def a_store_that_refuses_commits_makes_it_unready_and_is_logged(t):
+    server = Server(t)
+    server.define(HELLO)
+    infinity = resource.RLIM_INFINITY
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (16384, infinity))      # as good as a full disk
+    answer = server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x"}})
+    t.equal(answer.status, 503, f"{answer}")
+    t.until(lambda: server.get("/readyz", key="").status == 503, "it is not ready")
+    body = server.get("/readyz", key="").json()
+    t.contains(body["detail"], "stalled")
+    t.equal(server.get("/healthz", key="").status, 200, "the process lives")
+    got = scrape(server)
+    t.equal(got["maestro_ready"], 0)
+    t.true(got["maestro_engine_stalls"] >= 1 and got["maestro_store_failures_total"] >= 1, "stalls and failures")
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (infinity, infinity))
+    t.until(lambda: server.get("/readyz", key="").status == 200, "it is ready again")
+    t.equal(server.begin("hello", {"who": "x"}, wait="30s")["status"], "COMPLETED")
+    lines = [json.loads(line) for line in server.stop().err.splitlines()]
+    told = [(e["level"], e["message"]) for e in lines if "store" in e["message"]]
+    t.equal([level for level, _ in told][:2], ["error", "warning"], f"{told}")
+    t.contains(told[1][1], "again")
+
+
+@case("")
+def a_server_that_ends_is_not_ready_meanwhile(t):
+    server = Server(t)
+    server.define("workflow: nap\njobs:\n  a:\n    tasks:\n      - { name: wait, run: shell, args: [\"sleep\", \"3\"] }\n")
+    waiting = threading.Thread(target=lambda: Server.post(server, "/api/executions?wait=30s", {"workflowId": "nap"}))
+    waiting.start()
+    other = server.connect()
+
+    def ask(path):
+        other.request("GET", path)
+        answer = other.getresponse()
+        return answer.status, answer.read()
+    t.until(lambda: b"maestro_http_requests_waiting 1" in ask("/metrics")[1], "the request waits")
+    t.equal(ask("/readyz")[0], 200)
+    server.process.send_signal(signal.SIGTERM)
+    seen = []
+
+    def is_unready():
+        try:
+            seen.append(ask("/readyz"))
+            return seen[-1][0] == 503
+        except (OSError, http.client.HTTPException):
+            return True
+    t.until(is_unready, "it says so")
+    t.true(seen and seen[-1][0] == 503 and b"draining" in seen[-1][1], f"{seen[-1:]}")
+    waiting.join()
+    t.equal(t.end(server.process).code, 0)
+
+
+@case("")
+def a_server_that_recovers_is_not_ready_until_it_has(t):
+    server = Server(t)
+    server.define(SLOW)
+    for _ in range(300):
+        server.begin("slow")
+    server.stop(signal.SIGKILL)
+    # The socket is there before the process, as systemd makes it: what is asked meanwhile is answered as soon as it can.
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(64)
+    port = listener.getsockname()[1]
+
+    def ask(path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    early = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    early.request("GET", "/readyz")
+    script = 'exec 3<&%d; export LISTEN_FDS=1 LISTEN_PID=$$; exec "$0" "$@"' % listener.fileno()
+    with open(t.folder / "second.log", "wb") as log:
+        process = subprocess.Popen(["sh", "-c", script, str(MAESTRO), "server", "--store", "sqlite:" + server.store],
+                                   pass_fds=[listener.fileno()], stdout=log, stderr=log)
+    try:
+        first = early.getresponse()
+        body = json.loads(first.read())
+        if first.status == 503:
+            t.contains(body["detail"], "recovering")
+        t.until(lambda: ask("/readyz")[0] == 200, "it is ready in the end")
+        t.equal(ask("/readyz")[1]["engine"], "running")
+    finally:
+        process.kill()
+        process.wait()
+        listener.close()
+
+
+# --- the log ---
+
+@case("proves: F-099")
+def the_log_is_one_object_a_line_with_tenant_run_trace_and_request(t):
+    server = Server(t, "--log-level", "info")
+    server.define(HELLO)
+    server.define(FAILING)
+    answer = server.post("/api/executions?wait=30s", {"workflowId": "hello", "parameters": {"who": "x"}},
+                         headers={"traceparent": TRACE, "X-Request-Id": "mine-17"})
+    run = answer.json()["executionId"]
+    server.begin("fails", wait="30s")
+    refused = server.get("/api/executions/none", key="nonsense", headers={"X-Request-Id": "bad-1"})
+    t.equal(refused.status, 401)
+    t.contains(refused.json()["instance"], "bad-1")
+    t.equal(refused.headers["X-Request-Id"], "bad-1")
+    odd = http.client.HTTPConnection("127.0.0.1", server.port)
+    odd.request("GET", "/api/%0a%7B%22level%22:%22error%22%7D%1b[31m", headers={"Authorization": "Bearer x", "X-Request-Id": "a\tb"})
+    odd.getresponse().read()
+    lines = [json.loads(line) for line in server.stop().err.splitlines()]
+    t.true(all({"time", "level", "message"} <= set(e) for e in lines), "every line has time, level and message")
+    about = [e for e in lines if e.get("run") == run]
+    request = next(e for e in about if e["message"] == "request")
+    t.equal((request["requestId"], request["trace"], request["level"]), ("mine-17", TRACE[3:35], "info"))
+    events = [e for e in about if "event" in e]
+    t.equal([e["message"] for e in events], ["run-created", "run-dispatched", "run-running", "run-succeeded"])
+    t.true(all(e["tenant"] == "default" and e["trace"] == TRACE[3:35] for e in events), "with tenant and trace")
+    t.true(any(e["message"] == "run-failed" and e["level"] == "warning" for e in lines), "a run that fails is a warning")
+    audit = next(e for e in lines if e.get("requestId") == "bad-1")
+    t.equal((audit["level"], audit["message"], audit["status"]), ("warning", "request refused", 401))
+    t.true(any("%0a%7B" in e.get("path", "") for e in lines), "what was sent stays inside its line, as it was sent")
+
+
+@case("")
+def the_level_says_what_is_logged(t):
+    for level, has_requests, has_events, has_failures in (("error", 0, 0, 0), ("warning", 0, 0, 1), ("info", 1, 0, 1), ("debug", 1, 1, 1)):
+        with t.row(level):
+            server = Server(t, "--log-level", level, store=str(t.folder / (level + ".db")))
+            server.define(FAILING)
+            server.begin("fails", wait="30s")
+            said = [json.loads(line)["message"] for line in server.stop().err.splitlines()]
+            t.equal(("request" in said, "step-succeeded" in said, "run-failed" in said), (bool(has_requests), bool(has_events), bool(has_failures)))
+    refused = t.maestro("server", "--listen", "127.0.0.1:0", "--store", "sqlite:" + str(t.folder / "x.db"), "--log-level", "loud")
+    t.equal(refused.code, 2)
+    t.contains(refused.err, "error, warning, info or debug")
+
+
+# --- traces ---
+
+class Collector:
+    """Takes OTLP over HTTP as JSON; `status` is what it answers, after `gate` is open."""
+
+    def __init__(self, status=200):
+        self.spans, self.requests, self.status, self.answer = [], [], status, b"{}"
+        self.gate = threading.Event()
+        self.gate.set()
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                collector.gate.wait(60)
+                collector.requests.append((self.path, dict(self.headers), body))
+                if collector.status == 200:
+                    for resource_spans in body["resourceSpans"]:
+                        for scope in resource_spans["scopeSpans"]:
+                            collector.spans += scope["spans"]
+                self.send_response(collector.status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(collector.answer)))
+                self.end_headers()
+                self.wfile.write(collector.answer)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+def attributes(span):
+    return {a["key"]: next(iter(a["value"].values())) for a in span["attributes"]}
+
+
+LOCAL = {"no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"}
+
+
+@case("proves: F-101 F-136")
+def a_request_its_run_its_steps_and_its_attempts_are_spans_of_one_trace(t):
+    collector = Collector()
+    server = Server(t, "--otlp", collector.url, env=dict(LOCAL, OTEL_EXPORTER_OTLP_HEADERS="x-key=a%20b,y=2", OTEL_SERVICE_NAME="orders"))
+    server.define(FAILING)
+    answer = server.post("/api/executions?wait=30s", {"workflowId": "fails"}, headers={"traceparent": TRACE, "tracestate": "vendor=1"})
+    run = answer.json()["executionId"]
+    t.until(lambda: any(s["name"] == "execution_start" for s in collector.spans) and any(s["name"] == "run fails" for s in collector.spans),
+            "the spans arrive")
+    path, headers, body = collector.requests[0]
+    t.equal((path, headers["x-key"], headers["y"], headers["Content-Type"]), ("/v1/traces", "a b", "2", "application/json"))
+    t.equal(attributes(body["resourceSpans"][0]["resource"])["service.name"], "orders")
+    spans = [s for s in collector.spans if attributes(s).get("maestro.run.id") == run]
+    t.true(all(s["traceId"] == TRACE[3:35] and s["traceState"] == "vendor=1" for s in spans), "one trace")
+    t.equal(len({s["spanId"] for s in spans}), len(spans), "every span has its own id")
+    by_name = {s["name"]: s for s in spans}
+    t.equal(sorted(by_name), ["attempt a.first #1", "attempt a.second #1", "attempt a.second #2", "execution_start", "run fails",
+                              "step a.first", "step a.second"])
+    parents = {"execution_start": TRACE[36:52], "run fails": by_name["execution_start"]["spanId"], "step a.first": by_name["run fails"]["spanId"],
+               "step a.second": by_name["run fails"]["spanId"], "attempt a.first #1": by_name["step a.first"]["spanId"],
+               "attempt a.second #1": by_name["step a.second"]["spanId"], "attempt a.second #2": by_name["step a.second"]["spanId"]}
+    for name, parent in parents.items():
+        with t.row(name):
+            t.equal(by_name[name].get("parentSpanId"), parent)
+            t.true(int(by_name[name]["startTimeUnixNano"]) <= int(by_name[name]["endTimeUnixNano"]), "it ends after it began")
+    t.equal((by_name["step a.first"]["status"]["code"], by_name["step a.second"]["status"]["code"], by_name["run fails"]["status"]["code"]), (1, 2, 2))
+    events = server.get("/api/executions/%s/events?limit=500" % run).json()["items"]
+    told = {e["event"]: e["trace"].split("-") for e in events}
+    t.equal(told["run-created"][1:3], [TRACE[3:35], by_name["execution_start"]["spanId"]], "the ledger names the request")
+    t.equal(events[0]["tracestate"], "vendor=1")
+    spoken = {e["trace"].split("-")[2] for e in events}
+    for name in ("attempt a.first #1", "attempt a.second #1", "attempt a.second #2"):
+        t.true(by_name[name]["spanId"] in spoken, f"the ledger has the span of {name}")
+    t.equal(scrape(server)['maestro_trace_spans_total{outcome="sent"}'] >= 7, True)
+
+
+@case("proves: F-101")
+def runs_of_one_trace_have_different_spans_and_unsampled_ones_none(t):
+    collector = Collector()
+    server = Server(t, env=dict(LOCAL, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url + "/mine"))
+    server.define(HELLO)
+    for _ in range(2):
+        server.post("/api/executions?wait=30s", {"workflowId": "hello", "parameters": {"who": "x"}}, headers={"traceparent": TRACE})
+    server.post("/api/executions?wait=30s", {"workflowId": "hello", "parameters": {"who": "x"}}, headers={"traceparent": TRACE[:-1] + "0"})
+    t.until(lambda: sum(s["name"] == "run hello" for s in collector.spans) == 2, "both runs are there")
+    server.stop()
+    t.equal(len({s["spanId"] for s in collector.spans}), len(collector.spans), "no id twice")
+    t.equal(sum(s["name"] == "run hello" for s in collector.spans), 2, "of the one that is not sampled there is nothing")
+    t.equal({path for path, _, _ in collector.requests}, {"/mine"}, "the address is taken as it is")
+
+
+@case("")
+def a_run_that_a_killed_server_began_is_told_whole_by_the_next(t):
+    collector = Collector()
+    server = Server(t, "--otlp", collector.url, env=LOCAL)
+    server.define("workflow: two\njobs:\n  a:\n    tasks:\n      - { name: one, log: \"1\", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true } } }\n"
+                  "      - { name: two, log: \"2\" }\n")
+    run = server.begin("two", wait="30s")
+    began = server.get("/api/executions/%s/events" % run["executionId"]).json()["items"][0]["time"]
+    server.stop(signal.SIGKILL)
+    collector.spans.clear()
+    server.start()
+    server.post("/api/executions/%s/resume" % run["executionId"], {"reason": "go"})
+    t.until(lambda: any(s["name"] == "run two" for s in collector.spans), "its span arrives")
+    span = next(s for s in collector.spans if s["name"] == "run two")
+    t.equal(time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(int(span["startTimeUnixNano"]) // 10**9)), began[:19], "it began when it began")
+
+
+@case("")
+def a_collector_that_is_away_slow_or_refuses_costs_runs_nothing(t):
+    collector = Collector()
+    collector.gate.clear()                  # it takes requests and does not answer
+    server = Server(t, "--otlp", collector.url, env=LOCAL)
+    server.define(HELLO)
+    for _ in range(50):
+        t.equal(server.begin("hello", {"who": "x"}, wait="30s")["status"], "COMPLETED")
+    got = scrape(server)
+    t.equal(got['maestro_trace_spans_total{outcome="sent"}'], 0)
+    collector.gate.set()
+    t.until(lambda: scrape(server)['maestro_trace_spans_total{outcome="sent"}'] >= 50 * 4, "what waited is sent")
+    collector.status = 400
+    server.begin("hello", {"who": "x"}, wait="30s")
+    t.until(lambda: scrape(server)['maestro_trace_spans_total{outcome="refused"}'] >= 4, "what it refuses is counted and not sent again")
+    collector.status = 503
+    server.begin("hello", {"who": "x"}, wait="30s")
+    t.until(lambda: scrape(server)['maestro_trace_exports_total{outcome="failed"}'] >= 2, "one that is overloaded is tried again")
+    collector.status = 200
+    before = len(collector.spans)
+    t.until(lambda: len(collector.spans) >= before + 4, "until it takes them")
+    t.until(lambda: scrape(server)["maestro_trace_spans_waiting"] == 0, "nothing waits")
+    bad = t.maestro("server", "--listen", "127.0.0.1:0", "--store", "sqlite:" + str(t.folder / "x.db"), "--otlp", "collector:4318")
+    t.equal(bad.code != 0, True)
+    t.contains(bad.err, "http://")
+
+
+class Service:
+    """Answers attempts of an http executor and keeps the headers that it got."""
+
+    def __init__(self):
+        self.got = queue.Queue()
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                service.got.put((document["run"], self.headers.get_all("traceparent"), self.headers.get_all("tracestate"), document))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+def with_headers(server, headers):
+    """Starts an execution with these headers, in their order, as often as they are there."""
+    connection, body = server.connect(), json.dumps({"workflowId": "traced"})
+    connection.connect()
+    head = [("Host", "x"), ("Authorization", "Bearer " + server.admin), ("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+    text = "".join(f"{name}: {value}\r\n" for name, value in head + headers)
+    connection.sock.sendall(f"POST /api/executions?wait=30s HTTP/1.1\r\n{text}\r\n{body}".encode())     # as it is, line breaks too
+    answer = http.client.HTTPResponse(connection.sock, method="POST")
+    answer.begin()
+    content = answer.read()
+    return answer.status, answer.headers, json.loads(content) if answer.status == 201 else content
+
+
+def traced(t):
+    service = Service()
+    runners = "executors:\n  far:\n    kind: http\n    runners:\n      far/ask: { url: \"http://127.0.0.1:%d/\" }\n" % service.http.server_port
+    server = Server(t, "--runners", t.write("runners.yaml", runners), env=LOCAL)
+    server.define("workflow: traced\njobs:\n  a:\n    tasks:\n      - { name: ask, run: far/ask }\n")
+    return server, service
+
+
+@case("proves: F-101 F-017")
+def every_case_of_trace_context_holds_over_http(t):
+    path = SHARED / "trace-cases" / "traceparent.json"
+    if not path.exists():
+        t.not_run("the cases of trace context are not there")
+    with open(path, encoding="utf-8") as file:
+        cases = json.load(file)
+    t.equal(len(cases), 89, "the number of cases")
+    server, service = traced(t)
+    for one in cases:
+        with t.row(one["id"]):
+            status, headers, run = with_headers(server, [tuple(pair) for pair in one["headers"]])
+            if status == 400 and any("\n" in value for _, value in one["headers"]):
+                t.equal(one["valid"], False, "no header of HTTP: the request is refused, and nothing continued")
+                continue
+            t.require(status == 201, f"it is started: {status} {run}")
+            events = server.get("/api/executions/%s/events" % run["executionId"]).json()["items"]
+            ids = {e["trace"].split("-")[1] for e in events}
+            t.equal(len(ids), 1, "all records have one trace")
+            got_run, parents, _, document = service.got.get(timeout=60)
+            t.equal((got_run, len(parents)), (run["executionId"], 1), "what the service got")
+            version, trace, span, flags = parents[0].split("-")
+            t.equal((version, trace, document["traceparent"]), ("00", next(iter(ids)), parents[0]))
+            given = [value for name, value in one["headers"] if name.lower() == "traceparent"]
+            if one["valid"]:
+                t.equal(trace, one["trace_id"], "the caller's trace")
+                t.equal(int(flags, 16), one["flags"] & 3, "the flags that this version knows")
+                t.true(span != one["parent_id"], "with a span of its own")
+                t.equal(headers["traceparent"].split("-")[1], one["trace_id"], "the answer names it, too")
+            else:
+                t.true(not any(trace in value for value in given), "a new trace")
+            t.true(span in {e["trace"].split("-")[2] for e in events}, "the record of the report has the span that the service got")
+
+
+@case("proves: F-101")
+def a_tracestate_goes_with_its_trace_to_executors_and_outlives_a_restart(t):
+    server, service = traced(t)
+    rows = [("one", [("tracestate", "a=1,b=2")], ["a=1,b=2"]), ("two headers are one list", [("tracestate", "a=1"), ("TraceState", "b@v=2")], ["a=1,b@v=2"]),
+            ("empty members", [("tracestate", "a=1,,")], ["a=1,,"]), ("none", [], None), ("a key twice", [("tracestate", "a=1,a=2")], None),
+            ("a capital", [("tracestate", "A=1")], None), ("no value", [("tracestate", "a")], None),
+            ("too long", [("tracestate", "a=" + 200 * "x" + ",b=" + 200 * "x" + ",c=" + 200 * "x")], None),
+            ("too many", [("tracestate", ",".join(f"k{i}=1" for i in range(33)))], None)]
+    for name, headers, want in rows:
+        with t.row(name):
+            with_headers(server, [("traceparent", TRACE)] + headers)
+            t.equal(service.got.get(timeout=60)[2], want)
+    with t.row("without its trace it is nothing"):
+        with_headers(server, [("tracestate", "a=1")])
+        t.equal(service.got.get(timeout=60)[2], None)
+    server.define("workflow: traced\njobs:\n  a:\n    tasks:\n      - { name: ask, run: far/ask, pause_after: { trigger: go, timeout: 1h, auth: { api_key: true } } }\n"
+                  "      - { name: again, run: far/ask }\n")
+    _, _, run = with_headers(server, [("traceparent", TRACE), ("tracestate", "a=1")])
+    first = service.got.get(timeout=60)
+    server.stop(signal.SIGKILL)
+    server.start()
+    server.post("/api/executions/%s/resume" % run["executionId"], {"reason": "go"})
+    second = service.got.get(timeout=60)
+    t.equal((second[1][0][3:35], second[2], first[2]), (TRACE[3:35], ["a=1"], ["a=1"]))
+    t.true(second[1][0][36:52] != first[1][0][36:52], "each attempt has a span of its own")
+    checked = t.maestro("ledger", "verify", "--store", "sqlite:" + server.store)
+    t.equal(checked.code, 0, checked.out + checked.err)
+
+
+# --- lines of steps, live ---
+
+WRITING = """workflow: writes
+jobs:
+  a:
+    tasks:
+      - { name: one, run: shell, args: ["sh", "-c", "echo first; echo second >&2; while [ ! -e '%s' ]; do sleep 0.05; done; echo third"] }
+      - { name: two, run: shell, args: ["sh", "-c", "echo fourth"] }
+"""
+
+
+def open_lines(server, run, headers=None, query=""):
+    connection = server.connect()
+    connection.request("GET", "/api/executions/%s/logs%s" % (run, query),
+                       headers=dict({"Authorization": "Bearer " + server.admin, "Accept": "text/event-stream"}, **(headers or {})))
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.status
+    return connection, answer
+
+
+def events_of(answer, count=None):
+    seen, event = [], {}
+    while count is None or len(seen) < count:
+        line = answer.readline()
+        if not line:
+            break
+        line = line.decode().rstrip("\n")
+        if line and not line.startswith(":"):
+            event[line.split(": ")[0]] = line.split(": ", 1)[1]
+        elif not line and event:
+            seen.append(event)
+            event = {}
+    return seen
+
+
+@case("proves: F-136")
+def lines_of_steps_are_told_as_they_are_written_until_the_run_is_settled(t):
+    server = Server(t)
+    gate = t.folder / "gate"
+    server.define(WRITING % gate)
+    run = server.begin("writes")["executionId"]
+    connection, answer = open_lines(server, run)
+    t.equal(answer.headers["Content-Type"], "text/event-stream")
+    first = events_of(answer, 2)                    # while the step still runs
+    t.equal(server.get("/api/executions/" + run).json()["status"], "RUNNING")
+    gate.write_text("")
+    rest = events_of(answer)
+    lines = [json.loads(e["data"]) for e in first + rest if e["event"] == "line"]
+    t.equal(sorted((e["step"], e["stream"], e["text"]) for e in lines),
+            [("a.one", "stderr", "second"), ("a.one", "stdout", "first"), ("a.one", "stdout", "third"), ("a.two", "stdout", "fourth")])
+    t.equal((rest[-1]["event"], [e["event"] for e in first]), ("end", ["line", "line"]))
+    connection.close()
+    _, answer = open_lines(server, run, {"Last-Event-ID": first[1]["id"]})
+    again = events_of(answer)
+    t.equal([e.get("id") for e in again], [e.get("id") for e in rest], "it goes on behind the last one")
+    _, answer = open_lines(server, run, query="?stepIndex=1")
+    t.equal([json.loads(e["data"])["text"] for e in events_of(answer) if e["event"] == "line"], ["fourth"])
+    page = server.get("/api/executions/%s/logs?stepIndex=0" % run).json()["items"]
+    t.equal(sorted(e["text"] for e in page), ["first", "second", "third"])
+    bad = server.get("/api/executions/%s/logs" % run, headers={"Accept": "text/event-stream", "Last-Event-ID": "x"})
+    t.equal(bad.status, 400)
+    foreign = server.get("/api/executions/%s/logs" % run, key=server.key("admin", "other"), headers={"Accept": "text/event-stream"})
+    t.equal(foreign.status, 404)
+
+
+@case("")
+def logs_of_a_server_are_followed_with_the_same_output(t):
+    server = Server(t)
+    gate = t.folder / "gate"
+    server.define(WRITING % gate)
+    url, environment = f"http://127.0.0.1:{server.port}", dict(LOCAL, MAESTRO_TOKEN=server.admin)
+    run = server.begin("writes")["executionId"]
+    follower = t.start("logs", run, "-f", "--server", url, env=environment)
+    t.until(lambda: "first" in t.said(follower) and "second" in t.said(follower), "what is written is shown while it runs")
+    gate.write_text("")
+    followed = t.end(follower)
+    t.equal(followed.code, 0, followed.err)
+    for args in ((), ("a.one",), ("--times",), ("--json",), ("a.two", "--raw")):
+        with t.row(" ".join(args)):
+            here = t.maestro("logs", run, *args, "-f", "--store", "sqlite:" + server.store)
+            there = t.maestro("logs", run, *args, "-f", "--server", url, env=environment)
+            t.equal((there.code, there.out, there.err), (here.code, here.out, here.err))
+    t.equal(followed.out, t.maestro("logs", run, "--store", "sqlite:" + server.store).out)
+    gone = t.maestro("logs", "AAAAAAAAAAAAAAAAAAAAA", "-f", "--server", url, env=environment)
+    t.equal(gone.code, 69)
+
+
+@case("")
+def a_reader_that_takes_nothing_is_cut_off_and_others_go_on(t):
+    server = Server(t)
+    server.define("workflow: loud\njobs:\n  a:\n    tasks:\n      - { name: shout, run: shell, args: [\"sh\", \"-c\", \"yes %s | head -n 6000\"] }\n" % (1000 * "x"))
+    run = server.begin("loud", wait="30s")["executionId"]
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    slow.connect(("127.0.0.1", server.port))
+    slow.sendall((f"GET /api/executions/{run}/logs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\n"
+                  "Accept: text/event-stream\r\n\r\n").encode())
+    _, answer = open_lines(server, run)
+    t.equal(sum(e["event"] == "line" for e in events_of(answer)), 6000, "who reads gets all of it")
+    t.until(lambda: scrape(server)["maestro_event_streams_cut_total"] == 1, "who does not is cut off")
+    slow.close()
+    t.until(lambda: scrape(server)["maestro_event_streams"] == 0, "nothing is left of it")
+    said = [json.loads(line) for line in server.stop().err.splitlines()]
+    t.true(any("too slow" in e["message"] and e["run"] == run for e in said), f"the log names it: {said}")
+
+
+if __name__ == "__main__":
+    main()

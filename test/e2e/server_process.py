@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""The server as a process: the file of its settings, what systemd gives it and is told, signals."""
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from maestro_test import MAESTRO, ROOT, case, main
+from server_test import HELLO, Server
+
+SETTINGS = """listen: 127.0.0.1:0
+store: sqlite:data/store.db
+runners: runners.yaml
+rate: 3
+log: { requests: true }
+"""
+RUNNERS = """executors:
+  far: { kind: worker, runners: { far/greet: {} } }
+"""
+
+
+class Manager:
+    """What systemd is to a service: a socket that hears how it stands."""
+
+    def __init__(self, t, name="notify"):
+        self.path = str(t.folder / name)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.socket.settimeout(60)
+
+    def hear(self):
+        return self.socket.recv(4096).decode()
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+def serve(t, *args, env=None, cwd=None):
+    process = t.start("server", *args, env=env, cwd=cwd)
+    t.until(lambda: "maestro serves" in t.said(process) or process.poll() is not None, "the server listens")
+    line = next((line for line in t.said(process).splitlines() if "maestro serves" in line), "")
+    t.require(line, "the server listens: " + t.said(process))
+    return process, line
+
+
+@case("proves: R-015 R-087")
+def what_the_options_say_can_be_written_down_and_paths_are_the_files(t):
+    config = t.write("etc/server.yaml", SETTINGS)
+    t.write("etc/runners.yaml", RUNNERS)
+    (t.folder / "etc" / "data").mkdir()
+    process, line = serve(t, "--config", config, cwd="/")
+    t.contains(line, f"sqlite:{t.folder}/etc/data/store.db", "the store is beside the file")
+    server = Server.__new__(Server)
+    server.t, server.store, server.connection, server.process = t, str(t.folder / "etc/data/store.db"), None, process
+    server.port = int(line.split("/api")[0].rsplit(":", 1)[1])
+    server.admin = Path(server.store + ".admin-key").read_text().strip()
+    t.equal(server.post("/api/executors/far/exchange", {"worker": "w"}).status, 200, "the runners of the file")
+    t.true(any(server.get("/api").status == 429 for _ in range(50)), "the rate of the file")
+    t.until(lambda: '"path":"/api"' in t.said(process), "requests are logged as the file wants it")
+    t.equal(server.stop().code, 0)
+
+
+@case("proves: R-087")
+def an_option_wins_over_the_file(t):
+    config = t.write("server.yaml", "listen: 127.0.0.1:1\nstore: sqlite:one.db\npolicy: nowhere.rego\n")
+    policy = t.write("fine.rego", "package maestro.fine\n\nimport rego.v1\n\nallow if true\n")
+    process, line = serve(t, "--config", config, "--listen", "127.0.0.1:0", "--store", f"sqlite:{t.folder}/two.db", "--policy", policy)
+    t.contains(line, "two.db")
+    t.true(not (t.folder / "one.db").exists(), "the store of the file is not touched")
+    process.send_signal(signal.SIGTERM)
+    t.equal(t.end(process).code, 0)
+
+
+@case("proves: R-015")
+def mistakes_of_the_file_are_pointed_at(t):
+    rows = [
+        ("lisen: 127.0.0.1:80\n", ":1:1:", "did you mean 'listen'?"),
+        ("store: sqlite:x.db\ntls: { cert: a.pem, kee: b.pem }\n", ":2:", "did you mean 'key'?"),
+        ("rate: fast\n", ":1:7:", "rate"),
+        ("rate: 0\n", ":1:7:", "1"),
+        ("tls: { cert: a.pem }\n", ":1:", "key"),
+        ("log: { requests: maybe }\n", ":1:", "requests"),
+        ("listen: [a, b]\n", ":1:9:", "listen"),
+        ("store: 'x\n", ":", "error"),
+    ]
+    for text, place, part in rows:
+        with t.row(text):
+            result = t.maestro("server", "--config", t.write("server.yaml", text), "--check-config")
+            t.equal(result.code, 65, result.err)
+            t.contains(result.err, "server.yaml" + place)
+            t.contains(result.err, part)
+    result = t.maestro("server", "--config", t.folder / "nowhere.yaml")
+    t.equal(result.code, 69, result.err)
+    t.contains(result.err, "nowhere.yaml")
+
+
+@case("proves: R-015")
+def settings_are_checked_without_starting_anything(t):
+    store = t.folder / "store.db"
+    t.write("runners.yaml", RUNNERS)
+    good = t.maestro("server", "--config", t.write("good.yaml", f"store: sqlite:{store}\nrunners: runners.yaml\n"), "--check-config")
+    t.equal(good.code, 0, good.err)
+    t.contains(good.out, "can start")
+    rows = [
+        (f"store: sqlite:{store}\nrunners: none.yaml\n", "none.yaml"), (f"store: sqlite:{store}\npolicy: none.rego\n", "none.rego"),
+        (f"store: sqlite:{store}\naccess: none.rego\n", "none.rego"), (f"store: sqlite:{store}\ntls: {{ cert: c.pem, key: k.pem }}\n", "c.pem"),
+        (f"store: sqlite:{store}\nlisten: nonsense\n", "ADDRESS:PORT"), ("store: 'memory:'\n", "sqlite:PATH"), ("store: mysql:x\n", "mysql:"),
+    ]
+    for text, part in rows:
+        with t.row(text):
+            result = t.maestro("server", "--config", t.write("bad.yaml", text), "--check-config")
+            t.true(result.code not in (0, None), f"the exit code {result.code}")
+            t.contains(result.err, part)
+    t.true(not store.exists(), "nothing was made")
+
+
+@case()
+def every_option_has_its_key_and_every_key_is_documented(t):
+    options = set(re.findall(r"^ +--([a-z-]+)", t.maestro("server", "--help").out, re.M))
+    options -= {"config", "check-config", "server", "ca", "color", "help"}        # what a file cannot say
+    schema = json.loads((ROOT / "spec/server.schema.json").read_text())
+    page = (ROOT / "docs/server.md").read_text()
+
+    def keys(shape, before=()):
+        for key, value in schema["$defs"][shape]["properties"].items():
+            inner = value.get("$ref", "").rsplit("/", 1)[-1]
+            yield from keys(inner, before + (key,)) if inner else [before + (key,)]
+    known = list(keys("server"))
+    t.true(len(known) >= 9, f"the schema has only {known}")
+    documented = dict(re.findall(r"^\| `(\S+?)`[^|]*\| `--(\S+?)`", page, re.M))
+    for key in known:
+        with t.row(".".join(key)):
+            t.contains(page, "`" + ".".join(key) + "`", "docs/server.md")
+    for option in options:
+        with t.row(option):
+            t.contains(page, f"`--{option}`", "the table of docs/server.md")
+    t.equal(len(known), len(options), f"keys {sorted(known)} and options {sorted(options)}")
+    t.true(documented, "the table is read")
+
+
+@case()
+def the_example_of_the_units_is_right(t):
+    text = (ROOT / "deploy/server.yaml").read_text().replace("/var/lib/maestro", str(t.folder))
+    result = t.maestro("server", "--config", t.write("server.yaml", text), "--check-config")
+    t.equal(result.code, 0, result.err)
+    schema = json.loads((ROOT / "spec/server.schema.json").read_text())["$defs"]
+    for key, value in schema["server"]["properties"].items():
+        inner = schema.get(value.get("$ref", "").rsplit("/", 1)[-1], {}).get("properties", {})
+        with t.row(key):
+            t.matches(text, rf"(?m)^(# )?{key}: ", "it has every setting that there is")
+            line = next((line for line in text.splitlines() if re.match(rf"(# )?{key}: ", line)), "")
+            for name in inner:
+                t.contains(line, f"{name}: ")
+
+
+# --- systemd ---------------------------------------------------------------------------------------------------------
+
+
+@case()
+def a_socket_that_was_handed_over_is_served_and_the_manager_hears_how_it_stands(t):
+    manager = Manager(t)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    early = socket.create_connection(("127.0.0.1", port))             # before there is a process: it waits in the socket
+    early.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    out = open(t.folder / "activated.err", "w+b")
+
+    def adopt():                                                            # what systemd does between fork and exec
+        os.dup2(listener.fileno(), 3)
+        os.set_inheritable(3, True)
+    process = subprocess.Popen(["/bin/sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"', MAESTRO, "server", "--store", f"sqlite:{t.folder}/store.db"],
+                               env={**os.environ, "NOTIFY_SOCKET": manager.path}, preexec_fn=adopt, close_fds=False, stdout=out, stderr=out, cwd=ROOT)
+    try:
+        t.contains(manager.hear(), "READY=1")
+        t.true(early.recv(65536).startswith(b"HTTP/1.1 200"), "who came early is answered")
+        process.send_signal(signal.SIGHUP)
+        told = manager.hear()
+        t.contains(told, "RELOADING=1")
+        t.matches(told, r"MONOTONIC_USEC=\d+")
+        t.contains(manager.hear(), "READY=1", "after it has reloaded")
+        process.send_signal(signal.SIGTERM)
+        t.contains(manager.hear(), "STOPPING=1")
+        t.equal(process.wait(60), 0)
+        late = socket.create_connection(("127.0.0.1", port))
+        t.true(late, "the socket outlives the process: who comes late waits for the next")
+    finally:
+        process.kill()
+        process.wait()
+        out.close()
+
+
+@case()
+def a_manager_of_the_abstract_kind_is_told_and_steps_are_not_told_of_it(t):
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    name = f"maestro-test-{os.getpid()}"
+    manager.bind("\0" + name)
+    manager.settimeout(60)
+    runners = t.write("runners.yaml", """executors:
+  here:
+    kind: process
+    runners:
+      env/show: { command: [sh, -c, 'echo "socket=${NOTIFY_SOCKET-none} fds=${LISTEN_FDS-none}"'] }
+""")
+    server = Server(t, "--runners", runners, env={"NOTIFY_SOCKET": "@" + name, "LISTEN_PID": "1", "LISTEN_FDS": "1"})
+    t.contains(manager.recv(4096).decode(), "READY=1")
+    server.define("workflow: env\njobs: { a: { tasks: [{ name: show, run: env/show }] } }\n")
+    run = server.begin("env", wait="30s")
+    t.contains(server.get(f"/api/executions/{run['executionId']}/logs").body.decode(), "socket=none fds=none")
+    t.equal(server.stop().code, 0)
+
+
+@case()
+def what_was_handed_over_and_is_no_listening_socket_is_refused(t):
+    rows = [("1", "no socket that listens"), ("2", "more than one socket")]
+    for count, part in rows:
+        with t.row(count):
+            result = t.run("/bin/sh", "-c", f'LISTEN_PID=$$ LISTEN_FDS={count} exec "$0" "$@" 3</dev/null', MAESTRO, "server", "--store",
+                           f"sqlite:{t.folder}/store.db")
+            t.equal(result.code, 65, result.err)
+            t.contains(result.err, part)
+
+
+@case()
+def systemd_starts_it_on_the_first_connection(t):
+    if not shutil.which("systemd-socket-activate"):
+        t.not_run("systemd-socket-activate is missing (package systemd)")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(["systemd-socket-activate", "-l", f"127.0.0.1:{port}", MAESTRO, "server", "--store", f"sqlite:{t.folder}/store.db"],
+                               stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=ROOT, env={**os.environ, "HOME": str(t.folder)})
+    try:
+        client = None
+
+        def connected():
+            nonlocal client
+            try:
+                client = socket.create_connection(("127.0.0.1", port), timeout=60)
+                return True
+            except ConnectionRefusedError:
+                return False
+        t.until(connected, "systemd listens")
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        t.true(client.recv(65536).startswith(b"HTTP/1.1 200"), "the first connection is answered by the server that it started")
+        process.send_signal(signal.SIGTERM)
+        t.equal(process.wait(60), 0)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@case()
+def the_units_are_what_systemd_takes(t):
+    if not shutil.which("systemd-analyze"):
+        t.not_run("systemd-analyze is missing (package systemd)")
+    folder = t.folder / "units"
+    folder.mkdir()
+    for name in ("maestro.service", "maestro.socket"):
+        text = (ROOT / "deploy" / name).read_text()
+        t.contains(text, "[Unit]")
+        (folder / name).write_text(text.replace("/usr/bin/maestro", str(MAESTRO)))
+    result = t.run("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", folder / "maestro.service", folder / "maestro.socket")
+    t.equal((result.code, result.err), (0, ""), "systemd-analyze verify")
+    secure = t.run("systemd-analyze", "security", "--offline=true", "--threshold=40", folder / "maestro.service")
+    t.equal(secure.code, 0, secure.out + secure.err)
+    command = re.search(r"^ExecStart=\S+ (.*)$", (folder / "maestro.service").read_text(), re.M).group(1).split()
+    (t.folder / "etc").mkdir()
+    text = (ROOT / "deploy/server.yaml").read_text().replace("/var/lib/maestro", str(t.folder)).replace("127.0.0.1:8080", "127.0.0.1:0")
+    config = t.write("etc/server.yaml", text)
+    process, _ = serve(t, *[str(config) if word == "/etc/maestro/server.yaml" else word for word in command[1:]])
+    process.send_signal(signal.SIGTERM)
+    t.equal(t.end(process).code, 0, "the command of the unit")
+
+
+@case("proves: C-93")
+def who_is_answered_is_shown_what_was_committed(t):
+    server, end, wrong = Server(t, "--rate", "100000"), time.monotonic() + 4, []
+
+    def create(worker):
+        connection, count = server.connect(), 0
+        while time.monotonic() < end:
+            count += 1
+            headers = {"Authorization": "Bearer " + server.admin, "Content-Type": "application/yaml"}
+            connection.request("POST", "/api/workflows", HELLO.replace("workflow: hello", f"workflow: hello-{worker}-{count}"), headers)
+            answer = connection.getresponse()
+            body = answer.read().decode()
+            if answer.status != 201:
+                wrong.append(body)
+                return
+            connection.request("POST", json.loads(body)["_links"]["self"]["href"] + "/activate", "{}", dict(headers, **{"Content-Type": "application/json"}))
+            connection.getresponse().read()
+    workers = [threading.Thread(target=create, args=(i,)) for i in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    t.equal(wrong, [], "none is told that what it stored is not there")
+
+
+if __name__ == "__main__":
+    main()

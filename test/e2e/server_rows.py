@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Rows of the document of the server that a client sees: steps, parameters, use cases, work that outlives its request."""
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+
+from maestro_test import MAESTRO, case, main
+from server_test import HELLO, Server, problem
+
+TREE = """workflow: tree
+namespace: default
+name: Tree
+description: Every type of step
+steps:
+  - name: both
+    sequence:
+      - { name: note, log: "first ${params.word}" }
+      - { name: work, run: noop, input: { output: { word: "${params.word}" } } }
+  - name: choice
+    if: params.word == "yes"
+    then: [{ name: taken, log: "taken" }]
+    else: [{ name: other, log: "other" }]
+parameters: [{ name: word, type: string }]
+"""
+
+
+@case("proves: R-031 R-034 R-035")
+def every_type_of_step_is_executed_and_gives_an_output_or_nothing(t):
+    server = Server(t)
+    server.define(TREE)
+    run = server.begin("tree", {"word": "yes"}, wait="30s")
+    t.equal(run["status"], "COMPLETED", str(run))
+    steps = {s["stepId"].split(".")[-1]: s for s in run["steps"]}
+    t.equal(steps["note"]["outputData"], None, "a log task gives null")
+    t.equal(steps["work"]["outputData"], {"word": "yes"}, "a work task gives the result of its work")
+    t.equal(steps["taken"]["status"], "COMPLETED")
+    kinds = {s["stepType"]: s for s in run["steps"]}
+    t.true({"sequence", "branch", "task"} <= set(kinds), f"all types are there: {sorted(kinds)}")
+    t.equal([kinds["sequence"]["outputData"], kinds["branch"]["outputData"]], [None, None], "what holds others gives null")
+    lines = [(line["stream"], line["text"]) for line in server.get(run["_links"]["logs"]["href"]).json()["items"]]
+    t.true(any(text == "first yes" for _, text in lines), f"a log task logs its message: {lines}")
+    t.true(all(text != "other" for _, text in lines), "what was not chosen is not executed")
+
+
+@case("proves: R-038")
+def parameters_with_one_name_are_refused(t):
+    server = Server(t)
+    twice = HELLO.replace("params: [{ name: who, type: string }]", "params: [{ name: who, type: string }, { name: who, type: integer }]")
+    answer = server.call("POST", "/api/workflows", twice, headers={"Content-Type": "application/yaml"})
+    body = problem(t, answer, 400, "definition-invalid")
+    t.contains(json.dumps(body["errors"]), "who")
+    t.equal([(e["pointer"], e["line"]) for e in body["errors"]], [("/params/1/name", 2)], "where, in the text that was sent")
+    problem(t, server.get("/api/workflows/default/hello"), 404, "workflow-not-found")
+
+
+@case("proves: R-083")
+def an_active_revision_is_not_deleted(t):
+    server = Server(t)
+    path = server.define(HELLO)["_links"]["self"]["href"]
+    body = problem(t, server.call("DELETE", path), 409, "active-revision")
+    t.equal(body["error"], "ActiveRevisionException")
+    t.equal(server.get(path).json()["active"], True, "nothing has changed")
+    server.post(path + "/deactivate")
+    t.equal(server.call("DELETE", path).status, 204, "and when it is not active, it is")
+
+
+@case("proves: R-013")
+def an_execution_is_started_looked_at_and_listed_by_workflow_and_by_revision(t):
+    server = Server(t)
+    server.define(HELLO)
+    old = server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    server.define(HELLO.replace("hello $", "good day $"))
+    new = server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    server.define(HELLO.replace("workflow: hello", "workflow: another"))
+    server.begin("another", {"who": "x"}, wait="30s")
+    t.equal((server.get("/api/executions/" + old).json()["status"], server.get("/api/executions/" + old).json()["revisionId"]["version"]),
+            ("COMPLETED", 1))
+    listed = lambda query: [e["executionId"] for e in server.get("/api/executions?" + query).json()["items"]]
+    t.equal(listed("workflowId=hello"), [new, old], "of a workflow, the newest first")
+    t.equal((listed("workflowId=hello&version=1"), listed("workflowId=hello&version=2")), ([old], [new]), "of a revision")
+
+
+@case("proves: R-087")
+def the_store_is_a_matter_of_configuration_alone(t):
+    file = t.write("hello.yaml", HELLO)
+    told = []
+    for url in ("memory:", f"sqlite:{t.folder}/a.db"):
+        result = t.maestro("run", file, "-p", "who=Ana", "--json", "--store", url)
+        t.equal(result.code, 0, url + result.err)
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        told.append([sorted(line) for line in lines])
+    t.equal(told[0], told[1], "the same is told by either store")
+    told = subprocess.run(["nm", "-C", "--undefined-only", *map(str, sorted((MAESTRO.resolve().parent / "src").glob("[cea][onp][rgi]*/lib*.a")))],
+                          capture_output=True, text=True, check=True).stdout
+    t.lacks(told, "sqlite3_", "neither core, engine nor api call a database")
+
+
+RUNNERS = """executors:
+  far:
+    kind: worker
+    runners:
+      far/mark: {}
+"""
+
+# Whoever executes a step that another executes already, or has, finds its mark.
+MARKS = """executors:
+  local:
+    kind: process
+    runners:
+      far/mark: { command: ["sh", "-c", "mkdir FOLDER/marks/$MAESTRO_RUN-$MAESTRO_STEP || exit 65"] }
+"""
+
+MARKED = """workflow: marked
+jobs:
+  a: { tasks: [{ name: one, run: far/mark }, { name: two, run: far/mark }] }
+  b: { tasks: [{ name: three, run: far/mark }] }
+"""
+
+
+def workers(t, server, count):
+    (t.folder / "marks").mkdir(exist_ok=True)
+    runners = t.write("worker-runners.yaml", MARKS.replace("FOLDER", str(t.folder)))
+    token = t.write("token", server.key("worker", "*"))
+    return [t.start("worker", "--server", f"http://127.0.0.1:{server.port}", "--executor", "far", "--runners", runners, "--token-file", token)
+            for _ in range(count)]
+
+
+@case("proves: R-100 R-102")
+def work_that_was_accepted_outlives_the_request_and_the_server(t):
+    server = Server(t, "--runners", t.write("runners.yaml", RUNNERS))
+    server.define(MARKED)
+    answers = [server.post("/api/executions", {"workflowId": "marked"}) for _ in range(5)]
+    t.equal([a.status for a in answers], [201] * 5, "accepted, and answered before anything was executed")
+    t.true(all(a.json()["completedAt"] is None for a in answers), "none has ended")
+    server.stop(signal.SIGKILL)
+    server.start()
+    workers(t, server, 1)
+    for answer in answers:
+        run = answer.json()["executionId"]
+        t.until(lambda: server.get("/api/executions/" + run).json()["status"] == "COMPLETED", "a worker has carried it out")
+    t.equal(len(os.listdir(t.folder / "marks")), 15, "every step was executed")
+
+
+@case("proves: R-104")
+def no_step_is_executed_by_two_nodes_at_once(t):
+    server = Server(t, "--runners", t.write("runners.yaml", RUNNERS))
+    server.define(MARKED)
+    nodes = workers(t, server, 3)
+    runs = [server.begin("marked")["executionId"] for _ in range(20)]
+    for run in runs:
+        t.until(lambda: server.get("/api/executions/" + run).json()["completedAt"], "it has ended")
+    shown = [server.get("/api/executions/" + run).json() for run in runs]
+    t.equal({s["status"] for s in shown}, {"COMPLETED"}, "no node has found the mark of another")
+    t.equal(len(os.listdir(t.folder / "marks")), 60, "each step was executed")
+    for node in nodes:
+        node.send_signal(signal.SIGTERM)
+        t.end(node)
+    server.stop()
+    with sqlite3.connect(f"file:{server.store}?mode=ro", uri=True) as connection:
+        attempts = connection.execute("select count(*), max(attempt) from maestro_step_runs").fetchone()
+    t.equal(attempts, (60, 1), "and once")
+
+
+@case("proves: R-103 C-53")
+def steps_that_do_not_depend_on_each_other_run_at_the_same_time(t):
+    meet = "touch FOLDER/{0}; while ! test -e FOLDER/{1}; do sleep 0.01; done".replace("FOLDER", str(t.folder))
+    server = Server(t)
+    server.define(f"""workflow: meeting
+jobs:
+  a: {{ tasks: [{{ name: left, run: shell, args: ["sh", "-c", "{meet.format('l', 'r')}"] }}] }}
+  b: {{ tasks: [{{ name: right, run: shell, args: ["sh", "-c", "{meet.format('r', 'l')}"] }}] }}
+  c: {{ needs: [a, b], tasks: [{{ name: end, log: "met" }}] }}
+""")
+    run = server.begin("meeting", wait="30s")
+    t.until(lambda: server.get("/api/executions/" + run["executionId"]).json()["status"] == "COMPLETED", "both met: each waits for the other")
+    steps = {s["stepId"]: s for s in server.get("/api/executions/" + run["executionId"]).json()["steps"]}
+    t.true(steps["a.left"]["startedAt"] <= steps["b.right"]["completedAt"] and steps["b.right"]["startedAt"] <= steps["a.left"]["completedAt"],
+           "their times overlap")
+
+
+if __name__ == "__main__":
+    main()

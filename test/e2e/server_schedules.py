@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Schedules that something holds back: shown, and overridden for one occurrence, over HTTP and by the command."""
+import datetime
+import json
+import signal
+
+from maestro_test import case, main
+from schema_test import violations
+from server_test import HELLO, Server, problem
+
+RUNNERS = """windows: { always: ["00:00-24:00"], never: ["2001-01-01"] }
+calendars: { once: { include: ["2001-01-01"] } }
+"""
+JOBS = "jobs: { a: { tasks: [{ name: say, log: held }] } }\n"
+
+
+def flow(name, *schedules):
+    return f"workflow: {name}\ntriggers:\n" + "".join(f"  - schedule: {s}\n" for s in schedules) + JOBS
+
+
+def ahead(seconds):
+    """An instant so many seconds from now, as the API writes it."""
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return at.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def held_server(t):
+    t.write("runners.yaml", RUNNERS)
+    server = Server(t, "--runners", t.folder / "runners.yaml")
+    server.define(flow("tick", '{ cron: "* * * * * *", blackout: always }'))
+    return server
+
+
+def override(server, at, workflow="tick", reason="the auditors wait", key=None, headers=None, **more):
+    return server.call("POST", "/api/schedules/override", {"workflowId": workflow, "at": at, "reason": reason, **more}, key=key, headers=headers)
+
+
+def runs(server, workflow="tick"):
+    return server.get(f"/api/executions?workflowId={workflow}&limit=500").json()["items"]
+
+
+def events(t, server, kind):
+    shown = t.maestro("ledger", "show", "--limit", "100000", "--store", "sqlite:" + server.store)
+    return [{**r, "event": e} for r in map(json.loads, shown.out.splitlines()) for e in r["events"] if e["event"] == kind]
+
+
+@case("proves: F-042 F-039")
+def one_occurrence_is_overridden_and_no_other(t):
+    server = held_server(t)
+    at = ahead(4)
+    answer = override(server, at, key=server.key("operator"))
+    t.equal(answer.status, 201, str(answer))
+    document = server.get("/openapi.json").json()
+    made = answer.json()
+    t.equal(violations(document, document["components"]["schemas"]["Override"], made), [])
+    t.equal((made["at"], made["trigger"], made["heldBy"], made["reason"]), (at, 0, ["blackout"], "the auditors wait"))
+    t.until(lambda: len(runs(server)) == 1, "it is started")
+    later = ahead(1)
+    t.until(lambda: f'"due":"{later}"' in t.said(server.process), "others were due since")
+    (run,) = runs(server)
+    first = server.get(f"/api/executions/{run['executionId']}/events").json()["items"][0]
+    t.equal((run["source"], first["actor"]), ("schedule", "schedule:tick/0"))
+    t.equal(first["rationale"], f"due at {at}; blackout overridden by {made['createdBy']}: the auditors wait")
+    (record,) = events(t, server, "schedule-overridden")
+    event = record["event"]
+    t.equal((record["actor"], record["rationale"], event["name"], event.get("count", 0), event["dueAt"], event["message"]),
+            (made["createdBy"], "the auditors wait", "tick", 0, at, "blackout"), "it is audited")
+    problem(t, override(server, at), 409, "conflict")
+    server.stop()
+    t.equal(t.maestro("store", "verify", "--store", "sqlite:" + server.store).code, 0)
+
+
+@case("proves: F-042")
+def an_override_outlives_a_server_that_is_killed(t):
+    server = held_server(t)
+    at = ahead(8)
+    made = override(server, at, headers={"Idempotency-Key": "once"})
+    t.equal(made.status, 201, str(made))
+    server.stop(signal.SIGKILL)
+    server.start()
+    shown = server.get(f"/api/schedules?workflowId=tick&count=100").json()["items"][0]["next"]
+    found = {n["at"]: n for n in shown}
+    t.equal(found[at]["override"], {k: made.json()[k] for k in ("reason", "createdAt", "createdBy")})
+    t.equal((found[at]["barred"], found[at]["held"]), ("blackout", [{"by": "blackout", "name": "always", "window": "00:00-24:00"}]))
+    t.equal([a for a, n in found.items() if n["override"]], [at], "no other")
+    again = override(server, at, headers={"Idempotency-Key": "once"})
+    t.equal((again.status, again.json()), (201, made.json()), "asked again it is the same answer")
+    t.until(lambda: runs(server), "the next server starts it")
+    t.equal(len(events(t, server, "schedule-overridden")), 1)
+    t.equal(len(runs(server)), 1)
+
+
+@case("proves: F-042")
+def what_cannot_be_overridden_is_refused_by_name(t):
+    server = held_server(t)
+    server.define(HELLO)
+    server.define(flow("free", '"0 * * * *"'))
+    server.define(flow("off", '{ cron: "0 * * * *", calendar: once, blackout: always }'))
+    server.define(flow("two", '{ cron: "0 * * * *", blackout: always }', '{ cron: "30 * * * *", release_windows: never }'))
+    hour = server.get("/api/schedules?workflowId=free&count=1").json()["items"][0]["next"][0]["at"]
+    for why, answer, status, kind, words in (
+        ("no such workflow", override(server, hour, "none"), 404, "not-found", "no active workflow 'none'"),
+        ("no schedule", override(server, hour, "hello"), 404, "not-found", "no schedule"),
+        ("no such trigger", override(server, hour, "two", trigger=7), 404, "not-found", "trigger 7"),
+        ("not which", override(server, hour, "two"), 400, "invalid", "several schedules"),
+        ("no occurrence", override(server, hour.replace("00.000Z", "01.000Z"), "free"), 400, "invalid", "is no occurrence"),
+        ("of the other one", override(server, hour, "two", trigger=1), 400, "invalid", "is no occurrence"),
+        ("no time", override(server, "tomorrow"), 400, "invalid", "'at' is a time"),
+        ("nothing holds it", override(server, hour, "free"), 409, "conflict", "nothing holds"),
+        ("a calendar", override(server, hour, "off"), 409, "conflict", "calendar 'once'"),
+        ("it has passed", override(server, ahead(-5)), 409, "conflict", "has passed"),
+        ("an empty reason", override(server, ahead(60), reason=" "), 400, "invalid", "needs a reason"),
+        ("a long reason", override(server, ahead(60), reason="x" * 20000), 422, "limit-exceeded", "TEXT_SIZE_MAX"),
+        ("no reason", server.call("POST", "/api/schedules/override", {"workflowId": "tick", "at": ahead(60)}), 400, "invalid", "'reason' is missing"),
+        ("a viewer", override(server, ahead(60), key=server.key("viewer")), 403, "denied", "schedule.override"),
+        ("an author", override(server, ahead(60), key=server.key("author")), 403, "denied", "schedule.override"),
+        ("another tenant", override(server, ahead(60), key=server.key("operator", "other"), namespace="default"), 404, "not-found", "may see"),
+    ):
+        t.contains(problem(t, answer, status, kind)["detail"], words, why)
+    t.equal(events(t, server, "schedule-overridden"), [], "and nothing is recorded")
+    both = override(server, hour, "two", trigger=0)
+    t.equal((both.status, both.json()["heldBy"]), (201, ["blackout"]))
+    half = next(n["at"] for n in server.get("/api/schedules?workflowId=two").json()["items"][1]["next"])
+    t.equal(override(server, half, "two", trigger=1).json()["heldBy"], ["release-window"])
+
+
+@case("proves: F-042")
+def an_override_is_listed_and_removed_before_it_is_due(t):
+    server = held_server(t)
+    server.define(flow("cold", '{ cron: "0 0 * * *", freeze_windows: ["Jan 1..Dec 31"] }'))
+    day = server.get("/api/schedules?workflowId=cold&count=1").json()["items"][0]["next"][0]["at"]
+    for at, workflow in ((day, "cold"), (ahead(300), "tick"), (ahead(301), "tick")):
+        t.equal(override(server, at, workflow).status, 201)
+    document = server.get("/openapi.json").json()
+    seen, link = [], "/api/schedules/override?limit=2"
+    while link:
+        page = server.get(link).json()
+        t.equal(violations(document, document["components"]["schemas"]["OverridePage"], page), [])
+        seen += [(i["workflowId"], i["heldBy"]) for i in page["items"]]
+        link = page["_links"].get("next", {}).get("href")
+    t.equal(seen, [("cold", ["freeze"]), ("tick", ["blackout"]), ("tick", ["blackout"])])
+    t.equal(server.get("/api/schedules/override?namespace=other").json()["items"], [])
+    where = f"/api/schedules/override?workflowId=cold&at={day}&reason=no+longer"
+    problem(t, server.call("DELETE", where, key=server.key("viewer")), 403, "denied")
+    t.equal(server.call("DELETE", where).status, 204)
+    problem(t, server.call("DELETE", where), 404, "not-found")
+    problem(t, server.call("DELETE", where + "&trigger=3"), 404, "not-found")
+    t.equal(server.get("/api/schedules?workflowId=cold&count=1").json()["items"][0]["next"][0]["override"], None)
+    (record,) = events(t, server, "override-removed")
+    t.equal((record["rationale"], record["event"]["dueAt"]), ("no longer", day))
+    at = ahead(3)
+    override(server, at)
+    t.until(lambda: runs(server), "one is started")
+    problem(t, server.call("DELETE", f"/api/schedules/override?workflowId=tick&at={at}"), 409, "conflict")
+    server.stop()
+    t.equal(t.maestro("store", "verify", "--store", "sqlite:" + server.store).code, 0)
+
+
+@case("proves: F-042")
+def the_command_does_the_same_beside_a_store_and_as_a_client(t):
+    server = held_server(t)
+    server.define(flow("cold", '{ cron: "0 0 * * *", freeze_windows: ["Jan 1..Dec 31"] }'))
+    runners = ("--runners", t.folder / "runners.yaml")
+    here = lambda *words: t.maestro(*words, "--store", "sqlite:" + server.store, *runners)
+    there = lambda *words: t.maestro(*words, "--server", f"http://127.0.0.1:{server.port}", env={"MAESTRO_TOKEN": server.admin})
+    server.post("/api/workflows/default/tick/revisions/1/deactivate")        # it is due every second: two looks differ
+    for words in (("schedule", "list"), ("schedule", "list", "--json"), ("schedule", "next", "cold"), ("schedule", "next", "cold", "--json"),
+                  ("schedule", "next", "none"), ("schedule", "override", "--list"), ("schedule", "override", "cold", "2026-01-01"),
+                  ("schedule", "override", "cold", "2101-01-01T00:00:00Z"), ("schedule", "override", "cold"),
+                  ("schedule", "override", "cold", "2101-01-01T00:00:01Z", "--reason", "x"), ("schedule", "override", "none", "2101-01-01T00:00:00Z", "--reason", "x"),
+                  ("schedule", "override", "cold", "2001-01-01T00:00:00Z", "--reason", "x"),
+                  ("schedule", "override", "cold", "2101-01-01T00:00:00Z", "--remove")):
+        one, other = here(*words), there(*words)
+        t.equal((other.code, other.out, other.err), (one.code, one.out, one.err), " ".join(words))
+    t.contains(here("schedule", "next", "cold").out, "freeze (Jan 1..Dec 31)")
+    at = [n["at"] for n in here("schedule", "next", "cold", "--json").json()[0]["next"]]
+    for do, which in ((here, 0), (there, 1)):
+        done = do("schedule", "override", "cold", at[which], "--reason", "the auditors wait")
+        t.equal((done.code, done.out), (0, f"{at[which]} of cold starts, though something holds it\n"), done.err)
+        t.contains(do("schedule", "next", "cold").out, ": the auditors wait")
+        t.equal(len(do("schedule", "override", "--list", "--json").json()), which + 1)
+        t.equal(do("schedule", "override", "cold", at[which]).code, 2, "a reason is needed")
+    t.equal(here("schedule", "override", "--list").out, there("schedule", "override", "--list").out)
+    t.equal(there("schedule", "override", "cold", at[0], "--remove", "--json").code, 0)
+    server.stop()
+    t.equal(here("schedule", "override", "cold", at[1], "--remove").code, 0, "nobody owns the store")
+    t.equal(here("schedule", "override", "cold", at[1], "--reason", "after all").code, 0)
+    t.equal(here("schedule", "override", "--list", "--json").json()[0]["reason"], "after all")
+    t.equal(here("store", "verify").code, 0)
+
+
+if __name__ == "__main__":
+    main()

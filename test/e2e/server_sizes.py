@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Large values: what is admitted fits, what does not fit is refused by the name of its limit, and nobody else notices either."""
+import json
+import os
+import re
+import resource
+
+from maestro_test import case, main
+from server_test import HELLO, Server, problem
+
+MEGA = 1 << 20
+
+# One step ends, and then many begin in one decision, each with all of the parameter as its input.
+WIDE = """workflow: wide
+params: [{ name: who, type: string }]
+jobs:
+  first:
+    tasks:
+      - { name: nap, run: sleep, input: { duration: 10ms } }
+""" + "".join(f"""  j{i}:
+    needs: [first]
+    tasks:
+      - {{ name: say, log: "${{params.who}}" }}
+""" for i in range(8))
+
+LOCAL = """workflow: local
+jobs:
+  first:
+    tasks:
+      - name: make
+        run: shell
+        args: ["sh", "-c", "(printf '\\"'; head -c 9000000 /dev/zero | tr '\\\\0' x; printf '\\"') > \\"$MAESTRO_OUTPUT\\""]
+""" + WIDE[WIDE.index("  j0:"):].replace("params.who", "outputs.make")
+
+GROWN = """workflow: grown
+params: [{ name: who, type: string }]
+jobs:
+  a:
+    tasks:
+      - name: say
+        log: "x${params.who}${params.who}"
+"""
+
+KEYED = """workflow: keyed
+params: [{ name: who, type: string }]
+jobs:
+  a:
+    tasks:
+      - { name: say, log: "a", idempotency: { strategy: dedupe-key, key: "${params.who}" } }
+"""
+
+CHOSEN = """workflow: chosen
+params: [{ name: who, type: string }]
+jobs:
+  pick:
+    branch: { select: '{"a": {params.who}}', cases: { x: [b], y: [c] }, default: x, converge: d }
+  b: { tasks: [{ log: "b" }] }
+  c: { tasks: [{ log: "c" }] }
+  d: { needs: [b, c], tasks: [{ log: "d" }] }
+"""
+
+GIVES = """workflow: gives
+jobs:
+  a:
+    tasks:
+      - name: numbers
+        run: shell
+        args: ["sh", "-c", "(printf '['; yes 1e20, | head -n {count} | tr -d '\\n'; printf '1]') > \\"$MAESTRO_OUTPUT\\""]
+"""
+
+WAITS = """workflow: waits
+jobs:
+  a:
+    tasks:
+      - { name: wait, log: "go", wait_for_signal: go }
+"""
+
+
+def ended(server, run):
+    return server.get(f"/api/executions/{run}?wait=30s").json()
+
+
+@case("proves: R-084")
+def parameters_as_large_as_a_body_may_be_start_a_run(t):
+    server = Server(t)
+    server.define(HELLO)
+    run = server.begin("hello", {"who": "x" * (12 * MEGA)}, wait="30s")
+    t.equal(run["status"], "COMPLETED", "the run")
+    t.equal(server.get("/healthz").status, 200, "the server")
+
+
+@case("")
+def one_decision_that_begins_many_steps_with_large_inputs_is_made_in_pieces(t):
+    server = Server(t)
+    server.define(WIDE)
+    run = server.begin("wide", {"who": "x" * (9 * MEGA)})
+    t.equal(ended(server, run["executionId"])["status"], "COMPLETED", "the run")
+    server.stop()
+    server.start()
+    t.equal(server.get(f"/api/executions/{run['executionId']}").json()["status"], "COMPLETED", "the run after a restart")
+
+
+@case("")
+def an_input_that_no_record_holds_fails_its_step_by_the_limits_name(t):
+    server = Server(t)
+    server.define(GROWN)
+    for what, text in (("plain", "x" * (9 * MEGA)), ("escapes", "\x01" * (3 * MEGA // 2))):
+        with t.row(what):
+            run = server.begin("grown", {"who": text}, wait="30s")
+            t.equal(run["status"], "FAILED", "the run")
+            t.contains(json.dumps(server.get(f"/api/executions/{run['executionId']}/steps").json()), "INPUT_SIZE_MAX")
+
+
+@case("")
+def keys_that_are_made_of_parameters_are_bounded(t):
+    server = Server(t)
+    server.define(KEYED)
+    run = server.begin("keyed", {"who": "x" * (9 * MEGA)}, wait="30s")
+    t.equal(run["status"], "FAILED", "the run")
+    t.contains(json.dumps(server.get(f"/api/executions/{run['executionId']}/steps").json()), "IDEMPOTENCY_KEY_SIZE_MAX")
+    server.define(HELLO.replace("params:", 'idempotency_key: "${params.who}"\nparams:'))
+    body = problem(t, server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x" * MEGA}}), 422, "limit-exceeded")
+    t.contains(body["detail"], "IDEMPOTENCY_KEY_SIZE_MAX (16384)")
+
+
+@case("")
+def a_selection_that_is_no_json_takes_the_default(t):
+    server = Server(t)
+    server.define(CHOSEN)
+    run = server.begin("chosen", {"who": "x"}, wait="30s")
+    t.equal(run["status"], "COMPLETED", "the run")
+
+
+@case("")
+def an_output_that_grows_beyond_a_payload_fails_its_step(t):
+    server = Server(t)
+    server.define(GIVES.format(count=3_300_000))
+    run = server.begin("gives")
+    t.equal(ended(server, run["executionId"])["status"], "FAILED", "the run")
+    t.contains(json.dumps(server.get(f"/api/executions/{run['executionId']}/steps").json()), "PAYLOAD_SIZE_MAX")
+
+
+@case("")
+def a_signal_may_be_as_large_as_a_body_and_no_larger_than_a_payload(t):
+    server = Server(t)
+    server.define(WAITS)
+    run = server.begin("waits")["executionId"]
+    wide = "[" + "1e20," * 3_300_000 + "1]"
+    sent = server.call("POST", "/api/signals", '{"executionId":"%s","name":"go","payload":%s}' % (run, wide), headers={"Content-Type": "application/json"})
+    t.contains(problem(t, sent, 422, "limit-exceeded")["detail"], "PAYLOAD_SIZE_MAX")
+    t.equal(server.post("/api/signals", {"executionId": run, "name": "go", "payload": "x" * (12 * MEGA)}).status // 100, 2, "a signal of 12 MiB")
+    t.equal(ended(server, run)["status"], "COMPLETED", "the run")
+
+
+@case("")
+def reasons_are_bounded_as_texts_are(t):
+    server = Server(t)
+    server.define(WAITS)
+    run = server.begin("waits")["executionId"]
+    for path, body in ((f"/api/executions/{run}/cancel", {}), ("/api/signals", {"executionId": run, "name": "go"})):
+        with t.row(path):
+            sent = server.post(path, dict(body, reason="x" * (15 * MEGA)))
+            t.contains(problem(t, sent, 422, "limit-exceeded")["detail"], "'reason' has more than TEXT_SIZE_MAX (16384) bytes")
+
+
+@case("")
+def lists_of_large_executions_are_bounded_and_leave_nothing_unreadable(t):
+    server = Server(t)
+    server.define(HELLO)
+    runs = [server.begin("hello", {"who": chr(97 + i) * (6 * MEGA)})["executionId"] for i in range(12)]
+    small = server.begin("hello", {"who": "small"}, wait="30s")["executionId"]
+    for run in runs:
+        t.equal(ended(server, run)["status"], "COMPLETED", "a run")
+    answer = server.get("/api/executions")
+    t.equal(answer.status, 200, "the list")
+    t.true(len(answer.body) < 2 * MEGA, f"the list has {len(answer.body)} bytes")
+    listed = {item["executionId"]: item["inputParameters"] for item in answer.json()["items"]}
+    t.equal(sorted(listed), sorted(runs + [small]), "all of them")
+    t.equal(listed[small], {"who": "small"}, "small parameters")
+    t.equal(listed[runs[0]].get("omitted"), True, "large ones")
+    t.true(listed[runs[0]]["bytes"] > 6 * MEGA, "how large they are")
+    one = server.get("/api/executions/" + runs[2]).json()
+    t.equal(one["inputParameters"]["who"][:2] + str(len(one["inputParameters"]["who"])), "cc" + str(6 * MEGA), "one of them has all of its parameters")
+    verified = t.maestro("ledger", "verify", "--store", "sqlite:" + server.store)
+    t.equal((verified.code, verified.err), (0, ""), "the ledger")
+    exported = t.maestro("ledger", "export", "--output", str(t.folder / "ledger.jsonl"), "--store", "sqlite:" + server.store)
+    t.equal((exported.code, exported.err), (0, ""), "its export")
+
+
+@case("")
+def steps_with_large_inputs_are_listed_in_pages_that_end_early(t):
+    server = Server(t)
+    server.define(WIDE)
+    run = server.begin("wide", {"who": "x" * (5 * MEGA)})["executionId"]
+    whole = ended(server, run)
+    t.equal(len(whole["steps"]), 9, "the execution has its steps")
+    t.true(any(step["inputData"].get("omitted") for step in whole["steps"] if step["inputData"]), "those that do not fit say how large they are")
+    path, steps, pages = f"/api/executions/{run}/steps", [], 0
+    while path:
+        page = server.get(path).json()
+        steps += page["items"]
+        pages += 1
+        path = page["_links"].get("next", {}).get("href")
+    t.equal([step["stepIndex"] for step in steps], list(range(9)), "all steps, each once")
+    t.true(pages > 2, f"{pages} pages")
+    t.true(all(len(json.dumps(step["inputData"])) > 5 * MEGA for step in steps[1:]), "with all of their inputs")
+
+
+@case("proves: R-084")
+def an_answer_tells_neither_where_the_store_lies_nor_the_codes_of_its_library(t):
+    server = Server(t)
+    server.define(HELLO)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (os.stat(server.store).st_size, resource.RLIM_INFINITY))
+    for _ in range(40):
+        begun = server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x" * MEGA}})
+        if begun.status == 503:
+            break
+    t.equal(begun.status, 503, "the store refuses to write")
+    t.until(lambda: server.get("/readyz", key="").status == 503, "the server is not ready")
+    for what, answer in (("a start", begun), ("/readyz", server.get("/readyz", key=""))):
+        with t.row(what):
+            body = problem(t, answer, 503, "unavailable")
+            t.contains(body["detail"], "the store: ")
+            t.lacks(body["detail"], server.store)
+            t.lacks(body["detail"], str(t.folder))
+            t.true(not re.search(r"\(.*\d+\)", body["detail"]), "no code: " + body["detail"])
+    lines = [json.loads(line) for line in t.said(server.process).splitlines() if line.startswith("{")]
+    t.true(any(server.store in line.get("detail", "") for line in lines if line.get("route") == "execution_start"), "the log has it")
+
+
+@case("")
+def what_is_made_of_many_events_is_refused_by_name_before_it_is_begun(t):
+    server = Server(t)
+    server.define("workflow: many\njobs:\n" + "".join(f"  j{i}: {{ tasks: [{{ name: a, run: noop }}] }}\n" for i in range(8000)))
+    run = server.begin("many")["executionId"]
+    t.until(lambda: ended(server, run)["status"] == "COMPLETED", "the run ends")
+    for path in (f"/diff?with={run}", "/provenance", "/replay?at=5", "/trace"):
+        with t.row(path):
+            detail = problem(t, server.get(f"/api/executions/{run}{path}"), 422, "limit-exceeded")["detail"]
+            t.contains(detail, "API_HISTORY_EVENT_COUNT_MAX (40000)")
+
+
+@case("")
+def a_run_without_a_server_is_held_to_the_same(t):
+    store = "sqlite:" + str(t.folder / "local.db")
+    wide, grown = t.write("wide.yaml", LOCAL), t.write("grown.yaml", LOCAL.replace("log: \"$", "log: \"${outputs.make}$"))
+    t.equal(t.maestro("run", str(wide), "--store", store).code, 0, "many inputs")
+    refused = t.maestro("run", str(grown), "--store", store)
+    t.equal(refused.code, 1, "an input that is too large")
+    t.contains(refused.out + refused.err, "INPUT_SIZE_MAX")
+
+
+main()

@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""What starts an execution from outside: webhooks, signals, pushes, people; who is let in, how often, and what debouncing does."""
+import hmac
+import json
+import os
+import signal
+import subprocess
+import time
+
+from maestro_test import ROOT, case, main
+from server_test import Server, problem
+
+TRIGGERED = """workflow: triggered
+triggers:
+  - webhook: { key: signed, auth: { hmac: order-secret } }
+  - webhook: { key: twin, auth: { hmac: order-secret } }
+  - webhook: { key: plain }
+  - webhook: { key: token, auth: { bearer: true } }
+  - webhook: { key: keyed, auth: { api_key: true } }
+  - webhook: { key: asked, auth: { policy: hooks } }
+  - webhook: { key: rare, auth: { api_key: true }, rate_limit: 2/h }
+  - signal: restock
+  - git_push: { branch: main, repository: shop, signed_commits_only: true }
+  - manual: { rate_limit: 3/h }
+jobs:
+  a: { tasks: [{ name: say, log: "payload ${payload.n}" }] }
+"""
+
+POLICY = """package maestro.policies.hooks
+
+default allow := false
+
+allow if input.headers["x-team"] == "shop"
+"""
+
+PAUSED = """workflow: paused
+jobs: { a: { tasks: [{ name: ask, log: asked, pause_after: { trigger: approval, timeout: 1h, auth: { hmac: order-secret } } }] } }
+"""
+
+DEBOUNCED = """workflow: debounced
+triggers:
+  - webhook: { key: order, auth: { api_key: true }, debounce: %s }
+jobs:
+  a: { tasks: [{ name: say, log: "order ${payload.n}" }] }
+"""
+
+
+def secret(t, server, name, value, tenant="default"):
+    made = t.maestro("secret", "set", name, "--tenant", tenant, "--store", "sqlite:" + server.store, stdin=value)
+    t.require(made.code == 0, "the secret is set: " + made.err)
+
+
+def sign(value, path, body, at=None):
+    """Headers of a request that is signed for that address."""
+    at = str(int(time.time()) if at is None else at)
+    mac = hmac.new(value.encode(), f"{at}\nPOST\n{path}\n".encode() + body, "sha256").hexdigest()
+    return {"X-Maestro-Timestamp": at, "X-Maestro-Signature": "sha256=" + mac, "Content-Type": "application/json"}
+
+
+def runs(server, workflow):
+    return server.get("/api/executions?namespace=default&workflowId=" + workflow).json()["items"]
+
+
+def refused_by_ledger(t, server, verb):
+    shown = t.maestro("ledger", "show", "--limit", "100000", "--store", "sqlite:" + server.store).out
+    records = [json.loads(line) for line in shown.splitlines()]
+    return [r["rationale"] for r in records for e in r["events"] if e["event"] == "access-refused" and e["name"] == verb]
+
+
+@case("proves: F-043 F-048 A-197 A-198 A-199 A-200 C-28 G-20")
+def each_way_to_authenticate_lets_in_whom_it_names_and_nobody_else(t):
+    t.write("hooks.rego", POLICY)
+    server = Server(t, "--runners", t.write("runners.yaml", "policies:\n  hooks: { file: hooks.rego }\n"))
+    server.define(TRIGGERED)
+    secret(t, server, "order-secret", "s3cret-value")
+    secret(t, server, "definition/triggered", "of-the-definition")
+    made = t.maestro("trigger-token", "--workflow", "triggered", "token", "--store", "sqlite:" + server.store)
+    t.require(made.code == 0, "the token is made: " + made.err)
+    token = made.out.strip()
+    operator = server.key("operator")
+    body, where = b'{"n": 1}', "/maestro/hooks/default/triggered/"
+    rows = [
+        ("signed", "signed", sign("s3cret-value", where + "signed", body), 202), ("signed by another", "signed", sign("another", where + "signed", body), 401),
+        ("signed for another body", "signed", sign("s3cret-value", where + "signed", b"{}"), 401), ("too old", "signed", sign("s3cret-value", where + "signed", body, 1700000000), 401),
+        ("signed for another trigger with the same secret", "signed", sign("s3cret-value", where + "twin", body), 401),
+        ("the same, where it was signed for", "twin", sign("s3cret-value", where + "twin", body), 202),
+        ("not signed", "signed", {}, 401), ("the secret of the definition", "plain", sign("of-the-definition", where + "plain", body), 202),
+        ("another secret", "plain", sign("s3cret-value", where + "plain", body), 401),
+        ("a token", "token", {"Authorization": "Bearer " + token}, 202), ("another token", "token", {"Authorization": "Bearer " + token[::-1]}, 401),
+        ("no token", "token", {}, 401), ("a key", "keyed", {"Authorization": "Bearer " + operator}, 202),
+        ("a key that may not", "keyed", {"Authorization": "Bearer " + server.key("viewer")}, 403),
+        ("a key of another tenant", "keyed", {"Authorization": "Bearer " + server.key("operator", "other")}, 404), ("no key", "keyed", {}, 401),
+        ("a policy", "asked", {"X-Team": "shop"}, 202), ("a policy that does not permit it", "asked", {"X-Team": "yard"}, 401),
+        ("a signal", "restock", {"Authorization": "Bearer " + operator}, 202), ("a signal of nobody", "restock", {}, 401),
+        ("a trigger that is not there", "none", {}, 401), ("the same, for who has a key", "none", {"Authorization": "Bearer " + operator}, 404),
+    ]
+    started = 0
+    for name, trigger, headers, status in rows:
+        with t.row(name):
+            answer = server.call("POST", "/maestro/hooks/default/triggered/" + trigger, body, key="", headers=headers)
+            t.equal(answer.status, status, str(answer))
+            started += status == 202
+            if status == 202:
+                run = server.get("/api/executions/%s?wait=30s" % answer.json()["executionId"]).json()
+                t.equal((run["status"], run["triggerPayload"]), ("COMPLETED", {"n": 1}))
+                kind = "signal" if trigger == "restock" else "webhook"
+                t.equal(run["source"], f"{kind}:{trigger}")
+    t.equal(len(runs(server, "triggered")), started, "what was refused has started nothing")
+    server.stop()
+    told = refused_by_ledger(t, server, "execution.start")
+    for why in ("the signature is not that of time, method, path and body", "the role viewer does not permit", "it belongs to tenant"):
+        t.true(any(why in text for text in told), f"{why}: {told}")
+
+
+def documented(t, secret_value, address, path):
+    """The commands that docs/secrets.md has for a sender, as a shell runs them."""
+    guide = (ROOT / "docs" / "secrets.md").read_text()
+    script = guide.split("### Signatures")[1].split("```sh\n")[1].split("```")[0]
+    done = subprocess.run(["sh", "-euc", script + "\n"], capture_output=True, text=True, timeout=60,
+                          env={"PATH": os.environ["PATH"], "SECRET": secret_value, "SERVER": address, "ADDRESS": path})
+    t.equal(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+@case("proves: F-048 F-050 A-197")
+def a_sender_signs_as_the_guide_says(t):
+    server = Server(t)
+    server.define(TRIGGERED)
+    server.define(PAUSED)
+    secret(t, server, "order-secret", "s3cret-value")
+    address = f"http://127.0.0.1:{server.port}"
+    hooked = documented(t, "s3cret-value", address, "/maestro/hooks/default/triggered/signed")
+    run = server.get(f"/api/executions/{hooked['executionId']}?wait=30s").json()
+    t.equal(run["triggerPayload"], {"approved": True})
+    waiting = [server.begin("paused", wait="30s")["executionId"] for _ in range(2)]
+    t.equal(documented(t, "s3cret-value", address, f"/maestro/trigger/{waiting[0]}/approval")["accepted"], True)
+    body = b'{"approved":true}'
+    first, other = (f"/maestro/trigger/{run}/approval" for run in waiting)
+    problem(t, server.call("POST", other, body, key="", headers=sign("s3cret-value", first, body)), 401, "unauthenticated")
+    t.equal(server.get("/api/executions/" + waiting[1]).json()["state"], "paused", "what was signed for one run resumes no other")
+    taken = server.call("POST", other + "?", body, key="", headers=sign("s3cret-value", other, body))
+    t.equal(taken.status, 200, "the query is no part of it")
+    t.true(any("time, method, path and body" in text for text in refused_by_ledger(t, server, "execution.trigger")), "it is audited")
+
+
+@case("proves: F-049 F-050")
+def a_trigger_is_taken_as_often_as_it_declares_and_no_request_twice(t):
+    server = Server(t)
+    server.define(TRIGGERED)
+    secret(t, server, "order-secret", "s3cret-value")
+    path = "/maestro/hooks/default/triggered/"
+    for status in (202, 202, 429):
+        answer = server.post(path + "rare", {"n": 1})
+        t.equal(answer.status, status, str(answer))
+    t.true(3500 <= int(answer.headers["Retry-After"]) <= 3600, "it says when to come again")
+    body = b'{"n": 2}'
+    headers = sign("s3cret-value", path + "signed", body)
+    first = server.call("POST", path + "signed", body, key="", headers=headers)
+    t.equal(first.status, 202)
+    t.equal(server.call("POST", path + "signed", body, key="", headers=headers).status, 401, "a replay")
+    server.stop(signal.SIGKILL)
+    server.start()
+    again = server.call("POST", path + "signed", body, key="", headers=headers)
+    t.equal((again.status, again.json().get("executionId")), (202, first.json()["executionId"]), "another process answers it as the first, and starts nothing")
+    t.equal(len(runs(server, "triggered")), 3)
+
+
+@case("proves: F-049 F-050")
+def what_was_too_often_may_come_again_as_it_was_signed(t):
+    server = Server(t)
+    server.define(TRIGGERED.replace("key: rare, auth: { api_key: true }, rate_limit: 2/h", "key: rare, auth: { hmac: order-secret }, rate_limit: 1/s"))
+    secret(t, server, "order-secret", "s3cret-value")
+    send = lambda body, headers: server.call("POST", "/maestro/hooks/default/triggered/rare", body, key="", headers=headers)
+    events = [(body, sign("s3cret-value", "/maestro/hooks/default/triggered/rare", body)) for body in (b'{"n": %d}' % i for i in range(8))]
+    late = [event for event in events if send(*event).status == 429]
+    t.require(late, "some are too many")
+    time.sleep(1.1)
+    t.equal(send(*late[0]).status, 202, "it is taken when its time has come")
+    t.equal(send(*late[0]).status, 401, "and once")
+
+
+@case("proves: F-050 F-051")
+def an_event_that_is_debounced_counts_once_also_over_a_kill(t):
+    server = Server(t)
+    server.define((DEBOUNCED % "1s").replace("api_key: true", "hmac: order-secret"))
+    secret(t, server, "order-secret", "s3cret-value")
+    path = "/maestro/hooks/default/debounced/order"
+    send = lambda body, headers: server.call("POST", path, body, key="", headers=headers)
+    first, last = ((body, sign("s3cret-value", path, body)) for body in (b'{"n": 1}', b'{"n": 2}'))
+    t.equal((send(*first).status, send(*last).status), (202, 202))
+    server.stop(signal.SIGKILL)
+    server.start()
+    again = send(*first)
+    t.equal((again.status, again.json()), (202, {"accepted": True, "repeated": True}), "what comes again does not take the place of the last")
+    t.until(lambda: runs(server, "debounced"), "the run is started")
+    run = runs(server, "debounced")[0]["executionId"]
+    t.equal(server.get("/api/executions/" + run).json()["triggerPayload"], {"n": 2})
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.equal(send(*last).json(), {"accepted": True, "repeated": True})
+    time.sleep(1.5)
+    t.equal(len(runs(server, "debounced")), 1, "nor does it start another")
+
+
+@case("proves: F-047")
+def people_start_a_workflow_by_api_and_command_as_its_manual_trigger_says(t):
+    server = Server(t)
+    server.define(TRIGGERED)
+    operator = server.key("operator")
+    for status in (201, 201, 201, 429):
+        t.equal(server.post("/api/executions", {"workflowId": "triggered"}, key=operator).status, status)
+    t.equal({run["source"] for run in runs(server, "triggered")}, {"manual"})
+    t.equal(server.post("/api/executions", {"workflowId": "triggered"}, key=server.key("viewer")).status, 403)
+    server.define("workflow: locked\ntriggers: [{ manual: { enabled: false } }]\njobs: { a: { tasks: [{ log: x }] } }\n")
+    refused = server.post("/api/executions", {"workflowId": "locked"}, key=operator)
+    t.equal(refused.status, 409)
+    t.contains(refused.json()["detail"], "manual.enabled")
+    ran = t.maestro("run", t.write("by-hand.yaml", "workflow: by-hand\ntriggers: [{ manual: true }]\njobs: { a: { tasks: [{ log: x }] } }\n"),
+                    "--server", f"http://127.0.0.1:{server.port}", env={"MAESTRO_TOKEN": server.admin})
+    t.equal(ran.code, 0, ran.out + ran.err)
+    t.equal([run["source"] for run in runs(server, "by-hand")], ["manual"])
+
+
+@case("proves: F-048 G-20")
+def a_push_starts_what_waits_for_its_branch_with_the_secret_of_the_definition(t):
+    server = Server(t)
+    server.define(TRIGGERED)
+    secret(t, server, "definition/triggered", "of-the-definition")
+    commits = [{"id": "1", "verification": {"verified": True}}]
+    rows = [
+        ("main", {"ref": "refs/heads/main", "repository": {"name": "shop"}, "commits": commits}, True),
+        ("another branch", {"ref": "refs/heads/work", "repository": {"name": "shop"}, "commits": commits}, False),
+        ("another repository", {"ref": "refs/heads/main", "repository": {"name": "yard"}, "commits": commits}, False),
+        ("a commit without a signature", {"ref": "refs/heads/main", "repository": {"name": "shop"}, "commits": commits + [{"id": "2"}]}, False),
+        ("no commits", {"ref": "refs/heads/main", "repository": {"name": "shop"}, "commits": []}, False),
+    ]
+    for name, push, is_taken in rows:
+        with t.row(name):
+            body = json.dumps(push).encode()
+            wrong = server.call("POST", "/maestro/hooks/default/triggered/git_push", body, key="", headers=sign("another", "/maestro/hooks/default/triggered/git_push", body))
+            t.equal(wrong.status, 401)
+            answer = server.call("POST", "/maestro/hooks/default/triggered/git_push", body, key="", headers=sign("of-the-definition", "/maestro/hooks/default/triggered/git_push", body))
+            t.equal((answer.status, answer.json()["accepted"]), (202, is_taken), str(answer))
+    t.equal([run["source"] for run in runs(server, "triggered")], ["push:main"])
+
+
+@case("proves: F-051")
+def several_events_start_one_run_with_the_last_payload(t):
+    server = Server(t)
+    server.define(DEBOUNCED % "2s")
+    path = "/maestro/hooks/default/debounced/order"
+    for n in range(5):
+        answer = server.post(path, {"n": n})
+        t.equal((answer.status, answer.json()["accepted"]), (202, True), str(answer))
+        t.true("executionId" not in answer.json() and answer.json()["startsAt"], "when it starts is told")
+    t.until(lambda: runs(server, "debounced"), "the run is started")
+    found = runs(server, "debounced")
+    run = server.get("/api/executions/%s?wait=30s" % found[0]["executionId"]).json()
+    t.equal((len(found), run["triggerPayload"], run["source"]), (1, {"n": 4}, "webhook:order"))
+    shown = t.maestro("ledger", "show", "--limit", "1000", "--store", "sqlite:" + server.store).out
+    events = [e for line in shown.splitlines() for e in json.loads(line)["events"] if e["event"].startswith("start-")]
+    t.equal([e["count"] for e in events if e["event"] == "start-deferred"], [1, 2, 3, 4, 5])
+    t.until(lambda: '"start-settled"' in t.maestro("ledger", "show", "--limit", "1000", "--store", "sqlite:" + server.store).out, "it is settled")
+    t.equal(server.post(path, {"n": 9}).status, 202)
+    t.until(lambda: len(runs(server, "debounced")) == 2, "the next event begins anew")
+    t.equal(t.maestro("ledger", "verify", "--store", "sqlite:" + server.store).code, 0)
+
+
+@case("proves: F-051")
+def what_waits_outlives_its_process_and_is_started_once(t):
+    server = Server(t)
+    server.define(DEBOUNCED % "3s")
+    path = "/maestro/hooks/default/debounced/order"
+    for n in range(3):
+        t.equal(server.post(path, {"n": n}).status, 202)
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.equal(server.post(path, {"n": 7}).status, 202, "one more comes to the next process")
+    t.until(lambda: runs(server, "debounced"), "the run is started")
+    server.stop(signal.SIGKILL)
+    server.start()
+    first = runs(server, "debounced")
+    t.until(lambda: server.get("/api/executions/" + first[-1]["executionId"]).json()["status"] == "COMPLETED", "it ends")
+    t.equal((len(first), first[-1]["triggerPayload"]), (1, {"n": 7}))
+    server.define(DEBOUNCED % "1s")
+    t.equal(server.post(path, {"n": 8}).status, 202)
+    version = server.get("/api/workflows/default/debounced").json()["activeVersion"]
+    t.equal(server.post(f"/api/workflows/default/debounced/revisions/{version}/deactivate", {}).status, 200)
+    t.until(lambda: "no revision of workflow" in t.maestro("ledger", "show", "--limit", "1000", "--store", "sqlite:" + server.store).out,
+            "what cannot be started is told")
+    t.equal(len(runs(server, "debounced")), 1)
+
+
+if __name__ == "__main__":
+    main()
