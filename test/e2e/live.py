@@ -29,9 +29,9 @@ class Emulator:
         self.screen = [[" "] * columns for _ in range(rows)]
         self.x = self.y = 0
         self.pending = False                    # the last column was written: the next character wraps
-        self.history, self.strangers, self.wrapped, self.clears = [], [], 0, 0
+        self.history, self.strangers, self.wrapped, self.cut, self.clears = [], [], 0, 0, 0
         self.cursor_shown, self.in_sync, self.torn = True, False, 0
-        self.wraps = True
+        self.wraps, self.narrowed = True, False
         self.rest = ""
 
     def resize(self, columns, rows):
@@ -45,6 +45,7 @@ class Emulator:
         while len(self.screen) < rows:
             self.screen.append([" "] * self.columns)
         self.screen = [(row + [" "] * columns)[:columns] for row in self.screen]
+        self.narrowed |= columns < self.columns
         self.columns, self.rows = columns, rows
         self.x, self.y = min(self.x, columns - 1), max(0, min(self.y, rows - 1))
         self.pending = False
@@ -120,7 +121,8 @@ class Emulator:
                 self.wrapped += not self.cursor_shown           # behind the tree long commands may wrap
                 self.x, self.pending = 0, False
                 self.line_feed()
-            if self.x + width > self.columns:
+            if self.pending or self.x + width > self.columns:
+                self.cut += 1
                 return
             self.screen[self.y][self.x] = c
             if width == 2:
@@ -272,7 +274,10 @@ def start(t, text, *options, **terminal):
 def sound(t, terminal):
     """What holds of every screen that was left."""
     t.equal(terminal.emulator.strangers, [], "sequences and controls that nobody meant")
-    t.equal(terminal.emulator.wrapped, 0, "lines that were wider than the terminal")
+    t.equal(terminal.emulator.wrapped, 0, "lines that went on below")
+    t.true(terminal.emulator.wraps, "long lines wrap again")
+    if not terminal.emulator.narrowed:          # what was on its way when it got narrower is cut
+        t.equal(terminal.emulator.cut, 0, "characters beyond the edge of the terminal")
     t.true(terminal.emulator.cursor_shown, "the cursor is shown again")
     t.equal(termios.tcgetattr(terminal.slave)[3], terminal.modes_before[3], "the modes of the terminal")
 

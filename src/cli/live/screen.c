@@ -14,6 +14,8 @@
 
 #define CURSOR_HIDE "\033[?25l"
 #define CURSOR_SHOW "\033[?25h"
+#define WRAP_OFF "\033[?7l"                     /* a line that was made for a wider terminal is cut, also while its size changes */
+#define WRAP_ON "\033[?7h"
 #define SYNC_BEGIN "\033[?2026h"                /* ignored where it is not known */
 #define SYNC_END "\033[?2026l"
 #define ERASE_LINE_END "\033[K"
@@ -50,12 +52,12 @@ static bool is_foreground(void) { return tcgetpgrp(terminal.fd) == getpgrp(); }
 static void terminal_take(void)
 {
     if (terminal.has_modes && is_foreground()) tcsetattr(terminal.fd, TCSADRAIN, &terminal.during);
-    write_all(terminal.fd, CURSOR_HIDE, strlen(CURSOR_HIDE));
+    write_all(terminal.fd, CURSOR_HIDE WRAP_OFF, strlen(CURSOR_HIDE WRAP_OFF));
 }
 
 static void terminal_give_back(void)
 {
-    write_all(terminal.fd, CURSOR_SHOW, strlen(CURSOR_SHOW));
+    write_all(terminal.fd, WRAP_ON CURSOR_SHOW, strlen(WRAP_ON CURSOR_SHOW));
     if (terminal.has_modes && is_foreground()) tcsetattr(terminal.fd, TCSADRAIN, &terminal.before);
 }
 
@@ -219,10 +221,8 @@ void screen_draw(Screen *screen, Str frame)
     buf_clear(out);
     buf_text(out, SYNC_BEGIN);
     if (screen->width < screen->drawn_width) {
-        /* No line wraps while it is written again. */
-        buf_text(out, CLEAR_SCREEN "\033[?7l");
+        buf_text(out, CLEAR_SCREEN);
         put_history(screen, screen->height > count ? screen->height - count : 0);
-        buf_text(out, "\033[?7h");
     } else {
         if (screen->frame_count > 1) buf_format(out, "\033[%uA", screen->frame_count - 1);
         if (screen->frame_count) buf_char(out, '\r');
