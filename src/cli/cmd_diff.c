@@ -61,17 +61,9 @@ static void print_text(Value found)
 
 static Status print_found(const Args *args, Value found, Error *err)
 {
-    Buf out;
-    if (!args_flag(args, "json")) {
-        print_text(found);
-        return OK;
-    }
-    buf_init(&out, JSON_SIZE_MAX);
-    Status status = json_print(&out, found, JSON_PRETTY, err);
-    buf_char(&out, '\n');
-    if (!status) print_out(&out);
-    buf_deinit(&out);
-    return status;
+    if (args_flag(args, "json")) return print_json(found, err);
+    print_text(found);
+    return OK;
 }
 
 /* --- what is meant -------------------------------------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ typedef struct Doctor {
 
 /* --- one line each -------------------------------------------------------------------------------------------------------- */
 
-static void print_json(const char *health, const char *subject, Str text)
+static void print_finding(const char *health, const char *subject, Str text)
 {
     Buf out;
     buf_init(&out, 1u << 16);
@@ -60,7 +60,7 @@ static void tell(Doctor *doctor, Health health, const char *subject, const char 
     Str text = arena_format_args(doctor->args->arena, format, args);
     va_end(args);
     doctor->counts[health]++;
-    if (args_flag(doctor->args, "json")) print_json(names[health], subject, text);
+    if (args_flag(doctor->args, "json")) print_finding(names[health], subject, text);
     else print_format("%-5s %-9s %.*s\n", names[health], subject, STR_ARG(text));
 }
 

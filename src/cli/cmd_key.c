@@ -4,7 +4,6 @@
 #include "cli/human.h"
 #include "cli/key_order.h"
 #include "cli/order.h"
-#include "value/json.h"
 #include "view/run_rows.h"
 
 #define KEY_TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose key it is; by default 'default'; @all: of every one." }
@@ -34,18 +33,6 @@ static Value row_value(Arena *arena, const KeyRow *row)
     member_list_add(&members, STR("createdAt"), cell_time(arena, &created));
     member_list_add(&members, STR("createdBy"), value_string(row->created_by));
     return member_list_object(&members);
-}
-
-static ExitCode print_value(Value value)
-{
-    Buf out;
-    Error err;
-    buf_init(&out, 1u << 24);
-    Status status = json_print(&out, value, JSON_PRETTY, &err);
-    buf_char(&out, '\n');
-    if (!status) print_out(&out);
-    buf_deinit(&out);
-    return status ? fail(&err) : EXIT_CODE_OK;
 }
 
 /* --- create --------------------------------------------------------------------------------------------------------------------- */
@@ -104,7 +91,7 @@ static ExitCode run_create(const Args *args)
         member_list_add(&members, STR("executors"), facts.limits.executors);
         member_list_add(&members, STR("queues"), facts.limits.queues);
         member_list_add(&members, STR("tenant"), value_string(tenant));
-        return print_value(member_list_object(&members));
+        return print_document(member_list_object(&members));
     }
     print_format("%.*s\n", STR_ARG(key));
     print_note("key %.*s of tenant '%.*s' with the role %s; it is shown this once\n", STR_ARG(id), STR_ARG(tenant),
@@ -158,7 +145,7 @@ static ExitCode run_list(const Args *args)
     if (args_flag(args, "json")) {
         ValueList list = { .arena = args->arena };
         for (size_t i = 0; i < rows.count; i++) value_list_add(&list, row_value(args->arena, &rows.rows[i]));
-        return print_value(value_list_array(&list));
+        return print_document(value_list_array(&list));
     }
     Grid grid = grid_begin(args->arena, columns);
     char storage[64];

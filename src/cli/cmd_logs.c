@@ -52,7 +52,7 @@ static void print_line(Logs *logs, const Cell *line)
     buf_char(&logs->out, '\n');
 }
 
-static void print_json(Logs *logs, const Cell *line)
+static void print_line_json(Logs *logs, const Cell *line)
 {
     Arena arena;
     Error err;
@@ -74,7 +74,7 @@ static bool take_line(void *context, const Cell *cells, uint32_t count)
     (void)count;
     logs->seen++;
     logs->line_no = cells[LOGS_line_no].integer;
-    if (args_flag(logs->args, "json")) print_json(logs, cells);
+    if (args_flag(logs->args, "json")) print_line_json(logs, cells);
     else print_line(logs, cells);
     return true;
 }

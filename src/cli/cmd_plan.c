@@ -223,7 +223,7 @@ static void print_plan(Buf *out, const Plan *plan, Arena *arena)
     print_steps(out, plan, arena);
 }
 
-static Status print_json(Buf *out, const Plan *plan, Arena *arena, Error *err)
+static Status print_plan_json(Buf *out, const Plan *plan, Arena *arena, Error *err)
 {
     char storage[DIGEST_TEXT_SIZE + 1];
     Buf digest = buf_on(storage, sizeof storage);
@@ -328,7 +328,7 @@ static ExitCode run(const Args *args)
     Error err;
     Status status = OK;
     buf_init(&out, 1u << 30);
-    if (args_flag(args, "json")) status = print_json(&out, &loaded.compiled.plan, args->arena, &err);
+    if (args_flag(args, "json")) status = print_plan_json(&out, &loaded.compiled.plan, args->arena, &err);
     else print_plan(&out, &loaded.compiled.plan, args->arena);
     if (!status) print_out(&out);
     buf_deinit(&out);

@@ -177,7 +177,7 @@ static ExitCode report(const Bench *bench)
         cells[2 * i] = str_of(rows[i].title);
         cells[2 * i + 1] = arena_format(arena, "%llu", (unsigned long long)rows[i].number);
     }
-    if (policy_wants_json(bench->args)) return policy_print_json(member_list_object(&members));
+    if (policy_wants_json(bench->args)) return print_document(member_list_object(&members));
     Buf out;
     buf_init(&out, 64u * 1024);
     policy_table(&out, cells, ROW_COUNT, 2);

@@ -24,7 +24,7 @@ static ExitCode run(const Args *args)
     ExitCode code = policy_compile(args, &set, compile, &policy);
     if (code) return code;
     rego_policy_free(policy);
-    return policy_wants_json(args) ? policy_print_json((Value){ .kind = VALUE_OBJECT }) : EXIT_CODE_OK;
+    return policy_wants_json(args) ? print_document((Value){ .kind = VALUE_OBJECT }) : EXIT_CODE_OK;
 }
 
 const Verb command_policy_check = {

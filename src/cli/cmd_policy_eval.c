@@ -387,9 +387,9 @@ static ExitCode refuse_result(const Evaluation *e, bool is_json)
 }
 
 /* That a part of the explanation is missing has no place in the JSON that others know. */
-static ExitCode print_json(const Evaluation *e)
+static ExitCode print_whole(const Evaluation *e)
 {
-    ExitCode code = policy_print_json(whole_document(e));
+    ExitCode code = print_document(whole_document(e));
     char storage[128];
     Buf missing = buf_on(storage, sizeof storage);
     policy_trace_print_missing(&e->trace, "explanation: ", &missing);
@@ -403,7 +403,7 @@ static ExitCode report(const Evaluation *e, Status status)
     const char *format = args_value(args, "format");
     bool is_json = !format || strcmp(format, "json") == 0;
     if (status) return refuse_result(e, is_json);
-    ExitCode code = is_json ? print_json(e) : print_text(e, format);
+    ExitCode code = is_json ? print_whole(e) : print_text(e, format);
     if (code) return code;
     bool is_unwanted = e->result.count ? args_flag(args, "fail-defined") : args_flag(args, "fail");
     return is_unwanted ? EXIT_CODE_RUN_FAILED : EXIT_CODE_OK;

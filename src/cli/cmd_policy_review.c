@@ -8,28 +8,15 @@
 #include "cli/review_read.h"
 #include "cli/revision_read.h"
 #include "os/user.h"
-#include "value/json.h"
 
 static Str text_of(Value item, const char *name) { return value_get_string(item, name, STR("")); }
 
 /* --- which there are ----------------------------------------------------------------------------------------------------------------- */
 
-static ExitCode print_value(Value value)
-{
-    Buf out;
-    Error err;
-    buf_init(&out, JSON_SIZE_MAX);
-    Status status = json_print(&out, value, JSON_PRETTY, &err);
-    buf_char(&out, '\n');
-    if (!status) print_out(&out);
-    buf_deinit(&out);
-    return status ? fail(&err) : EXIT_CODE_OK;
-}
-
 static ExitCode print_list(const Args *args, Value policies)
 {
     static const GridColumn columns[] = { { "POLICY" }, { "VERSION", .is_cut = true }, { "REVIEW" }, { NULL } };
-    if (args_flag(args, "json")) return print_value(policies);
+    if (args_flag(args, "json")) return print_document(policies);
     if (!policies.count) {
         print_note("no policies\n");
         return EXIT_CODE_OK;

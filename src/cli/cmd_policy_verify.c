@@ -381,7 +381,7 @@ static ExitCode report_tests(const Testing *testing)
         ValueList list = { .arena = testing->args->arena };
         for (size_t i = 0; i < testing->count; i++)
             value_list_add(&list, test_value(testing->args->arena, &testing->tests[i]));
-        return policy_print_json(value_list_array(&list));
+        return print_document(value_list_array(&list));
     }
     Buf out;
     buf_init(&out, REPORT_SIZE_MAX);
@@ -396,7 +396,7 @@ static ExitCode report_coverage(const Testing *testing)
 {
     double percent;
     Value coverage = policy_coverage(testing->args->arena, &testing->set, testing->policy, &testing->profile, &percent);
-    ExitCode code = policy_print_json(coverage);
+    ExitCode code = print_document(coverage);
     unsigned bad = testing->counts[OUTCOME_FAIL] + testing->counts[OUTCOME_ERROR];
     if (bad) {
         Buf out;

@@ -2,14 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "cli/grid.h"
 #include "cli/human.h"
 #include "cli/ledger_read.h"
 #include "cli/run_read.h"
 #include "cli/workplace.h"
 #include "ledger/replay.h"
-#include "value/json.h"
 #include "view/run_history.h"
 #include "view/run_now.h"
 
@@ -74,17 +72,6 @@ static void print_text(const Replaying *replaying, const Run *run)
     }
     fflush(stdout);
     if (run->step_count) grid_print(&grid);
-}
-
-static Status print_json(const RunHistory *history, Error *err)
-{
-    Buf out;
-    buf_init(&out, JSON_SIZE_MAX);
-    Status status = json_print(&out, run_state_value(history), JSON_PRETTY, err);
-    buf_char(&out, '\n');
-    if (!status) print_out(&out);
-    buf_deinit(&out);
-    return status;
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------------------- */
@@ -175,7 +162,7 @@ static Status show(Replaying *replaying, uint64_t at, Error *err)
     RunHistory history;
     Status status = run_history_open(&history, replaying->args->arena, replaying->store, replaying->row, at, err);
     if (status) return status;
-    if (args_flag(replaying->args, "json")) status = print_json(&history, err);
+    if (args_flag(replaying->args, "json")) status = print_json(run_state_value(&history), err);
     else print_text(replaying, &history.replay.run);
     run_history_close(&history);
     return status;

@@ -79,7 +79,7 @@ static void add(MemberList *members, const char *name, Value value)
     if (value.kind != VALUE_NULL) member_list_add(members, str_of(name), value);
 }
 
-static Status print_json(const Cell *row, Buf *out, Error *err)
+static Status print_row_json(const Cell *row, Buf *out, Error *err)
 {
     Arena arena;
     Value parameters;
@@ -119,7 +119,7 @@ static ExitCode run_list(const Args *args)
     Buf out;
     buf_init(&out, SIZE_MAX);
     bool is_json = args_flag(args, "json");
-    for (size_t i = 0; !status && is_json && i < listing.rows.count; i++) status = print_json(listing.rows.rows[i], &out, &err);
+    for (size_t i = 0; !status && is_json && i < listing.rows.count; i++) status = print_row_json(listing.rows.rows[i], &out, &err);
     print_out(&out);
     buf_deinit(&out);
     if (!status && !is_json && listing.rows.count) print_grid(args, &listing);

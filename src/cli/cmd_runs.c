@@ -106,7 +106,7 @@ static void print_grid(const Listing *listing)
     grid_print(&grid);
 }
 
-static Status print_json(const Listing *listing, const Cell *row, Buf *out, Error *err)
+static Status print_row_json(const Listing *listing, const Cell *row, Buf *out, Error *err)
 {
     Arena arena;
     arena_init(&arena, SIZE_MAX);
@@ -166,7 +166,7 @@ static ExitCode run(const Args *args)
     Status status = run_list(args->arena, listing.store, &listing.filter, listing.count_max, &listing.rows, &err);
     if (!status && args_flag(args, "json"))
         for (size_t i = 0; !status && i < listing.rows.count; i++)
-            status = print_json(&listing, listing.rows.rows[i], &out, &err);
+            status = print_row_json(&listing, listing.rows.rows[i], &out, &err);
     else if (!status && listing.rows.count) print_grid(&listing);
     else if (!status) print_note("no runs\n");
     print_out(&out);

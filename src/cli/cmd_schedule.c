@@ -8,21 +8,8 @@
 #include "cli/order.h"
 #include "cli/revision_read.h"
 #include "cli/schedule_read.h"
-#include "value/json.h"
 
 #define SCHEDULE_JSON_OPTION { "json", 0, NULL, NULL, "Prints JSON." }
-
-static ExitCode print_value(Value value)
-{
-    Buf out;
-    Error err;
-    buf_init(&out, JSON_SIZE_MAX);
-    Status status = json_print(&out, value, JSON_PRETTY, &err);
-    buf_char(&out, '\n');
-    if (!status) print_out(&out);
-    buf_deinit(&out);
-    return status ? fail(&err) : EXIT_CODE_OK;
-}
 
 static Str text_of(Value item, const char *name) { return value_get_string(item, name, STR("")); }
 
@@ -71,7 +58,7 @@ static ExitCode run_list(const Args *args)
     Value items;
     ExitCode code = schedule_list(args, revision_tenant(args), STR(""), /* time_count= */ 1, &items);
     if (code) return code;
-    if (args_flag(args, "json")) return print_value(items);
+    if (args_flag(args, "json")) return print_document(items);
     if (!items.count) {
         print_note("no schedules\n");
         return EXIT_CODE_OK;
@@ -119,7 +106,7 @@ static ExitCode run_next(const Args *args)
         error_set(&err, ERR_NOT_FOUND, "there is no active workflow '%.*s' with a schedule; 'maestro schedule list' shows which there are", STR_ARG(workflow));
         return fail(&err);
     }
-    if (args_flag(args, "json")) return print_value(items);
+    if (args_flag(args, "json")) return print_document(items);
     Grid grid = grid_begin(args->arena, columns);
     for (uint32_t i = 0; i < items.count; i++) {
         const Value *next = value_get_text(items.items[i], "next");
@@ -165,7 +152,7 @@ static ExitCode list_overrides(const Args *args)
     Value items;
     ExitCode code = schedule_overrides(args, revision_tenant(args), &items);
     if (code) return code;
-    if (args_flag(args, "json")) return print_value(items);
+    if (args_flag(args, "json")) return print_document(items);
     Grid grid = grid_begin(args->arena, columns);
     for (uint32_t i = 0; i < items.count; i++) {
         grid_cell(&grid, text_of(items.items[i], "workflowId"));
@@ -201,7 +188,7 @@ static ExitCode run_override(const Args *args)
     wish.trigger = (uint32_t)trigger;
     ExitCode code = schedule_override(args, &wish, is_removal, &item);
     if (code) return code;
-    if (args_flag(args, "json")) return print_value(item);
+    if (args_flag(args, "json")) return print_document(item);
     if (is_removal) print_format("%s of %.*s is not overridden any more\n", args->operands[1], STR_ARG(wish.workflow));
     else print_format("%.*s of %.*s starts, though something holds it\n", STR_ARG(text_of(item, "at")), STR_ARG(wish.workflow));
     return EXIT_CODE_OK;

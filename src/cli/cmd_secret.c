@@ -209,7 +209,7 @@ static void print_grid(const Args *args, const Listing *listing)
     grid_print(&grid);
 }
 
-static Status print_json(Arena *arena, const Listing *listing, Error *err)
+static Status print_rows_json(Arena *arena, const Listing *listing, Error *err)
 {
     static const struct { const char *name; uint32_t column; bool is_time; } members[] = {
         { "tenant", SECRETS_tenant, false }, { "name", SECRETS_name, false }, { "createdAt", SECRETS_created_ms, true },
@@ -242,7 +242,7 @@ static ExitCode run_list(const Args *args)
     if (code) return code;
     Status status = list(args, store, &listing, &err);
     store_close(store);
-    if (!status && args_flag(args, "json")) status = print_json(args->arena, &listing, &err);
+    if (!status && args_flag(args, "json")) status = print_rows_json(args->arena, &listing, &err);
     else if (!status && listing.count) print_grid(args, &listing);
     else if (!status) print_note("no secrets\n");
     return status ? fail(&err) : EXIT_CODE_OK;

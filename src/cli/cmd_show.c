@@ -365,17 +365,6 @@ static Value run_value(const Show *show)
     return member_list_object(&members);
 }
 
-static Status print_json(const Show *show, Error *err)
-{
-    Buf out;
-    buf_init(&out, JSON_SIZE_MAX);
-    Status status = json_print(&out, run_value(show), JSON_PRETTY, err);
-    buf_char(&out, '\n');
-    if (!status) print_out(&out);
-    buf_deinit(&out);
-    return status;
-}
-
 /* --- events --------------------------------------------------------------------------------------------------------------- */
 
 /* What a branch was decided by stands in the plan; whoever reads its event wants to see it there. */
@@ -483,7 +472,7 @@ static ExitCode run(const Args *args)
         if (!status) status = show_jobs_read(&show.jobs, show.store, &err);
         if (!status) status = show_deeds_read(&show.deeds, args->arena, show.store, show.row, &err);
         if (!status && args_flag(args, "events")) status = print_events(&show, &err);
-        else if (!status && args_flag(args, "json")) status = print_json(&show, &err);
+        else if (!status && args_flag(args, "json")) status = print_json(run_value(&show), &err);
         else if (!status) print_text(&show);
         if (status) code = fail(&err);
     }

@@ -1,7 +1,6 @@
 #include <stdio.h>
 
 #include "cli/load.h"
-#include "value/json.h"
 
 static const Option options[] = {
     { "json", 0, NULL, NULL, "Prints the results as JSON on standard output." },
@@ -52,18 +51,6 @@ static Value result_value(const Args *args, const Loaded *loaded)
     return member_list_object(&members);
 }
 
-static ExitCode print_json(Value value)
-{
-    Buf buf;
-    Error err;
-    buf_init(&buf, 512u << 20);
-    Status status = json_print(&buf, value, JSON_PRETTY, &err);
-    buf_char(&buf, '\n');
-    if (!status) print_out(&buf);
-    buf_deinit(&buf);
-    return status ? fail(&err) : EXIT_CODE_OK;
-}
-
 /* For `validate-runbook`: whatever else a file may be, a runbook it must be. */
 static ExitCode require_runbook(const Loaded *loaded)
 {
@@ -93,7 +80,7 @@ static ExitCode validate(const Args *args, bool only_runbooks)
         if (!code && !args_flag(args, "json") && !args_flag(args, "quiet")) print_good(args, &loaded);
     }
     if (args_flag(args, "json")) {
-        ExitCode code = print_json(value_list_array(&results));
+        ExitCode code = print_document(value_list_array(&results));
         return worst ? worst : code;
     }
     if (bad && args->operand_count > 1)

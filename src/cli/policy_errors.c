@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "lang/diagnostic.h"
 #include "rego/ast.h"
-#include "value/json.h"
 
 #define REPORT_SIZE_MAX (512u << 20)
 
@@ -152,7 +151,7 @@ ExitCode policy_refuse(const Args *args, const PolicySet *set, Str query, const 
 {
     Arena *arena = args->arena;
     if (policy_wants_json(args))
-        policy_print_json(policy_errors_document(arena, policy_errors_value(arena, set, query, errors)));
+        print_document(policy_errors_document(arena, policy_errors_value(arena, set, query, errors)));
     else policy_errors_print(args, set, query, errors);
     return EXIT_CODE_DATA;
 }
@@ -160,18 +159,6 @@ ExitCode policy_refuse(const Args *args, const PolicySet *set, Str query, const 
 ExitCode policy_refuse_load(const Args *args, const Error *err)
 {
     if (!policy_wants_json(args)) return fail(err);
-    policy_print_json(policy_errors_document(args->arena, policy_error_value(args->arena, err->text)));
+    print_document(policy_errors_document(args->arena, policy_error_value(args->arena, err->text)));
     return exit_code_of(err->status);
-}
-
-ExitCode policy_print_json(Value value)
-{
-    Buf buf;
-    Error err;
-    buf_init(&buf, REPORT_SIZE_MAX);
-    Status status = json_print(&buf, value, JSON_PRETTY, &err);
-    buf_char(&buf, '\n');
-    if (!status) print_out(&buf);
-    buf_deinit(&buf);
-    return status ? fail(&err) : EXIT_CODE_OK;
 }

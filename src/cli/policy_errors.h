@@ -24,6 +24,5 @@ bool     policy_wants_json(const Args *args);           /* by --format, of whose
 /* In the form that --format asks for; both return the exit code. */
 ExitCode policy_refuse(const Args *args, const PolicySet *set, Str query, const RegoErrors *errors);
 ExitCode policy_refuse_load(const Args *args, const Error *err);
-ExitCode policy_print_json(Value value);                /* pretty, on standard output */
 
 #endif

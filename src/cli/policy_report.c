@@ -32,7 +32,7 @@ ExitCode policy_refuse_eval(const Args *args, const RegoEvalError *error)
     if (policy_wants_json(args)) {
         ValueList list = { .arena = args->arena };
         value_list_add(&list, policy_eval_error_value(args->arena, error));
-        policy_print_json(policy_errors_document(args->arena, value_list_array(&list)));
+        print_document(policy_errors_document(args->arena, value_list_array(&list)));
         return EXIT_CODE_DATA;
     }
     char storage[4 * ERROR_TEXT_SIZE];

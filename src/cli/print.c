@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "cli/draw/plain.h"
 #include "cli/problem.h"
+#include "value/json.h"
 
 #define ESCAPE '\033'
 
@@ -81,6 +83,23 @@ void print_format(const char *format, ...)
     va_start(args, format);
     print_args(stdout, format, args);
     va_end(args);
+}
+
+Status print_json(Value value, Error *err)
+{
+    Buf out;
+    buf_init(&out, JSON_SIZE_MAX);
+    Status status = json_print(&out, value, JSON_PRETTY, err);
+    buf_char(&out, '\n');
+    if (!status) print_out(&out);
+    buf_deinit(&out);
+    return status;
+}
+
+ExitCode print_document(Value value)
+{
+    Error err;
+    return print_json(value, &err) ? fail(&err) : EXIT_CODE_OK;
 }
 
 void print_note(const char *format, ...)

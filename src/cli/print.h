@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/status.h"
 #include "cli/exit.h"
+#include "value/value.h"
 
 void print_begin(void);                             /* a reader that goes ends no process: once, before anything is printed */
 
@@ -29,6 +30,8 @@ void print_file(const Buf *buf);                    /* as it is, unless a termin
 void print_bytes(const Buf *buf);                   /* as it is: whoever asks for that knows what reads it */
 void print_format(const char *format, ...) PRINTF_LIKE(1, 2);     /* print_out() of a text that is made here */
 void print_note(const char *format, ...) PRINTF_LIKE(1, 2);     /* the same to standard error */
+MUST_USE Status print_json(Value value, Error *err);            /* print_out() of a value, laid out; refused beyond JSON_SIZE_MAX */
+ExitCode        print_document(Value value);                    /* the same as the end of a command */
 
 bool     print_is_unread(void);                     /* who read standard output has gone */
 /* The exit code of a command after all that it printed: another one where that was not written. */
