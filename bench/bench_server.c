@@ -4,8 +4,10 @@
  *
  * Every connection starts its next run when the last one is answered, until the time is over or so many were started; what is under
  * way then is waited for. With --look the id comes first (POST, then GET with wait), and one more connection reads a run that is under
- * way every so many microseconds. Prints one JSON object: runs a second, how long they and the looks took, and its own processor time.
- * Owns: its connections.     Fails: with a message and exit code 1, also where a run did not end well.     Thread: one.
+ * way every so many microseconds: on a thread of its own, since a look would else be measured together with the hundreds of answers that
+ * this program reads before it comes to that one. Prints one JSON object: runs a second, how long they and the looks took, and its own
+ * processor time.
+ * Owns: its connections.     Fails: with a message and exit code 1, also where a run did not end well.     Thread: one, and the looker's.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,12 +15,14 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/histogram.h"
@@ -45,7 +49,9 @@ typedef struct Load {
     int epoll_fd;
     Link *links, looker;
     Histogram runs, looks;
-    uint64_t begin_ns, started, failed, look_next_ns, look_at;
+    uint64_t begin_ns, started, failed;
+    pthread_mutex_t mutex;          /* of what both threads use: ids of runs that are under way, failed, is_over */
+    bool is_over;
 } Load;
 
 static int stop(const char *what)
@@ -63,7 +69,8 @@ static void open_link(Load *load, Link *link)
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = link };
     *link = (Link){ .fd = socket(AF_INET, SOCK_STREAM, 0), .answer = malloc(ANSWER_SIZE) };
     if (!link->answer || link->fd < 0 || connect(link->fd, (struct sockaddr *)&address, sizeof address)
-        || setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) || epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, link->fd, &event))
+        || setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes)
+        || (link != &load->looker && epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, link->fd, &event)))
         stop("connect");
 }
 
@@ -106,7 +113,10 @@ static bool is_completed(const Link *link)
 /* The first answer that is not what was wanted says why; the others are counted. */
 static void fail(Load *load, const Link *link)
 {
-    if (!load->failed++) fprintf(stderr, "bench-server: %.*s\n", (int)(link->size < 4096 ? link->size : 4096), link->answer);
+    pthread_mutex_lock(&load->mutex);
+    bool is_first = !load->failed++;
+    pthread_mutex_unlock(&load->mutex);
+    if (is_first) fprintf(stderr, "bench-server: %.*s\n", (int)(link->size < 4096 ? link->size : 4096), link->answer);
 }
 
 /* --- runs ---------------------------------------------------------------------------------------------------------------------- */
@@ -120,7 +130,9 @@ static bool is_time(const Load *load)
 static void start_run(Load *load, Link *link)
 {
     char body[512];
+    pthread_mutex_lock(&load->mutex);
     link->is_busy = link->is_waiting = false;
+    pthread_mutex_unlock(&load->mutex);
     if (!is_time(load)) return;
     load->started++;
     link->began_ns = clock_monotonic_ns();
@@ -134,9 +146,11 @@ static void wait_for(Load *load, Link *link)
     const char *id = memmem(link->answer, link->size, "\"executionId\":\"", 15);
     size_t size = id ? strcspn(id + 15, "\"") : 0;
     if (!is_ok(link) || !size || size >= ID_TEXT_SIZE) stop("no id of the run");
+    pthread_mutex_lock(&load->mutex);
     memcpy(link->id, id + 15, size);
     link->id[size] = '\0';
     link->is_waiting = true;
+    pthread_mutex_unlock(&load->mutex);
     snprintf(path, sizeof path, "/api/executions/%s?wait=30s", link->id);
     ask(load, link, "GET", path, "");
 }
@@ -155,29 +169,45 @@ static void take_run(Load *load, Link *link)
 
 /* --- looks --------------------------------------------------------------------------------------------------------------------- */
 
-/* The next run that is under way, in turn. */
-static void look(Load *load)
+/* The path of the next run that is under way, in turn; false where none is. */
+static bool next_path(Load *load, uint64_t *at, char *path, size_t size)
 {
-    char path[128];
-    uint64_t now = clock_monotonic_ns();
-    if (!load->look_us || load->looker.is_busy || now < load->look_next_ns) return;
-    load->look_next_ns = now + load->look_us * 1000u;
-    for (uint64_t i = 0; i < load->connection_count; i++) {
-        const Link *link = &load->links[load->look_at++ % load->connection_count];
-        if (!link->is_busy || !link->is_waiting) continue;
-        load->looker.began_ns = now;
-        snprintf(path, sizeof path, "/api/executions/%s", link->id);
-        ask(load, &load->looker, "GET", path, "");
-        return;
+    bool is_found = false;
+    pthread_mutex_lock(&load->mutex);
+    for (uint64_t i = 0; !is_found && i < load->connection_count; i++) {
+        const Link *link = &load->links[(*at)++ % load->connection_count];
+        is_found = link->is_waiting;
+        if (is_found) snprintf(path, size, "/api/executions/%s", link->id);
     }
+    pthread_mutex_unlock(&load->mutex);
+    return is_found;
 }
 
-static void take_look(Load *load)
+static bool is_over(Load *load)
 {
-    if (!take(&load->looker)) return;
-    load->looker.is_busy = false;
-    if (!is_ok(&load->looker)) fail(load, &load->looker);
-    histogram_add(&load->looks, (clock_monotonic_ns() - load->looker.began_ns) / 1000u);
+    pthread_mutex_lock(&load->mutex);
+    bool is_over = load->is_over;
+    pthread_mutex_unlock(&load->mutex);
+    return is_over;
+}
+
+static void *look(void *context)
+{
+    Load *load = context;
+    Link *looker = &load->looker;
+    uint64_t at = 0;
+    struct timespec pause = { .tv_sec = (time_t)(load->look_us / 1000000u), .tv_nsec = (long)(load->look_us % 1000000u * 1000u) };
+    while (!is_over(load)) {
+        char path[128];
+        nanosleep(&pause, NULL);
+        if (!next_path(load, &at, path, sizeof path)) continue;
+        uint64_t began_ns = clock_monotonic_ns();
+        ask(load, looker, "GET", path, "");
+        while (!take(looker)) {}
+        if (!is_ok(looker)) fail(load, looker);
+        histogram_add(&load->looks, (clock_monotonic_ns() - began_ns) / 1000u);
+    }
+    return NULL;
 }
 
 /* --- the whole ----------------------------------------------------------------------------------------------------------------- */
@@ -186,7 +216,7 @@ static bool is_under_way(const Load *load)
 {
     for (uint64_t i = 0; i < load->connection_count; i++)
         if (load->links[i].is_busy) return true;
-    return load->looker.is_busy;
+    return false;
 }
 
 static void carry_out(Load *load)
@@ -195,14 +225,21 @@ static void carry_out(Load *load)
     for (uint64_t i = 0; i < load->connection_count; i++) start_run(load, &load->links[i]);
     while (is_under_way(load)) {
         struct epoll_event events[64];
-        int ready = epoll_wait(load->epoll_fd, events, 64, load->look_us ? 1 : 1000);
-        for (int i = 0; i < ready; i++) {
-            Link *link = events[i].data.ptr;
-            if (link == &load->looker) take_look(load);
-            else take_run(load, link);
-        }
-        look(load);
+        int ready = epoll_wait(load->epoll_fd, events, 64, 1000);
+        for (int i = 0; i < ready; i++) take_run(load, events[i].data.ptr);
     }
+}
+
+static void carry_out_looked_at(Load *load)
+{
+    pthread_t thread;
+    open_link(load, &load->looker);
+    if (pthread_create(&thread, NULL, look, load)) stop("thread");
+    carry_out(load);
+    pthread_mutex_lock(&load->mutex);
+    load->is_over = true;
+    pthread_mutex_unlock(&load->mutex);
+    pthread_join(thread, NULL);
 }
 
 static double own_cpu_s(void)
@@ -235,7 +272,7 @@ static bool read_options(Load *load, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static Load load = { .seconds = 5, .connection_count = 64 };
+    static Load load = { .seconds = 5, .connection_count = 64, .mutex = PTHREAD_MUTEX_INITIALIZER };
     if (!read_options(&load, argc, argv)) {
         fprintf(stderr, "usage: bench-server [--seconds S] [--runs N] [--connections N] [--look US] PORT KEY WORKFLOW\n");
         return 2;
@@ -244,8 +281,8 @@ int main(int argc, char **argv)
     load.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (!load.links || load.epoll_fd < 0) stop("epoll");
     for (uint64_t i = 0; i < load.connection_count; i++) open_link(&load, &load.links[i]);
-    if (load.look_us) open_link(&load, &load.looker);
-    carry_out(&load);
+    if (load.look_us) carry_out_looked_at(&load);
+    else carry_out(&load);
     double took = (double)(clock_monotonic_ns() - load.begin_ns) / 1e9;
     printf("{\"connections\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"seconds\":%.3f,\"runs_per_s\":%.0f,\"p50_us\":%" PRIu64 ",\"p99_us\":%" PRIu64
            ",\"looks\":%" PRIu64 ",\"look_p50_us\":%" PRIu64 ",\"look_p99_us\":%" PRIu64 ",\"cpu_s\":%.3f,\"failed\":%" PRIu64 "}\n",
