@@ -4,6 +4,7 @@
 
 #include "api/page.h"
 #include "base/limits.h"
+#include "core/pause.h"
 #include "value/json.h"
 
 /* --- executions --------------------------------------------------------------------------------------------------------------------- */
@@ -15,6 +16,16 @@ static Value revision_id(Call *call, Str tenant, Str workflow, int64_t version)
     add_member(&id, "workflowId", value_string(workflow));
     add_member(&id, "version", value_int(version));
     return member_list_object(&id);
+}
+
+/* A pause that asks something of the payload of its trigger is ended by that, and not by resuming without one. */
+static bool may_resume(Call *call, const Cell *row)
+{
+    const Plan *plan;
+    Error err;
+    Digest digest = cell_digest(&row[RUNS_plan_digest]);
+    if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return true;
+    return !api_plan(call->api, &digest, &plan, &err) && pause_is_plain(plan, row[RUNS_awaiting_trigger_key].text);
 }
 
 /* What can be done with it as it stands. */
@@ -36,10 +47,11 @@ static void add_actions(Call *call, MemberList *links, const Cell *row)
     RunState state = row_state(row);
     if (row_is_over(row)) return;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (actions[i].states >> state & 1u)
+        if (actions[i].states >> state & 1u && (actions[i].states != 1u << RUN_PAUSED || may_resume(call, row)))
             add_member(links, actions[i].name, api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), actions[i].name));
-    if (row[RUNS_awaiting_trigger_key].kind == CELL_TEXT)
-        add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
+    if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return;
+    add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
+    add_member(links, "trigger", api_link(call, "/maestro/trigger/%.*s/%.*s", STR_ARG(id), STR_ARG(row[RUNS_awaiting_trigger_key].text)));
 }
 
 static void add_links(Call *call, MemberList *links, const Cell *row)

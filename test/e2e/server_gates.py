@@ -298,6 +298,8 @@ STATES = {
     "running": (HOLD, "true", "", (), "running"),
     "paused": (HOLD, "true", "", ("pause",), "paused"),
     "awaiting": ("true", "true", ", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true } }", (), "paused"),
+    "awaiting-payload": ("true", "true", ", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true }, payload_schema: { type: object } }", (), "paused"),
+    "awaiting-condition": ("true", "true", ", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true }, resume_when: 'payload.ok == true' }", (), "paused"),
     "waiting-signal": ("true", "true", ", wait_for_signal: gate", (), "waiting-signal"),
     "failed": ("exit 65", "true", "", (), "failed"),
     "resolved": ("exit 65", "true", "", ("resolve",), "failed"),
@@ -327,9 +329,10 @@ def links_are_exactly_what_the_state_permits(t):
                 for order in orders:
                     t.until(lambda: look()["state"] == ready[order], f"it may be told to {order}")
                     t.require(server.post(f"{run}/{order}", dict(BODIES[order], reason="test")).status == 200, order)
-                is_there = lambda: look()["state"] == wanted and (state != "awaiting" or look().get("awaitingTrigger"))
+                is_there = lambda: look()["state"] == wanted and ("awaiting" not in state or look().get("awaitingTrigger"))
                 t.until(is_there, f"it is {wanted}")
                 links = look()["_links"]
+                t.equal("trigger" in links, "awaiting" in state, "the trigger that it waits for")
                 answer = server.post(f"{run}/{action}", dict(body, reason="test"))
                 done = answer.status == 200 and not (state == "cancelled" and action == "cancel")       # C-09: done already, and no mistake
                 t.true(answer.status in (200, 409), answer)
