@@ -385,7 +385,7 @@
 #define REMOTE_SILENCE_S        60L              /* a stream without a byte for so long has lost its server: there is a beat every 15 s */
 #define API_STORE_ANSWER_SIZE_MAX (64u << 20)    /* rows of one query, for a command that is a client */
 #define API_CLIENT_RUN_COUNT    64u              /* runs that commands which are clients have looked at last */
-#define API_HOOK_COUNT_MAX      1024u            /* webhooks whose rate is known; of more the oldest is forgotten */
+#define TENANT_HOOK_COUNT_MAX   4096u            /* start triggers of a tenant whose rates are known at a time, 230 KB; others are refused meanwhile */
 #define API_DEBOUNCE_COUNT_MAX  1024u            /* starts that wait for the end of their trigger's debouncing */
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
 #define API_FOLLOW_BUCKET_COUNT 1024u            /* lists of requests that wait for a run, by its number */

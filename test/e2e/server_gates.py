@@ -188,6 +188,22 @@ def the_rate_of_a_trigger_with_long_names_holds(t):
     t.equal([send() for _ in range(4)], [202, 202, 429, 429])
 
 
+@case("proves: F-049")
+def triggers_of_one_tenant_leave_the_rates_of_another_alone(t):
+    server = Server(t)
+    server.define(HOOKED % ("w", "acme", "k", "{ api_key: true }", "2/h", "0s"), tenant="acme")
+    server.define("workflow: many\ntenant: umbrella\ntriggers:\n"
+                  + "".join(f"  - webhook: {{ key: k{i}, auth: {{ api_key: true }}, rate_limit: 1/h }}\n" for i in range(1100))
+                  + "jobs: { j: { tasks: [{ name: a, run: noop }] } }\n", tenant="umbrella")
+    send = lambda path: server.call("POST", "/maestro/hooks/" + path, b"{}")
+    t.equal([send("acme/w/k").status for _ in range(3)], [202, 202, 429])
+    t.equal({send(f"umbrella/many/k{i}").status for i in range(1100)}, {202}, "each of the many has its own")
+    refused = send("acme/w/k")
+    problem(t, refused, 429, "too-many-requests")
+    t.true(0 < int(refused.headers["Retry-After"]) <= 3600, "and is told when")
+    t.equal({send(f"umbrella/many/k{i}").status for i in range(0, 1100, 50)}, {429}, "the first of the many are remembered, too")
+
+
 # --- settings, people, streams, rates ------------------------------------------------------------------------------------
 
 
