@@ -53,6 +53,17 @@ export class Client {
     return parse(await (await this.send(path, { signal })).text());
   }
 
+  // An execution with all of its steps: a large one has the first of them, and pages of the others.
+  async execution(path) {
+    const run = await this.get(path);
+    for (let next = run._links.next; next;) {
+      const page = await this.get(next.href);
+      run.steps.push(...page.items);
+      next = page._links.next;
+    }
+    return run;
+  }
+
   async text(path) {
     return (await this.send(path, {})).text();
   }

@@ -55,7 +55,7 @@ export function showRun({ client }, [id]) {
   async function load() {
     try {
       const before = state.run?.state;
-      state.run = await client.get(self);
+      state.run = await client.execution(self);
       await Promise.all([part("graph", self + "/graph"), part("projection", self + "/projection"), readVerdicts(), readLogs()]);
       said.replaceChildren();
       if (before && before !== state.run.state) announce(`The execution is ${state.run.state}`);

@@ -40,7 +40,7 @@ export function showWaiting({ client }) {
       const groups = await Promise.all(GROUPS.map(async (group) => {
         const fitting = pages[group.state].items.filter(group.fits);
         // What a gate waits for stands in its steps.
-        return { group, runs: group.isWhole ? await Promise.all(fitting.slice(0, 20).map((run) => client.get(run._links.self.href))) : fitting, hasMore: !!pages[group.state].nextCursor };
+        return { group, runs: group.isWhole ? await Promise.all(fitting.slice(0, 20).map((run) => client.execution(run._links.self.href))) : fitting, hasMore: !!pages[group.state].nextCursor };
       }));
       for (const id of [...chosen]) if (!groups[0].runs.some((run) => run.executionId === id)) chosen.delete(id);
       show(place, [groups.map(({ runs }) => runs), [...chosen]], () => groups.some(({ runs }) => runs.length)

@@ -13,6 +13,7 @@
 #include "api/bridge.h"
 #include "api/call.h"
 #include "api/herald.h"
+#include "api/hook_rates.h"
 #include "api/http.h"
 #include "api/key.h"
 #include "api/log.h"
@@ -25,9 +26,6 @@
 #include "view/run_rows.h"
 
 typedef struct ApiPlan { Digest digest; Arena arena; Plan plan; bool is_used; } ApiPlan;
-
-/* How often a webhook was sent lately. */
-typedef struct HookRate { Digest name; int64_t begin_ms, used_ms, count; bool is_used; } HookRate;        /* name: of tenant, workflow and trigger */
 
 /* Who asked for work lately. */
 typedef struct WorkerSeen { char executor[NAME_SIZE_MAX + 1], worker[NAME_SIZE_MAX + 1], tenant[NAME_SIZE_MAX + 1]; int64_t last_ms; } WorkerSeen;
@@ -51,7 +49,7 @@ typedef struct Api {
     Herald *herald;                 /* tells committed records to others */
     uint32_t survey_count;          /* requests that wait for what the engine has counted: they do not count themselves */
     EngineState seen_state;         /* of the engine, as was logged last */
-    HookRate hooks[API_HOOK_COUNT_MAX];
+    HookRates hook_rates;
     WorkerSeen workers[API_WORKER_COUNT_MAX];
     Zones *zones;                   /* for schedules */
     ApiPlan plans[API_PLAN_COUNT_MAX];

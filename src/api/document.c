@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 
+#include "api/page.h"
 #include "base/limits.h"
+#include "core/pause.h"
 #include "value/json.h"
 
 /* --- executions --------------------------------------------------------------------------------------------------------------------- */
@@ -14,6 +16,16 @@ static Value revision_id(Call *call, Str tenant, Str workflow, int64_t version)
     add_member(&id, "workflowId", value_string(workflow));
     add_member(&id, "version", value_int(version));
     return member_list_object(&id);
+}
+
+/* A pause that asks something of the payload of its trigger is ended by that, and not by resuming without one. */
+static bool may_resume(Call *call, const Cell *row)
+{
+    const Plan *plan;
+    Error err;
+    Digest digest = cell_digest(&row[RUNS_plan_digest]);
+    if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return true;
+    return !api_plan(call->api, &digest, &plan, &err) && pause_is_plain(plan, row[RUNS_awaiting_trigger_key].text);
 }
 
 /* What can be done with it as it stands. */
@@ -35,28 +47,27 @@ static void add_actions(Call *call, MemberList *links, const Cell *row)
     RunState state = row_state(row);
     if (row_is_over(row)) return;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (actions[i].states >> state & 1u)
+        if (actions[i].states >> state & 1u && (actions[i].states != 1u << RUN_PAUSED || may_resume(call, row)))
             add_member(links, actions[i].name, api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), actions[i].name));
-    if (row[RUNS_awaiting_trigger_key].kind == CELL_TEXT)
-        add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
+    if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return;
+    add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
+    add_member(links, "trigger", api_link(call, "/maestro/trigger/%.*s/%.*s", STR_ARG(id), STR_ARG(row[RUNS_awaiting_trigger_key].text)));
 }
 
-static Value execution_links(Call *call, const Cell *row)
+static void add_links(Call *call, MemberList *links, const Cell *row)
 {
-    MemberList links = { .arena = &call->arena };
     Str id = row[RUNS_id].text, tenant = row[RUNS_tenant].text, workflow = row[RUNS_definition_key].text;
-    add_member(&links, "self", api_link(call, "/api/executions/%.*s", STR_ARG(id)));
-    add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
-    add_member(&links, "revision", api_link(call, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(tenant), STR_ARG(workflow),
+    add_member(links, "self", api_link(call, "/api/executions/%.*s", STR_ARG(id)));
+    add_member(links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
+    add_member(links, "revision", api_link(call, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(tenant), STR_ARG(workflow),
                                             row[RUNS_definition_version].integer));
-    add_member(&links, "steps", api_link(call, "/api/executions/%.*s/steps", STR_ARG(id)));
-    add_member(&links, "events", api_link(call, "/api/executions/%.*s/events", STR_ARG(id)));
-    add_member(&links, "logs", api_link(call, "/api/executions/%.*s/logs", STR_ARG(id)));
+    add_member(links, "steps", api_link(call, "/api/executions/%.*s/steps", STR_ARG(id)));
+    add_member(links, "events", api_link(call, "/api/executions/%.*s/events", STR_ARG(id)));
+    add_member(links, "logs", api_link(call, "/api/executions/%.*s/logs", STR_ARG(id)));
     static const char *const looks[] = { "graph", "verdicts", "projection", "trace", "provenance", "replay" };
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
-        add_member(&links, looks[i], api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), looks[i]));
-    add_actions(call, &links, row);
-    return member_list_object(&links);
+        add_member(links, looks[i], api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), looks[i]));
+    add_actions(call, links, row);
 }
 
 /* `at` is position, offset and size, as rows have them. */
@@ -81,16 +92,25 @@ static Value payload_of(Call *call, const Cell *at, PayloadRoom *room)
     return member_list_object(&members);
 }
 
-static Value steps_of(Call *call, const Cell *row)
+/* The first of its steps, how many there are, and where the others are: an answer does not grow with the run. */
+static void add_steps(Call *call, const Cell *row, MemberList *members, MemberList *links)
 {
     PayloadRoom room = { .one_max = SIZE_MAX, .size_max = API_PAGE_SIZE };
-    StepRows steps;
+    StepRows steps = { 0 };
     ValueList list = { .arena = &call->arena };
     Error err;
-    if (row[RUNS_archived_to].kind == CELL_TEXT || run_steps(&call->arena, call->api->store, row, &steps, &err)) return value_null();
+    uint64_t count = 0;
+    QueryAsk ask = { .query = QUERY_STEP_RUNS, .params = { row[RUNS_run_no], cell_int(0) }, .param_count = 2, .row_count_max = API_STEP_COUNT_MAX };
+    bool is_here = row[RUNS_archived_to].kind != CELL_TEXT && !run_step_count(call->api->store, row, &count, &err)
+                   && !row_select_all(&call->arena, call->api->store, &ask, &steps, &err);
     ExecutionName execution = document_execution_name(call, row);
     for (size_t i = 0; i < steps.count; i++) value_list_add(&list, document_step(call, steps.rows[i], &execution, &room));
-    return value_list_array(&list);
+    add_member(members, "steps", is_here ? value_list_array(&list) : value_null());
+    add_member(members, "stepCount", is_here ? value_int((int64_t)count) : value_null());
+    if (!is_here || steps.count >= count) return;
+    Str cursor = page_cursor(&call->arena, PAGE_STEPS, &(PagePlace){ .number = steps.rows[steps.count - 1][STEP_RUNS_step_index].integer });
+    add_member(members, "nextCursor", value_string(cursor));
+    add_member(links, "next", api_link(call, "/api/executions/%.*s/steps?cursor=%.*s&limit=%u", STR_ARG(execution.id), STR_ARG(cursor), API_PAGE_COUNT_MAX));
 }
 
 static Value failure_message(const Cell *row, const char *status)
@@ -103,7 +123,7 @@ static Value failure_message(const Cell *row, const char *status)
 static Value execution(Call *call, const Cell *row, bool has_steps, PayloadRoom *room)
 {
     Arena *arena = &call->arena;
-    MemberList members = { .arena = arena };
+    MemberList members = { .arena = arena }, links = { .arena = arena };
     const char *status = run_status(row_state(row), row_resolution(row), row[RUNS_cancel_requested].integer != 0);
     bool is_here = row[RUNS_archived_to].kind != CELL_TEXT;
     Value start = is_here ? payload_of(call, &row[RUNS_params_at], room) : value_null();
@@ -128,8 +148,9 @@ static Value execution(Call *call, const Cell *row, bool has_steps, PayloadRoom 
     add_member(&members, "lastUpdatedAt", cell_time(arena, &row[RUNS_updated_ms]));
     add_member(&members, "eventCount", cell_value(&row[RUNS_event_count]));
     add_member(&members, "archivedTo", cell_value(&row[RUNS_archived_to]));
-    if (has_steps) add_member(&members, "steps", steps_of(call, row));
-    add_member(&members, "_links", execution_links(call, row));
+    add_links(call, &links, row);
+    if (has_steps) add_steps(call, row, &members, &links);
+    add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);
 }
 

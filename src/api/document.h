@@ -19,7 +19,8 @@ typedef struct PayloadRoom {
     size_t size, size_max;          /* of those that were taken, and may be */
 } PayloadRoom;
 
-/* With its steps: all of its parameters, and what its steps were given and gave up to API_PAGE_SIZE; the list of steps has all of it. */
+/* With its first API_STEP_COUNT_MAX steps: all of its parameters, and what these were given and gave up to API_PAGE_SIZE; the list of steps
+ * has all of it, and `next` of the links is its page behind them. */
 Value document_execution_whole(Call *call, const Cell *row);
 Value document_execution(Call *call, const Cell *row, PayloadRoom *room);
 /* What all steps of an execution say of it: made once for them. */

@@ -285,7 +285,7 @@ void route_steps(Call *call)
     StepListing listing;
     const Cell *row;
     Error err;
-    if (!api_execution(call, &row) || !page_begin(&listing.page, call, 's')) return;
+    if (!api_execution(call, &row) || !page_begin(&listing.page, call, PAGE_STEPS)) return;
     listing.execution = document_execution_name(call, row);
     QueryAsk ask = { .query = QUERY_STEP_RUNS, .param_count = 2, .row_count_max = listing.page.limit + 1,
                      .params = { row[RUNS_run_no], cell_int(listing.page.has_cursor ? listing.page.number + 1 : 0) } };
@@ -293,16 +293,15 @@ void route_steps(Call *call)
     else page_answer(&listing.page);
 }
 
-static bool add_events(Page *page, const Cell *row, Error *err)
+static bool add_events(void *context, Page *page, const Record *record)
 {
-    Record record;
     Arena *arena = &page->call->arena;
-    if (record_decode_any(arena, row[LEDGER_record].text, &record, err)) return false;
-    for (uint32_t i = 0; i < record.event_count; i++) {
-        int64_t number = (int64_t)(record.head.first_event + i);
+    (void)context;
+    for (uint32_t i = 0; i < record->event_count; i++) {
+        int64_t number = (int64_t)(record->head.first_event + i);
         if (number <= page->number) continue;
-        if (!page_has_room(page)) return true;
-        page_add(page, document_event(arena, &record, i), (Str){ 0 }, number, (int64_t)record.head.first_event - 1);
+        if (!page_has_room(page)) return false;
+        page_add(page, document_event(arena, record, i), (Str){ 0 }, number, (int64_t)record->head.position);
     }
     return true;
 }
@@ -311,18 +310,10 @@ void route_execution_events(Call *call)
 {
     Page page;
     const Cell *row;
-    Error err;
-    StepRows records;
     if (!api_execution(call, &row)) return;
     if (stream_is_wanted(call)) {
         stream_of_execution(call, row);
         return;
     }
-    if (!page_begin(&page, call, 'e')) return;
-    /* From the record on that the last page ended in: the rest of it is still to be told. */
-    Status status = run_records(&call->arena, call->api->store, row, (uint64_t)page.second, /* has_payloads= */ false, &records, &err);
-    for (size_t i = 0; !status && i < records.count && !page.is_full; i++)
-        if (!add_events(&page, records.rows[i], &err)) status = err.status;
-    if (status) call_error(call, &err);
-    else page_answer(&page);
+    if (page_begin(&page, call, 'e')) page_of_records(&page, row, add_events, NULL);
 }

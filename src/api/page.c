@@ -80,6 +80,17 @@ static Str path_of(Page *page, Str cursor)
     return copy;
 }
 
+Str page_cursor(Arena *arena, char kind, const PagePlace *last)
+{
+    Buf cursor;
+    Str plain = arena_format(arena, "%c %" PRId64 " %" PRId64 " %.*s", kind, last->number, last->second, STR_ARG(last->text));
+    buf_init(&cursor, 2048);
+    base64_encode(&cursor, plain, BASE64_URL_BARE);
+    Str text = arena_copy(arena, buf_peek(&cursor));
+    buf_deinit(&cursor);
+    return text;
+}
+
 void page_answer(Page *page)
 {
     Call *call = page->call;
@@ -87,16 +98,31 @@ void page_answer(Page *page)
     add_member(&members, "items", value_list_array(&page->items));
     add_member(&links, "self", api_link(call, "%.*s", STR_ARG(path_of(page, (Str){ 0 }))));
     if (page->is_full) {
-        Buf cursor;
-        Str plain = arena_format(&call->arena, "%c %" PRId64 " %" PRId64 " %.*s", page->kind, page->number, page->second,
-                                 STR_ARG(page->text));
-        buf_init(&cursor, 2048);
-        base64_encode(&cursor, plain, BASE64_URL_BARE);
-        Str text = arena_copy(&call->arena, buf_peek(&cursor));
-        buf_deinit(&cursor);
+        Str text = page_cursor(&call->arena, page->kind, &(PagePlace){ page->text, page->number, page->second });
         add_member(&members, "nextCursor", value_string(text));
         add_member(&links, "next", api_link(call, "%.*s", STR_ARG(path_of(page, text))));
     }
     add_member(&members, "_links", member_list_object(&links));
     call_value(call, 200, member_list_object(&members));
+}
+
+void page_of_records(Page *page, const Cell *run, PageTake take, void *context)
+{
+    Call *call = page->call;
+    RecordPlace place = { .event = (uint64_t)page->number, .position = (uint64_t)page->second };
+    StepRows records;
+    Error err;
+    bool has_more, has_room = true;
+    Status status = run_records_next(&call->arena, call->api->store, run, &place, &records, &has_more, &err);
+    for (size_t i = 0; !status && has_room && i < records.count; i++) {
+        Record record;
+        status = record_decode_any(&call->arena, records.rows[i][LEDGER_record].text, &record, &err);
+        if (!status) has_room = take(context, page, &record);
+    }
+    if (!status && has_room && has_more) {                  /* a short page: others wait for this thread */
+        page->is_full = true;
+        page->second = (int64_t)place.position;
+    }
+    if (status) call_error(call, &err);
+    else page_answer(page);
 }

@@ -13,6 +13,7 @@
 #define API_PAGE_H
 
 #include "api/api.h"
+#include "ledger/record.h"
 
 typedef struct Page {
     Call *call;
@@ -32,5 +33,16 @@ bool page_begin(Page *page, Call *call, char kind);
 bool page_has_room(Page *page);
 void page_add(Page *page, Value item, Str text, int64_t number, int64_t second);
 void page_answer(Page *page);
+
+#define PAGE_STEPS 's'              /* the kind of the list of an execution's steps; their indices are its numbers */
+typedef struct PagePlace { Str text; int64_t number, second; } PagePlace;
+/* The cursor of a list behind that row of it, for whoever has shown the rows up to there. */
+Str  page_cursor(Arena *arena, char kind, const PagePlace *last);
+
+/* Answers a list of what the records of a run tell, in their order: `take` adds the items of one record that are behind page->number, each
+ * with the position of the record as its second number; false: the page is full. One answer reads some of them (run_records_next()):
+ * a page may be short, or empty, and have a next one. */
+typedef bool (*PageTake)(void *context, Page *page, const Record *record);
+void page_of_records(Page *page, const Cell *run, PageTake take, void *context);
 
 #endif

@@ -369,6 +369,7 @@ void server_free(Server *server)
     zones_close(api->zones);
     scheduler_free(server->scheduler);
     trigger_replays_deinit(&api->triggers.replays);
+    hook_rates_deinit(&api->hook_rates);
     for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
         if (api->plans[i].is_used) arena_deinit(&api->plans[i].arena);
     if (server->wake.fd >= 0) wake_close(&server->wake);

@@ -1,7 +1,5 @@
 #include "api/start_trigger.h"
 
-#include <string.h>
-
 #include "base/limits.h"
 
 /* --- which one ------------------------------------------------------------------------------------------------------------------------ */
@@ -77,33 +75,17 @@ static Status authenticate(Call *call, Str tenant, Str workflow, const StartTrig
     return trigger_authenticate(&authority, &subject, &request, &call->arena, out_proof, err);
 }
 
-static HookRate *rate_of(Call *call, Str name)
-{
-    Digest digest = digest_of(name);
-    HookRate *place = &call->api->hooks[0];
-    for (uint32_t i = 0; i < API_HOOK_COUNT_MAX; i++) {
-        HookRate *rate = &call->api->hooks[i];
-        if (rate->is_used && memcmp(&digest, &rate->name, sizeof digest) == 0) return rate;
-        if (!rate->is_used || rate->used_ms < place->used_ms) place = rate;
-        if (!rate->is_used) break;
-    }
-    *place = (HookRate){ .name = digest, .is_used = true, .begin_ms = call->now_ms };
-    return place;
-}
-
 /* So many within the time that the trigger declares. */
 static Status take_rate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, Error *err)
 {
-    const Value *limit = value_get_text(trigger->settings, "rate_limit");
-    int64_t count = limit ? value_get_int(*limit, "count", TRIGGER_RATE_COUNT) : TRIGGER_RATE_COUNT;
-    int64_t per_ms = limit ? value_get_int(*limit, "per_ms", TRIGGER_RATE_MS) : TRIGGER_RATE_MS;
-    HookRate *rate = rate_of(call, arena_format(&call->arena, "%.*s/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow), STR_ARG(trigger->source)));
-    if (call->now_ms - rate->begin_ms >= per_ms || call->now_ms < rate->begin_ms) rate->begin_ms = call->now_ms, rate->count = 0;
-    rate->used_ms = call->now_ms;
-    if (rate->count++ < count) return OK;
-    call->retry_s = (uint64_t)(rate->begin_ms + per_ms - call->now_ms + 999) / 1000;
-    return error_set(err, ERR_LIMIT, "the trigger was sent %lld times within %lld s, which is its rate_limit", (long long)count,
-                     (long long)per_ms / 1000);
+    const Value *given = value_get_text(trigger->settings, "rate_limit");
+    HookLimit limit = { .count = given ? value_get_int(*given, "count", TRIGGER_RATE_COUNT) : TRIGGER_RATE_COUNT,
+                        .per_ms = given ? value_get_int(*given, "per_ms", TRIGGER_RATE_MS) : TRIGGER_RATE_MS };
+    int64_t wait_ms = 0;
+    Str name = arena_format(&call->arena, "%.*s\n%.*s", STR_ARG(workflow), STR_ARG(trigger->source));
+    Status status = hook_rates_take(&call->api->hook_rates, tenant, name, &limit, call->now_ms, &wait_ms, err);
+    if (status) call->retry_s = (uint64_t)(wait_ms + 999) / 1000;
+    return status;
 }
 
 Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerProof *out_proof, Error *err)

@@ -85,7 +85,9 @@ static bool take_record(void *context, const Cell *cells, uint32_t count)
 /* Of one execution its own records are walked; of a tenant all of the ledger behind the place of the stream. */
 static void read_execution(Stream *stream, Buf *out)
 {
-    StepRows records;
+    StepRows records = { 0 };
+    RecordPlace place = { .event = stream->told, .position = stream->position };
+    bool has_more = false;
     const Cell *row = NULL;
     Error err;
     Reading reading = { .stream = stream, .out = out };
@@ -94,14 +96,18 @@ static void read_execution(Stream *stream, Buf *out)
     QueryAsk ask = { .query = QUERY_RUN, .params = { cell_int((int64_t)stream->run_no) }, .param_count = 1 };
     Status status = row_select(&arena, stream->call->api->store, &ask, &row, &err);
     if (!status && row && (uint64_t)row[RUNS_last_position].integer > stream->position)
-        status = run_records(&arena, stream->call->api->store, row, stream->told, /* has_payloads= */ false, &records, &err);
-    else records.count = 0;
+        status = run_records_next(&arena, stream->call->api->store, row, &place, &records, &has_more, &err);
     for (size_t i = 0; !status && i < records.count && !reading.is_full; i++) {
         uint64_t position = (uint64_t)records.rows[i][LEDGER_position].integer;
         if (position > stream->position || (position == stream->position && stream->event != UINT32_MAX))
             (void)take_record(&reading, records.rows[i], LEDGER_record + 1);
     }
-    stream->is_over = !status && (!row || row_is_over(row)) && !reading.is_full;
+    if (has_more && !reading.is_full) {                     /* to the end of what was looked at; what is sent has the next read follow */
+        stream->position = place.position - 1;
+        stream->event = UINT32_MAX;
+        if (!out->len) buf_text(out, ": on\n\n");
+    }
+    stream->is_over = !status && (!row || row_is_over(row)) && !reading.is_full && !has_more;
     arena_deinit(&arena);
 }
 

@@ -76,18 +76,16 @@ static Value verdict_value(Call *call, const Plan *plan, const Record *record, u
     return member_list_object(&members);
 }
 
-static bool add_verdicts(Page *page, const Plan *plan, const Cell *row, Error *err)
+static bool add_verdicts(void *plan, Page *page, const Record *record)
 {
-    Record record;
-    if (record_decode_any(&page->call->arena, row[LEDGER_record].text, &record, err)) return false;
-    for (uint32_t i = 0; i < record.event_count; i++) {
-        int64_t number = (int64_t)(record.head.first_event + i);
+    for (uint32_t i = 0; i < record->event_count; i++) {
+        int64_t number = (int64_t)(record->head.first_event + i);
         Hook hook = HOOK_RUN_START;
-        bool is_denial = record.events[i].kind == EVENT_VERDICT && record.events[i].sort < HOOK_COUNT;
-        if (is_denial) hook = (Hook)record.events[i].sort;
-        if (number <= page->number || (!is_denial && !permitted_by(&record, i, &hook))) continue;
-        if (!page_has_room(page)) return true;
-        page_add(page, verdict_value(page->call, plan, &record, i, hook), (Str){ 0 }, number, (int64_t)record.head.first_event - 1);
+        bool is_denial = record->events[i].kind == EVENT_VERDICT && record->events[i].sort < HOOK_COUNT;
+        if (is_denial) hook = (Hook)record->events[i].sort;
+        if (number <= page->number || (!is_denial && !permitted_by(record, i, &hook))) continue;
+        if (!page_has_room(page)) return false;
+        page_add(page, verdict_value(page->call, plan, record, i, hook), (Str){ 0 }, number, (int64_t)record->head.position);
     }
     return true;
 }
@@ -97,15 +95,10 @@ void route_execution_verdicts(Call *call)
     Page page;
     const Cell *row;
     Error err;
-    StepRows records;
     Digest digest;
     const Plan *plan = NULL;
     if (!api_execution(call, &row) || !page_begin(&page, call, 'v')) return;
     memcpy(digest.bytes, row[RUNS_plan_digest].text.ptr, DIGEST_SIZE);
-    Status status = api_plan(call->api, &digest, &plan, &err);
-    if (!status) status = run_records(&call->arena, call->api->store, row, (uint64_t)page.second, /* has_payloads= */ false, &records, &err);
-    for (size_t i = 0; !status && i < records.count && !page.is_full; i++)
-        if (!add_verdicts(&page, plan, records.rows[i], &err)) status = err.status;
-    if (status) call_error(call, &err);
-    else page_answer(&page);
+    if (api_plan(call->api, &digest, &plan, &err)) call_error(call, &err);
+    else page_of_records(&page, row, add_verdicts, (void *)(uintptr_t)plan);
 }

@@ -362,6 +362,7 @@
 #define API_PAGE_COUNT_DEFAULT  50u
 #define API_SCAN_COUNT_MAX      10000u           /* rows that are looked at for one page of a list with a filter; then the page is short */
 #define API_PAGE_COUNT_MAX      500u
+#define API_STEP_COUNT_MAX      API_PAGE_COUNT_MAX      /* steps that an execution has with it: R-097 wants 100; the list of steps has the others */
 #define API_SPAN_COUNT_MAX      10000u           /* spans in one trace: what a page of a browser can still draw */
 #define API_HISTORY_EVENT_COUNT_MAX 40000u       /* events of the runs that one answer is made of: a tenth of a second, in which nobody else is answered */
 #define API_WORKER_COUNT_MAX    256u             /* workers whose last exchange is known; of more the one that is silent longest is forgotten */
@@ -384,7 +385,7 @@
 #define REMOTE_SILENCE_S        60L              /* a stream without a byte for so long has lost its server: there is a beat every 15 s */
 #define API_STORE_ANSWER_SIZE_MAX (64u << 20)    /* rows of one query, for a command that is a client */
 #define API_CLIENT_RUN_COUNT    64u              /* runs that commands which are clients have looked at last */
-#define API_HOOK_COUNT_MAX      1024u            /* webhooks whose rate is known; of more the oldest is forgotten */
+#define TENANT_HOOK_COUNT_MAX   4096u            /* start triggers of a tenant whose rates are known at a time, 230 KB; others are refused meanwhile */
 #define API_DEBOUNCE_COUNT_MAX  1024u            /* starts that wait for the end of their trigger's debouncing */
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
 #define API_FOLLOW_BUCKET_COUNT 1024u            /* lists of requests that wait for a run, by its number */
@@ -424,6 +425,9 @@
 #define SWEEP_QUIET_MS          1000             /* how long nothing happens before a sweep leaves what nobody can begin */
 #define BULK_RUN_COUNT_MAX      100000u          /* runs that one 'maestro resolve --where' decides on */
 #define FOLLOW_PAGE_COUNT       4096u            /* records read at a time */
+#define RUN_WALK_EVENT_COUNT_MAX 8192u           /* events at the end of a run that a reader walks back over; of more it looks at ... */
+#define RUN_STRETCH_COUNT       10000u           /* ... so many places of the log at a time, its own and others', ... */
+#define RUN_STRETCH_RECORD_COUNT 512u            /* ... until so many records of the run are found */
 #define OWNER_RETRY_MS          100              /* between two tries to reach or become the owner of a store */
 #define CONTROL_ANSWER_MS_MAX   60000            /* an owner that has not answered by then is stuck */
 #define DRAIN_NOTE_MS           1000             /* from when on a process says why it does not end yet */

@@ -261,6 +261,15 @@ Status pause_signal(const Asked *asked, uint32_t number, Error *err)
     return OK;
 }
 
+bool pause_is_plain(const Plan *plan, Str trigger)
+{
+    for (uint32_t i = 0; i < plan->terms->pause_count; i++) {
+        const PauseTerms *terms = &plan->terms->steps[plan->terms->pauses[i]].pause;
+        if (str_is(terms->trigger, trigger) && (terms->payload_schema.kind != VALUE_NULL || terms->resume_when != CONDITION_NONE)) return false;
+    }
+    return true;
+}
+
 Status pause_resume(const Asked *asked, Error *err)
 {
     const Settle *settle = &asked->settle;

@@ -20,6 +20,8 @@ Begin pause_begin(const Settle *settle);
 MUST_USE Status pause_signal(const Asked *asked, uint32_t number, Error *err);
 /* A person resumes a run that awaits a trigger, without its payload. */
 MUST_USE Status pause_resume(const Asked *asked, Error *err);
+/* Whether pauses for this trigger ask nothing of its payload: no schema, no condition. Then a person may resume them without one. */
+bool pause_is_plain(const Plan *plan, Str trigger);
 /* Its time has come. */
 MUST_USE Status pause_timer(const Settle *settle, Error *err);
 /* The run is cancelled, fails or is undone while it awaits a trigger. */

@@ -155,6 +155,22 @@ Status run_steps(Arena *arena, Store *store, const Cell *row, StepRows *out_step
     return OK;
 }
 
+static bool take_count(void *context, const Cell *cells, uint32_t count)
+{
+    (void)count;
+    *(uint64_t *)context = (uint64_t)cells[STEP_RUNS_step_index].integer + 1;
+    return false;
+}
+
+Status run_step_count(Store *store, const Cell *row, uint64_t *out_count, Error *err)
+{
+    uint64_t count = 0;
+    QueryAsk ask = { .query = QUERY_STEP_RUN_LAST, .params = { row[RUNS_run_no] }, .param_count = 1 };
+    Status status = store_select(store, &ask, take_count, &count, err);
+    if (!status) *out_count = count;
+    return status;
+}
+
 Status run_step_row(Arena *arena, Store *store, const Cell *row, Str step, const Cell **out_step, Error *err)
 {
     QueryAsk ask = { .query = QUERY_STEP_RUN_BY_KEY, .params = { row[RUNS_run_no], cell_text(step) }, .param_count = 2 };
@@ -185,6 +201,47 @@ Status run_records(Arena *arena, Store *store, const Cell *row, uint64_t after_e
         out_records->rows[i] = out_records->rows[--k];
         out_records->rows[k] = swapped;
     }
+    return OK;
+}
+
+/* The record at that place may have been read in part: then it is wanted once more. */
+static Status walk_from(Arena *arena, Store *store, const Cell *row, RecordPlace *place, StepRows *out_records, Error *err)
+{
+    const Cell *found = NULL;
+    uint64_t after = place->event;
+    QueryAsk ask = { .query = QUERY_RECORD_HASHES, .params = { cell_int((int64_t)place->position) }, .param_count = 1, .row_count_max = 1 };
+    Status status = place->position && after ? row_select(arena, store, &ask, &found, err) : OK;
+    if (status) return status;
+    bool is_its = found && found[LEDGER_run_no].kind == CELL_INT && found[LEDGER_run_no].integer == row[RUNS_run_no].integer;
+    if (is_its && (uint64_t)found[LEDGER_first_event].integer <= after) after = (uint64_t)found[LEDGER_first_event].integer - 1;
+    return run_records(arena, store, row, after, /* has_payloads= */ false, out_records, err);
+}
+
+/* Records know the one before them, not the one behind: the first of a long run are found by looking at a stretch of the log, and the
+ * last, of which there are few, by walking back to them. */
+Status run_records_next(Arena *arena, Store *store, const Cell *row, RecordPlace *place, StepRows *out_records, bool *out_has_more,
+                        Error *err)
+{
+    uint64_t last = (uint64_t)row[RUNS_last_position].integer, event_count = (uint64_t)row[RUNS_event_count].integer;
+    uint64_t from = place->position ? place->position : row[RUNS_params_at].kind == CELL_INT ? (uint64_t)row[RUNS_params_at].integer : 0;
+    Status status = run_is_here(row, err);
+    *out_records = (StepRows){ 0 };
+    *out_has_more = false;
+    if (status) return status;
+    if (!from || event_count < place->event + RUN_WALK_EVENT_COUNT_MAX) {
+        status = walk_from(arena, store, row, place, out_records, err);
+        if (!status) place->position = last + 1;
+        return status;
+    }
+    uint64_t to = last - from >= RUN_STRETCH_COUNT && last >= from ? from + RUN_STRETCH_COUNT - 1 : last;
+    RecordRows records = { { arena, out_records }, 0 };
+    QueryAsk ask = { .query = QUERY_RUN_STRETCH, .param_count = 3, .row_count_max = RUN_STRETCH_RECORD_COUNT,
+                     .params = { cell_int((int64_t)from), cell_int((int64_t)to), row[RUNS_run_no] } };
+    status = store_select(store, &ask, take_record, &records, err);
+    if (status) return status;
+    bool is_cut = out_records->count >= RUN_STRETCH_RECORD_COUNT || records.size >= STORE_READ_SIZE;
+    place->position = is_cut ? (uint64_t)out_records->rows[out_records->count - 1][LEDGER_position].integer + 1 : to + 1;
+    *out_has_more = place->position <= last;
     return OK;
 }
 

@@ -42,6 +42,8 @@ MUST_USE Status run_plan(Arena *arena, Store *store, const Cell *row, Plan *out_
 typedef struct StepRows { const Cell **rows; size_t count, capacity; } StepRows;
 /* All rows of an answer, in its order. */
 MUST_USE Status row_select_all(Arena *arena, Store *store, const QueryAsk *ask, StepRows *out_rows, Error *err);
+/* How many step runs it has. */
+MUST_USE Status run_step_count(Store *store, const Cell *row, uint64_t *out_count, Error *err);
 /* Its step runs in their order. */
 MUST_USE Status run_steps(Arena *arena, Store *store, const Cell *row, StepRows *out_steps, Error *err);
 /* The newest step run of a step. NULL: none has begun. */
@@ -59,6 +61,16 @@ Value payload_or_null(Arena *arena, Store *store, const Cell *at);
  * where it was archived. */
 MUST_USE Status run_records(Arena *arena, Store *store, const Cell *row, uint64_t after_event, bool has_payloads,
                             StepRows *out_records, Error *err);
+
+/* Where a reader of the records of a run has come to. */
+typedef struct RecordPlace {
+    uint64_t event;                 /* those up to this one were read */
+    uint64_t position;              /* and no record before this one is wanted; 0: none was read */
+} RecordPlace;
+/* Its next records, oldest first, as far as one read goes: its work does not grow with the run, nor with the log. There may be none, and
+ * more all the same: *place is where the next read goes on. */
+MUST_USE Status run_records_next(Arena *arena, Store *store, const Cell *row, RecordPlace *place, StepRows *out_records,
+                                 bool *out_has_more, Error *err);
 
 Digest cell_digest(const Cell *cell);                   /* zeros where it holds none */
 /* A row of the ledger, for replay_row() and its siblings; it borrows the cells. */

@@ -188,6 +188,22 @@ def the_rate_of_a_trigger_with_long_names_holds(t):
     t.equal([send() for _ in range(4)], [202, 202, 429, 429])
 
 
+@case("proves: F-049")
+def triggers_of_one_tenant_leave_the_rates_of_another_alone(t):
+    server = Server(t)
+    server.define(HOOKED % ("w", "acme", "k", "{ api_key: true }", "2/h", "0s"), tenant="acme")
+    server.define("workflow: many\ntenant: umbrella\ntriggers:\n"
+                  + "".join(f"  - webhook: {{ key: k{i}, auth: {{ api_key: true }}, rate_limit: 1/h }}\n" for i in range(1100))
+                  + "jobs: { j: { tasks: [{ name: a, run: noop }] } }\n", tenant="umbrella")
+    send = lambda path: server.call("POST", "/maestro/hooks/" + path, b"{}")
+    t.equal([send("acme/w/k").status for _ in range(3)], [202, 202, 429])
+    t.equal({send(f"umbrella/many/k{i}").status for i in range(1100)}, {202}, "each of the many has its own")
+    refused = send("acme/w/k")
+    problem(t, refused, 429, "too-many-requests")
+    t.true(0 < int(refused.headers["Retry-After"]) <= 3600, "and is told when")
+    t.equal({send(f"umbrella/many/k{i}").status for i in range(0, 1100, 50)}, {429}, "the first of the many are remembered, too")
+
+
 # --- settings, people, streams, rates ------------------------------------------------------------------------------------
 
 
@@ -298,6 +314,8 @@ STATES = {
     "running": (HOLD, "true", "", (), "running"),
     "paused": (HOLD, "true", "", ("pause",), "paused"),
     "awaiting": ("true", "true", ", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true } }", (), "paused"),
+    "awaiting-payload": ("true", "true", ", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true }, payload_schema: { type: object } }", (), "paused"),
+    "awaiting-condition": ("true", "true", ", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true }, resume_when: 'payload.ok == true' }", (), "paused"),
     "waiting-signal": ("true", "true", ", wait_for_signal: gate", (), "waiting-signal"),
     "failed": ("exit 65", "true", "", (), "failed"),
     "resolved": ("exit 65", "true", "", ("resolve",), "failed"),
@@ -327,9 +345,10 @@ def links_are_exactly_what_the_state_permits(t):
                 for order in orders:
                     t.until(lambda: look()["state"] == ready[order], f"it may be told to {order}")
                     t.require(server.post(f"{run}/{order}", dict(BODIES[order], reason="test")).status == 200, order)
-                is_there = lambda: look()["state"] == wanted and (state != "awaiting" or look().get("awaitingTrigger"))
+                is_there = lambda: look()["state"] == wanted and ("awaiting" not in state or look().get("awaitingTrigger"))
                 t.until(is_there, f"it is {wanted}")
                 links = look()["_links"]
+                t.equal("trigger" in links, "awaiting" in state, "the trigger that it waits for")
                 answer = server.post(f"{run}/{action}", dict(body, reason="test"))
                 done = answer.status == 200 and not (state == "cancelled" and action == "cancel")       # C-09: done already, and no mistake
                 t.true(answer.status in (200, 409), answer)

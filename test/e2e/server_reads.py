@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Looking into runs over HTTP: trace, provenance, replay, diff, artifacts; dry runs, runbooks, schedules, policies, executors."""
 import json
+import re
 import sqlite3
 
 from maestro_test import case, main
@@ -105,6 +106,57 @@ def a_version_that_was_removed_is_not_given_again(t):
             t.equal(t.maestro("store", "verify", "--store", f"sqlite:{copy}").code, 65, "it is noticed")
     server.start()
     t.equal(stored("e"), 7, "after a restart")
+
+
+def pages(server, path, key="items"):
+    """Every item of a list, and the pages that it came in."""
+    found, sizes = [], []
+    while path:
+        answer = server.get(path)
+        server.t.require(answer.status == 200, f"{path}: {answer}")
+        page = answer.json()
+        found += page[key]
+        sizes.append(len(page[key]))
+        path = page["_links"].get("next", {}).get("href")
+    return found, sizes
+
+
+def large(jobs, tasks):
+    return "workflow: large\njobs:\n" + "".join(
+        f"  j{j}:\n    tasks:\n" + "".join(f"      - {{ name: t{i}, run: noop, input: {{ output: {{ n: {i} }} }} }}\n" for i in range(tasks))
+        for j in range(jobs))
+
+
+@case("proves: R-072 R-097 R-105")
+def an_execution_of_many_steps_has_the_first_and_says_where_the_others_are(t):
+    server = Server(t)
+    document = server.get("/openapi.json").json()
+    server.define(large(jobs=24, tasks=100))
+    server.define(HELLO)
+    run = server.begin("large", wait="30s")
+    among = [server.begin("hello", {"who": str(i)}, wait="30s") for i in range(3)]
+    path = f"/api/executions/{run['executionId']}"
+    t.until(lambda: server.get(path + "?wait=30s").json()["status"] == "COMPLETED", "it ends")
+    run = both_forms(server, document, path, "Execution")
+    t.equal((len(run["steps"]), run["stepCount"]), (500, 2400), "as many as a page has, and how many there are")
+    listed, sizes = pages(server, path + "/steps?limit=500")
+    t.equal([len(listed), max(sizes)], [2400, 500])
+    rest, _ = pages(server, run["_links"]["next"]["href"])
+    t.equal(run["steps"] + rest, listed, "with the pages behind them they are all of them, each once")
+    t.equal(server.get(f"{path}/steps?limit=1&cursor={run['nextCursor']}").json()["items"], listed[500:501])
+    small = server.get(f"/api/executions/{among[0]['executionId']}").json()
+    t.equal((small["stepCount"], len(small["steps"]), "next" in small["_links"], "nextCursor" in small), (1, 1, False, False))
+    t.true(run["eventCount"] > 8192, "more events than are walked over at once")
+    events, sizes = pages(server, path + "/events?limit=500")
+    t.equal([e["number"] for e in events], list(range(1, run["eventCount"] + 1)), "every event once, in order")
+    t.equal(events[:90], pages(server, path + "/events?limit=7")[0][:90], "however they are cut")
+    verdicts, _ = pages(server, path + "/verdicts?limit=500")
+    t.equal(len([v for v in verdicts if v["hook"] == "step-dispatch"]), 2400)
+    told = server.call("GET", path + "/events", headers={"Accept": "text/event-stream"}).body.decode()
+    t.equal([int(number) for number in re.findall(r'"number":(\d+)', told)],
+            list(range(1, run["eventCount"] + 1)), "and its stream")
+    shown = t.maestro("show", run["executionId"], "--json", "--server", f"http://127.0.0.1:{server.port}", env={"MAESTRO_TOKEN": server.admin})
+    t.equal(len(json.loads(shown.out)["steps"]), 2400, "a command shows all of them")
 
 
 @case("")

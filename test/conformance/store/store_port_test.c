@@ -398,6 +398,10 @@ STORE_CASE(steps_are_found_by_run_index_and_key, "proves: R-072")
     EXPECT_INT(answer_cell(&newest, 0, STEP_RUNS_step_run_no).integer, 4);
     Answer count = ASK(it, QUERY_COUNT_OF_STEP_RUNS, cell_int(1));
     EXPECT_INT(answer_cell(&count, 0, 0).integer, 3);
+    Answer last = ASK(it, QUERY_STEP_RUN_LAST, cell_int(1));
+    REQUIRE(last.row_count == 1);
+    EXPECT_INT(answer_cell(&last, 0, STEP_RUNS_step_index).integer, 2);
+    EXPECT_INT(ASK(it, QUERY_STEP_RUN_LAST, cell_int(9)).row_count, 0);
 
     ROW("an update by run and index");
     Cell *cells = cells_make(it, TABLE_STEP_RUNS);
@@ -434,6 +438,11 @@ STORE_CASE(a_run_is_walked_back_record_by_record, "")
     Cell params[] = { cell_int(6), cell_int(0) };
     EXPECT_INT(ask(it, QUERY_RUN_TAIL, params, 2, 1).row_count, 1);
     EXPECT_INT(ASK(it, QUERY_RUN_TAIL, cell_int(99), cell_int(0)).row_count, 0);
+    ROW("forward, in a stretch of the log");
+    Answer stretch = ASK(it, QUERY_RUN_STRETCH, cell_int(2), cell_int(5), cell_int(1));
+    REQUIRE(stretch.row_count == 2);
+    EXPECT_INT(answer_cell(&stretch, 0, LEDGER_position).integer, 3);
+    EXPECT_INT(answer_cell(&stretch, 1, LEDGER_position).integer, 5);
     ROW("the whole ledger from a position on");
     EXPECT_INT(ASK(it, QUERY_RECORDS, cell_int(3)).row_count, 4);
     Answer hashes = ASK(it, QUERY_RECORD_HASHES, cell_int(1));
