@@ -102,7 +102,7 @@ static void called_back(void *context, Status status, const Error *err, Str answ
     Call *call = context;
     if (!call->is_gone && !call->status) {
         if (status == ERR_NOT_FOUND || (!status && str_is(answer, STR("false")))) refuse_callback(call);
-        else if (status) call_error(call, err);
+        else if (status) refuse_request(call, err);
         else if (!str_is(answer, STR("true"))) call_problem(call, PROBLEM_UNAVAILABLE, "the server ends before this is recorded: send it again");
         else call_text(call, 200, "application/json", STR("{\"accepted\":true}"));
     }

@@ -1,9 +1,13 @@
 #include "engine/message.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "lang/shape.h"
 #include "value/json.h"
+#include "value/json_pointer.h"
 #include "value/number.h"
+
+#define MEMBER_NAME_SIZE_MAX 60u        /* so much is told of the name of a member that nobody knows */
 
 typedef Status (*MessageRead)(Value value, Notice *notice, Error *err);
 
@@ -125,15 +129,67 @@ static bool cause_read(Str name, Cause *out)
     return false;
 }
 
+/* Why there is no such cause: whoever sent another one learns which there are. */
+static Status refuse_cause(Error *err)
+{
+    char storage[ERROR_TEXT_SIZE];
+    Buf known = buf_on(storage, sizeof storage);
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) buf_format(&known, "%s`%s`", i ? ", " : "", causes[i]);
+    return error_set(err, ERR_INVALID, "/failure/cause: this is one of %.*s", STR_ARG(buf_peek(&known)));
+}
+
 Status message_report(Value item, Report *out_report, Error *err)
 {
     const Value *failure = value_get_text(item, "failure"), *output = value_get_text(item, "output");
     if (!failure == !output) return error_set(err, ERR_INVALID, "a report has either `output` or `failure`");
     *out_report = (Report){ .output = output ? *output : value_null() };
     if (!failure) return OK;
-    if (failure->kind != VALUE_OBJECT) return error_set(err, ERR_INVALID, "a `failure` is an object: {\"cause\", \"message\", \"details\"}");
+    if (failure->kind != VALUE_OBJECT) return error_set(err, ERR_INVALID, "/failure: this is an object: {\"cause\", \"message\", \"details\"}");
     const Value *details = value_get_text(*failure, "details");
     *out_report = (Report){ .message = value_get_string(*failure, "message", STR("")), .output = details ? *details : value_null() };
-    Str cause = value_get_string(*failure, "cause", STR("error"));
-    return cause_read(cause, &out_report->cause) ? OK : error_set(err, ERR_INVALID, "a failure has no cause '%.*s'", STR_ARG(cause));
+    return cause_read(value_get_string(*failure, "cause", STR("error")), &out_report->cause) ? OK : refuse_cause(err);
+}
+
+static Status check_text(Value text, const char *place, Error *err)
+{
+    if (text.kind != VALUE_STRING) return error_set(err, ERR_INVALID, "%s: this is a text", place);
+    return value_text(text).len <= TEXT_SIZE_MAX ? OK : error_set(err, ERR_LIMIT, "%s: it has more than TEXT_SIZE_MAX (%u) bytes", place, TEXT_SIZE_MAX);
+}
+
+/* The first member that is none of these; NULL where there is none. */
+static const Member *member_beside(Value object, const char *const *names, size_t count)
+{
+    for (uint32_t i = 0; i < object.count; i++) {
+        size_t j = 0;
+        while (j < count && !(names[j] && str_is_text(value_text(object.members[i].key), names[j]))) j++;
+        if (j == count) return &object.members[i];
+    }
+    return NULL;
+}
+
+static Status refuse_member(const Member *member, const char *within, const char *what, Error *err)
+{
+    char storage[2 * MEMBER_NAME_SIZE_MAX + 1];             /* each byte may be escaped by two */
+    Buf pointer = buf_on(storage, sizeof storage);
+    Str name = value_text(member->key);
+    json_pointer_add(&pointer, str_slice(name, 0, utf8_valid_size(str_slice(name, 0, MEMBER_NAME_SIZE_MAX))));
+    return error_set(err, ERR_INVALID, "%s%.*s: %s", within, STR_ARG(buf_peek(&pointer)), what);
+}
+
+Status message_report_check(Value item, const char *beside, Error *err)
+{
+    static const char *const of_failure[] = { "cause", "message", "details" };
+    const char *const of_report[] = { "output", "failure", beside };
+    Report report;
+    Status status = message_report(item, &report, err);
+    if (status) return status;
+    const Member *other = member_beside(item, of_report, 3);
+    if (other) return refuse_member(other, "", "a report has `output` or `failure`, and nothing beside it", err);
+    const Value *failure = value_get_text(item, "failure");
+    if (!failure) return OK;
+    other = member_beside(*failure, of_failure, 3);
+    if (other) return refuse_member(other, "/failure", "a failure has `cause`, `message` and `details`, and nothing else", err);
+    const Value *cause = value_get_text(*failure, "cause"), *message = value_get_text(*failure, "message");
+    if (cause && cause->kind != VALUE_STRING) return refuse_cause(err);
+    return message ? check_text(*message, "/failure/message", err) : OK;
 }

@@ -11,7 +11,8 @@
  *   {"heartbeat": true}
  *
  * Owns:   the notice borrows from `arena`.
- * Fails:  ERR_INVALID with what was expected.
+ * Fails:  ERR_INVALID with what was expected; of a report that is checked with its place in front, a JSON pointer into it:
+ *         "/failure/cause: ...". ERR_LIMIT for a text that is too long.
  * Bounds: RUNNER_LINE_SIZE_MAX is the caller's to keep.     Thread: pure, any.
  */
 #ifndef ENGINE_MESSAGE_H
@@ -26,5 +27,8 @@ MUST_USE Status message_read(Arena *arena, Str line, Notice *out_notice, Error *
 MUST_USE Status message_of(Value message, Notice *out_notice, Error *err);      /* the same of a value */
 /* What a runner elsewhere says in the end: {"output": any}, or {"failure": {"cause", "message", "details"}}. Borrows from `item`. */
 MUST_USE Status message_report(Value item, Report *out_report, Error *err);
+/* Whether it is that and nothing else, as whoever receives one from outside demands before he reads it. `beside`: a member that belongs to
+ * who sends it and is looked at by the caller; NULL: none. */
+MUST_USE Status message_report_check(Value item, const char *beside, Error *err);
 
 #endif

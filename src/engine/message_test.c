@@ -1,6 +1,7 @@
 #include "engine/message.h"
 
 #include "harness/test.h"
+#include "value/json.h"
 
 TEST(message_of_each_kind_becomes_its_notice, "")
 {
@@ -69,6 +70,36 @@ TEST(message_that_is_wrong_is_refused, "")
         Notice notice = { .number = 77 };
         EXPECT_INT(message_read(&arena, str_of(lines[i]), &notice, &err), ERR_INVALID);
         EXPECT_INT(notice.number, 77);
+    }
+    arena_deinit(&arena);
+}
+
+TEST(message_with_a_report_from_outside_has_nothing_beside_it, "")
+{
+    static const struct { const char *name, *line, *beside, *want; } rows[] = {
+        { "an output", "{\"output\":1}", NULL, "" },
+        { "a failure of nothing", "{\"failure\":{}}", NULL, "" },
+        { "all of a failure", "{\"failure\":{\"cause\":\"policy\",\"message\":\"no\",\"details\":null}}", NULL, "" },
+        { "who sends it", "{\"token\":\"x\",\"output\":1}", "token", "" },
+        { "neither", "{}", NULL, "a report has either" },
+        { "both", "{\"output\":1,\"failure\":{}}", NULL, "a report has either" },
+        { "a member beside it", "{\"output\":1,\"token\":\"x\"}", NULL, "/token: " },
+        { "another one than the sender's", "{\"token\":\"x\",\"output\":1,\"z~\":0}", "token", "/z~0: " },
+        { "no object", "{\"failure\":[]}", NULL, "/failure: " },
+        { "a cause that there is not", "{\"failure\":{\"cause\":\"moon\"}}", NULL, "/failure/cause: " },
+        { "a cause of another kind", "{\"failure\":{\"cause\":1}}", NULL, "/failure/cause: " },
+        { "no message", "{\"failure\":{\"message\":null}}", NULL, "/failure/message: " },
+        { "a member that a failure has not", "{\"failure\":{\"class\":1}}", NULL, "/failure/class: " },
+    };
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        Error err = { .text = "" };
+        Value item;
+        if (!EXPECT_OK(json_parse(&arena, str_of(rows[i].line), &item, &err), &err)) continue;
+        EXPECT_INT(message_report_check(item, rows[i].beside, &err), *rows[i].want ? ERR_INVALID : OK);
+        EXPECT(str_starts(str_of(err.text), str_of(rows[i].want)));
     }
     arena_deinit(&arena);
 }

@@ -6,7 +6,7 @@ import threading
 import time
 
 from maestro_test import case, main
-from server_test import Server, Service, call_back
+from server_test import Server, Service, call_back, problem
 
 WORKFLOW = """workflow: later
 jobs:
@@ -94,6 +94,14 @@ def what_is_no_callback_is_refused_without_harm(t):
     for name, body, sent, status in rows:
         with t.row(name):
             t.equal(call_back(server, document, body, token=sent).status, status)
+    rows = (("/moon", {"output": 1, "moon": 1}, 400), ("/token", {"output": 1, "token": token}, 400), ("/failure", {"failure": "it broke"}, 400),
+            ("/failure/cause", {"failure": {"cause": "moon"}}, 400), ("/failure/cause", {"failure": {"cause": None}}, 400),
+            ("/failure/message", {"failure": {"message": 5}}, 400), ("/failure/message", {"failure": {"message": "x" * 16385}}, 422),
+            ("/failure/class", {"failure": {"class": "transient"}}, 400), ("/moon", {"moon": 1}, 400), ("/cost", {"cost": -1}, 400))
+    for pointer, body, status in rows:
+        with t.row(f"the place of what is wrong: {str(body)[:60]}"):
+            told = problem(t, call_back(server, document, body), status, "limit-exceeded" if status == 422 else "invalid")
+            t.equal([error["pointer"] for error in told["errors"]], [pointer])
     path = "/maestro/callbacks/far"
     t.equal(server.post(path, {"output": 1}, key="").status, 401, "no token at all")
     t.equal(server.post("/maestro/callbacks/none", {"output": 1}, key=token).status, 404, "another executor")

@@ -266,7 +266,10 @@ def what_the_document_forbids_the_server_refuses(t):
     path = EXCHANGE.format(executorId="far")
     token = server.post(path, {"worker": "w", "want": 1, "wait_ms": 20000}, key=key).json()["leases"][0]["token"]
     rows = [{"capacity": 1}, {"reports": {}}, {"reports": [{"token": token}]}, {"reports": [{"token": token, "output": 1, "failure": {}}]},
-            {"reports": [{"token": token, "failure": {"cause": "moon"}}]}, {"reports": [{"output": 1}]}, {"logs": [{"token": token}]},
+            {"reports": [{"token": token, "failure": {"cause": "moon"}}]}, {"reports": [{"token": token, "failure": {"cause": 5}}]},
+            {"reports": [{"token": token, "failure": {"cause": None}}]}, {"reports": [{"token": token, "failure": {"class": "transient"}}]},
+            {"reports": [{"token": token, "failure": {"message": ["it broke"]}}]}, {"reports": [{"token": token, "failure": {"message": "x" * 16385}}]},
+            {"reports": [{"token": token, "output": 1, "cost": 1}]}, {"reports": [{"output": 1}]}, {"logs": [{"token": token}]},
             {"logs": [{"token": token, "text": "a", "line": 1}]}, {"messages": [{"token": token}]}, {"messages": [{"token": token, "message": {}}]},
             {"messages": [{"token": token, "message": {"progress": 2}}]}, {"messages": [{"token": token, "message": {"cost": -1}}]},
             {"messages": [{"token": token, "message": {"signal": {"name": "x", "kind": "moon"}}}]}, {"messages": [{"token": token, "message": {"effectCommitted": 1}}]},
@@ -280,7 +283,7 @@ def what_the_document_forbids_the_server_refuses(t):
             t.true(str(answer.status) in described.statuses, "by a status that is documented")
     right = [{}, {"reports": None, "queues": None}, {"messages": [{"token": token, "message": {"signal": "x"}}, {"token": token, "message": {"progress": {"done": 1}}}]},
              {"logs": [{"token": token, "text": ""}]}, {"heartbeats": [token], "want": 0, "wait_ms": 0, "queues": ["talk"], "worker": "w"},
-             {"messages": [{"token": token, "message": {"heartbeat": True}}]}, {"reports": [{"token": token, "failure": {}}]}]
+             {"messages": [{"token": token, "message": {"heartbeat": True}}]}, {"reports": [{"token": token, "failure": {"cause": "transient", "message": "x" * 16384, "details": None}}]}]
     for body in right:
         with t.row(json.dumps(body)[:120]):
             answer = server.post(path, body, key=key)

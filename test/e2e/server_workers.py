@@ -165,6 +165,13 @@ def what_is_wrong_with_an_exchange_is_named_and_nothing_of_it_is_taken(t):
             ("/want", {"want": "x"}), ("/want", {"want": -1}), ("/want", {"want": 1.5}), ("/want", '{"want": 1e30}'), ("/wait_ms", {"wait_ms": [1]}),
             ("/queues", {"queues": "far/greet"}), ("/queues/1", {"queues": ["far/greet", 1]}), ("/heartbeat", {"heartbeat": [token]}),
             ("/reports/0", {"reports": [5]}), ("/reports/0", {"reports": [{"output": 1}]}), ("/reports/0", {"reports": [{"token": token}]}),
+            ("/reports/0/moon", {"reports": [{"token": token, "output": 1, "moon": 1}]}),
+            ("/reports/0/failure", {"reports": [{"token": token, "failure": "it broke"}]}),
+            ("/reports/1/failure/cause", {"reports": [{"token": token, "output": 1}, {"token": token, "failure": {"cause": "moon"}}]}),
+            ("/reports/0/failure/cause", {"reports": [{"token": token, "failure": {"cause": ["transient"]}}]}),
+            ("/reports/0/failure/message", {"reports": [{"token": token, "failure": {"message": {"text": "it broke"}}}]}),
+            ("/reports/0/failure/a~1b", {"reports": [{"token": token, "failure": {"cause": "transient", "a/b": 1}}]}),
+            ("/reports/0/failure/" + "\u00fc" * 30, {"reports": [{"token": token, "failure": {"\u00fc" * 5000: 1}}]}),
             ("/messages/0", {"messages": [{"token": "x", "message": {"cost": 1}}]}), ("/messages/0", {"messages": [{"token": token}]}),
             ("/messages/1", {"messages": [{"token": token, "message": {"cost": 1}}, {"token": token, "message": {"cost": -1}}]}),
             ("/logs/0", {"logs": [5]}), ("/logs/0", {"logs": [{"token": token, "text": 5}]}),
@@ -175,8 +182,11 @@ def what_is_wrong_with_an_exchange_is_named_and_nothing_of_it_is_taken(t):
             answer = server.call("POST", path, sent, key=key, headers={"Content-Type": "application/json"})
             told = problem(t, answer, 400, "invalid")
             t.equal([error["pointer"] for error in told.get("errors", [])], [pointer] if pointer else [])
-    told = server.post(path, {**report, "heartbeats": [token] * 1025}, key=key)
-    t.equal((told.status, [error["pointer"] for error in told.json()["errors"]]), (422, ["/heartbeats"]), str(told))
+    for pointer, body in (("/heartbeats", {"heartbeats": [token] * 1025}),
+                          ("/reports/0/failure/message", {"reports": [{"token": token, "failure": {"message": "x" * 16385}}]})):
+        with t.row("too long: " + pointer):
+            told = server.post(path, {**report, **body}, key=key)
+            t.equal((told.status, [error["pointer"] for error in told.json()["errors"]]), (422, [pointer]), str(told))
     now = server.get("/api/executions/" + run).json()
     t.equal((now["status"], [s["outputData"] for s in now["steps"]]), ("RUNNING", [None]), "none of the reports was taken")
     told = server.post(path, {"worker": "x" * 100, "want": 0, "wait_ms": 10 ** 18, **report}, key=key).json()

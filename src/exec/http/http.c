@@ -16,6 +16,7 @@
 #include "os/clock.h"
 #include "os/thread.h"
 #include "value/json.h"
+#include "value/json_pointer.h"
 
 #define CAPACITY_DEFAULT 64u
 #define IDLE_MS 60000                   /* the thread looks at least so often; it is woken when there is something */
@@ -213,15 +214,22 @@ static void http_refuse(Executor *executor, const AttemptId *id)
     http_end(executor, id);
 }
 
+/* What is wrong with a message has a place where it has one member: that one. */
+static Status refuse_message(Value request, Error *err)
+{
+    char storage[2 * NAME_SIZE_MAX + 1];                    /* each byte may be escaped by two */
+    Buf place = buf_on(storage, sizeof storage);
+    if (request.count == 1 && request.members[0].key.count <= NAME_SIZE_MAX) json_pointer_add(&place, value_text(request.members[0].key));
+    error_prefix(err, "%.*s%sneither `output` nor `failure`: ", STR_ARG(buf_peek(&place)), place.len ? ": " : "");
+    return err->status;
+}
+
 /* Anything but the report. Where the inbox is full the service is asked to say it again: it is told so before anything happened. */
 static Status message_take(HttpExecutor *http, const AttemptId *id, Value request, HttpDone done, void *context, Error *err)
 {
     Notice notice = { .value = value_null() };
     Status status = message_of(request, &notice, err);
-    if (status) {
-        error_prefix(err, "neither `output` nor `failure`: ");
-        return status;
-    }
+    if (status) return refuse_message(request, err);
     notice.id = *id;
     notice.teller = &http->base;
     notice.receipt = ++http->receipt;
@@ -236,7 +244,8 @@ static Status message_take(HttpExecutor *http, const AttemptId *id, Value reques
 static Status report_take(HttpExecutor *http, const AttemptId *id, Value request, HttpDone done, void *context, Error *err)
 {
     Report report;
-    Status status = message_report(request, &report, err);
+    Status status = message_report_check(request, /* beside= */ NULL, err);
+    if (!status) status = message_report(request, &report, err);
     if (status) return status;
     Callback *callback = http->callbacks;
     while (callback && !attempt_id_is(&callback->id, id)) callback = callback->next;

@@ -1,6 +1,7 @@
 #include "exec/worker/exchange.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "engine/message.h"
 #include "engine/token.h"
 #include "value/json_pointer.h"
@@ -34,10 +35,8 @@ bool exchange_list_has(Value list, Str text)
 static Status check_report(Value item, Error *err)
 {
     Token token;
-    Report report;
     if (!token_read(exchange_token(item), &token)) return error_set(err, ERR_INVALID, "a report without the `token` of a lease");
-    Status status = message_report(item, &report, err);
-    return status || item.count == 2 ? status : error_set(err, ERR_INVALID, "a report has `token`, and `output` or `failure`, and nothing else");
+    return message_report_check(item, "token", err);
 }
 
 static Status check_message(Value item, Error *err)
@@ -90,12 +89,13 @@ static const struct { const char *name; Status (*check)(Value value, Error *err)
     { "worker", check_name }, { "want", check_count }, { "wait_ms", check_count },
 };
 
-/* What is wrong, with its place in front. */
+/* What is wrong, with its place in front; where it has a place of its own inside of that one, both are one. */
 static Status placed(const char *name, const uint32_t *index, Error *err)
 {
     Error what = *err;
-    if (index) return error_set(err, what.status, "/%s/%u: %s", name, *index, what.text);
-    return error_set(err, what.status, "/%s: %s", name, what.text);
+    const char *between = *what.text == '/' ? "" : ": ";
+    if (index) return error_set(err, what.status, "/%s/%u%s%s", name, *index, between, what.text);
+    return error_set(err, what.status, "/%s%s%s", name, between, what.text);
 }
 
 static Status check_list(const char *name, Value list, Status (*check)(Value item, Error *err), Error *err)
@@ -117,7 +117,7 @@ static Status check_member(Str name, Value value, Error *err)
         if (str_is_text(name, plain[i].name)) return plain[i].check(value, err) ? placed(plain[i].name, NULL, err) : OK;
     char storage[2 * MEMBER_SIZE_MAX + 1];              /* each byte may be escaped by two */
     Buf pointer = buf_on(storage, sizeof storage);
-    json_pointer_add(&pointer, str_slice(name, 0, MEMBER_SIZE_MAX));
+    json_pointer_add(&pointer, str_slice(name, 0, utf8_valid_size(str_slice(name, 0, MEMBER_SIZE_MAX))));
     return error_set(err, ERR_INVALID, "%.*s: an exchange has no such member", STR_ARG(buf_peek(&pointer)));
 }
 

@@ -5,7 +5,7 @@
  *
  * Owns:   nothing; what is read borrows from the request.
  * Fails:  exchange_check() with ERR_INVALID, and ERR_LIMIT for a list that is too long; the text begins with the JSON pointer of the place:
- *         "/heartbeats/1: a heartbeat is the `token` of a lease".
+ *         "/heartbeats/1: a heartbeat is the `token` of a lease". ERR_LIMIT, too, for the message of a failure.
  * Bounds: WORKER_ITEM_COUNT_MAX items in each list, WORKER_OWN_NAME_SIZE_MAX.     Thread: pure, any.
  */
 #ifndef EXEC_WORKER_EXCHANGE_H

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "engine/attempt.h"
 #include "engine/run_index.h"
 #include "os/clock.h"
@@ -143,6 +144,12 @@ const char *puller_cause_word(Cause cause)
     }
 }
 
+/* The server takes no longer one. */
+static Str message_within(Str message)
+{
+    return message.len <= TEXT_SIZE_MAX ? message : str_slice(message, 0, utf8_valid_size(str_slice(message, 0, TEXT_SIZE_MAX)));
+}
+
 static void say_report(Puller *puller, Leased *leased, const Report *report)
 {
     Buf buf;
@@ -152,7 +159,7 @@ static void say_report(Puller *puller, Leased *leased, const Report *report)
         value_put(&buf, report->output);
     } else {
         buf_format(&buf, ",\"failure\":{\"cause\":\"%s\",\"message\":", puller_cause_word(report->cause));
-        json_print_string(&buf, report->message);
+        json_print_string(&buf, message_within(report->message));
         buf_text(&buf, ",\"details\":");
         value_put(&buf, report->output);
         buf_char(&buf, '}');
