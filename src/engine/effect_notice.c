@@ -5,12 +5,13 @@
 #include "ledger/record.h"
 
 /* A command of it, for the step run that its attempt is of. */
-static void queue_notice(Engine *engine, const Notice *notice, Str teller, uint32_t step_run, uint64_t number)
+static Mail *queue_notice(Engine *engine, const Notice *notice, Str teller, uint32_t step_run, uint64_t number)
 {
     Mail *mail = mail_of_notice(notice, teller);
     mail->command.step_run = step_run;
     mail->command.notice = number;
     queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail);
+    return mail;
 }
 
 /* Of an attempt of this owner only the executor that has it speaks, and only for the tenant whose it is: whatever an executor makes of
@@ -88,7 +89,7 @@ static void take_notice(Engine *engine, const Notice *notice)
         return;
     }
     OutEntry *out = out_find(engine, &notice->id, /* is_reported= */ false);
-    uint32_t step_run = out ? out->step_run : 0;
+    uint32_t step_run = out ? out->step_run : attempt_step_run(notice->id.serial);
     /* Whatever a remote attempt says, it is alive; the lease of an executor of this process ends with the process. */
     bool is_its_own = !notice->tenant.len || !resident || !resident->tenant || str_is(notice->tenant, resident->tenant->name);
     if (notice->kind != NOTICE_ROOM && notice->teller && notice->teller->lease_ms && resident && !resident->loader && is_its_own)
@@ -109,6 +110,8 @@ static void take_notice(Engine *engine, const Notice *notice)
         if (out) place_measured(engine, out, notice->report.cause);
         if (out_take_back(engine, &notice->id, /* is_reported= */ true) || is_earlier)
             queue_notice(engine, notice, notice->teller ? notice->teller->name : executor->name, step_run, /* number= */ 0);
+        else if (notice->teller && notice->teller->answers_again)       /* said before: the store knows what was answered */
+            queue_notice(engine, notice, notice->teller->name, step_run, /* number= */ 0)->is_repeat = true;
         else refuse_notice(notice);
         break;
     }

@@ -139,7 +139,7 @@ Status worker_executor_open(const WorkerOptions *options, Executor **out_executo
     WorkerExecutor *pool = calloc(1, sizeof *pool);
     CHECK(pool);
     uint32_t capacity = options->capacity && options->capacity < WORKER_LEASE_COUNT_MAX ? options->capacity : WORKER_LEASE_COUNT_MAX;
-    pool->base = (Executor){ .ops = &worker_ops, .name = options->name, .kind = STR("worker"), .is_outside = true, .capacity = capacity,
+    pool->base = (Executor){ .ops = &worker_ops, .name = options->name, .kind = STR("worker"), .is_outside = true, .answers_again = true, .capacity = capacity,
                              .lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS_DEFAULT };
     pool->sink = options->sink;
     pool->runners = options->runners;
