@@ -25,21 +25,22 @@ static bool may_tell(Engine *engine, const Notice *notice)
     return !out || !notice->tenant.len || str_is(notice->tenant, out->tenant->name);
 }
 
-/* Whoever is alive with an attempt that was given up, or that an earlier owner gave out and that is to end, is told so. */
-static bool is_for_nothing(Engine *engine, const Resident *resident, const Notice *notice)
-{
-    const AttemptId *id = &notice->id;
-    if (attempt_is_notification(id->attempt) || engine->is_recovering || (resident && resident->loader)) return false;
-    if (!resident || !run_holds(&resident->run, id->step, id->attempt, id->holder) || envelope_is_ended(inherit_hold(engine, id))) return true;
-    return !attempt_rollback(id->attempt) && resident->run.steps[id->step].flags & STEP_ENDING;
-}
-
 /* Whatever it says in the end, it was too slow. */
 static bool is_late(const Resident *resident, const AttemptId *id)
 {
     bool is_held = resident && !resident->loader && !attempt_rollback(id->attempt) && run_holds(&resident->run, id->step, id->attempt, id->holder);
     const ActiveStep *active = is_held ? run_active(&resident->run, id->step) : NULL;
     return active && active->is_overdue;
+}
+
+/* Whoever is alive with an attempt that was given up, or that an earlier owner gave out and that is to end, is told so. */
+static bool is_for_nothing(Engine *engine, const Resident *resident, const Notice *notice)
+{
+    const AttemptId *id = &notice->id;
+    if (attempt_is_notification(id->attempt) || engine->is_recovering || (resident && resident->loader)) return false;
+    if (!resident || !run_holds(&resident->run, id->step, id->attempt, id->holder) || envelope_is_ended(inherit_hold(engine, id))) return true;
+    if (attempt_rollback(id->attempt)) return resident->run.rollback.active.is_overdue;
+    return is_late(resident, id) || resident->run.steps[id->step].flags & STEP_ENDING;
 }
 
 /* The secrets that its attempt got are not in memory any more: where they cannot be told yet, the line is left out. */
@@ -136,7 +137,7 @@ static void take_notice(Engine *engine, const Notice *notice)
         receive(notice, out || !is_for_nothing(engine, resident, notice));
         break;
     case NOTICE_HEARTBEAT:
-        receive(notice, out || !is_for_nothing(engine, resident, notice));
+        receive(notice, is_its_own && (out || !is_for_nothing(engine, resident, notice)));
         if (!out && notice->teller && is_its_own && is_for_nothing(engine, resident, notice)) notice->teller->ops->end(notice->teller, &notice->id);
         break;
     case NOTICE_ROOM:

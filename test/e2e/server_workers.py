@@ -198,6 +198,61 @@ jobs:
 """
 
 
+FOREIGN = RUNNERS + """      far/other: {}
+  beside:
+    kind: worker
+    runners:
+      beside/other: {}
+"""
+
+FOREIGN_TASKS = """workflow: %s
+jobs:
+  a: { tasks: [{ name: one, run: %s, timeout: 1h }] }
+"""
+
+
+@case("proves: F-109 F-113")
+def a_heartbeat_of_what_is_not_ones_own_has_one_answer_whatever_it_is(t):
+    server = Server(t, "--runners", t.write("runners.yaml", FOREIGN))
+    for name, runner in (("own", "far/greet"), ("queued", "far/other"), ("beside", "beside/other")):
+        server.define(FOREIGN_TASKS % (name, runner))
+    server.define("tenant: other\n" + FOREIGN_TASKS % ("theirs", "far/greet"), tenant="other")
+    key, everybody = server.key("worker", "default", "--queue", "far/greet"), server.key("worker", "*")
+
+    def lease(executor="far", by=everybody):
+        return server.post(f"/api/executors/{executor}/exchange", {"worker": "w", "want": 1, "wait_ms": 20000}, key=by).json()["leases"][0]["token"]
+
+    def beat(token, by=key, **more):
+        told = server.post("/api/executors/far/exchange", {"worker": "w", "heartbeats": [token], **more}, key=by)
+        t.equal(told.status, 200, str(told))
+        return told.json()
+    server.begin("own")
+    own = lease()
+    over = server.begin("own")
+    ended = lease()
+    t.equal(beat(own, reports=[{"token": ended, "output": 1}])["cancels"], [], "its own goes on")
+    server.begin("queued")
+    queued = lease()
+    server.begin("beside")
+    beside = lease("beside")
+    run = server.post("/api/executions", {"workflowId": "theirs", "namespace": "other"}).json()["executionId"]
+    theirs = lease()
+    rows = (("made up", own[:-1] + ("0" if own[-1] != "0" else "1")), ("a number alone", "1.2.3.4.5"), ("of an attempt that ended", ended), ("of another queue", queued),
+            ("of another executor", beside), ("of another tenant", theirs))
+    for when in ("by the server that gave them out", "by the next one"):
+        for name, token in rows:
+            with t.row(f"{name}, {when}"):
+                t.until(lambda token=token: beat(token) == {"results": [], "leases": [], "cancels": [token]}, "it is told to end what it has")
+                spoken = beat(own, messages=[{"token": token, "message": {"heartbeat": True}}])
+                t.equal(spoken, {"results": [], "leases": [], "cancels": [token]}, "the same by a message")
+                t.equal(beat(token), {"results": [], "leases": [], "cancels": [token]}, "and every time")
+        t.equal((beat(own)["cancels"], beat(theirs, by=server.key("worker", "other"))["cancels"]), ([], []), "whose it is, goes on")
+        t.equal(server.get("/api/executions/" + run).json()["status"], "RUNNING")
+        t.equal(server.get("/api/executions/" + over["executionId"]).json()["status"], "COMPLETED")
+        server.stop(signal.SIGKILL)
+        server.start()
+
+
 @case("")
 def a_report_says_what_became_of_the_attempt_or_is_none(t):
     server = begin(t)
