@@ -340,14 +340,22 @@ static EngineBatch *batch_find(Engine *engine, uint64_t seq)
     CHECK(!"a batch of that number");
 }
 
+/* What became of it is told, by the store's word where that may know better. */
+static void notice_over(Engine *engine, Mail *mail)
+{
+    if (recall_begin(engine, mail)) return;
+    effect_report_over(engine, mail);
+    mail_free(mail);
+}
+
 void batch_reply_with(Engine *engine, uint64_t seq, const ReplyEntry *entry)
 {
     Mail *mail = entry->mail;
     if (batch_is_durable(engine, seq)) {
         answer(entry);
         if (mail->is_notice) effect_answer(engine, mail);
-        if (mail->is_notice) effect_report_over(engine, mail);
-        mail_free(mail);
+        if (mail->is_notice) notice_over(engine, mail);
+        else mail_free(mail);
         return;
     }
     EngineBatch *batch = batch_find(engine, seq);
@@ -440,10 +448,7 @@ void batch_submit(Engine *engine)
 
 static void retire(Engine *engine, EngineBatch *batch)
 {
-    for (Mail *mail; (mail = mail_list_take(&batch->notices));) {
-        effect_report_over(engine, mail);
-        mail_free(mail);
-    }
+    for (Mail *mail; (mail = mail_list_take(&batch->notices));) notice_over(engine, mail);
     for (uint32_t i = 0; i < batch->reply_count; i++) {
         request_forget(engine, batch->replies[i].mail);
         mail_free(batch->replies[i].mail);

@@ -118,10 +118,12 @@ OutEntry *out_add(Engine *engine, Resident *resident, const Effect *effect)
 {
     OutEntry *entry = malloc(sizeof *entry);
     CHECK(entry);
-    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step,
-                         .attempt = effect->attempt, .holder = effect->holder, .serial = ++engine->out_serial, .tenant = resident->tenant,
-                         .seq = resident->batch_seq };
-    if (!attempt_rollback(effect->attempt)) entry->step_run = resident->run.steps[effect->step].number;
+    bool is_of_step = !attempt_rollback(effect->attempt);           /* notifications are marked in the same bits */
+    uint32_t step_run = is_of_step ? resident->run.steps[effect->step].number : 0;
+    if (!(uint32_t)++engine->out_serial) engine->out_serial++;      /* 0 is nobody's */
+    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step, .attempt = effect->attempt,
+                         .step_run = step_run, .holder = effect->holder, .serial = (uint64_t)step_run << 32 | (uint32_t)engine->out_serial,
+                         .tenant = resident->tenant, .seq = resident->batch_seq };
     run_index_put(&engine->outs, resident->run_no, entry);
     holder_executor(engine, effect->holder)->under_way++;
     resident->tenant->running_count++;

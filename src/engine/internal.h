@@ -204,7 +204,7 @@ typedef struct EngineBatch {
 #define MISSING_TARGET (UINT32_MAX - 2)     /* the plan of the revision that the next command of the inbox speaks of */
 
 typedef enum ReadKind { READ_LOAD, READ_VALUE, READ_PLAN, READ_KEY, READ_RUN_ID, READ_RECOVER, READ_TIMERS,
-                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET, READ_TARGET } ReadKind;
+                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET, READ_TARGET, READ_RECALL } ReadKind;
 
 typedef struct PendingRead {
     struct PendingRead *next;           /* of those that are free */
@@ -631,6 +631,12 @@ int64_t timer_first(const Engine *engine);
 void    timers_deinit(Engine *engine);
 void timer_turn(Engine *engine);
 void timer_swept(Engine *engine, const ReadAnswer *answer);
+
+/* recall.c: reports that come again */
+bool recall_is_due(const Mail *mail);                                      /* of one that was refused: the store is asked whether it counted before */
+bool recall_compensation(const Run *run, const Command *command);         /* it has succeeded by that attempt */
+bool recall_begin(Engine *engine, Mail *mail);                             /* takes the mail; false: there is nothing to ask */
+void recall_answered(Engine *engine, Mail *mail, uint32_t part, const ReadAnswer *answer);
 
 /* recover.c */
 void recover_begin(Engine *engine, bool is_rescan);

@@ -309,6 +309,34 @@ TEST(worker_reports_to_the_next_owner_what_it_got_from_the_last, "proves: F-010 
     yard_close(&yard);
 }
 
+TEST(report_that_is_said_again_after_thousands_of_others_gets_its_first_answer, "proves: C-33 F-115")
+{
+    Yard yard;
+    yard_open(&yard);
+    Helper *first = &yard.helpers[0], *other = &yard.helpers[1];
+    start(&yard, ONE);
+    pull(&yard, first, 1);
+    Str token = first->tokens[0];
+    report(&yard, first, 0);
+    for (uint32_t left = 4200; left; left -= 60) {                         /* more than an executor remembers */
+        for (uint32_t i = 0; i < 60; i++) start(&yard, ONE);
+        pull(&yard, other, 60);
+        EXPECT_INT(other->token_count, 60);
+        report(&yard, other, 0);
+    }
+    EXPECT_INT(other->accepted, 4200);
+    for (uint32_t owner = 1; owner <= 2; owner++) {
+        exchange(&yard, first, arena_format(&yard.arena, "{\"reports\":[{\"token\":\"%.*s\",\"output\":666}]}", STR_ARG(token)));
+        EXPECT_INT(first->accepted, 1 + owner);
+        if (owner > 1) break;
+        kill_owner(&yard);
+        own(&yard);
+        turns(&yard);
+    }
+    EXPECT_INT(first->refused, 0);
+    yard_close(&yard);
+}
+
 TEST(what_workers_hold_for_the_last_owner_counts_against_the_ceiling_of_their_tenant, "proves: F-111 F-086")
 {
     static const TenantQuota quotas[] = { { STR_INIT("default"), { .running_max = 2, .runtime_ms_max = 600000, .window_ms = INT64_C(86400000) * 365 } } };

@@ -177,6 +177,12 @@ static void wrap_settled(Executor *executor, const AttemptId *id, bool is_taken)
     if (inner->ops->settled) inner->ops->settled(inner, id, is_taken);
 }
 
+static void wrap_received(Executor *executor, uint64_t receipt, bool is_taken)
+{
+    Executor *inner = ((Wrap *)executor)->inner;
+    inner->ops->received(inner, receipt, is_taken);     /* whoever gives receipts has it */
+}
+
 static bool wrap_has_room(Executor *executor, Str tenant, Str runner, uint32_t taken)
 {
     Executor *inner = ((Wrap *)executor)->inner;
@@ -206,9 +212,9 @@ static void wrap_close(Executor *executor) { (void)executor; }         /* the in
 
 /* Whether there is a function has_room() means something to the engine. */
 static const ExecutorOps wrap_ops = { .execute = wrap_execute, .end = wrap_end, .acknowledge = wrap_acknowledge, .refuse = wrap_refuse, .settled = wrap_settled,
-                                      .drain = wrap_drain, .turn = wrap_turn, .wake_fd = wrap_wake_fd, .close = wrap_close };
+                                      .received = wrap_received, .drain = wrap_drain, .turn = wrap_turn, .wake_fd = wrap_wake_fd, .close = wrap_close };
 static const ExecutorOps wrap_pulled_ops = { .execute = wrap_execute, .end = wrap_end, .acknowledge = wrap_acknowledge, .refuse = wrap_refuse,
-                                             .settled = wrap_settled, .has_room = wrap_has_room, .drain = wrap_drain, .turn = wrap_turn,
+                                             .settled = wrap_settled, .received = wrap_received, .has_room = wrap_has_room, .drain = wrap_drain, .turn = wrap_turn,
                                              .wake_fd = wrap_wake_fd, .close = wrap_close };
 
 Executor *edge_wrap(Edge *edge, Executor *executor)
