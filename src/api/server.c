@@ -282,7 +282,6 @@ static Status open_parts(Server *server, Error *err)
                   .keys = keyring_new(options->vault, options->rates),
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
     api->zones = zones_open(NULL);
-    server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
     if (!status) status = herald_open(&herald, &api->herald, err);
@@ -291,6 +290,7 @@ static Status open_parts(Server *server, Error *err)
     if (!status) status = bridge_new(&bridge, &api->bridge, err);
     if (!status) api->seen_state = bridge_state(api->bridge).state;
     if (!status) api->refusals = refusals_new(api->bridge);
+    if (!status) server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
     if (!status) status = debounces_open(api, &api->debounces, err);
     if (!status) status = http_open(&http, &api->http, err);
     if (!status) status = thread_start(&server->thread, "maestro-http", run, server, err);

@@ -370,6 +370,7 @@
 #define API_SCHEDULE_COUNT_MAX  4096u            /* schedules of active revisions that a server starts runs by */
 #define API_SCHEDULE_LOOK_MS    2000             /* how often it looks whether revisions have changed */
 #define API_SCHEDULE_LATE_S     60               /* F-036: an occurrence that is later than this starts nothing any more */
+#define SKIP_COUNT_MAX          4096u            /* occurrences that started nothing and are not recorded yet: one of each schedule */
 #define API_TIME_COUNT_MAX      100u             /* occurrences of a schedule in one answer */
 #define API_TIME_COUNT_DEFAULT  5u
 #define DIFF_LINE_COUNT_MAX     1000u            /* differences that are told of two attempts or runs; the rest is counted */

@@ -195,7 +195,7 @@ typedef struct EngineSecret {
 /* What is kept that belongs to no run: that requests were refused, a start that the debouncing of a trigger holds back, what became of
  * it, when a key was used last; that an occurrence of a schedule starts though something holds it back, or does not after all; what
  * somebody says of a version of a policy. */
-typedef enum KeepKind { KEEP_NOTHING, KEEP_REFUSAL, KEEP_WAITING, KEEP_SETTLED, KEEP_KEY_USE, KEEP_OVERRIDE, KEEP_OVERRIDE_GONE, KEEP_REVIEW } KeepKind;
+typedef enum KeepKind { KEEP_NOTHING, KEEP_REFUSAL, KEEP_WAITING, KEEP_SETTLED, KEEP_KEY_USE, KEEP_OVERRIDE, KEEP_OVERRIDE_GONE, KEEP_REVIEW, KEEP_SKIP } KeepKind;
 
 enum { REVIEW_APPROVED = 1, REVIEW_REJECTED };
 
@@ -204,12 +204,12 @@ typedef struct EngineKeep {
     Str tenant;
     Str name;                           /* the verb that was refused; the workflow; the id of the key; the policy */
     Str key;                            /* of the trigger; the digest of the policy */
-    Str text;                           /* what was asked for; why no run was started; what holds the occurrence; the comment of a review */
+    Str text;                           /* what was asked for; why no run was started; what holds the occurrence, or kept it; the comment of a review */
     Str run;                            /* that was started; empty: none */
     Str payload;                        /* of a start that waits: JSON; empty: none; of a review: the reviewer */
     int64_t since_ms, due_ms;           /* of a start that waits; since: the key was used; due: the occurrence */
     uint64_t count;                     /* refusals; events of the trigger; which trigger the schedule is */
-    uint32_t flags;                     /* what was answered to who was refused; the verdict of a review */
+    uint32_t flags;                     /* what was answered to who was refused; the verdict of a review; occurrences one behind the other */
     Command command;                    /* actor, rationale, trace, origin: the address that it came from */
     ReplyTo reply;
     void *context;
