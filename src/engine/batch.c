@@ -380,7 +380,8 @@ static void reply(Engine *engine, uint64_t seq, const ReplyEntry *entry)
 /* A reply rests on everything its run has seen: it waits for the newest batch that the run is part of. */
 void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *error, bool is_noop)
 {
-    ReplyEntry entry = { .mail = mail, .reply = { .status = status, .is_noop = is_noop, .is_over_quota = mail->is_over_quota } };
+    ReplyEntry entry = { .mail = mail, .reply = { .status = status, .is_noop = is_noop, .is_over_quota = mail->is_over_quota,
+                                               .is_stale = mail->is_stale } };
     if (error) entry.error = *error;
     if (resident) {
         entry.reply.run_id = resident->id;

@@ -144,16 +144,28 @@ typedef struct EngineReply {
     bool is_noop;                       /* accepted, and nothing changed */
     bool is_other_request;              /* ERR_INVALID: its id was given to another request before */
     bool is_over_quota;                 /* ERR_LIMIT: the tenant has used up what it may have in this window */
+    bool is_stale;                      /* ERR_CONFLICT: the revision is not as it was seen: RevisionSeen.has_flag */
     uint8_t run_state, resolution;      /* after it */
 } EngineReply;
 
 typedef void (*ReplyTo)(void *context, const EngineReply *reply);
+
+/* What its sender had looked at when it wished for a change of a workflow's revisions. It is compared where the change is decided, so that of
+ * several who saw the same one alone changes it; the others get ERR_CONFLICT. All zero: whatever is there. */
+typedef struct RevisionSeen {
+    bool has_flag;                      /* the revision itself: its flag, and when that changed last */
+    bool is_active;
+    int64_t updated_ms;
+    bool has_active;                    /* which one is active: the change was found compatible with that */
+    uint32_t active;                    /* its version; 0: none is */
+} RevisionSeen;
 
 typedef struct EngineStart {
     Digest plan;                        /* of engine_plan_add(), or of a plan that is in the store */
     Str tenant;                         /* the queue it waits in, and whose run it is */
     StartRequest request;
     bool is_stored_only;                /* no run begins: the plan becomes a revision, inactive, unless it is one already */
+    RevisionSeen seen;                  /* of one that makes its revision the active one: `has_active` alone */
     Command command;                    /* id, actor, rationale, trace */
     ReplyTo reply;
     void *context;
@@ -174,6 +186,7 @@ typedef struct EngineRevision {
     Str tenant, workflow;
     uint32_t version;
     bool is_activation, is_removal;
+    RevisionSeen seen;
     Command command;                    /* id, actor, rationale */
     ReplyTo reply;
     void *context;

@@ -26,6 +26,8 @@ typedef struct Mail {
     bool is_over_quota;             /* of a start: its tenant has nothing left */
     bool is_revision;               /* activates a revision, or the contrary: start.revision of command.name */
     bool is_activation;
+    RevisionSeen seen;              /* of that, and of a start */
+    bool is_stale;                  /* the revision was not as it was seen */
     bool is_stored_only;            /* of a start: no run begins, its plan becomes a revision */
     bool is_secret;                 /* stores the secret command.name, sealed in `params`; `payload`: the tenant's key, sealed */
     bool is_removal;                /* removes it, or that revision */

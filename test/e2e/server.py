@@ -85,6 +85,50 @@ def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
     t.equal(server.post(path, {"allowIncompatible": True}).status, 200)
 
 
+def at_once(server, calls):
+    """The statuses of calls that are sent beside one another, each by a connection of its own."""
+    statuses, gate = [], threading.Barrier(len(calls))
+
+    def send(path, headers):
+        connection = server.connect()
+        gate.wait()
+        connection.request("POST", path, "{}", {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json", **headers})
+        statuses.append(connection.getresponse().status)
+
+    threads = [threading.Thread(target=send, args=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(statuses)
+
+
+@case("proves: F-118 C-51 G-05")
+def of_activations_that_saw_the_same_one_alone_is_done(t):
+    server = Server(t)
+    base = "/api/workflows/default/hello/revisions"
+    server.define(HELLO)
+    server.define(HELLO.replace("name: who", "name: whom").replace("params.who", "params.whom"))
+    for turn in range(5):
+        for version in (1, 2):
+            server.post(f"{base}/{version}/deactivate")
+        t.equal(at_once(server, [(f"{base}/{version}/activate", {}) for version in (1, 2)]), [200, 409], "two that break one another")
+        for version in (1, 2):
+            server.post(f"{base}/{version}/deactivate")
+        tag = {"If-Match": server.get(base + "/1").headers["ETag"]}
+        t.equal(at_once(server, [(base + "/1/activate", tag)] * 4), [200, 412, 412, 412], "four with the same tag")
+    named = {"If-Match": server.get(base + "/1").headers["ETag"], "Idempotency-Key": "off"}
+    for turn in range(2):
+        t.equal(server.post(base + "/1/deactivate", headers=named).status, 200, "sent again it gets its first answer")
+    named["Idempotency-Key"] = "off again"
+    for turn in range(2):
+        problem(t, server.post(base + "/1/deactivate", headers=named), 412, "precondition-failed")
+    tag = {"If-Match": named["If-Match"]}
+    problem(t, server.call("DELETE", base + "/1", headers=tag), 412, "precondition-failed")
+    tag = {"If-Match": '"1-0-7", ' + server.get(base + "/1").headers["ETag"]}
+    t.equal(server.call("DELETE", base + "/1", headers=tag).status, 204, "one of the tags is right")
+
+
 TOLD = """workflow: told
 params: [ { name: order, type: string, default: "7" } ]
 jobs:
