@@ -39,7 +39,7 @@ jobs:
 """
 
 
-@case("proves: R-016 R-036 R-037 R-039 R-012 R-091")
+@case("proves: R-016 R-036 R-037 R-039 R-012 R-091 C-27 C-51 G-05")
 def revisions_are_created_listed_activated_and_deleted(t):
     server = Server(t)
     made = server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yaml"})
@@ -194,7 +194,7 @@ def a_start_is_answered_at_once_and_with_wait_once_the_run_is_settled_or_blocked
     t.equal(t.end(waiting).code, 0)
 
 
-@case("proves: R-029 R-030 R-042 R-048 R-049 R-059 R-060 R-061")
+@case("proves: R-029 R-030 R-042 R-048 R-049 R-059 R-060 R-061 C-68")
 def a_failed_execution_says_why_and_skips_the_rest(t):
     server = Server(t)
     server.define(FAILING)
@@ -210,7 +210,7 @@ def a_failed_execution_says_why_and_skips_the_rest(t):
     problem(t, server.post("/api/executions/%s/resolve" % run["executionId"], {"decision": "RETRY"}), 409, "conflict")
 
 
-@case("proves: R-003 R-020 R-023 R-024 R-078 R-079 R-080 R-081 R-082 R-084 R-085")
+@case("proves: R-003 R-020 R-023 R-024 R-078 R-079 R-080 R-081 R-082 R-084 R-085 C-67")
 def what_is_wrong_is_a_problem_with_its_own_type(t):
     server = Server(t)
     server.define(HELLO)
@@ -241,15 +241,21 @@ def what_is_wrong_is_a_problem_with_its_own_type(t):
 @case("proves: R-114")
 def every_type_of_error_has_its_page(t):
     server = Server(t)
-    folder = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "errors")
-    for name in sorted(os.listdir(folder)):
-        if name == "README.md":
-            continue
-        with t.row(name):
-            page = server.get("/errors/" + name[:-3], key="")
+    with open(ROOT / "src" / "api" / "problems.def", encoding="utf-8") as file:
+        kinds = re.findall(r'^PROBLEM\(\w+, "(\w+)", "([\w-]+)",\s*"([^"]*)", (\d+)\)', file.read(), re.M)
+    t.true(len(kinds) > 20, f"there are only {len(kinds)} types")
+    folder = ROOT / "docs" / "errors"
+    t.equal(sorted(name[:-3] for name in os.listdir(folder) if name != "README.md"), sorted(kind for _, kind, _, _ in kinds), "the pages")
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    for error, kind, title, status in kinds:
+        with t.row(kind):
+            page = server.get("/errors/" + kind, key="")
             t.equal(page.status, 200)
-            with open(os.path.join(folder, name), "rb") as file:
-                t.equal(page.body, file.read(), "the page")
+            t.equal(page.body, (folder / (kind + ".md")).read_bytes(), "the page")
+            said = page.body.decode()
+            t.contains(said, f"# {title}\n\nType `https://maestro/errors/{kind}`, status {status}, named {error}.\n", "what it is")
+            t.contains(said, "**What to do.** ", "what to do")
+            t.contains(index, f"| [`{kind}.md`]({kind}.md) | {status} | {title} |", "the index")
     problem(t, server.get("/errors/none", key=""), 404, "not-found")
 
 
