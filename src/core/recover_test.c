@@ -17,6 +17,11 @@ static Status recover(Stage *s)
     return stage_do(s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(s->epoch, 0) });
 }
 
+static bool says(Str text, const char *part)
+{
+    return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
+}
+
 static Status effect(Stage *s, bool is_committed, const char *text)
 {
     Command command = { .kind = COMMAND_EFFECT, .attempt = 1, .holder = holder_make(s->epoch, 1), .is_committed = is_committed,
@@ -64,17 +69,22 @@ TEST(a_crash_without_room_puts_the_attempt_back_under_its_number, "proves: C-22"
     stage_close(&s);
 }
 
-TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-087 E-015")
+TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-087 E-015 E-018 E-053 E-057 C-34")
 {
-    static const struct { const char *name, *more; bool has_room; uint32_t executions; bool is_dropped; } rows[] = {
+#define FOUR "\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}"
+    static const struct { const char *name, *more; bool has_room; uint32_t executions; const char *drop, *budget; } rows[] = {
         { "one attempt is executed three times", "", true, 3 },
         { "and so where it waits for room in between", "", false, 3 },
-        { "a spawn budget of one permits no second", ",\"spawn_budget\":1", true, 1 },
-        { "a spawn budget of two permits one more", ",\"spawn_budget\":2", true, 2 },
-        { "each further attempt is executed once", ",\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 6, true },
-        { "only while the spawn budget lasts", ",\"spawn_budget\":4,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 4, true },
+        { "a spawn budget of one permits no second", ",\"spawn_budget\":1", true, 1, "spawn-budget", "spawn_budget of 1 is used up" },
+        { "a spawn budget of two permits one more", ",\"spawn_budget\":2", true, 2, "spawn-budget", "spawn_budget of 2 is used up" },
+        { "and so where that waits for room", ",\"spawn_budget\":2", false, 2, "spawn-budget", "spawn_budget of 2 is used up" },
+        { "each further attempt is executed once", "," FOUR, true, 6, "retry-depth" },
+        { "only while the spawn budget lasts", ",\"spawn_budget\":4," FOUR, true, 4, "spawn-budget", "spawn_budget of 4 is used up" },
+        { "with retries the budget permits no more either", ",\"spawn_budget\":2," FOUR, true, 2, "spawn-budget", "spawn_budget of 2" },
         { "unless that is not among the causes", ",\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}", true, 3 },
+        { "which the budget does not ask for", ",\"spawn_budget\":2,\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}", true, 2, "spawn-budget", "spawn_budget of 2" },
     };
+#undef FOUR
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ROW(rows[i].name);
         static char plan[512];
@@ -95,12 +105,16 @@ TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-08
             EXPECT_OK(recover(&s), &s.err);
         }
         EXPECT_INT(executions, rows[i].executions);
-        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, rows[i].is_dropped ? CAUSE_DROPPED : CAUSE_LOST);
-        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->class_, rows[i].is_dropped ? CLASS_PERMANENT : CLASS_TRANSIENT);
-        if (rows[i].is_dropped) EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, CAUSE_LOST);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, rows[i].drop ? CAUSE_DROPPED : CAUSE_LOST);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->class_, rows[i].drop ? CLASS_PERMANENT : CLASS_TRANSIENT);
+        EXPECT_INT(stage_count(&s, EVENT_STEP_DROPPED), rows[i].drop ? 1 : 0);
+        if (rows[i].drop) EXPECT_STR(stage_last(&s, EVENT_STEP_DROPPED)->name, str_of(rows[i].drop));
+        if (rows[i].drop) EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, CAUSE_LOST);
         EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
-        EXPECT(str_starts(s.run.failure, rows[i].is_dropped ? STR("dropped by ") : STR("maestro ended")));
-        EXPECT(memmem(s.run.failure.ptr, s.run.failure.len, "maestro ended", 13) != NULL);
+        EXPECT(str_starts(s.run.failure, rows[i].drop ? STR("dropped by ") : STR("maestro ended")));
+        EXPECT(says(s.run.failure, "maestro ended"));
+        EXPECT(says(s.run.failure, rows[i].budget ? rows[i].budget : ""));
+        EXPECT(rows[i].budget || !says(s.run.failure, "spawn_budget"));
         stage_close(&s);
     }
 }

@@ -56,21 +56,31 @@ void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
     event->flags = settle->plan->terms->steps[step].is_optional;
 }
 
+/* What whoever reads of it can do: the budget is its own, and a retry is a new task with a new one (C-34). */
+static Str budget_hint(const Settle *settle, uint32_t step, DropCause drop)
+{
+    if (drop != DROP_SPAWN_BUDGET) return (Str){ 0 };
+    return arena_format(settle->decision->arena, "; its spawn_budget of %" PRIu32 " is used up: declare a larger one, or retry the step",
+                        settle->plan->terms->steps[step].retry.spawn_count_max);
+}
+
 /* E-057: by what it was dropped is said wherever its failure is shown, beside what its last attempt died of. */
-static Failure dropped_failure(const Settle *settle, Str drop, const Failure *failure)
+static Failure dropped_failure(const Settle *settle, uint32_t step, DropCause cause, const Failure *failure)
 {
     Arena *arena = settle->decision->arena;
+    Str drop = str_of(drop_cause_name(cause)), hint = budget_hint(settle, step, cause);
     MemberList details = { .arena = arena };
     member_list_add(&details, STR("drop"), value_string(drop));
     if (failure->cause) member_list_add(&details, STR("cause"), value_string(str_of(cause_name(failure->cause))));
     if (failure->details.kind != VALUE_NULL) member_list_add(&details, STR("details"), failure->details);
-    Str text = failure->cause ? arena_format(arena, "dropped by %.*s: %.*s", STR_ARG(drop), STR_ARG(failure->text)) : failure->text;
+    Str text = failure->cause ? arena_format(arena, "dropped by %.*s: %.*s%.*s", STR_ARG(drop), STR_ARG(failure->text), STR_ARG(hint))
+                              : arena_format(arena, "%.*s%.*s", STR_ARG(failure->text), STR_ARG(hint));
     return (Failure){ CAUSE_DROPPED, text, member_list_object(&details) };
 }
 
 void settle_drop(const Settle *settle, uint32_t step, const Place *place, const Failure *failure)
 {
-    Failure dropped = dropped_failure(settle, str_of(drop_cause_name((DropCause)place->drop)), failure);
+    Failure dropped = dropped_failure(settle, step, (DropCause)place->drop, failure);
     Event *event = decision_event(settle->decision, EVENT_STEP_DROPPED, step);
     event->attempt = settle->run->steps[step].attempt;
     event->name = str_of(drop_cause_name((DropCause)place->drop));
@@ -310,14 +320,6 @@ static void execute_again(const Settle *settle, uint32_t step)
     put_back(settle, step);
 }
 
-/* Whether the attempt may be carried out once more after `lost` executions that ended with their owner. */
-static bool may_execute_again(const Settle *settle, uint32_t step, uint32_t lost)
-{
-    uint32_t tries = settle->run->steps[step].attempt - retry_first(settle->plan, settle->run, step)
-                   + run_cooperatives(settle->run, step);
-    return lost < LOST_COUNT_MAX && tries + lost <= settle->plan->terms->steps[step].retry.spawn_count_max;        /* I7 */
-}
-
 static Failure lost_failure(const Settle *settle, uint32_t lost)
 {
     Str text = arena_format(settle->decision->arena,
@@ -351,7 +353,9 @@ void settle_orphan(const Settle *settle, uint32_t step, Loss loss, Str why)
         put_back(settle, step);
     } else {
         Failure failure = lost_failure(settle, lost);
-        if (may_execute_again(settle, step, lost)) execute_again(settle, step);
-        else settle_attempt(settle, step, state->attempt, &failure);
+        DropCause drop = retry_drop_again(settle->plan, settle->run, step);
+        if (lost >= LOST_COUNT_MAX) settle_attempt(settle, step, state->attempt, &failure);
+        else if (drop) settle_drop(settle, step, &(Place){ .drop = (uint8_t)drop }, &failure);                  /* E-053 */
+        else execute_again(settle, step);
     }
 }
