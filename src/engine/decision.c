@@ -302,6 +302,7 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
     bool is_noop = !decision.event_count;
     if (command.kind == COMMAND_REBIND) effect_forget_waiting(engine, resident);     /* what it waits for may be another place now */
     apply_from(engine, resident, &decision, 0);
+    effect_lost(engine, resident, &decision);
     finish(engine, resident, &command, &decision);
     if (command.bridge.len && !is_noop) record_bridge(engine, resident, &command);
     bool is_bounded = command.kind == COMMAND_TIMER || command.kind == COMMAND_RECOVER || command.kind == COMMAND_RELEASE;

@@ -107,7 +107,7 @@ static void take_notice(Engine *engine, const Notice *notice)
             ended.report.cause = CAUSE_BUDGET_EXCEEDED;         /* it was its tenant's envelope that ended it */
             notice = &ended;
         }
-        if (out && out->is_handed) gate_outcome(engine, out->gate, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
+        if (out && out->is_handed && !out->is_lost) gate_outcome(engine, out->gate, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
         if (out) place_measured(engine, out, notice->report.cause);
         if (out_take_back(engine, &notice->id, /* is_reported= */ true) || is_earlier)
             queue_notice(engine, notice, notice->teller ? notice->teller->name : executor->name, step_run, /* number= */ 0);

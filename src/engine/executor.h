@@ -91,6 +91,9 @@ typedef struct ExecutorOps {
      * again for the same attempt. One of an executor with leases may have been given to it by an earlier owner: then its serial is 0,
      * since whoever has it knows that one alone. */
     void (*end)(Executor *executor, const AttemptId *id);
+    /* Its lease ran out, and that is recorded: its place is free, no report is expected of it, and whatever its holder says is refused. May be
+     * NULL: then it is told to end, and reports. */
+    void (*lose)(Executor *executor, const AttemptId *id);
     void (*acknowledge)(Executor *executor, const AttemptId *id);   /* one more of its effect notices is durable, in order */
     void (*refuse)(Executor *executor, const AttemptId *id);        /* or was not taken, in the same order; may be NULL */
     /* A report of it is durable, or was refused: the attempt is not under way. May be NULL. */

@@ -143,6 +143,7 @@ typedef struct OutEntry {
     Tenant *tenant;
     uint64_t seq;                       /* of the batch that gives it */
     bool is_handed;                     /* its executor has it */
+    bool is_lost;                       /* its lease ran out: the circuit knows, its executor learns it by the commit */
     SubRoutineGroup group;              /* that carries it to its executor ... */
     uint32_t reserved;                  /* ... and the places that its cooperatives keep free until then */
     Gate *gate;                         /* the circuit of its runner; NULL: it has none */
@@ -472,6 +473,9 @@ AdmissionKind effect_carry(Engine *engine, Resident *resident, const RunnerOffer
                            struct Redaction *secrets);
 bool  effect_is_carried(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt);      /* and what it said is not durable yet */
 void  effect_give_up(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt, Str why);   /* it is late: ended; elsewhere, reported as that */
+
+/* Attempts whose leases ran out by these events: circuits hear of it before anything is decided that follows. */
+void  effect_lost(Engine *engine, Resident *resident, const Decision *decision);
 
 /* effect_place.c */
 Executor *holder_executor(Engine *engine, uint64_t holder);

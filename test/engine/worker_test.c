@@ -620,6 +620,62 @@ TEST(circuit_of_one_tenant_opens_and_others_do_not_notice, "proves: R-108 F-109 
     yard_close(&yard);
 }
 
+TEST(lease_that_runs_out_opens_the_circuit_at_its_due_time, "proves: F-087 F-116 R-108 F-094")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.settings = json(&yard, "{\"breaker\":{\"failures\":1,\"open_ms\":10000}}");
+    Helper *lost = &yard.helpers[0], *other = &yard.helpers[1];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, lost, 1);
+    pull(&yard, other, 1);
+    pass(&yard, 29999);
+    EXPECT_INT(engine_stats(yard.engine).circuit_open_count, 0);
+    EXPECT_INT(yard.pool->under_way, 1);
+    pass(&yard, 1);                                                        /* the millisecond in which it is due */
+    EXPECT_INT(engine_stats(yard.engine).circuit_open_count, 1);
+    EXPECT_INT(yard.pool->under_way, 0);
+    EXPECT_INT(engine_stats(yard.engine).attempt_under_way, 0);
+    pass(&yard, 9999);
+    EXPECT_INT(other->token_count, 0);                                     /* its retry was due after a second; the circuit is open */
+    pass(&yard, 1);
+    EXPECT_INT(other->token_count, 1);
+    report(&yard, lost, 0);
+    EXPECT_INT(lost->refused, 1);
+    report(&yard, other, 0);
+    EXPECT_INT(engine_stats(yard.engine).circuit_open_count, 1);           /* it was counted once */
+    EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), 1);
+    yard_close(&yard);
+}
+
+TEST(lease_that_runs_out_leaves_its_place_at_its_due_time, "proves: F-087 F-116 E-058")
+{
+    Yard yard;
+    yard_open(&yard);
+    kill_owner(&yard);
+    yard.capacity = 1;
+    own(&yard);
+    Helper *lost = &yard.helpers[0], *other = &yard.helpers[1];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, lost, 1);
+    EXPECT_INT(lost->token_count, 1);
+    uint64_t next = start(&yard, ONE);
+    pull(&yard, other, 1);
+    pass(&yard, 29999);
+    EXPECT_INT(other->token_count, 0);                                     /* the only place is taken */
+    pass(&yard, 1);
+    EXPECT_INT(other->token_count, 1);
+    EXPECT_INT(lost->cancelled, 0);                                        /* it asked for nothing meanwhile ... */
+    exchange(&yard, lost, arena_format(&yard.arena, "{\"heartbeats\":[\"%.*s\"]}", STR_ARG(lost->tokens[0])));
+    EXPECT_INT(lost->cancelled, 1);                                        /* ... and is told so once, when it is heard of */
+    report(&yard, other, 1);
+    pass(&yard, 1000);
+    report(&yard, other, 0);
+    EXPECT_INT(runs_in(&yard, next, "SUCCEEDED"), 2);
+    EXPECT(run < next);
+    yard_close(&yard);
+}
+
 TEST(rate_of_a_runner_is_kept_and_nobody_is_dropped, "proves: F-093")
 {
     Yard yard;

@@ -18,7 +18,7 @@
 #define SETTLE_MS_MAX 10000             /* how long an exchange waits for what it said to be durable */
 #define KEPT_COUNT_MAX 4096u            /* reports whose answer is remembered */
 #define TICK_MS 1000                    /* leases are looked at so often */
-#define GRACE_MS 2000                   /* the core, whose clock counts, notices first that a lease ran out */
+#define GRACE_MS 2000                   /* the core notices that a lease ran out, and says so: what it does not speak of ends so much later */
 
 static const char not_under_way[] = "the attempt is not under way any more";
 
@@ -97,6 +97,7 @@ typedef struct WorkerExecutor {
 
 static bool worker_execute(Executor *executor, const Attempt *attempt);
 static void worker_end(Executor *executor, const AttemptId *id);
+static void worker_lose(Executor *executor, const AttemptId *id);
 static void worker_acknowledge(Executor *executor, const AttemptId *id);
 static void worker_refuse(Executor *executor, const AttemptId *id);
 static void worker_settled(Executor *executor, const AttemptId *id, bool is_taken);
@@ -108,7 +109,7 @@ static void worker_turn(Executor *executor, int64_t now_ms);
 static int  worker_wake_fd(Executor *executor);
 static void worker_close(Executor *executor);
 static const ExecutorOps worker_ops = {
-    .execute = worker_execute, .end = worker_end, .acknowledge = worker_acknowledge, .refuse = worker_refuse, .settled = worker_settled,
+    .execute = worker_execute, .end = worker_end, .lose = worker_lose, .acknowledge = worker_acknowledge, .refuse = worker_refuse, .settled = worker_settled,
     .received = worker_received, .has_room = worker_has_room, .lane = worker_lane, .drain = worker_drain, .turn = worker_turn, .wake_fd = worker_wake_fd, .close = worker_close,
 };
 
@@ -222,8 +223,12 @@ static void lease_free(Lease *lease)
     free(lease);
 }
 
+/* Its worker is to end it, and was not told so. */
+static bool has_to_tell(const Lease *lease) { return lease->is_ended && !lease->is_ended_told && (lease->state == LEASE_HELD || lease->is_lost); }
+
 static void lease_forget(WorkerExecutor *pool, Lease *lease)
 {
+    pool->cancel_count -= has_to_tell(lease);
     run_index_remove(&pool->leases, token_hash(&lease->id));
     lease_free(lease);
 }
@@ -244,15 +249,22 @@ static void waiting_remove(WorkerExecutor *pool, const Lease *lease)
     if (pool->waiting_last == lease) pool->waiting_last = before;
 }
 
+/* It does not take a place any more. */
+static void lease_leave(WorkerExecutor *pool)
+{
+    pool->lease_count--;
+    if (pool->has_refused) send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null() });
+    pool->has_refused = false;
+}
+
 /* The report is on its way: whatever its worker says from now on is too late. */
 static void lease_report(WorkerExecutor *pool, Lease *lease, const Report *report)
 {
     if (lease->state == LEASE_WAITS) waiting_remove(pool, lease);
-    else if (lease->is_ended && !lease->is_ended_told) pool->cancel_count--;
+    pool->cancel_count -= has_to_tell(lease);
+    lease->is_ended_told = true;
     lease->state = LEASE_REPORTED;
-    pool->lease_count--;
-    if (pool->has_refused) send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null() });
-    pool->has_refused = false;
+    lease_leave(pool);
     send(pool, &(Notice){ .kind = NOTICE_REPORT, .id = lease->id, .report = *report, .value = value_null() });
 }
 
@@ -437,6 +449,22 @@ static void worker_end(Executor *executor, const AttemptId *id)
     else wake_after(pool, 0);                               /* an exchange that waits is answered, and tells its worker */
 }
 
+/* Its worker may be alive: it is told to end it by whatever it asks next. */
+static void worker_lose(Executor *executor, const AttemptId *id)
+{
+    WorkerExecutor *pool = (WorkerExecutor *)executor;
+    Lease *lease = lease_find(pool, id);
+    if (!lease || lease->state > LEASE_HELD) return;
+    if (lease->state == LEASE_WAITS) waiting_remove(pool, lease);
+    pool->cancel_count -= has_to_tell(lease);
+    lease->is_ended_told = lease->is_ended_told || lease->state == LEASE_WAITS;
+    lease->is_ended = lease->is_lost = true;
+    pool->cancel_count += has_to_tell(lease);
+    lease_keep(pool, lease, LEASE_REFUSED);
+    lease_leave(pool);
+    wake_after(pool, 0);
+}
+
 /* --- what is durable --------------------------------------------------------------------------------------------------- */
 
 /* The first that is open: what an attempt says is decided in its order. A report that was said again meanwhile is the same one. */
@@ -549,7 +577,11 @@ static void heartbeat_take(WorkerExecutor *pool, Exchange *exchange, Str text)
 {
     Item item = { .token = arena_copy(&exchange->arena, text) };
     bool is_its_own = token_open(pool, exchange, text, &item.id);
-    const Lease *lease = is_its_own ? lease_find(pool, &item.id) : NULL;
+    Lease *lease = is_its_own ? lease_find(pool, &item.id) : NULL;
+    if (lease && lease->is_lost) {
+        pool->cancel_count -= has_to_tell(lease);
+        lease->is_ended_told = true;
+    }
     if (!is_its_own || (lease && (lease->is_lost || lease->state > LEASE_REPORTED))) {
         value_list_add(&exchange->ended, value_string(item.token));
         return;
@@ -649,9 +681,9 @@ static Value results_of(Exchange *exchange)
     return value_list_array(&list);
 }
 
-static bool is_of(const Lease *lease, Str worker)
+static bool has_to_tell_it(const Lease *lease, Str worker)
 {
-    return lease->state == LEASE_HELD && str_is((Str){ lease->worker, lease->worker_size }, worker);
+    return has_to_tell(lease) && str_is((Str){ lease->worker, lease->worker_size }, worker);
 }
 
 static Value cancels_of(WorkerExecutor *pool, Exchange *exchange)
@@ -659,7 +691,7 @@ static Value cancels_of(WorkerExecutor *pool, Exchange *exchange)
     ValueList list = exchange->ended;
     for (uint32_t i = 0; pool->cancel_count && i < pool->leases.capacity; i++) {
         Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
-        if (!lease || !lease->is_ended || lease->is_ended_told || !is_of(lease, exchange->worker)) continue;
+        if (!lease || !has_to_tell_it(lease, exchange->worker)) continue;
         lease->is_ended_told = true;
         pool->cancel_count--;
         value_list_add(&list, lease_token(pool, &exchange->arena, lease));
@@ -691,7 +723,7 @@ static bool has_cancel(const WorkerExecutor *pool, Str worker)
 {
     for (uint32_t i = 0; pool->cancel_count && i < pool->leases.capacity; i++) {
         const Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
-        if (lease && lease->is_ended && !lease->is_ended_told && is_of(lease, worker)) return true;
+        if (lease && has_to_tell_it(lease, worker)) return true;
     }
     return false;
 }
@@ -792,9 +824,9 @@ void worker_exchange_give_back(Executor *executor, Value answer)
     Token token;
     for (uint32_t i = 0; cancels && i < cancels->count; i++) {
         Lease *lease = token_read(value_text(cancels->items[i]), &token) ? lease_find(pool, &token.id) : NULL;
-        if (!lease || lease->state != LEASE_HELD || !lease->is_ended_told) continue;
+        if (!lease || !lease->is_ended_told) continue;
         lease->is_ended_told = false;
-        pool->cancel_count++;
+        pool->cancel_count += has_to_tell(lease);
         wake_after(pool, 0);
     }
     for (uint32_t i = 0; leases && i < leases->count; i++) {
@@ -819,8 +851,8 @@ static void leases_look(WorkerExecutor *pool)
             lease->heard_ms = pool->now_ms;
             send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = lease->id, .value = value_null() });
         } else if (lease->state == LEASE_HELD && !pool->is_draining && pool->now_ms - lease->heard_ms >= lease_ms + GRACE_MS) {
-            lease->is_lost = true;
             lease_cancel(pool, lease, CAUSE_LEASE_EXPIRED, STR("its worker was not heard of until its lease ran out"));
+            lease->is_lost = true;
         }
     }
 }
