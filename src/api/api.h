@@ -20,6 +20,7 @@
 #include "api/metrics.h"
 #include "api/route.h"
 #include "api/schedules.h"
+#include "api/shares.h"
 #include "lang/catalog.h"
 #include "os/zone.h"
 #include "secret/trigger.h"
@@ -37,6 +38,7 @@ typedef struct Api {
     Store *store;                   /* a snapshot, renewed for every request and every round of answers */
     Bridge *bridge;
     Http *http;
+    Shares *shares;                 /* of what can be held for long */
     KeyRing *keys;
     Access *access;
     struct Refusals *refusals;
