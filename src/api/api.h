@@ -59,7 +59,6 @@ typedef struct Api {
     struct Follower *followers[API_FOLLOW_BUCKET_COUNT];       /* that wait for news of a run: see follow.h */
     struct Follower *due_first, *due_last;                      /* those of them that have news */
     struct Stream *streams;
-    uint32_t stream_count;
     ClientRun client_runs[API_CLIENT_RUN_COUNT];
     uint32_t client_run_next;
     bool is_draining;

@@ -137,9 +137,14 @@ bool call_hold(Call *call, ShareKind kind)
 {
     ShareBound bound;
     if (call_try_hold(call, kind, &bound)) return true;
+    call_refuse_share(call, kind, bound);
+    return false;
+}
+
+void call_refuse_share(Call *call, ShareKind kind, ShareBound bound)
+{
     call_problem(call, bound == SHARE_OF_SERVER ? PROBLEM_UNAVAILABLE : PROBLEM_OVERLOAD, "%s has %zu %s already, and no more at a time: come again later",
                  share_holder(bound), share_bound(kind, bound), share_name(kind));
-    return false;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------------------ */

@@ -146,6 +146,7 @@ void call_refuse(Call *call, Str tenant, Str why);
  * the server, which a mere commit does not. False after answering: there is nothing left of one of them. */
 bool call_hold(Call *call, ShareKind kind);
 bool call_try_hold(Call *call, ShareKind kind, ShareBound *out_bound);      /* the same; answers nothing */
+void call_refuse_share(Call *call, ShareKind kind, ShareBound bound);       /* answers that this bound is reached */
 /* The answer comes later. After `ms` `late` is called, which answers. */
 void call_wait(Call *call, int64_t ms, void (*late)(Call *call), void (*woken)(Call *call));
 void call_wake(Call *call);             /* there is an answer, or something to look at */

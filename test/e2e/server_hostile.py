@@ -4,6 +4,7 @@ import json
 import random
 import re
 import resource
+import signal
 import socket
 import struct
 
@@ -207,6 +208,50 @@ def requests_that_wait_take_of_the_share_of_their_key_and_tenant_and_of_nobody_e
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
     t.until(lambda: server.get(path.replace("30s", "100ms"), key=third).status == 200, "what they held is given back")
+
+
+@case("")
+def event_streams_take_of_the_share_of_their_key_and_tenant_and_of_nobody_else(t):
+    open_files()
+    server = Server(t)
+    first, second, third, other = server.key("viewer", "acme"), server.key("viewer", "acme"), server.key("viewer", "acme"), server.key("viewer", "beta")
+    of_key, of_tenant = bound("API_STREAM_KEY_MAX"), bound("API_STREAM_TENANT_MAX")
+    clients = [asks(server, "/api/events", first) for _ in range(of_key)]
+    t.until(lambda: gauge(server, "maestro_event_streams") == of_key, "they are open")
+    refused = server.get("/api/events", key=first)
+    t.contains(problem(t, refused, 429, "overloaded")["detail"], f"this key has {of_key} event streams already")
+    t.equal(refused.headers["Retry-After"], "1")
+    clients += [asks(server, "/api/events", second) for _ in range(of_tenant - of_key)]
+    t.until(lambda: gauge(server, "maestro_event_streams") == of_tenant, "as many as a tenant may have")
+    t.contains(problem(t, server.get("/api/events", key=third), 429, "overloaded")["detail"], f"this tenant has {of_tenant} event streams already")
+    clients += [asks(server, "/api/events", other)]
+    t.until(lambda: gauge(server, "maestro_event_streams") == of_tenant + 1, "another tenant has its own")
+    for client in clients:
+        client.close()
+    t.until(lambda: gauge(server, "maestro_event_streams") == 0, "all are given back")
+    clients = [asks(server, "/api/events", first)]
+    t.until(lambda: gauge(server, "maestro_event_streams") == 1, "and there is room again")
+
+
+@case("proves: F-051")
+def starts_that_are_held_back_take_of_the_share_of_who_sends_them(t):
+    server = Server(t)
+    of_key, each = bound("API_DEBOUNCE_KEY_MAX"), 32
+    hooks = "".join(f"  - webhook: {{ key: h{i}, auth: {{ api_key: true }}, debounce: 10m }}\n" for i in range(each))
+    for tenant, count in (("default", of_key // each + 1), ("beta", 1)):
+        for i in range(count):
+            server.define(f"workflow: w{i}\ntenant: {tenant}\ntriggers:\n{hooks}jobs: {{ a: {{ tasks: [{{ name: t, log: x }}] }} }}\n", tenant=tenant)
+    first, second, other = server.key("operator"), server.key("operator"), server.key("operator", "beta")
+    for i in range(of_key):
+        t.require(server.post(f"/maestro/hooks/default/w{i // each}/h{i % each}", key=first).status == 202, f"start {i} is held back")
+    further = f"/maestro/hooks/default/w{of_key // each}/h0"
+    t.contains(problem(t, server.post(further, key=first), 429, "overloaded")["detail"], f"this key has {of_key} starts that are held back already")
+    t.equal(server.post("/maestro/hooks/default/w0/h0", key=first).status, 202, "one more event of what is held back already")
+    t.equal(server.post(further, key=second).status, 202, "another key")
+    t.equal(server.post("/maestro/hooks/beta/w0/h0", key=other).status, 202, "another tenant")
+    server.stop(signal.SIGKILL)
+    server.start()
+    problem(t, server.post(further.replace("h0", "h1"), key=first), 429, "overloaded")          # what was taken before the end counts after it
 
 
 @case("")
