@@ -281,6 +281,7 @@ static Status open_parts(Server *server, Error *err)
     *api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog, .guard = options->guard, .log = &server->options.log,
                   .keys = keyring_new(options->vault, options->rates),
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
+    api->shares = http.shares = shares_new();
     api->zones = zones_open(NULL);
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
@@ -364,6 +365,7 @@ void server_free(Server *server)
     herald_close(api->herald);
     refusals_free(api->refusals);
     debounces_free(api->debounces);
+    shares_free(api->shares);
     access_close(api->access);
     keyring_free(api->keys);
     zones_close(api->zones);
