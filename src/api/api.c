@@ -213,11 +213,3 @@ Str api_escape(Call *call, Str text)
     }
     return (Str){ bytes, size };
 }
-
-Value api_with_links(Call *call, Value object, const MemberList *links)
-{
-    MemberList members = { .arena = &call->arena };
-    for (uint32_t i = 0; i < object.count; i++) member_list_add(&members, value_text(object.members[i].key), object.members[i].value);
-    add_member(&members, "_links", member_list_object(links));
-    return member_list_object(&members);
-}

@@ -20,7 +20,6 @@
 #include "api/metrics.h"
 #include "api/route.h"
 #include "api/schedules.h"
-#include "api/shares.h"
 #include "lang/catalog.h"
 #include "os/zone.h"
 #include "secret/trigger.h"
@@ -38,7 +37,6 @@ typedef struct Api {
     Store *store;                   /* a snapshot, renewed for every request and every round of answers */
     Bridge *bridge;
     Http *http;
-    Shares *shares;                 /* of what can be held for long */
     KeyRing *keys;
     Access *access;
     struct Refusals *refusals;
@@ -59,6 +57,7 @@ typedef struct Api {
     struct Follower *followers[API_FOLLOW_BUCKET_COUNT];       /* that wait for news of a run: see follow.h */
     struct Follower *due_first, *due_last;                      /* those of them that have news */
     struct Stream *streams;
+    uint32_t stream_count;
     ClientRun client_runs[API_CLIENT_RUN_COUNT];
     uint32_t client_run_next;
     bool is_draining;
@@ -104,7 +103,5 @@ void  add_member(MemberList *members, const char *name, Value value);          /
 Value api_link(Call *call, const char *format, ...) PRINTF_LIKE(2, 3);          /* {"href": ...} */
 /* For a part of a path or a value of a query: what could end it, or mean something else there, becomes %XX. In the call's arena. */
 Str   api_escape(Call *call, Str text);
-/* The object with `_links` behind its members. */
-Value api_with_links(Call *call, Value object, const MemberList *links);
 
 #endif

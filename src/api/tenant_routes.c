@@ -17,12 +17,14 @@ static void look(Call *call, Str tenant, ExchangeDone done)
 /* As the engine printed it, with its links. */
 static Value tenant_value(Call *call, Value tenant)
 {
-    MemberList links = { .arena = &call->arena };
+    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     Str name = api_escape(call, value_get_string(tenant, "tenant", STR("")));
     add_member(&links, "self", api_link(call, "/api/tenants/%.*s", STR_ARG(name)));
     add_member(&links, "workflows", api_link(call, "/api/workflows?namespace=%.*s", STR_ARG(name)));
     add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s", STR_ARG(name)));
-    return api_with_links(call, tenant, &links);
+    for (uint32_t i = 0; i < tenant.count; i++) member_list_add(&members, value_text(tenant.members[i].key), tenant.members[i].value);
+    add_member(&members, "_links", member_list_object(&links));
+    return member_list_object(&members);
 }
 
 /* The array that the engine printed, whole or its only item. */
