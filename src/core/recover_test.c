@@ -54,6 +54,64 @@ TEST(after_a_crash_the_same_attempt_is_executed_again, "proves: C-22 F-058 F-087
     }
 }
 
+TEST(what_is_repeated_after_a_crash_is_admitted_and_dispatched_anew, "proves: E-002 E-031 E-034 E-018 F-071 C-69")
+{
+    static const struct { const char *name, *more; Pressure pressure; bool has_room; uint32_t executions, cooperatives[3]; bool is_escalated[3]; } rows[] = {
+        { "a normal one", "", { 0 }, true, 3, { 0 }, { false, false, true } },
+        { "a heavy one has a cooperative while its budget has room", ",\"intent\":\"heavy\"", { 0 }, true, 2, { 1, 0 }, { false, true } },
+        { "from the queue, too", ",\"intent\":\"heavy\"", { 0 }, false, 2, { 1, 0 }, { false, true } },
+        { "with a larger budget each time", ",\"intent\":\"heavy\",\"spawn_budget\":6", { 0 }, true, 3, { 1, 1, 1 }, { false, false, true } },
+        { "under pressure", ",\"intent\":\"heavy\",\"spawn_budget\":9", { .in_flight = 700 }, true, 3, { 1, 1, 1 } },
+        { "none where its budget has no room", ",\"intent\":\"heavy\",\"spawn_budget\":1", { 0 }, true, 1, { 0 }, { true } },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        static char plan[512];
+        Buf buf = buf_on(plan, sizeof plan - 1);
+        buf_format(&buf, TREE_HEAD "\"steps\":[{\"id\":\"a\",\"name\":\"a\",\"kind\":\"task\",\"run\":\"noop\"%s}]}", rows[i].more);
+        plan[buf.len] = '\0';
+        STAGE(s, plan);
+        s.pressure = rows[i].pressure;
+        s.place_text = STR("local 4000, other 3000");
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        uint32_t spawned = 0;
+        for (uint32_t n = 0; n < rows[i].executions && n < 3; n++) {
+            const Event *dispatched = stage_last(&s, EVENT_STEP_DISPATCHED);
+            Admission admission = admission_unpack(dispatched->flags);
+            spawned += 1u + admission.cooperative_count;
+            EXPECT_INT(stage_count(&s, EVENT_STEP_DISPATCHED), n + 1);
+            EXPECT_INT(stage_count_last(&s, EVENT_STEP_DISPATCHED), 1);
+            EXPECT_INT(dispatched->attempt, 1);
+            EXPECT_STR(dispatched->text, s.place_text);
+            EXPECT_INT(admission.cooperative_count, rows[i].cooperatives[n]);
+            EXPECT_INT(admission.is_escalated, rows[i].is_escalated[n]);
+            EXPECT_INT(admission.pressure.in_flight, rows[i].pressure.in_flight);
+            EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+            s.room = rows[i].has_room ? UINT32_MAX : 0;
+            EXPECT_OK(recover(&s), &s.err);
+            s.room = UINT32_MAX;
+            if (!rows[i].has_room && s.run.state == RUN_RUNNING) stage_more(&s);
+        }
+        EXPECT(spawned <= s.plan.terms->steps[0].retry.spawn_count_max);
+        EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+        stage_close(&s);
+    }
+}
+
+TEST(what_a_failing_run_lets_finish_is_repeated_after_a_crash, "proves: C-22 F-058")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_PERMANENT), &s.err);
+    EXPECT(run_is_winding(&s.run));
+    EXPECT_OK(recover(&s), &s.err);
+    EXPECT_INT(stage_state(&s, "b"), STEP_RUNNING);
+    EXPECT_INT(stage_count_last(&s, EVENT_STEP_DISPATCHED), 1);
+    EXPECT_OK(stage_succeed(&s, "b", NULL), &s.err);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    stage_close(&s);
+}
+
 TEST(a_crash_without_room_puts_the_attempt_back_under_its_number, "proves: C-22")
 {
     STAGE(s, plans[1]);

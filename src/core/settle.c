@@ -24,6 +24,26 @@ void settle_enter(const Settle *settle, uint32_t step)
     decision_event(settle->decision, EVENT_STEP_RUNNING, step);
 }
 
+void settle_dispatch(const Settle *settle, uint32_t step, uint32_t attempt, const Place *place, const Dispatched *what)
+{
+    bool is_here = place->kind == PLACE_HERE;
+    Event *event = decision_event(settle->decision, EVENT_STEP_DISPATCHED, step);
+    event->number = settle_number(settle, step);
+    event->attempt = attempt;
+    event->name = place->executor;
+    event->text = place->rationale;
+    event->key = what->key;
+    event->count = settle->run->steps[step].generation;
+    event->payload = what->payload;
+    event->flags = place->admission;
+    event->due_ms = is_here ? 0 : settle->now_ms + ACCEPT_MS_DEFAULT;
+    if (!is_here) return;
+    event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);
+    event->due_ms = settle_deadline(settle, step);
+    event->lease_ms = place->lease_ms ? settle->now_ms + place->lease_ms : 0;
+    event->holder = place->holder;
+}
+
 InputAnswer settle_fill(const Settle *settle, uint32_t step, Value written, bool has_paths, InputResult *out)
 {
     *out = (InputResult){ .value = written };
@@ -300,24 +320,15 @@ static bool lacks_output(const Settle *settle, uint32_t step)
     return is_declared && !run_active(settle->run, step)->kept_at;
 }
 
-/* The same attempt once more: to this process if it can take it, else from the queue. Of a paused run or job nothing is begun. */
-static void execute_again(const Settle *settle, uint32_t step)
+/* The same attempt once more: to this process if it can take it, else from the queue. Of a paused run or job nothing is begun. It is
+ * admitted and dispatched like any other (E-002), with the input and the key that it had; it has begun, and stays running meanwhile. */
+static void execute_again(const Settle *settle, uint32_t step, const Failure *lost)
 {
-    if (settle->run->state == RUN_PAUSED || run_holds_job(settle->run, settle->plan, step)) {
-        put_back(settle, step);
-        return;
-    }
-    Place place = settle->env->place(settle->env->context, settle->plan, settle->run, step);
-    /* What goes elsewhere is dispatched anew, so that the record says where. */
-    uint32_t before = run_place(settle->run, step);
-    if (place.kind == PLACE_HERE && (!before || before == placement_mark(place.executor))) {
-        Event *event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);
-        event->due_ms = settle_deadline(settle, step);
-        event->lease_ms = place.lease_ms ? settle->now_ms + place.lease_ms : 0;
-        event->holder = place.holder;
-        return;
-    }
-    put_back(settle, step);
+    bool is_held = settle->run->state == RUN_PAUSED || run_holds_job(settle->run, settle->plan, step);
+    Place place = is_held ? (Place){ .kind = PLACE_LATER } : settle->env->place(settle->env->context, settle->plan, settle->run, step);
+    if (place.kind == PLACE_HERE) settle_dispatch(settle, step, settle->run->steps[step].attempt, &place, &(Dispatched){ .payload = EVENT_NO_PAYLOAD });
+    else if (place.kind == PLACE_DROPPED) settle_drop(settle, step, &place, lost);
+    else put_back(settle, step);
 }
 
 static Failure lost_failure(const Settle *settle, uint32_t lost)
@@ -356,6 +367,6 @@ void settle_orphan(const Settle *settle, uint32_t step, Loss loss, Str why)
         DropCause drop = retry_drop_again(settle->plan, settle->run, step);
         if (lost >= LOST_COUNT_MAX) settle_attempt(settle, step, state->attempt, &failure);
         else if (drop) settle_drop(settle, step, &(Place){ .drop = (uint8_t)drop }, &failure);                  /* E-053 */
-        else execute_again(settle, step);
+        else execute_again(settle, step, &failure);
     }
 }

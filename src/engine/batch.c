@@ -142,7 +142,7 @@ static void keep_answer(Resident *resident, const Event *event, Str text)
 /* The effects that follow from these events, in their order; payloads that are needed again soon are kept at hand. */
 static void collect(Engine *engine, EngineBatch *batch, Resident *resident, const Decision *decision, const Str *texts)
 {
-    uint32_t cooperatives = 0;              /* of the dispatch that a start follows; one that is repeated has none */
+    uint32_t cooperatives = 0;              /* of the dispatch that a start follows */
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const Event *event = &decision->events[i];
         Str text = event->payload != EVENT_NO_PAYLOAD && texts ? texts[event->payload] : (Str){ 0 };
