@@ -56,21 +56,32 @@ void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
     event->flags = settle->plan->terms->steps[step].is_optional;
 }
 
-/* E-057: by what it was dropped is said wherever its failure is shown, beside what its last attempt died of. */
-static Failure dropped_failure(const Settle *settle, Str drop, const Failure *failure)
+/* E-018: what is used up, and what somebody can do about it; the budget itself is never changed (E-016). */
+static Str budget_text(const Settle *settle, uint32_t step)
 {
+    return arena_format(settle->decision->arena,
+                        "its spawn_budget of %" PRIu32 " is used up; declare a larger one, or run it anew with 'maestro resolve' or 'maestro retry-from'",
+                        reaction_retry(settle->plan, settle->run, step).spawn_count_max);
+}
+
+/* E-057: by what it was dropped is said wherever its failure is shown, beside what its last attempt died of. */
+static Failure dropped_failure(const Settle *settle, uint32_t step, DropCause cause, const Failure *failure)
+{
+    Str drop = str_of(drop_cause_name(cause)), why = failure->text;
     Arena *arena = settle->decision->arena;
     MemberList details = { .arena = arena };
     member_list_add(&details, STR("drop"), value_string(drop));
     if (failure->cause) member_list_add(&details, STR("cause"), value_string(str_of(cause_name(failure->cause))));
     if (failure->details.kind != VALUE_NULL) member_list_add(&details, STR("details"), failure->details);
-    Str text = failure->cause ? arena_format(arena, "dropped by %.*s: %.*s", STR_ARG(drop), STR_ARG(failure->text)) : failure->text;
+    if (cause == DROP_SPAWN_BUDGET) why = arena_format(arena, "%.*s. Before that: %.*s", STR_ARG(budget_text(settle, step)), STR_ARG(failure->text));
+    bool is_named = failure->cause || cause == DROP_SPAWN_BUDGET;
+    Str text = is_named ? arena_format(arena, "dropped by %.*s: %.*s", STR_ARG(drop), STR_ARG(why)) : why;
     return (Failure){ CAUSE_DROPPED, text, member_list_object(&details) };
 }
 
 void settle_drop(const Settle *settle, uint32_t step, const Place *place, const Failure *failure)
 {
-    Failure dropped = dropped_failure(settle, str_of(drop_cause_name((DropCause)place->drop)), failure);
+    Failure dropped = dropped_failure(settle, step, (DropCause)place->drop, failure);
     Event *event = decision_event(settle->decision, EVENT_STEP_DROPPED, step);
     event->attempt = settle->run->steps[step].attempt;
     event->name = str_of(drop_cause_name((DropCause)place->drop));
@@ -318,11 +329,13 @@ static bool may_execute_again(const Settle *settle, uint32_t step, uint32_t lost
     return lost < LOST_COUNT_MAX && tries + lost <= settle->plan->terms->steps[step].retry.spawn_count_max;        /* I7 */
 }
 
-static Failure lost_failure(const Settle *settle, uint32_t lost)
+/* Where fewer were lost than may be, it is the budget that ends it: a heavy task has used more of it by each dispatch. */
+static Failure lost_failure(const Settle *settle, uint32_t step, uint32_t lost)
 {
-    Str text = arena_format(settle->decision->arena,
-                            "maestro ended %s while this was carried out: it may be what ends it",
+    Arena *arena = settle->decision->arena;
+    Str text = arena_format(arena, "maestro ended %s while this was carried out: it may be what ends it",
                             lost == 1 ? "once" : lost == 2 ? "twice" : "three times and more");
+    if (lost < LOST_COUNT_MAX) text = arena_format(arena, "%.*s; %.*s", STR_ARG(text), STR_ARG(budget_text(settle, step)));
     return (Failure){ CAUSE_LOST, text, value_null() };
 }
 
@@ -350,7 +363,7 @@ void settle_orphan(const Settle *settle, uint32_t step, Loss loss, Str why)
     } else if (loss == LOSS_BY_RELEASE) {
         put_back(settle, step);
     } else {
-        Failure failure = lost_failure(settle, lost);
+        Failure failure = lost_failure(settle, step, lost);
         if (may_execute_again(settle, step, lost)) execute_again(settle, step);
         else settle_attempt(settle, step, state->attempt, &failure);
     }

@@ -3,6 +3,7 @@ import json
 import signal
 
 from maestro_test import case, main
+from server_test import Server
 
 # Each executor says where it was in a file, and fails as a variable tells it to.
 RUNNERS = """executors:
@@ -305,6 +306,7 @@ def rfc_4_a_declared_budget_ends_the_task_before_its_tries_do(t):
     t.equal(desk.run(failing(", spawn_budget: 2")).code, 1)
     t.equal([flags(event)["is_escalated"] for event in desk.events("step-dispatched")], [False, True], "the last that the budget has room for")
     t.equal([event["name"] for event in desk.events("step-dropped")], ["spawn-budget"])
+    t.matches(desk.events("step-failed")[0]["message"], r"^dropped by spawn-budget: its spawn_budget of 2 is used up; declare a larger one, .*\. Before that: exit code 75")
     # A heavy task has a cooperative beside it from the first attempt on; the last try has what is left of the budget.
     t.equal(desk.run(failing(", intent: heavy, spawn_budget: 3"), name="heavy.yaml").code, 1)
     t.equal([(flags(event)["cooperatives"], flags(event)["is_escalated"]) for event in desk.events("step-dispatched")], [(1, False), (0, True)])
@@ -321,6 +323,52 @@ def rfc_4_a_task_without_a_usable_budget_is_refused_when_it_is_read(t):
             t.equal(result.code, 65)
             t.contains(result.err, said)
             t.contains(result.err, "wrong.yaml:5:", "the place of it")
+
+
+CRASHED = """workflow: %s
+jobs:
+  a: { tasks: [{ name: long, run: shell, args: [sleep, "600"]%s }] }
+"""
+
+
+@case("proves: E-015 E-016 E-017 E-018 E-053 C-69 M-5")
+def rfc_4_each_execution_after_a_crash_uses_the_budget_and_the_failure_says_what_to_do(t):
+    server = Server(t)
+    names = {"plain": "", "heavy": ", intent: heavy", "roomy": ", intent: heavy, spawn_budget: 4"}
+    for name, more in names.items():
+        server.define(CRASHED % (name, more))
+    runs = {name: server.begin(name)["executionId"] for name in names}
+
+    def now(name):
+        return server.get("/api/executions/" + runs[name]).json()
+
+    def begun(name):
+        events = server.get(f"/api/executions/{runs[name]}/events?limit=500").json()["items"]
+        return [event["event"] for event in events].count("step-running")
+
+    def crash(want):
+        before = {name: begun(name) for name in want}
+        server.stop(signal.SIGKILL)
+        server.start()
+        for name, status in want.items():
+            t.until(lambda name=name, status=status: now(name)["status"] == status, f"{name} is {status}")
+            if status == "RUNNING":
+                t.until(lambda name=name: begun(name) == before[name] + 1, f"{name} is carried out again")
+    crash({"plain": "RUNNING", "heavy": "RUNNING", "roomy": "RUNNING"})
+    crash({"plain": "RUNNING", "heavy": "FAILED", "roomy": "RUNNING"})
+    failed = now("heavy")
+    t.equal((failed["errorCause"], failed["resolution"]), ("lost", "AWAITING_DECISION"))
+    t.equal(failed["errorMessage"], "maestro ended twice while this was carried out: it may be what ends it; its spawn_budget of 3 is used up; "
+                                    "declare a larger one, or run it anew with 'maestro resolve' or 'maestro retry-from'")
+    t.contains(t.maestro("show", runs["heavy"], "--store", "sqlite:" + server.store).out, "its spawn_budget of 3 is used up")
+    crash({"plain": "FAILED", "roomy": "FAILED"})
+    t.true("spawn_budget" not in now("plain")["errorMessage"], "three lost executions end a step, whatever its budget")
+    # What is said is what helps: a new step run is a new task, with a budget of its own.
+    t.equal(server.post(f"/api/executions/{runs['heavy']}/resolve", {"decision": "retry", "reason": "once more"}).status, 200)
+    t.until(lambda: now("heavy")["status"] == "RUNNING", "it is run anew")
+    crash({"heavy": "RUNNING"})
+    for name in names:
+        server.post(f"/api/executions/{runs[name]}/cancel", {"reason": "enough"})
 
 
 FULL = """executors:
