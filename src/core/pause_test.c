@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/pause.h"
 #include "core/stage_test.h"
 #include "harness/test.h"
 #include "value/json.h"
@@ -45,6 +46,22 @@ TEST(a_run_pauses_behind_a_step_and_goes_on_by_its_trigger, "proves: A-180 A-190
     EXPECT_INT(stage_trigger(&s, "ok", NULL, false), ERR_CONFLICT);             /* once */
     EXPECT_INT(stage_trigger(&s, "other", NULL, false), ERR_NOT_FOUND);
     stage_close(&s);
+}
+
+TEST(a_pause_that_asks_nothing_of_a_payload_is_told_from_others, "proves: R-091")
+{
+    static const struct { const char *name, *plan, *trigger; bool want; } rows[] = {
+        { "nothing is declared", PLAN(""), "ok", true },
+        { "a schema", PLAN(",\"payload_schema\":{\"type\":\"object\"}"), "ok", false },
+        { "a condition", PLAN(",\"resume_when\":\"payload ok\""), "ok", false },
+        { "that of another trigger", PLAN(",\"resume_when\":\"payload ok\""), "other", true },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        STAGE(s, rows[i].plan);
+        EXPECT_INT(pause_is_plain(&s.plan, str_of(rows[i].trigger)), rows[i].want);
+        stage_close(&s);
+    }
 }
 
 TEST(what_a_trigger_brought_is_read_like_an_output, "proves: A-185")
