@@ -58,7 +58,7 @@ typedef struct Api {
     uint32_t plan_next;
     struct Follower *followers[API_FOLLOW_BUCKET_COUNT];       /* that wait for news of a run: see follow.h */
     struct Follower *due_first, *due_last;                      /* those of them that have news */
-    struct Stream *streams;
+    struct Streams *streams;        /* see stream.h */
     ClientRun client_runs[API_CLIENT_RUN_COUNT];
     uint32_t client_run_next;
     bool is_draining;

@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "api/herald.h"
+#include "api/stream.h"
 #include "base/check.h"
 #include "os/usage.h"
 
@@ -331,6 +332,9 @@ static void print_http(const Api *api, Buf *out)
     plain(out, METRIC_HTTP_ACCEPTED, (double)stats.accepted);
     plain(out, METRIC_HTTP_WAITING, stats.waiting_count - api->survey_count);
     plain(out, METRIC_HTTP_BODIES, (double)share_taken(api->shares, SHARE_BODIES));
+    FeedStats feed = streams_stats(api->streams);
+    plain(out, METRIC_STREAM_READS, (double)feed.read_count);
+    plain(out, METRIC_STREAM_RECORDS, (double)feed.record_count);
     plain(out, METRIC_STREAMS, (double)share_taken(api->shares, SHARE_STREAMS));
     plain(out, METRIC_STREAMS_CUT, (double)stats.cut_count);
     plain(out, METRIC_KEYS_REFUSED, (double)metrics->refused_keys);

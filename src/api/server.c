@@ -258,6 +258,7 @@ static void run(void *context)
         }
         if (has_due) http_turn(api->http);  /* what has come meanwhile goes before what waits already */
         has_due = follow_turn(api);
+        has_due = streams_turn(api) || has_due;
         http_turn(api->http);
         store_renew(api->store);
         if (!api->is_draining) debounces_turn(api->debounces, wall_ms());
@@ -282,6 +283,7 @@ static Status open_parts(Server *server, Error *err)
                   .keys = keyring_new(options->vault, options->rates),
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
     api->shares = http.shares = shares_new();
+    api->streams = streams_new(api->store);
     api->zones = zones_open(NULL);
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
@@ -366,6 +368,7 @@ void server_free(Server *server)
     refusals_free(api->refusals);
     debounces_free(api->debounces);
     shares_free(api->shares);
+    streams_free(api->streams);
     access_close(api->access);
     keyring_free(api->keys);
     zones_close(api->zones);

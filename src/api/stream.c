@@ -1,32 +1,72 @@
 #include "api/stream.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/bearer.h"
 #include "api/document.h"
 #include "api/routes.h"
+#include "base/check.h"
 #include "base/limits.h"
 #include "os/clock.h"
 #include "value/json.h"
 
-#define RECORD_COUNT 128u           /* read at a time */
-
 typedef struct Stream {
-    struct Stream *next, *prev;
+    struct Stream *next, *prev;     /* of those of its run, or of its audience */
+    struct Stream *walk_next, *walk_prev;
     Call *call;
     uint64_t run_no;                /* 0: every one of the tenant */
-    Str tenant;                     /* "*": every one */
-    uint64_t position;              /* the record that was told last ... */
-    uint32_t event;                 /* ... and how many of its events */
+    struct Audience *audience;      /* of a stream of a tenant */
+    FeedPlace place;                /* what was told last; of lines `position` is the line */
     uint64_t told;                  /* the number of the last event of that record; of one execution */
+    uint64_t since;                 /* of a tenant: what the feed has at hand up to there was not read for it */
+    bool is_in_step;                /* of a tenant: all was told that the feed has read for it */
+    bool is_walking;                /* it has further to go, and waits for its turn */
     bool is_beat, is_over;
-    bool is_of_lines;               /* then `position` is the line that was told last */
+    bool is_of_lines;
     bool is_settled;                /* its execution is; what is still being stored is looked for once more */
     Cell step;                      /* of lines: of one step run alone; null: of all */
     LineNames names;
-    Arena arena;                    /* of one record */
+    Arena arena;                    /* of one line, or one look at its key */
 } Stream;
+
+/* All streams of one tenant. */
+typedef struct Audience {
+    struct Audience *next;
+    struct Audience *due_next;      /* of those that there is something new for */
+    bool is_due;
+    Stream *streams;
+    size_t size;
+    char tenant[];                  /* "*": every one */
+} Audience;
+
+struct Streams {
+    Feed *feed;
+    Stream *of_runs[API_STREAM_BUCKET_COUNT];
+    Audience *audiences[API_STREAM_BUCKET_COUNT];
+    uint32_t audience_count;
+    Audience *due;
+    Stream *walk_first, *walk_last;
+    bool has_news;                  /* the feed has something to read, as far as is known */
+};
+
+Streams *streams_new(Store *store)
+{
+    Streams *streams = calloc(1, sizeof *streams);
+    CHECK(streams);
+    streams->feed = feed_new(store);
+    return streams;
+}
+
+void streams_free(Streams *streams)
+{
+    if (!streams) return;
+    feed_free(streams->feed);
+    free(streams);
+}
+
+FeedStats streams_stats(const Streams *streams) { return feed_stats(streams->feed); }
 
 bool stream_is_wanted(const Call *call)
 {
@@ -36,57 +76,23 @@ bool stream_is_wanted(const Call *call)
 
 /* --- what to tell ---------------------------------------------------------------------------------------------------------------------- */
 
-static void print_event(Stream *stream, const Record *record, uint32_t index, Buf *out)
-{
-    Error err;
-    const char *name = event_name(record->events[index].kind);
-    buf_format(out, "id: %" PRIu64 ".%u\nevent: %s\ndata: ", record->head.position, index + 1, name ? name : "newer");
-    if (json_print(out, document_event(&stream->arena, record, index), JSON_COMPACT, &err)) buf_text(out, "{}");
-    buf_text(out, "\n\n");
-}
-
 typedef struct Reading { Stream *stream; Buf *out; uint32_t seen; bool is_full; } Reading;
 
-static bool is_seen(Stream *stream, const Cell *cells)
+static void tell_record(Reading *reading, const Cell *cells)
 {
-    const Cell *row = NULL;
-    Error err;
-    bool is_of_log = cells[LEDGER_run_no].kind != CELL_INT || !cells[LEDGER_run_no].integer;
-    if (stream->run_no) return !is_of_log && (uint64_t)cells[LEDGER_run_no].integer == stream->run_no;
-    if (str_is_text(stream->tenant, "*")) return true;
-    if (is_of_log) return false;
-    QueryAsk ask = { .query = QUERY_RUN, .params = { cells[LEDGER_run_no] }, .param_count = 1 };
-    return !row_select(&stream->arena, stream->call->api->store, &ask, &row, &err) && row && str_is(row[RUNS_tenant].text, stream->tenant);
-}
-
-static bool take_record(void *context, const Cell *cells, uint32_t count)
-{
-    Reading *reading = context;
     Stream *stream = reading->stream;
-    Record record;
-    Error err;
     uint64_t position = (uint64_t)cells[LEDGER_position].integer;
-    (void)count;
-    arena_reset(&stream->arena);
-    uint32_t from = position == stream->position ? stream->event : 0;
-    if (is_seen(stream, cells) && cells[LEDGER_record].kind == CELL_BLOB
-        && !record_decode_any(&stream->arena, cells[LEDGER_record].text, &record, &err))
-        for (uint32_t i = from; i < record.event_count; i++) {
-            print_event(stream, &record, i, reading->out);
-            stream->told = record.head.first_event + i;
-        }
-    stream->position = position;
-    stream->event = UINT32_MAX;
-    reading->seen++;
+    uint64_t told = feed_print(stream->call->api->streams->feed, cells, position == stream->place.position ? stream->place.event : 0, reading->out);
+    if (told) stream->told = told;
+    stream->place = (FeedPlace){ position, UINT32_MAX };
     reading->is_full = reading->out->len >= API_STREAM_PIECE_SIZE;
-    return !reading->is_full;
 }
 
-/* Of one execution its own records are walked; of a tenant all of the ledger behind the place of the stream. */
+/* Of one execution its own records are walked. */
 static void read_execution(Stream *stream, Buf *out)
 {
     StepRows records = { 0 };
-    RecordPlace place = { .event = stream->told, .position = stream->position };
+    RecordPlace place = { .event = stream->told, .position = stream->place.position };
     bool has_more = false;
     const Cell *row = NULL;
     Error err;
@@ -95,31 +101,67 @@ static void read_execution(Stream *stream, Buf *out)
     arena_init(&arena, SIZE_MAX);
     QueryAsk ask = { .query = QUERY_RUN, .params = { cell_int((int64_t)stream->run_no) }, .param_count = 1 };
     Status status = row_select(&arena, stream->call->api->store, &ask, &row, &err);
-    if (!status && row && (uint64_t)row[RUNS_last_position].integer > stream->position)
+    if (!status && row && (uint64_t)row[RUNS_last_position].integer > stream->place.position)
         status = run_records_next(&arena, stream->call->api->store, row, &place, &records, &has_more, &err);
     for (size_t i = 0; !status && i < records.count && !reading.is_full; i++) {
         uint64_t position = (uint64_t)records.rows[i][LEDGER_position].integer;
-        if (position > stream->position || (position == stream->position && stream->event != UINT32_MAX))
-            (void)take_record(&reading, records.rows[i], LEDGER_record + 1);
+        if (position > stream->place.position || (position == stream->place.position && stream->place.event != UINT32_MAX))
+            tell_record(&reading, records.rows[i]);
     }
     if (has_more && !reading.is_full) {                     /* to the end of what was looked at; what is sent has the next read follow */
-        stream->position = place.position - 1;
-        stream->event = UINT32_MAX;
+        stream->place = (FeedPlace){ place.position - 1, UINT32_MAX };
         if (!out->len) buf_text(out, ": on\n\n");
     }
     stream->is_over = !status && (!row || row_is_over(row)) && !reading.is_full && !has_more;
     arena_deinit(&arena);
 }
 
+static void walk_add(Streams *streams, Stream *stream)
+{
+    if (stream->is_walking) return;
+    stream->is_walking = true;
+    stream->walk_next = NULL;
+    stream->walk_prev = streams->walk_last;
+    *(streams->walk_last ? &streams->walk_last->walk_next : &streams->walk_first) = stream;
+    streams->walk_last = stream;
+}
+
+static void walk_remove(Streams *streams, Stream *stream)
+{
+    if (!stream->is_walking) return;
+    stream->is_walking = false;
+    *(stream->walk_prev ? &stream->walk_prev->walk_next : &streams->walk_first) = stream->walk_next;
+    *(stream->walk_next ? &stream->walk_next->walk_prev : &streams->walk_last) = stream->walk_prev;
+}
+
+static Str tenant_of(const Stream *stream) { return (Str){ stream->audience->tenant, stream->audience->size }; }
+
+/* What the feed has read for its audience since. */
+static void read_feed(Stream *stream, Buf *out)
+{
+    const Feed *feed = stream->call->api->streams->feed;
+    bool is_of_all = str_is_text(tenant_of(stream), "*");
+    const FeedRecord *record;
+    while ((record = feed_next(feed, stream->place.position)) && out->len < API_STREAM_PIECE_SIZE) {
+        if (is_of_all || str_is(record->tenant, tenant_of(stream))) buf_str(out, record->text);
+        stream->place.position = record->position;
+    }
+    stream->is_in_step = !record;
+}
+
+/* One that is further behind than what is at hand walks the ledger, and lets others have their turn in between. */
 static void read_tenant(Stream *stream, Buf *out)
 {
-    Error err;
-    for (Reading reading = { .stream = stream, .out = out, .seen = RECORD_COUNT }; reading.seen == RECORD_COUNT && !reading.is_full;) {
-        uint64_t from = stream->event == UINT32_MAX ? stream->position + 1 : stream->position;
-        QueryAsk ask = { .query = QUERY_RECORDS, .params = { cell_int((int64_t)from) }, .param_count = 1, .row_count_max = RECORD_COUNT };
-        reading.seen = 0;
-        if (store_select(stream->call->api->store, &ask, take_record, &reading, &err)) return;
+    Streams *streams = stream->call->api->streams;
+    bool is_at_hand = stream->place.event == UINT32_MAX && stream->place.position >= stream->since && feed_has(streams->feed, stream->place.position);
+    if (stream->is_in_step) return;
+    if (is_at_hand) {
+        read_feed(stream, out);
+        return;
     }
+    FeedWalk walk = feed_walk(streams->feed, tenant_of(stream), API_STREAM_PIECE_SIZE, &stream->place, out);
+    stream->is_in_step = walk == FEED_END;
+    if (walk == FEED_MORE && !out->len) walk_add(streams, stream);         /* one that failed is tried again with the next beat */
 }
 
 static bool take_line(void *context, const Cell *cells, uint32_t count)
@@ -129,8 +171,8 @@ static bool take_line(void *context, const Cell *cells, uint32_t count)
     Error err;
     (void)count;
     arena_reset(&stream->arena);
-    stream->position = (uint64_t)cells[LOGS_line_no].integer;
-    buf_format(reading->out, "id: %" PRIu64 "\nevent: line\ndata: ", stream->position);
+    stream->place.position = (uint64_t)cells[LOGS_line_no].integer;
+    buf_format(reading->out, "id: %" PRIu64 "\nevent: line\ndata: ", stream->place.position);
     if (json_print(reading->out, document_line(&stream->arena, stream->call->api->store, &stream->names, cells), JSON_COMPACT, &err))
         buf_text(reading->out, "{}");
     buf_text(reading->out, "\n\n");
@@ -156,7 +198,7 @@ static void read_lines(Stream *stream, Buf *out)
     arena_deinit(&arena);
     while (reading.seen && !reading.is_full) {
         QueryAsk ask = { .query = QUERY_LOG_LINES, .param_count = 3,
-                         .params = { about.params[0], cell_int((int64_t)stream->position), stream->step } };
+                         .params = { about.params[0], cell_int((int64_t)stream->place.position), stream->step } };
         reading.seen = 0;
         if (store_select(store, &ask, take_line, &reading, &err)) return;
     }
@@ -185,21 +227,69 @@ static bool next_piece(void *context, Buf *out)
 
 /* --- its life ---------------------------------------------------------------------------------------------------------------------------- */
 
+static uint32_t bucket_of_tenant(Str tenant)
+{
+    uint32_t hash = 2166136261u;            /* FNV-1a */
+    for (size_t i = 0; i < tenant.len; i++) hash = (hash ^ (uint8_t)tenant.ptr[i]) * 16777619u;
+    return hash % API_STREAM_BUCKET_COUNT;
+}
+
+static Audience **audience_find(Streams *streams, Str tenant)
+{
+    Audience **at = &streams->audiences[bucket_of_tenant(tenant)];
+    while (*at && !str_is((Str){ (*at)->tenant, (*at)->size }, tenant)) at = &(*at)->next;
+    return at;
+}
+
+/* While nobody listens the feed stands still: for the first it begins at the end. */
+static void audience_join(Streams *streams, Stream *stream, Str tenant)
+{
+    Audience **at = audience_find(streams, tenant);
+    if (!*at) {
+        Audience *audience = malloc(sizeof *audience + tenant.len);
+        CHECK(audience);
+        *audience = (Audience){ .size = tenant.len };
+        memcpy(audience->tenant, tenant.ptr, tenant.len);
+        *at = audience;
+        if (!streams->audience_count++) feed_begin(streams->feed);
+    }
+    stream->audience = *at;
+    stream->since = feed_end(streams->feed);
+}
+
+static void audience_leave(Streams *streams, Stream *stream)
+{
+    Audience **at = audience_find(streams, tenant_of(stream)), *audience = *at;
+    if (audience->streams) return;
+    *at = audience->next;
+    streams->audience_count--;
+    free(audience);
+}
+
+static Stream **list_of(Streams *streams, const Stream *stream)
+{
+    return stream->audience ? &stream->audience->streams : &streams->of_runs[stream->run_no % API_STREAM_BUCKET_COUNT];
+}
+
 static void end(void *context)
 {
     Stream *stream = context;
     Api *api = stream->call->api;
+    walk_remove(api->streams, stream);
     if (stream->prev) stream->prev->next = stream->next;
-    else api->streams = stream->next;
+    else *list_of(api->streams, stream) = stream->next;
     if (stream->next) stream->next->prev = stream->prev;
+    if (stream->audience) audience_leave(api->streams, stream);
     bridge_listen(api->bridge, -1);
     arena_deinit(&stream->arena);
 }
 
+/* News tell of what the engine has in memory; the feed looks now and then whether there is something that they did not tell of. */
 static void beat(Call *call)
 {
     Stream *stream = call->state;
     stream->is_beat = true;
+    call->api->streams->has_news = true;
     call->deadline_ms += API_STREAM_BEAT_MS;
     call_wake(call);
 }
@@ -237,7 +327,7 @@ static bool is_behind_head(Call *call, const Stream *stream)
         call_error(call, &err);
         return false;
     }
-    if (stream->position <= head) return true;
+    if (stream->place.position <= head) return true;
     call_problem(call, PROBLEM_CONFLICT, "Last-Event-ID is of something that this server has not sent: it has come to %" PRIu64 ". Ask without it, and begin anew", head);
     return false;
 }
@@ -252,7 +342,7 @@ static bool read_place(Call *call, Stream *stream)
     uint64_t position, event;
     if (stream->is_of_lines) {
         if (str_to_u64(text, &position) && position <= INT64_MAX) {
-            stream->position = position;
+            stream->place.position = position;
             return is_behind_head(call, stream);
         }
         call_problem(call, PROBLEM_INVALID, "Last-Event-ID is the number of a line that this server sent, as 77");
@@ -260,25 +350,27 @@ static bool read_place(Call *call, Stream *stream)
     }
     if (point < text.len && str_to_u64(str_slice(text, 0, point), &position) && str_to_u64(str_slice(text, point + 1, text.len), &event)
         && position <= INT64_MAX && event < UINT32_MAX) {
-        stream->position = position;
-        stream->event = (uint32_t)event;
+        stream->place = (FeedPlace){ position, (uint32_t)event };
         return is_behind_head(call, stream);
     }
     call_problem(call, PROBLEM_INVALID, "Last-Event-ID is the id of an event that this server sent, as 1234.2");
     return false;
 }
 
-static void begin(Call *call, Stream *stream)
+/* `tenant`: of whose executions; empty: of one alone. */
+static void begin(Call *call, Stream *stream, Str tenant)
 {
     Api *api = call->api;
     if (!read_place(call, stream) || !call_hold(call, SHARE_STREAMS)) return;
     arena_init(&stream->arena, SIZE_MAX);
     stream->call = call;
-    stream->next = api->streams;
+    api_listen(api);                        /* before looking: what happens after it is told */
+    if (tenant.len) audience_join(api->streams, stream, tenant);
+    Stream **list = list_of(api->streams, stream);
+    stream->next = *list;
     if (stream->next) stream->next->prev = stream;
-    api->streams = stream;
+    *list = stream;
     call->state = stream;
-    api_listen(api);
     call_add_header(call, "Cache-Control", STR("no-store"));
     call_add_header(call, "X-Accel-Buffering", STR("no"));
     call_wait(call, API_STREAM_BEAT_MS, beat, NULL);
@@ -289,34 +381,85 @@ static void begin(Call *call, Stream *stream)
 void stream_of_execution(Call *call, const Cell *row)
 {
     Stream *stream = ARENA_NEW(&call->arena, Stream);
-    *stream = (Stream){ .run_no = (uint64_t)row[RUNS_run_no].integer, .event = UINT32_MAX };
-    begin(call, stream);
+    *stream = (Stream){ .run_no = (uint64_t)row[RUNS_run_no].integer, .place.event = UINT32_MAX };
+    begin(call, stream, (Str){ 0 });
 }
 
 void stream_of_lines(Call *call, const Cell *row, Cell step)
 {
     Stream *stream = ARENA_NEW(&call->arena, Stream);
     *stream = (Stream){ .run_no = (uint64_t)row[RUNS_run_no].integer, .is_of_lines = true, .step = step };
-    begin(call, stream);
+    begin(call, stream, (Str){ 0 });
 }
 
 void stream_of_tenant(Call *call, Str tenant)
 {
     Stream *stream = ARENA_NEW(&call->arena, Stream);
     Error err;
-    *stream = (Stream){ .tenant = arena_copy(&call->arena, tenant), .event = UINT32_MAX };
+    *stream = (Stream){ .place.event = UINT32_MAX };
     /* Without a place it begins with what happens from now on. */
     QueryAsk ask = { .query = QUERY_LOG_HEAD, .params = { cell_int(1) }, .param_count = 1 };
-    if (store_select(call->api->store, &ask, take_last, &stream->position, &err)) call_error(call, &err);
-    else begin(call, stream);
+    if (store_select(call->api->store, &ask, take_last, &stream->place.position, &err)) call_error(call, &err);
+    else begin(call, stream, tenant);
+}
+
+/* --- news ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static void wake_list(Stream *first)
+{
+    for (Stream *stream = first; stream; stream = stream->next) call_wake(stream->call);
 }
 
 void stream_news(Api *api, uint64_t run_no, bool is_log)
 {
-    for (Stream *stream = api->streams; stream; stream = stream->next) {
-        if (is_log && !stream->is_of_lines) continue;       /* an event of the execution may have settled it */
-        if (!run_no || !stream->run_no || stream->run_no == run_no) call_wake(stream->call);
+    Streams *streams = api->streams;
+    if (!is_log) streams->has_news = true;
+    for (Stream *stream = streams->of_runs[run_no % API_STREAM_BUCKET_COUNT]; run_no && stream; stream = stream->next)
+        if (stream->run_no == run_no && (!is_log || stream->is_of_lines)) call_wake(stream->call);      /* an event may have settled it */
+    for (uint32_t i = 0; !run_no && i < API_STREAM_BUCKET_COUNT; i++) {
+        wake_list(streams->of_runs[i]);
+        for (const Audience *audience = streams->audiences[i]; audience; audience = audience->next) wake_list(audience->streams);
     }
+}
+
+/* What lies between what a stream in step was told last and this record is of others. */
+static bool audience_is_told(Streams *streams, Str tenant, uint64_t position)
+{
+    Audience *audience = *audience_find(streams, tenant);
+    if (!audience || audience->is_due) return audience;
+    audience->is_due = true;
+    audience->due_next = streams->due;
+    streams->due = audience;
+    for (Stream *stream = audience->streams; stream; stream = stream->next) {
+        if (!stream->is_in_step) continue;
+        stream->is_in_step = false;
+        if (stream->place.position < position - 1) stream->place.position = position - 1;
+    }
+    return true;
+}
+
+static bool is_wanted(void *context, Str tenant, uint64_t position)
+{
+    Streams *streams = context;
+    bool is_of_all = audience_is_told(streams, STR("*"), position);
+    return (tenant.len && audience_is_told(streams, tenant, position)) || is_of_all;
+}
+
+bool streams_turn(Api *api)
+{
+    Streams *streams = api->streams;
+    streams->has_news = streams->has_news && streams->audience_count && feed_read(streams->feed, is_wanted, streams);
+    for (Audience *audience; (audience = streams->due);) {
+        streams->due = audience->due_next;
+        audience->is_due = false;
+        wake_list(audience->streams);
+    }
+    Stream *walker = streams->walk_first;
+    if (walker) {
+        walk_remove(streams, walker);
+        call_wake(walker->call);
+    }
+    return streams->has_news || streams->walk_first;
 }
 
 void route_events(Call *call)

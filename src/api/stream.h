@@ -10,20 +10,30 @@
  *
  * A stream reads the ledger, or the log lines of its execution, from its own place on, a page at a time, whenever the engine has news: nothing is lost however slow its
  * reader is, and nothing is kept for it but the piece that is on its way; a reader that takes nothing for API_STREAM_SLOW_MS is cut off.
- * The stream of one execution ends with it; that of lines says so: `event: end`. Only what is durable is told. Of other tenants nothing is.
+ * Streams of tenants have one reader together (api/feed.h), and only those are woken that there is something for; one that is behind
+ * walks by itself, with a turn for others after every FEED_TURN_COUNT records. The stream of one execution ends with it; that of lines says so: `event: end`. Only what is durable is told. Of other tenants nothing is.
  *
- * Owns:   a Stream lives in its call's arena, and is in the server's list until the call is over.
+ * Owns:   a Stream lives in its call's arena, and is in a list of Streams until the call is over.
  * Fails:  by answers.     Bounds: SHARE_STREAMS of shares.h.     Thread: the server's.
  */
 #ifndef API_STREAM_H
 #define API_STREAM_H
 
 #include "api/api.h"
+#include "api/feed.h"
+
+typedef struct Streams Streams;
+
+Streams *streams_new(Store *store);
+void streams_free(Streams *streams);                    /* NULL is permitted; after the last of them */
+FeedStats streams_stats(const Streams *streams);
 
 bool stream_is_wanted(const Call *call);                /* Accept: text/event-stream */
 void stream_of_execution(Call *call, const Cell *row);
 void stream_of_tenant(Call *call, Str tenant);          /* "*": every one */
 void stream_of_lines(Call *call, const Cell *row, Cell step);       /* what its steps write; `step`: the index of one alone, or null */
-void stream_news(Api *api, uint64_t run_no, bool is_log);
+void stream_news(Api *api, uint64_t run_no, bool is_log);           /* 0: of every one */
+/* Reads on for streams of tenants, and lets one that is behind go on. True where there is more to do. */
+bool streams_turn(Api *api);
 
 #endif

@@ -379,6 +379,11 @@
 #define API_STREAM_COUNT_MAX    1024u            /* event streams at a time ... */
 #define API_STREAM_TENANT_MAX   512u             /* ... of one tenant ... */
 #define API_STREAM_KEY_MAX      256u             /* ... and of one key */
+#define FEED_TURN_COUNT         128u             /* records of the ledger that are read for event streams at a time: about a millisecond */
+#define FEED_RECORD_COUNT_MAX   1024u            /* the newest of those that some stream wants, at hand ... */
+#define FEED_SIZE_MAX           (4u << 20)       /* ... with so many bytes */
+#define FEED_RUN_COUNT          1024u            /* runs whose tenant is known without asking */
+#define API_STREAM_BUCKET_COUNT 256u             /* lists of streams by run, and by tenant */
 #define API_STREAM_BEAT_MS      15000            /* a comment after so long without an event: proxies keep the connection */
 #define API_STREAM_SLOW_MS      10000            /* a reader that takes nothing for so long is cut off */
 #define API_SURVEY_MS_MAX       2000             /* how long /metrics waits for the engine */

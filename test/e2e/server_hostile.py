@@ -233,6 +233,71 @@ def event_streams_take_of_the_share_of_their_key_and_tenant_and_of_nobody_else(t
     t.until(lambda: gauge(server, "maestro_event_streams") == 1, "and there is room again")
 
 
+def told(client, enough):
+    """The answer to a stream as far as `enough` says."""
+    text = ""
+    while not enough(text):
+        piece = client.recv(65536)
+        if not piece:
+            break
+        text += piece.decode()
+    return text
+
+
+@case("proves: F-003")
+def a_record_is_read_once_however_many_streams_listen_and_those_of_others_are_not_woken(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.define(HELLO.replace("workflow: hello", "workflow: hello\ntenant: acme"), tenant="acme")
+    keys = {"acme": server.key("operator", "acme"), "beta": server.key("viewer", "beta"), "default": server.key("viewer")}
+    streams = {tenant: [asks(server, "/api/events", key) for _ in range(40)] for tenant, key in keys.items()}
+    everything = asks(server, "/api/events", server.admin)
+    t.until(lambda: gauge(server, "maestro_event_streams") == 121, "they are open")
+    counted = ("maestro_engine_records_total", "maestro_event_records_total")
+    before = [gauge(server, name) for name in counted]
+    run = server.begin("hello", {"who": "x"}, wait="30s", key=keys["acme"])["executionId"]
+    others = [server.begin("hello", {"who": "x"}, wait="30s")["executionId"] for _ in range(20)]
+    for i, client in enumerate(streams["acme"]):
+        with t.row(f"stream {i} of acme"):
+            text = told(client, lambda text: "run-succeeded" in text)
+            t.contains(text, run)
+            t.true(not any(other in text for other in others), "nothing of another tenant")
+    for client in streams["default"]:
+        text = told(client, lambda text: text.count("event: run-succeeded") == len(others))
+        t.lacks(text, run, "nothing of another tenant")
+    t.contains(told(everything, lambda text: text.count("event: run-succeeded") == len(others) + 1), run, "who may see all")
+    t.until(lambda: gauge(server, counted[1]) - before[1] >= gauge(server, counted[0]) - before[0], "all was read")
+    written, read = (gauge(server, name) - was for name, was in zip(counted, before))
+    t.true(written > 20, "there was something to read")
+    t.true(read <= written + 4, f"{written} records were read {read} times, for 121 streams")      # and what is of no run
+    for client in streams["beta"]:
+        client.setblocking(False)
+        t.lacks(client.recv(65536).decode(), "executionId", "a tenant of which nothing happened")
+
+
+@case("")
+def a_stream_that_begins_far_back_walks_there_in_turns_and_others_go_between(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.define(HELLO.replace("workflow: hello", "workflow: hello\ntenant: acme"), tenant="acme")
+    key, turn = server.key("operator", "acme"), bound("FEED_TURN_COUNT")
+    first = server.begin("hello", {"who": "x"}, wait="30s", key=key)["executionId"]
+    counted = ("maestro_event_records_total", "maestro_event_reads_total", "maestro_engine_records_total")
+    while gauge(server, counted[2]) < 5 * turn:
+        server.begin("hello", {"who": "x"}, wait="30s")
+    last = server.begin("hello", {"who": "x"}, wait="30s", key=key)["executionId"]
+    before = [gauge(server, name) for name in counted[:2]]
+    client = plain(server, f"GET /api/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nLast-Event-ID: 1.1\r\n\r\n".encode())
+    text = told(client, lambda text: text.count("event: run-succeeded") == 2)
+    t.true(first in text and last in text, "both of its own are told")
+    t.true(text.count("event: run-created") == 2, "nothing is told twice")
+    records, reads = (gauge(server, name) - was for name, was in zip(counted, before))
+    t.true(records >= 5 * turn, f"it walked {records} records")
+    t.true(records <= reads * turn, f"{records} records in {reads} turns, of {turn} at most")
+    now = server.begin("hello", {"who": "x"}, wait="30s", key=key)["executionId"]
+    t.contains(told(client, lambda text: "run-succeeded" in text), now, "and it goes on with what happens")
+
+
 @case("proves: F-051")
 def starts_that_are_held_back_take_of_the_share_of_who_sends_them(t):
     server = Server(t)

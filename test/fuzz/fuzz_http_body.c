@@ -15,6 +15,7 @@
 #include "api/api.h"
 #include "api/debounce.h"
 #include "api/petition.h"
+#include "api/stream.h"
 #include "base/limits.h"
 #include "engine/message.h"
 #include "exec/worker/worker.h"
@@ -426,7 +427,7 @@ static void request_send(Str text)
     }
     for (uint32_t i = 0; i < API_FOLLOW_BUCKET_COUNT; i++) FUZZ_HOLDS(!world.api.followers[i]);
     share_give_back(world.api.shares, &call.hold);
-    FUZZ_HOLDS(!world.api.streams && !share_taken(world.api.shares, SHARE_STREAMS) && !share_taken(world.api.shares, SHARE_WAITS));
+    FUZZ_HOLDS(!share_taken(world.api.shares, SHARE_STREAMS) && !share_taken(world.api.shares, SHARE_WAITS));
     buf_deinit(&call.body);
     buf_deinit(&call.out);
     arena_deinit(&call.arena);
@@ -465,6 +466,7 @@ static void world_close(void)
     keyring_free(world.api.keys);
     debounces_free(world.api.debounces);
     shares_free(world.api.shares);
+    streams_free(world.api.streams);
     vault_free(world.vault);
     trigger_replays_deinit(&world.api.triggers.replays);
     for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
@@ -488,6 +490,7 @@ static void world_open(void)
     world.api = (Api){ .store = world.store, .access = access_rules, .catalog = &catalog, .keys = keyring_new(world.vault, (KeyRates){ 1000, 1000 }),
                        .triggers = { .store = world.store, .vault = world.vault }, .public_url = "" };
     world.api.shares = shares_new();
+    world.api.streams = streams_new(world.api.store);
     FUZZ_HOLDS(debounces_open(&world.api, &world.api.debounces, &err) == OK);
     turns();
     Str made = arena_format(&arena, "POST /api/workflows\nContent-Type: application/yaml\n\n%s", definition);

@@ -445,6 +445,10 @@ STORE_CASE(a_run_is_walked_back_record_by_record, "")
     EXPECT_INT(answer_cell(&stretch, 1, LEDGER_position).integer, 5);
     ROW("the whole ledger from a position on");
     EXPECT_INT(ASK(it, QUERY_RECORDS, cell_int(3)).row_count, 4);
+    Answer bare = ASK(it, QUERY_RECORDS_BARE, cell_int(3));
+    REQUIRE(bare.row_count == 4);
+    EXPECT_INT(answer_cell(&bare, 0, LEDGER_record).kind, CELL_BLOB);
+    EXPECT_INT(answer_cell(&bare, 0, LEDGER_payload).kind, CELL_NULL);
     Answer hashes = ASK(it, QUERY_RECORD_HASHES, cell_int(1));
     EXPECT_INT(hashes.row_count, 6);
     EXPECT_INT(answer_cell(&hashes, 0, LEDGER_record).kind, CELL_NULL);
