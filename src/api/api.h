@@ -37,6 +37,7 @@ typedef struct Api {
     Store *store;                   /* a snapshot, renewed for every request and every round of answers */
     Bridge *bridge;
     Http *http;
+    struct Aside *aside;
     KeyRing *keys;
     Access *access;
     struct Refusals *refusals;
@@ -91,6 +92,7 @@ bool api_is_ready(const Api *api);
 
 /* The plan with that digest, kept at hand. */
 MUST_USE Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *err);
+void api_plans_deinit(Api *api);
 
 /* What schedules are read with. */
 ScheduleDesk api_schedules(const Api *api);
