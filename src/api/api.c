@@ -179,6 +179,12 @@ Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *er
     return OK;
 }
 
+void api_plans_deinit(Api *api)
+{
+    for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
+        if (api->plans[i].is_used) arena_deinit(&api->plans[i].arena);
+}
+
 ScheduleDesk api_schedules(const Api *api) { return (ScheduleDesk){ api->store, api->catalog, zones_source(api->zones) }; }
 
 /* --- members ---------------------------------------------------------------------------------------------------------------------------- */

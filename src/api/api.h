@@ -39,6 +39,7 @@ typedef struct Api {
     Bridge *bridge;
     Http *http;
     Shares *shares;                 /* of what can be held for long */
+    struct Aside *aside;
     KeyRing *keys;
     Access *access;
     struct Refusals *refusals;
@@ -92,6 +93,7 @@ bool api_is_ready(const Api *api);
 
 /* The plan with that digest, kept at hand. */
 MUST_USE Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *err);
+void api_plans_deinit(Api *api);
 
 /* What schedules are read with. */
 ScheduleDesk api_schedules(const Api *api);

@@ -149,12 +149,12 @@ void call_refuse_share(Call *call, ShareKind kind, ShareBound bound)
 
 /* --- answers ------------------------------------------------------------------------------------------------------------------ */
 
-static void answer(Call *call, unsigned status, const char *type)
+void call_answer(Call *call, unsigned status, const char *type)
 {
     CHECK(!call->status);
     call->status = status;
     call->type = type;
-    call_wake(call);
+    if (!call->is_copy) call_wake(call);
 }
 
 /* What stands in a header is one line. */
@@ -176,21 +176,21 @@ void call_value(Call *call, unsigned status, Value value)
         return;
     }
     buf_char(&call->out, '\n');
-    answer(call, status, "application/json");
+    call_answer(call, status, "application/json");
 }
 
 void call_text(Call *call, unsigned status, const char *type, Str text)
 {
     buf_str(&call->out, text);
-    answer(call, status, type);
+    call_answer(call, status, type);
 }
 
-void call_empty(Call *call, unsigned status) { answer(call, status, NULL); }
+void call_empty(Call *call, unsigned status) { call_answer(call, status, NULL); }
 
 void call_stream(Call *call, const char *type, CallSource source)
 {
     call->stream = source;
-    answer(call, 200, type);
+    call_answer(call, 200, type);
 }
 
 Str call_public(Call *call, Str reason)
@@ -218,7 +218,7 @@ void call_problem_fields(Call *call, ProblemKind kind, Str detail, const Problem
         call_add_header(call, "Retry-After", arena_format(&call->arena, "%llu", (unsigned long long)(call->retry_s ? call->retry_s : 1)));
     if (info->status == 401) call_add_header(call, "WWW-Authenticate", STR("Bearer realm=\"maestro\""));
     call->problem = kind;
-    answer(call, info->status, "application/problem+json");
+    call_answer(call, info->status, "application/problem+json");
 }
 
 void call_problem(Call *call, ProblemKind kind, const char *format, ...)

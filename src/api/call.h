@@ -74,6 +74,7 @@ struct Call {
     const struct TriggerProof *proof;           /* of a trigger that was let in; NULL: it is none */
     bool is_done;                   /* the engine has done what it asked for */
     bool is_cut;                    /* a stream whose reader was too slow */
+    bool is_copy;                   /* worked on by another thread (aside.h): it is not what waits */
     bool is_own_run;                /* what is asked for belongs to the caller's run */
     char id[CALL_ID_SIZE_MAX + 1];                    /* correlation: X-Request-Id, the logs and problems have it */
     uint64_t began_ns;
@@ -127,6 +128,7 @@ bool call_query_number(Call *call, const char *name, uint64_t otherwise, uint64_
 
 /* --- answers ------------------------------------------------------------------------------------------------------------- */
 
+void call_answer(Call *call, unsigned status, const char *type);        /* what is in `out`; NULL: nothing is */
 void call_add_header(Call *call, const char *name, Str value);         /* the value is copied */
 void call_value(Call *call, unsigned status, Value value);
 void call_text(Call *call, unsigned status, const char *type, Str text);

@@ -4,8 +4,6 @@
 
 #include "api/routes.h"
 #include "base/limits.h"
-#include "lang/compile.h"
-#include "value/canonical.h"
 #include "value/json.h"
 #include "view/queries.h"
 
@@ -210,24 +208,9 @@ static const char *verb_of(Str petition)
     return "store.write";
 }
 
-/* The plan that the text is compiled to here: what a client has compiled itself is not believed. */
-static bool is_plan_of(Call *call, Str text, const Digest *digest)
-{
-    Compiled compiled;
-    Buf document;
-    Error err;
-    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .format = TEXT_YAML };
-    compile(&call->arena, text, &options, &compiled);
-    if (!compiled.is_valid || compiled.is_config) return false;
-    buf_init(&document, PLAN_SIZE_MAX);
-    bool is_printed = !canonical_print(&document, compiled.plan.document, &err);
-    Digest made = digest_of(buf_peek(&document));
-    buf_deinit(&document);
-    return is_printed && memcmp(&made, digest, sizeof made) == 0;
-}
-
-/* A start that brings its plan stores a revision and activates it, unless that is there. False after answering. */
-static bool may_bring_plan(Call *call, Str tenant, Value document, Str plan, Str text)
+/* A start that brings its plan stores a revision and activates it, unless that is there. Then the definition has to be that plan here, too: what
+ * a client has compiled itself is not believed. False after answering, or where that is not known yet. */
+static bool may_bring_plan(Call *call, Str tenant, Value document, Str plan, ClientPlan *known)
 {
     Error err;
     const Cell *row = NULL;
@@ -247,14 +230,16 @@ static bool may_bring_plan(Call *call, Str tenant, Value document, Str plan, Str
     }
     if (row && row[REVISIONS_active].integer) return true;
     if (!permits(call, "workflow.create") || !permits(call, "workflow.activate")) return false;
-    if (row || is_plan_of(call, text, &digest)) return true;
+    known->is_wanted = !row && !known->is_known;
+    if (row || (known->is_known && known->is_right && !memcmp(&known->digest, &digest, sizeof digest))) return true;
+    if (known->is_wanted) return false;
     call_problem(call, PROBLEM_CONFLICT, "the server reads this definition otherwise than this command: its version or its runners are others; "
                  "store it with POST /api/workflows");
     return false;
 }
 
 /* The rules of POST /api/executions hold for a start by this door, too. False after answering. */
-static bool may_start(Call *call, Str tenant, Value body, Str *out_source)
+static bool may_start(Call *call, Str tenant, Value body, ClientPlan *known, Str *out_source)
 {
     Str plan = value_get_string(body, "plan", STR(""));
     Plan brought = { 0 };
@@ -264,7 +249,7 @@ static bool may_start(Call *call, Str tenant, Value body, Str *out_source)
         call_problem(call, PROBLEM_INVALID, "'plan' is no plan: %s", plan.len ? "it is no object of JSON" : "it is missing");
         return false;
     }
-    if (!may_bring_plan(call, tenant, document, plan, value_get_string(body, "text", STR("")))) return false;
+    if (!may_bring_plan(call, tenant, document, plan, known)) return false;
     if (plan_read(&call->arena, document, &brought, &err)) {
         call_problem(call, PROBLEM_INVALID, "'plan' is no plan: %s", err.text);
         return false;
@@ -287,7 +272,7 @@ static bool is_for_clients(Str name)
     return false;
 }
 
-bool client_may_ask(Call *call, Value body, Value *out_petition)
+bool client_may_ask(Call *call, Value body, ClientPlan *plan, Value *out_petition)
 {
     MemberList members = { .arena = &call->arena };
     Str petition = value_get_string(body, "verb", STR("")), run = value_get_string(body, "run", STR(""));
@@ -304,7 +289,7 @@ bool client_may_ask(Call *call, Value body, Value *out_petition)
         call_problem(call, PROBLEM_DENIED, is_beyond ? "this needs a key of every tenant" : "an attempt reaches its own run alone");
         return false;
     }
-    if (is_start && !may_start(call, tenant.len ? tenant : STR("default"), body, &source)) return false;
+    if (is_start && !may_start(call, tenant.len ? tenant : STR("default"), body, plan, &source)) return false;
     if (!is_of_all(call) && id_read(run, &id) && !run_row(&call->arena, call->api->store, run, &row, &err) && row
         && !str_is(row[RUNS_tenant].text, call->caller.tenant))
         api_refuse_foreign(call, row[RUNS_tenant].text);            /* the engine does not find it */

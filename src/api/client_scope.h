@@ -29,7 +29,13 @@ typedef struct ClientRows {
 bool client_may_select(Call *call, QueryAsk *ask, ClientRows *out);
 /* Whether the row is given. */
 bool client_sees_row(ClientRows *rows, const Cell *cells);
-/* The petition as it is sent, with the caller's tenant and actor. */
-bool client_may_ask(Call *call, Value body, Value *out_petition);
+/* The plan that the definition of a start is compiled to here, where somebody wants to know. */
+typedef struct ClientPlan {
+    bool is_wanted;                 /* the answer depends on it: compile it, and ask once more */
+    bool is_known, is_right;        /* it was compiled; without a mistake */
+    Digest digest;
+} ClientPlan;
+/* The petition as it is sent, with the caller's tenant and actor. False after answering, but where the plan is wanted. */
+bool client_may_ask(Call *call, Value body, ClientPlan *plan, Value *out_petition);
 
 #endif

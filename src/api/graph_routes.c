@@ -1,6 +1,7 @@
 /* graph_routes.c - the steps of an execution and what each depends on, with how far they are: what is drawn of it. */
 #include <string.h>
 
+#include "api/aside.h"
 #include "api/graph.h"
 #include "api/routes.h"
 #include "base/limits.h"
@@ -94,13 +95,13 @@ bool graph_read(Call *call, const Cell *row, Graph *out_graph)
     return true;
 }
 
-void route_execution_graph(Call *call)
+static void draw(Call *call)
 {
-    const Cell *row;
+    const Cell *row = call->state;
     Graph graph;
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     ValueList nodes = { .arena = &call->arena }, edges = { .arena = &call->arena };
-    if (!api_execution(call, &row) || !graph_read(call, row, &graph)) return;
+    if (!graph_read(call, row, &graph)) return;
     const Plan *plan = graph.plan;
     for (uint32_t i = 0; i < plan->step_count; i++) value_list_add(&nodes, step_value(call, plan, i, graph.rows[i]));
     for (uint32_t i = 0; i < plan->edge_count; i++) value_list_add(&edges, edge_value(call, &plan->edges[i]));
@@ -112,4 +113,13 @@ void route_execution_graph(Call *call)
     add_member(&links, "execution", api_link(call, "/api/executions/%.*s", STR_ARG(row[RUNS_id].text)));
     add_member(&members, "_links", member_list_object(&links));
     call_value(call, 200, member_list_object(&members));
+}
+
+/* It may have thousands of steps: it is drawn beside the server's thread. */
+void route_execution_graph(Call *call)
+{
+    const Cell *row;
+    if (!api_execution(call, &row)) return;
+    call->state = (void *)row;
+    aside_begin(call, draw, /* done= */ NULL);
 }

@@ -1,6 +1,7 @@
 /* history_routes.c - looking into a run: its trace, where its outputs came from, its state at any time, what differs, its artifacts. */
 #include <string.h>
 
+#include "api/aside.h"
 #include "api/routes.h"
 #include "base/limits.h"
 #include "ledger/provenance.h"
@@ -10,7 +11,16 @@
 
 /* --- opening ------------------------------------------------------------------------------------------------------------------------- */
 
-/* There is one thread: what takes long keeps everybody waiting. False after answering. */
+/* What is made of a run takes long: the server's thread asks who may see it, and the rest is done beside it, one after the other. */
+static void begin(Call *call, AsideWork work)
+{
+    const Cell *row;
+    if (!api_execution(call, &row)) return;
+    call->state = (void *)row;
+    aside_begin(call, work, /* done= */ NULL);
+}
+
+/* What takes long keeps others waiting. False after answering. */
 static bool is_short(Call *call, int64_t event_count)
 {
     if (event_count <= API_HISTORY_EVENT_COUNT_MAX) return true;
@@ -41,16 +51,18 @@ static Value with_links(Call *call, const Cell *row, Value value)
 
 /* --- trace --------------------------------------------------------------------------------------------------------------------------- */
 
-void route_execution_trace(Call *call)
+static void trace(Call *call)
 {
-    const Cell *row;
+    const Cell *row = call->state;
     RunHistory history;
-    if (!api_execution(call, &row) || !open_history(call, row, REPLAY_ALL, &history)) return;
+    if (!open_history(call, row, REPLAY_ALL, &history)) return;
     if (history.steps.count + history.history.attempt_count >= API_SPAN_COUNT_MAX)
         call_problem(call, PROBLEM_LIMIT, "the execution has more than %u spans", API_SPAN_COUNT_MAX);
     else call_value(call, 200, with_links(call, row, run_trace_value(&history)));
     run_history_close(&history);
 }
+
+void route_execution_trace(Call *call) { begin(call, trace); }
 
 /* --- provenance ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -70,11 +82,11 @@ static bool narrow(Call *call, Value *graph)
     return false;
 }
 
-void route_execution_provenance(Call *call)
+static void provenance(Call *call)
 {
-    const Cell *row;
+    const Cell *row = call->state;
     RunHistory history;
-    if (!api_execution(call, &row) || !open_history(call, row, REPLAY_ALL, &history)) return;
+    if (!open_history(call, row, REPLAY_ALL, &history)) return;
     if (history.steps.count > API_SPAN_COUNT_MAX)
         call_problem(call, PROBLEM_LIMIT, "the execution has more than %u step runs", API_SPAN_COUNT_MAX);
     else {
@@ -89,16 +101,17 @@ void route_execution_provenance(Call *call)
     run_history_close(&history);
 }
 
+void route_execution_provenance(Call *call) { begin(call, provenance); }
+
 /* --- replay ---------------------------------------------------------------------------------------------------------------------------- */
 
-void route_execution_replay(Call *call)
+static void replay(Call *call)
 {
-    const Cell *row;
+    const Cell *row = call->state;
     RunHistory history;
     uint64_t event = REPLAY_ALL;
     Error err;
     Str at = call_query(call, "at");
-    if (!api_execution(call, &row)) return;
     if (at.len && run_event_at(&call->arena, call->api->store, row, at, &event, &err)) {
         call_error(call, &err);
         return;
@@ -108,40 +121,49 @@ void route_execution_replay(Call *call)
     run_history_close(&history);
 }
 
+void route_execution_replay(Call *call) { begin(call, replay); }
+
 /* --- diff ------------------------------------------------------------------------------------------------------------------------------ */
 
-static void answer_runs(Call *call, const Cell *row, Str other_id)
+typedef struct Comparing { const Cell *row, *other; } Comparing;
+
+static void compare_runs(Call *call)
 {
-    const Cell *other = NULL;
+    const Comparing *comparing = call->state;
     RunHistory left, right;
-    Error err;
-    Id id;
-    Status status = id_read(other_id, &id) ? run_row(&call->arena, call->api->store, other_id, &other, &err) : OK;
-    if (status) call_error(call, &err);
-    else if (!other || !api_sees(call, other[RUNS_tenant].text))
-        call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(other_id));
-    if (call->status || !api_may(call, other[RUNS_tenant].text, PROBLEM_EXECUTION_NOT_FOUND)
-        || !is_short(call, row[RUNS_event_count].integer + other[RUNS_event_count].integer) || !open_history(call, row, REPLAY_ALL, &left)) return;
-    if (open_history(call, other, REPLAY_ALL, &right)) {
-        call_value(call, 200, with_links(call, row, run_compare_runs(&left, &right)));
+    if (!open_history(call, comparing->row, REPLAY_ALL, &left)) return;
+    if (open_history(call, comparing->other, REPLAY_ALL, &right)) {
+        call_value(call, 200, with_links(call, comparing->row, run_compare_runs(&left, &right)));
         run_history_close(&right);
     }
     run_history_close(&left);
 }
 
-void route_execution_diff(Call *call)
+static void begin_runs(Call *call, const Cell *row, Str other_id)
 {
-    const Cell *row;
+    Comparing *comparing = ARENA_NEW(&call->arena, Comparing);
+    Error err;
+    Id id;
+    comparing->row = row;
+    Status status = id_read(other_id, &id) ? run_row(&call->arena, call->api->store, other_id, &comparing->other, &err) : OK;
+    const Cell *other = comparing->other;
+    if (status) call_error(call, &err);
+    else if (!other || !api_sees(call, other[RUNS_tenant].text))
+        call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(other_id));
+    if (call->status || !api_may(call, other[RUNS_tenant].text, PROBLEM_EXECUTION_NOT_FOUND)
+        || !is_short(call, row[RUNS_event_count].integer + other[RUNS_event_count].integer)) return;
+    call->state = comparing;
+    aside_begin(call, compare_runs, /* done= */ NULL);
+}
+
+static void compare_attempts(Call *call)
+{
+    const Cell *row = call->state;
     RunHistory history;
     AttemptPair pair;
     Value found;
     Error err;
-    Str attempts = call_query(call, "attempts"), with = call_query(call, "with");
-    if (!api_execution(call, &row)) return;
-    if (with.len) {
-        answer_runs(call, row, with);
-        return;
-    }
+    Str attempts = call_query(call, "attempts");
     if (attempts.len && attempt_pair_read(attempts, &pair, &err)) {
         call_error(call, &err);
         return;
@@ -153,6 +175,14 @@ void route_execution_diff(Call *call)
     if (status) call_error(call, &err);
     else call_value(call, 200, with_links(call, row, found));
     run_history_close(&history);
+}
+
+void route_execution_diff(Call *call)
+{
+    const Cell *row;
+    Str with = call_query(call, "with");
+    if (!with.len) begin(call, compare_attempts);
+    else if (api_execution(call, &row)) begin_runs(call, row, with);
 }
 
 /* --- artifacts ------------------------------------------------------------------------------------------------------------------------- */

@@ -1,9 +1,11 @@
 /* plan_routes.c - plans before anything runs: what a start would meet; runbooks that are validated, planned, run. */
+#include "api/aside.h"
+#include "api/definition.h"
 #include "api/follow.h"
 #include "api/routes.h"
 #include "base/limits.h"
 #include "policy/dry_run.h"
-#include "value/canonical.h"
+#include "value/json.h"
 
 /* --- dry runs --------------------------------------------------------------------------------------------------------------------------- */
 
@@ -48,7 +50,7 @@ static Value diagnostic_value(Call *call, const Diagnostic *diagnostic)
     return member_list_object(&members);
 }
 
-static void answer_check(Call *call, const Compiled *compiled, bool is_planned)
+static Value check_value(Call *call, const Compiled *compiled, bool is_planned)
 {
     MemberList members = { .arena = &call->arena };
     ValueList found = { .arena = &call->arena };
@@ -57,51 +59,90 @@ static void answer_check(Call *call, const Compiled *compiled, bool is_planned)
     add_member(&members, "diagnostics", value_list_array(&found));
     if (is_planned) add_member(&members, "digest", digest_value(&call->arena, &compiled->plan.digest));
     if (is_planned) add_member(&members, "plan", compiled->plan.document);
-    call_value(call, 200, member_list_object(&members));
+    return member_list_object(&members);
 }
 
+/* --- what is sent ------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Sending {
+    Str tenant;
+    bool is_checked, is_planned;    /* else it is run */
+    Definition definition;
+    RevisionCheck check;            /* of one that is run */
+    Str answer;                     /* of one that is planned: JSON */
+} Sending;
+
 /* As a command runs a file: it becomes the next revision, the active one, and is started. */
-static void run_runbook(Call *call, Str tenant, Str text, const Plan *plan)
+static void run_runbook(Call *call, const Sending *sending)
 {
     MemberList members = { .arena = &call->arena };
     StartWish wish = { .params = { .kind = VALUE_OBJECT }, .payload = value_null(), .source = STR("api") };
-    Buf document;
+    if (!api_may_do(call, "workflow.create", sending->tenant, PROBLEM_NOT_FOUND) || !api_may_do(call, "execution.start", sending->tenant, PROBLEM_NOT_FOUND)
+        || !follow_read(call, &wish.wait_ms) || !revision_check(call, &sending->check, "'maestro run --allow-incompatible'")) return;
+    revision_add_against(&members, &sending->check);
+    add_member(&members, "plan", value_string(sending->definition.document));
+    add_member(&members, "text", value_string(sending->definition.text));
+    start_named(call, &members, sending->tenant, &wish);
+}
+
+/* Whether it is answered says the server's thread; printing it takes long, too. */
+static void print_answer(Call *copy, Sending *sending)
+{
+    Buf text;
     Error err;
-    const Cell *active = revision_active(call, tenant, plan->id);
-    if (!api_may_do(call, "workflow.create", tenant, PROBLEM_NOT_FOUND) || !api_may_do(call, "execution.start", tenant, PROBLEM_NOT_FOUND)
-        || !follow_read(call, &wish.wait_ms)) return;
-    if (active && !revision_check(call, active, plan, "'maestro run --allow-incompatible'")) return;
-    revision_add_against(&members, active);
-    buf_init(&document, PLAN_SIZE_MAX);
-    Status status = canonical_print(&document, plan->document, &err);
-    add_member(&members, "plan", value_string(arena_copy(&call->arena, buf_peek(&document))));
-    add_member(&members, "text", value_string(text));
-    buf_deinit(&document);
-    if (status) call_error(call, &err);
-    else start_named(call, &members, tenant, &wish);
+    buf_init(&text, JSON_SIZE_MAX);
+    if (json_print(&text, check_value(copy, &sending->definition.compiled, /* is_planned= */ true), JSON_COMPACT, &err)) call_error(copy, &err);
+    else buf_char(&text, '\n');
+    sending->answer = arena_copy(&copy->arena, buf_peek(&text));
+    buf_deinit(&text);
+}
+
+static void compile_sent(Call *copy)
+{
+    Sending *sending = copy->state;
+    Definition *definition = &sending->definition;
+    const Plan *plan = &definition->compiled.plan;
+    if (!definition_compile(copy, definition)) return;
+    if (sending->is_checked && !definition->compiled.is_config) {
+        call_value(copy, 200, check_value(copy, &definition->compiled, /* is_planned= */ false));
+        return;
+    }
+    if (definition_is_refused(copy, definition)) return;
+    if (plan->kind != PLAN_RUNBOOK) {
+        call_problem(copy, PROBLEM_INVALID, "this is a %s and no runbook: POST /api/workflows takes it", plan_kind_name(plan->kind));
+        return;
+    }
+    if (sending->is_planned) print_answer(copy, sending);
+    else if (definition_print(copy, definition))
+        (void)revision_compare_with(copy, revision_active(copy, plan->tenant, plan->id), plan, &sending->check);
+}
+
+static void compiled(Call *call, Call *copy)
+{
+    Sending *sending = call->state;
+    Str named = sending->definition.compiled.plan.tenant;
+    (void)copy;
+    if (!api_may_own(call, named, &sending->tenant)) return;
+    if (!str_is(named, sending->tenant)) {
+        call_problem(call, PROBLEM_INVALID, "the runbook is of the namespace '%.*s', and the address or the key is of another", STR_ARG(named));
+        return;
+    }
+    sending->tenant = arena_copy(&call->arena, sending->tenant);
+    if (sending->is_planned) call_text(call, 200, "application/json", sending->answer);
+    else run_runbook(call, sending);
 }
 
 void route_runbooks(Call *call)
 {
-    Str action = call_query(call, "action"), tenant = api_tenant(call, call_query(call, "namespace")), text;
-    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog };
-    Compiled compiled;
-    bool is_checked = str_is_text(action, "validate"), is_planned = str_is_text(action, "plan");
-    if (!api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
-    if (action.len && !is_checked && !is_planned && !str_is_text(action, "run")) {
+    Str action = call_query(call, "action");
+    Sending *sending = ARENA_NEW(&call->arena, Sending);
+    *sending = (Sending){ .tenant = api_tenant(call, call_query(call, "namespace")), .is_checked = str_is_text(action, "validate"),
+                          .is_planned = str_is_text(action, "plan") };
+    if (!api_may(call, sending->tenant, PROBLEM_NOT_FOUND)) return;
+    if (action.len && !sending->is_checked && !sending->is_planned && !str_is_text(action, "run")) {
         call_problem(call, PROBLEM_INVALID, "'action' of the query is validate, plan or run");
         return;
     }
-    if (!definition_read(call, &text, &options.format)) return;
-    text = arena_copy(&call->arena, text);
-    compile(&call->arena, text, &options, &compiled);
-    if (is_checked && !compiled.is_config) answer_check(call, &compiled, /* is_planned= */ false);
-    else if (!compiled.is_valid || compiled.is_config) definition_refuse(call, &compiled.diagnostics);
-    else if (compiled.plan.kind != PLAN_RUNBOOK)
-        call_problem(call, PROBLEM_INVALID, "this is a %s and no runbook: POST /api/workflows takes it", plan_kind_name(compiled.plan.kind));
-    else if (!api_may_own(call, compiled.plan.tenant, &tenant)) return;
-    else if (!str_is(compiled.plan.tenant, tenant))
-        call_problem(call, PROBLEM_INVALID, "the runbook is of the namespace '%.*s', and the address or the key is of another", STR_ARG(compiled.plan.tenant));
-    else if (is_planned) answer_check(call, &compiled, /* is_planned= */ true);
-    else run_runbook(call, tenant, text, &compiled.plan);
+    call->state = sending;
+    if (definition_fits(call)) aside_begin(call, compile_sent, compiled);
 }

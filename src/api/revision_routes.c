@@ -1,13 +1,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/aside.h"
+#include "api/definition.h"
 #include "api/document.h"
 #include "api/page.h"
 #include "api/routes.h"
 #include "base/limits.h"
-#include "lang/compatibility.h"
-#include "lang/compile.h"
-#include "value/canonical.h"
 
 /* --- which one ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -269,53 +268,76 @@ Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Erro
     return api_plan(call->api, &digest, out_plan, err);
 }
 
-bool revision_check(Call *call, const Cell *active, const Plan *after, const char *how)
+bool revision_compare_with(Call *call, const Cell *active, const Plan *after, RevisionCheck *out)
 {
     const Plan *before;
     Error err;
+    Digest digest = active ? cell_digest(&active[REVISIONS_digest]) : (Digest){ 0 };
+    *out = (RevisionCheck){ .active = active ? active[REVISIONS_version].integer : 0 };
+    if (!active || !memcmp(&digest, &after->digest, sizeof digest)) return true;
     if (plan_of_revision(call, active, &before, &err)) {
         call_error(call, &err);
         return false;
     }
     Compatibility *found = ARENA_NEW(&call->arena, Compatibility);
     compatibility_compare(&call->arena, before, after, found);
-    if (!found->total) return true;
+    out->found = found;
+    return true;
+}
+
+bool revision_check(Call *call, const RevisionCheck *check, const char *how)
+{
+    const Compatibility *found = check->found;
+    if (!found || !found->total) return true;
     ProblemField fields[COMPATIBILITY_COUNT_MAX];
     for (uint32_t i = 0; i < found->count; i++)
         fields[i] = (ProblemField){ .pointer = found->findings[i].subject, .detail = found->findings[i].what };
     call_problem_fields(call, PROBLEM_INCOMPATIBLE, arena_format(&call->arena, "%u changes break who relies on revision %" PRId64
-                        "; with %s it is activated all the same", found->total, active[REVISIONS_version].integer, how),
+                        "; with %s it is activated all the same", found->total, check->active, how),
                         fields, found->count);
     return false;
 }
 
-void revision_add_against(MemberList *members, const Cell *active)
-{
-    add_member(members, "against", active ? cell_value(&active[REVISIONS_version]) : value_int(0));
-}
+void revision_add_against(MemberList *members, const RevisionCheck *check) { add_member(members, "against", value_int(check->active)); }
 
-/* Another may become the active one before this does: the engine is told which one was looked at. */
-static bool is_compatible(Call *call, const Cell *row, MemberList *members)
+typedef struct Activating { const Cell *row; Value body; RevisionCheck check; } Activating;
+
+/* Two plans are read and compared. */
+static void compare(Call *copy)
 {
-    const Cell *active = revision_active(call, call->segments[0], call->segments[1]);
+    Activating *activating = copy->state;
+    const Cell *active = revision_active(copy, copy->segments[0], copy->segments[1]);
     const Plan *after;
     Error err;
-    revision_add_against(members, active);
-    if (!active || active[REVISIONS_version].integer == row[REVISIONS_version].integer) return true;
-    if (!plan_of_revision(call, row, &after, &err)) return revision_check(call, active, after, "{\"allowIncompatible\": true}");
-    call_error(call, &err);
-    return false;
+    if (plan_of_revision(copy, activating->row, &after, &err)) {
+        call_error(copy, &err);
+        return;
+    }
+    if (revision_compare_with(copy, active, after, &activating->check)) (void)revision_check(copy, &activating->check, "{\"allowIncompatible\": true}");
+}
+
+/* Another may become the active one before this does: the engine is told which one it was compared with. */
+static void compared(Call *call, Call *copy)
+{
+    const Activating *activating = call->state;
+    MemberList members = { .arena = &call->arena };
+    (void)copy;
+    revision_add_against(&members, &activating->check);
+    petition_about(call, activating->row, &members, activating->body, "activate", changed);
 }
 
 void route_revision_activate(Call *call)
 {
     static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "allowIncompatible", VALUE_BOOL, false } };
     MemberList members = { .arena = &call->arena };
-    const Cell *row;
-    Value body;
-    if (!revision_of_address(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 2)) return;
-    if (!value_get_bool(body, "allowIncompatible", false) && !is_compatible(call, row, &members)) return;
-    petition_about(call, row, &members, body, "activate", changed);
+    Activating *activating = ARENA_NEW(&call->arena, Activating);
+    if (!revision_of_address(call, &activating->row) || !call_read_json(call, &activating->body) || !check_members(call, activating->body, known, 2)) return;
+    if (value_get_bool(activating->body, "allowIncompatible", false)) {
+        petition_about(call, activating->row, &members, activating->body, "activate", changed);
+        return;
+    }
+    call->state = activating;
+    aside_begin(call, compare, compared);
 }
 
 void route_revision_deactivate(Call *call)
@@ -337,7 +359,11 @@ void route_revision_delete(Call *call)
 
 /* --- create ----------------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Creating { Digest digest; Str tenant, workflow; } Creating;
+typedef struct Creating {
+    Str tenant, workflow;           /* as the address names them; the workflow may be empty until the definition says it */
+    Definition definition;          /* while it is at hand */
+    Digest digest;                  /* of its plan */
+} Creating;
 
 static void created(Call *call, const BridgeAnswer *answer)
 {
@@ -366,73 +392,41 @@ static void created(Call *call, const BridgeAnswer *answer)
     answer_revision(call, answer->is_noop ? 200 : 201, row);
 }
 
-void definition_refuse(Call *call, const Diagnostics *diagnostics)
+static void compile_sent(Call *copy)
 {
-    ProblemField fields[64];
-    uint32_t count = 0;
-    for (size_t i = 0; i < diagnostics->count && count < 64; i++) {
-        const Diagnostic *diagnostic = &diagnostics->items[i];
-        if (diagnostic->severity != SEVERITY_ERROR) continue;
-        Str detail = diagnostic->help.len ? arena_format(&call->arena, "%.*s; %.*s", STR_ARG(diagnostic->message), STR_ARG(diagnostic->help)) : diagnostic->message;
-        fields[count++] = (ProblemField){ diagnostic->pointer, detail, diagnostic->line, diagnostic->column };
-    }
-    call_problem_fields(call, PROBLEM_DEFINITION, arena_format(&call->arena, "the definition has %u mistakes", count), fields, count);
+    Creating *creating = copy->state;
+    if (!definition_compile(copy, &creating->definition) || definition_is_refused(copy, &creating->definition)) return;
+    (void)definition_print(copy, &creating->definition);
 }
 
-bool definition_read(Call *call, Str *out_text, TextFormat *out_format)
+static void compiled(Call *call, Call *copy)
 {
-    Str type = call_header(call, "Content-Type"), body = buf_peek(&call->body);
-    Value value;
-    *out_format = str_starts(type, STR("application/yaml")) || str_starts(type, STR("text/yaml")) || str_starts(type, STR("application/x-yaml"))
-                      ? TEXT_YAML : TEXT_JSON;
-    *out_text = body;
-    if (*out_format == TEXT_YAML) return call_is_plain(call);
-    if (!call_read_json(call, &value)) return false;
-    const Value *text = value_get_text(value, "definition");
-    if (text && text->kind == VALUE_STRING) {
-        *out_text = value_text(*text);
-        *out_format = TEXT_YAML;
-    }
-    return true;
-}
-
-static void create(Call *call, Str tenant, Str workflow)
-{
-    Arena *arena = &call->arena;
-    Compiled compiled;
-    MemberList members = { .arena = arena };
-    Buf document;
-    Error err;
-    Str text;
-    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog };
-    if (!definition_read(call, &text, &options.format)) return;
-    text = arena_copy(arena, text);
-    compile(arena, text, &options, &compiled);
-    if (!compiled.is_valid || compiled.is_config) {
-        definition_refuse(call, &compiled.diagnostics);
-        return;
-    }
-    const Plan *plan = &compiled.plan;
-    if (!workflow.len && !api_may_own(call, plan->tenant, &tenant)) return;
-    if (!str_is(plan->tenant, tenant) || (workflow.len && !str_is(plan->id, workflow))) {
+    Creating *creating = call->state;
+    const Definition *definition = &creating->definition;
+    const Plan *plan = &definition->compiled.plan;
+    MemberList members = { .arena = &call->arena };
+    (void)copy;
+    if (!creating->workflow.len && !api_may_own(call, plan->tenant, &creating->tenant)) return;
+    if (!str_is(plan->tenant, creating->tenant) || (creating->workflow.len && !str_is(plan->id, creating->workflow))) {
         call_problem(call, PROBLEM_INVALID, "the definition is of workflow '%.*s' of the namespace '%.*s', and the address or the key is of another",
                      STR_ARG(plan->id), STR_ARG(plan->tenant));
         return;
     }
-    buf_init(&document, PLAN_SIZE_MAX);
-    if (canonical_print(&document, plan->document, &err)) {
-        call_error(call, &err);
-        buf_deinit(&document);
-        return;
-    }
-    Creating *creating = ARENA_NEW(arena, Creating);
-    *creating = (Creating){ digest_of(buf_peek(&document)), arena_copy(arena, tenant), arena_copy(arena, plan->id) };
-    add_member(&members, "tenant", value_string(tenant));
-    add_member(&members, "plan", value_string(arena_copy(arena, buf_peek(&document))));
-    add_member(&members, "text", value_string(text));
-    buf_deinit(&document);
-    call->state = creating;
+    creating->digest = definition->digest;
+    creating->tenant = arena_copy(&call->arena, creating->tenant);
+    creating->workflow = arena_copy(&call->arena, plan->id);
+    add_member(&members, "tenant", value_string(creating->tenant));
+    add_member(&members, "plan", value_string(definition->document));
+    add_member(&members, "text", value_string(definition->text));
     api_petition(call, &members, "store-revision", created);
+}
+
+static void create(Call *call, Str tenant, Str workflow)
+{
+    Creating *creating = ARENA_NEW(&call->arena, Creating);
+    *creating = (Creating){ .tenant = tenant, .workflow = workflow };
+    call->state = creating;
+    if (definition_fits(call)) aside_begin(call, compile_sent, compiled);
 }
 
 void route_workflow_create(Call *call)

@@ -6,7 +6,7 @@
 #define API_ROUTES_H
 
 #include "api/api.h"
-#include "lang/compile.h"
+#include "lang/compatibility.h"
 
 #define ROUTE(name, METHOD, pattern, ACCESS, verb, summary, query, body, answer, status, problems) void route_##name(Call *call);
 #include "api/routes.def"
@@ -46,14 +46,13 @@ bool workflow_after(Call *call, Str tenant, Str after, Str *out_name);
 /* The active one of a workflow; NULL: there is none. */
 const Cell *revision_active(Call *call, Str tenant, Str workflow);
 MUST_USE Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err);
-/* Whoever relies on the active revision has to get along with `after`; false after answering what breaks. */
-bool revision_check(Call *call, const Cell *active, const Plan *after, const char *how);
-/* Tells the engine which one it was compared with; NULL: none is active. */
-void revision_add_against(MemberList *members, const Cell *active);
-/* The definition of a body: YAML or JSON as it is, or {"definition": "text"}. False after answering. */
-bool definition_read(Call *call, Str *out_text, TextFormat *out_format);
-void definition_refuse(Call *call, const Diagnostics *diagnostics);
-
+/* Whether whoever relies on the active revision gets along with `after`, in the arena of the call; false after answering that it cannot be told. */
+typedef struct RevisionCheck { int64_t active; const Compatibility *found; } RevisionCheck;     /* 0: none is active; NULL: none is to be compared with */
+bool revision_compare_with(Call *call, const Cell *active, const Plan *after, RevisionCheck *out);
+/* False after answering what breaks, and how it is done all the same. */
+bool revision_check(Call *call, const RevisionCheck *check, const char *how);
+/* Tells the engine which one it was compared with. */
+void revision_add_against(MemberList *members, const RevisionCheck *check);
 /* A worker has asked for work. */
 void worker_seen(Call *call, Str executor, Str worker);
 

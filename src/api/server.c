@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "api/api.h"
+#include "api/aside.h"
 #include "api/bearer.h"
 #include "api/debounce.h"
 #include "api/follow.h"
@@ -234,7 +235,8 @@ static void run(void *context)
     Server *server = context;
     Api *api = &server->api;
     struct pollfd fds[] = { { .fd = http_fd(api->http), .events = POLLIN }, { .fd = bridge_fd(api->bridge), .events = POLLIN },
-                            { .fd = wake_fd(&server->wake), .events = POLLIN }, { .fd = http_left_fd(api->http), .events = POLLIN } };
+                            { .fd = wake_fd(&server->wake), .events = POLLIN }, { .fd = http_left_fd(api->http), .events = POLLIN },
+                            { .fd = aside_fd(api->aside), .events = POLLIN } };
     bool has_due = false;
     while (!atomic_load(&server->is_stopping)) {
         int64_t due_ms = soonest(http_due_ms(api->http), refusals_due_ms(api->refusals, wall_ms()));
@@ -251,6 +253,10 @@ static void run(void *context)
         }
         if (atomic_load(&server->is_draining)) begin_drain(api);
         if (fds[3].revents) http_take_left(api->http);
+        if (fds[4].revents) {
+            store_renew(api->store);
+            aside_take(api->aside);
+        }
         if (fds[1].revents) {
             store_renew(api->store);        /* schedules were looked at before it waited: what is answered now was committed since */
             bridge_take(api->bridge, take_news, api);
@@ -292,6 +298,8 @@ static Status open_parts(Server *server, Error *err)
                              .guard = options->engine_guard, .record = herald_record, .record_context = api->herald };
     if (!status) status = bridge_new(&bridge, &api->bridge, err);
     if (!status) api->seen_state = bridge_state(api->bridge).state;
+    AsideOptions aside = { .store = options->store, .store_path = options->store_path, .catalog = options->catalog };
+    if (!status) status = aside_open(&aside, &api->aside, err);
     if (!status) api->refusals = refusals_new(api->bridge);
     if (!status) server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
     if (!status) status = debounces_open(api, &api->debounces, err);
@@ -354,6 +362,7 @@ void server_stop(Server *server)
         server->has_thread = false;
     }
     bridge_close(server->api.bridge);
+    aside_stop(server->api.aside);
     if (server->api.store && server->api.store != server->options.store) store_close(server->api.store);
     server->api.store = NULL;               /* the store is closed before server_free() */
 }
@@ -364,6 +373,7 @@ void server_free(Server *server)
     Api *api = &server->api;
     http_close(api->http);
     bridge_free(api->bridge);
+    aside_free(api->aside);
     herald_close(api->herald);
     refusals_free(api->refusals);
     debounces_free(api->debounces);
@@ -375,8 +385,7 @@ void server_free(Server *server)
     scheduler_free(server->scheduler);
     trigger_replays_deinit(&api->triggers.replays);
     hook_rates_deinit(&api->hook_rates);
-    for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
-        if (api->plans[i].is_used) arena_deinit(&api->plans[i].arena);
+    api_plans_deinit(api);
     if (server->wake.fd >= 0) wake_close(&server->wake);
     free(server);
 }

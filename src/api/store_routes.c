@@ -1,5 +1,7 @@
 /* store_routes.c - the door of commands that are clients: named queries, petitions. client_scope.h says who gets what. */
+#include "api/aside.h"
 #include "api/client_scope.h"
+#include "api/definition.h"
 #include "api/routes.h"
 #include "base/base64.h"
 #include "base/limits.h"
@@ -113,14 +115,36 @@ static void be_late(Call *call)
     call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s; ask again with the same id", API_ANSWER_MS_MAX / 1000);
 }
 
-void route_petition(Call *call)
+typedef struct Petitioning { Value body; ClientPlan plan; } Petitioning;
+
+static void compile_brought(Call *copy)
 {
-    Value body, petition;
-    if (!call_read_json(call, &body) || !client_may_ask(call, body, &petition)) return;
+    Petitioning *petitioning = copy->state;
+    ClientPlan *plan = &petitioning->plan;
+    plan->is_known = true;
+    plan->is_right = definition_digest(copy, value_get_string(petitioning->body, "text", STR("")), &plan->digest);
+}
+
+static void ask(Call *call, Call *copy)
+{
+    Petitioning *petitioning = call->state;
+    Value petition;
+    (void)copy;
+    if (!client_may_ask(call, petitioning->body, &petitioning->plan, &petition)) {
+        if (!call->status) aside_begin(call, compile_brought, ask);
+        return;
+    }
     if (!bridge_ask(call->api->bridge, petition, answered, call)) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;
     }
     call->use_count++;
     call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
+}
+
+void route_petition(Call *call)
+{
+    Petitioning *petitioning = ARENA_NEW(&call->arena, Petitioning);
+    call->state = petitioning;
+    if (call_read_json(call, &petitioning->body)) ask(call, /* copy= */ NULL);
 }

@@ -344,6 +344,11 @@
 
 /* --- the server -------------------------------------------------------------------------------------------------- */
 #define API_BODY_SIZE_MAX       (16u << 20)      /* a request's body */
+#define API_DEFINITION_SIZE_MAX (4u << 20)       /* a definition over HTTP: 100,000 steps of one line each are 3 MB; a command reads larger files */
+#define API_DEFINITION_NODE_COUNT_MAX (1u << 21) /* its nodes, aliases counted in full: those steps have 600,000 */
+#define API_COMPILE_SIZE_MAX    (512u << 20)     /* memory that compiling it may take: those steps take 300 MB */
+#define API_ASIDE_COUNT_MAX     256u             /* requests that wait for the thread beside the server's ... */
+#define API_ASIDE_SHARE_MAX     32u              /* ... of these, those of one tenant, or of one key of every tenant */
 #define API_HEAD_SIZE_MAX       (16u * 1024)     /* its line and headers */
 #define API_LINK_SIZE           (24u * 1024)     /* memory of one connection: a head, and what the answer's needs */
 #define API_CONNECTION_COUNT_MAX 16384u          /* at a time; one descriptor each */
@@ -488,6 +493,7 @@ static_assert(4 * (uint64_t)PAYLOAD_SIZE_MAX + DECISION_PAYLOAD_SIZE + INPUT_SIZ
               "what a command brings and all steps that one decision begins must fit beside one record");
 static_assert(DECISION_TEXT_SIZE_MAX + (DECISION_WEIGHT_MAX + ADVANCE_EVENT_COUNT_MIN) * (TEXT_SIZE_MAX + IDEMPOTENCY_KEY_SIZE_MAX + (8u << 10))
                   < RECORD_SIZE_MAX, "the texts of one decision must fit one record");
+static_assert(API_DEFINITION_SIZE_MAX <= API_BODY_SIZE_MAX && API_DEFINITION_SIZE_MAX <= DEFINITION_SIZE_MAX, "a definition is a body, and one that commands read");
 static_assert(JSON_DEPTH_MAX >= DEFINITION_DEPTH_MAX, "a definition's values must be printable as JSON");
 
 #endif

@@ -64,7 +64,7 @@ static void refuse_kind(Compiled *out)
 static void finish(Compiler *compiler, Compiled *out)
 {
     Error err;
-    if (compiler->diagnostics->error_count) return;
+    if (compiler->diagnostics->error_count || !compiler_fits(compiler)) return;
     if (compiler->catalog->cooperative_max != COOPERATIVE_COUNT_DEFAULT)
         member_list_add(&compiler->draft.members, STR("cooperatives"), value_int(compiler->catalog->cooperative_max));
     Status status = plan_read(compiler->arena, draft_document(&compiler->draft), &out->plan, &err);
@@ -111,7 +111,10 @@ void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *ou
     Arena scratch;
     *out = (Compiled){ 0 };
     diagnostics_init(&out->diagnostics, arena, options->file, options->places ? options->source : text);
-    if (node_read(arena, text, options->format, &root, &err)) {
+    const CompileBounds *bounds = options->bounds;
+    Status status = bounds ? node_read_within(arena, text, options->format, bounds->node_count_max, bounds->node_name, &root, &err)
+                           : node_read(arena, text, options->format, &root, &err);
+    if (status) {
         diagnose_error(&out->diagnostics, &err);
         return;
     }
@@ -122,7 +125,8 @@ void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *ou
     out->root = root;
     arena_init(&scratch, SIZE_MAX);
     Compiler compiler = {
-        .arena = arena, .scratch = &scratch, .diagnostics = &out->diagnostics, .catalog = options->catalog, .root = root
+        .arena = arena, .scratch = &scratch, .diagnostics = &out->diagnostics, .catalog = options->catalog, .root = root,
+        .bounds = bounds,
     };
     const Node *schemas = get_map(root, "schemas");
     map_init(&compiler.pause_keys, &scratch, 0);

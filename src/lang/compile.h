@@ -5,7 +5,7 @@
  *
  * Owns:   the result and its diagnostics live in the arena given, and point into the text, which must live as long.
  * Fails:  never by status: a definition with mistakes has errors in its diagnostics and no plan.
- * Bounds: those of definitions and plans in limits.h, each reported by name.     Thread: pure, any.
+ * Bounds: those of definitions and plans in limits.h, and of the options, each reported by name.     Thread: pure, any.
  */
 #ifndef LANG_COMPILE_H
 #define LANG_COMPILE_H
@@ -25,10 +25,18 @@ typedef struct Compiled {
     const Type *type;               /* the table it was held against; NULL where it is no definition */
 } Compiled;
 
+/* What a definition of a stranger may take. A file that a person has compiled on a machine of their own is bounded by limits.h alone. */
+typedef struct CompileBounds {
+    uint64_t node_count_max;        /* of the text, aliases counted in full */
+    size_t size_max;                /* of the arena given */
+    const char *node_name, *size_name;      /* as the refusal names them */
+} CompileBounds;
+
 typedef struct CompileOptions {
     Str file;                       /* as the person named it */
     TextFormat format;
     const Catalog *catalog;
+    const CompileBounds *bounds;    /* NULL: none but those of limits.h */
     Str source;                     /* where the text was written by a program: what its author wrote, and where each */
     const Node *places;             /* node stands in that (node_relocate()); NULL: the text is the author's own */
 } CompileOptions;

@@ -10,6 +10,17 @@ static const Node *get_kind(const Node *map, const char *key, NodeKind kind)
     return node && node->kind == kind ? node : NULL;
 }
 
+bool compiler_fits(Compiler *compiler)
+{
+    const CompileBounds *bounds = compiler->bounds;
+    if (!bounds || compiler->arena->size + compiler->scratch->size <= bounds->size_max) return true;
+    if (!compiler->is_full)
+        diagnose(compiler->diagnostics, SEVERITY_ERROR, NULL, "to compile the definition takes more than %s (%zu) bytes of memory", bounds->size_name,
+                 bounds->size_max);
+    compiler->is_full = true;
+    return false;
+}
+
 const Node *get_text(const Node *map, const char *key) { return get_kind(map, key, NODE_TEXT); }
 const Node *get_list(const Node *map, const char *key) { return get_kind(map, key, NODE_LIST); }
 const Node *get_map(const Node *map, const char *key) { return get_kind(map, key, NODE_MAP); }

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "lang/catalog.h"
+#include "lang/compile.h"
 #include "lang/diagnostic.h"
 #include "lang/draft.h"
 #include "lang/node.h"
@@ -23,7 +24,13 @@ typedef struct Compiler {
     Map schemas;                    /* names of the definition's own `schemas` */
     Map pause_keys;                 /* trigger keys of its pauses */
     Draft draft;
+    const CompileBounds *bounds;    /* NULL: none */
+    bool is_full;                   /* it has taken more than these permit, which was told */
 } Compiler;
+
+/* Whether it may take more memory; where not, that is a mistake of the definition. Asked before each step is written, since what a step takes is
+ * not what was written for it: it has the policies of its job and its workflow. */
+bool compiler_fits(Compiler *compiler);
 
 const Node *get_text(const Node *map, const char *key);
 const Node *get_list(const Node *map, const char *key);

@@ -14,14 +14,16 @@ void diagnostics_init(Diagnostics *diagnostics, Arena *arena, Str file, Str text
     *diagnostics = (Diagnostics){ .arena = arena, .file = file, .text = text };
 }
 
+/* Of what is only counted nothing is written down: there may be as many as nodes. */
+static bool is_kept(const Diagnostics *diagnostics) { return diagnostics->count < DIAGNOSTIC_COUNT_MAX; }
+
 static Diagnostic *add(Diagnostics *diagnostics, Diagnostic diagnostic)
 {
     if (diagnostic.severity == SEVERITY_ERROR) diagnostics->error_count++;
     else diagnostics->warning_count++;
-    if (diagnostics->count == DIAGNOSTIC_COUNT_MAX) {
-        Diagnostic *spare = ARENA_NEW(diagnostics->arena, Diagnostic);
-        *spare = diagnostic;
-        return spare;
+    if (!is_kept(diagnostics)) {
+        diagnostics->spare = diagnostic;
+        return &diagnostics->spare;
     }
     diagnostics->items = arena_grow(diagnostics->arena, diagnostics->items, sizeof *diagnostics->items,
                                     diagnostics->count, &diagnostics->capacity);
@@ -41,7 +43,7 @@ Diagnostic *diagnose(Diagnostics *diagnostics, Severity severity, const Node *at
 {
     va_list args;
     va_start(args, format);
-    Str message = message_of(diagnostics->arena, format, args);
+    Str message = is_kept(diagnostics) ? message_of(diagnostics->arena, format, args) : STR("");
     va_end(args);
     Diagnostic diagnostic = { .severity = severity, .message = message, .at = at };
     if (at) {
@@ -57,14 +59,14 @@ Diagnostic *diagnose_inside(Diagnostics *diagnostics, const Node *at, uint32_t o
 {
     va_list args;
     va_start(args, format);
-    Str message = message_of(diagnostics->arena, format, args);
+    Str message = is_kept(diagnostics) ? message_of(diagnostics->arena, format, args) : STR("");
     va_end(args);
     Diagnostic diagnostic = { .severity = SEVERITY_ERROR, .line = at->line, .column = at->column, .width = at->width, .message = message, .at = at };
     if (at->inner == NODE_ELSEWHERE) return add(diagnostics, diagnostic);
     if (at->inner != NODE_SCATTERED) {
         diagnostic.column += at->inner + offset;
         diagnostic.width = width ? width : 1;
-    } else if (diagnostics->count < DIAGNOSTIC_COUNT_MAX) {
+    } else if (is_kept(diagnostics)) {
         NodePlace place = node_place(at, diagnostics->text, offset);
         if (place.line != at->line || place.column != at->column) diagnostic.width = width ? width : 1;
         diagnostic.line = place.line;
@@ -82,6 +84,7 @@ void diagnose_error(Diagnostics *diagnostics, const Error *err)
 void diagnostic_help(Diagnostics *diagnostics, Diagnostic *diagnostic, const char *format, ...)
 {
     va_list args;
+    if (diagnostic == &diagnostics->spare) return;
     va_start(args, format);
     diagnostic->help = message_of(diagnostics->arena, format, args);
     va_end(args);

@@ -41,6 +41,7 @@ typedef struct Diagnostics {
     Diagnostic *items;
     size_t count, capacity;
     uint32_t error_count, warning_count;
+    Diagnostic spare;                   /* what is only counted */
     Str subject;                        /* what the mapping being looked at is called, for "the artifact 'x' needs ..." */
 } Diagnostics;
 

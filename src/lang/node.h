@@ -46,6 +46,8 @@ struct Node {
 typedef enum TextFormat { TEXT_YAML, TEXT_JSON } TextFormat;
 
 MUST_USE Status node_read(Arena *arena, Str text, TextFormat format, Node **out_root, Error *err);
+/* The same with a bound of the caller's, which has that name. */
+MUST_USE Status node_read_within(Arena *arena, Str text, TextFormat format, uint64_t node_count_max, const char *limit, Node **out_root, Error *err);
 
 static inline Str node_text(const Node *node) { return (Str){ node->text, node->count }; }
 static inline bool node_is_scalar(const Node *node) { return node->kind <= NODE_TEXT; }

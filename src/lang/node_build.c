@@ -1,5 +1,6 @@
 #include "lang/node_build.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +27,9 @@ void node_builder_deinit(NodeBuilder *builder)
 Status node_push(NodeBuilder *builder, Node node, uint64_t size, Error *err)
 {
     builder->node_count += size;
-    if (builder->node_count > DEFINITION_NODE_COUNT_MAX)
-        return error_at(err, ERR_LIMIT, node.line, node.column,
-                        "the text has more than DEFINITION_NODE_COUNT_MAX (%u) nodes, aliases counted in full",
-                        DEFINITION_NODE_COUNT_MAX);
+    if (builder->node_count > builder->node_count_max)
+        return error_at(err, ERR_LIMIT, node.line, node.column, "the text has more than %s (%" PRIu64 ") nodes, aliases counted in full",
+                        builder->limit, builder->node_count_max);
     if (builder->count == builder->capacity) {
         builder->capacity = builder->capacity ? builder->capacity * 2 : 256;
         builder->stack = realloc(builder->stack, builder->capacity * sizeof *builder->stack);
@@ -170,11 +170,18 @@ Status node_resolve(Arena *arena, Node *node, Error *err)
 
 Status node_read(Arena *arena, Str text, TextFormat format, Node **out_root, Error *err)
 {
+    return node_read_within(arena, text, format, DEFINITION_NODE_COUNT_MAX, "DEFINITION_NODE_COUNT_MAX", out_root, err);
+}
+
+Status node_read_within(Arena *arena, Str text, TextFormat format, uint64_t node_count_max, const char *limit, Node **out_root, Error *err)
+{
     if (text.len > DEFINITION_SIZE_MAX)
         return error_at(err, ERR_LIMIT, 1, 1, "the text has %zu bytes, more than DEFINITION_SIZE_MAX (%u)", text.len,
                         DEFINITION_SIZE_MAX);
     NodeBuilder builder;
     node_builder_init(&builder, arena);
+    builder.node_count_max = node_count_max;
+    builder.limit = limit;
     Status status = format == TEXT_JSON ? node_read_json(&builder, text, err) : node_read_yaml(&builder, text, err);
     if (!status) {
         CHECK(builder.count == 1 && builder.depth == 0);

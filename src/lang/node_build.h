@@ -15,6 +15,8 @@ typedef struct NodeBuilder {
     struct { size_t mark; Node node; } open[128];       /* DEFINITION_DEPTH_MAX */
     uint32_t depth;
     uint64_t node_count;            /* with aliases counted in full */
+    uint64_t node_count_max;
+    const char *limit;              /* its name */
 } NodeBuilder;
 
 void node_builder_init(NodeBuilder *builder, Arena *arena);

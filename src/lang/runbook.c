@@ -345,7 +345,7 @@ static void lower(Runbook *runbook)
     member_list_add(&resolution, STR("on_cancel"), value_string(STR("NO_COMPENSATE")));
     member_list_add(&resolution, STR("on_timeout"), value_string(STR("FAIL")));
     member_list_add(&compiler->draft.members, STR("failure_resolution"), member_list_object(&resolution));
-    for (uint32_t i = 0; i < runbook->count; i++) lower_artifact(runbook, i, &policies);
+    for (uint32_t i = 0; i < runbook->count && compiler_fits(compiler); i++) lower_artifact(runbook, i, &policies);
     for (size_t i = 0; i < runbook->edge_count; i++)
         draft_edge(&compiler->draft, runbook->edges[i].from, runbook->edges[i].to, EDGE_DATA, STR(""));
 }

@@ -275,7 +275,7 @@ static Exits lower_step(Tree *tree, Exits before, uint32_t *next, const ValueLis
 
 static Exits lower_list(Tree *tree, const Node *steps, Exits before, uint32_t *next, const ValueList *policies)
 {
-    for (uint32_t i = 0; i < many_count(steps); i++) before = lower_step(tree, before, next, policies);
+    for (uint32_t i = 0; i < many_count(steps) && compiler_fits(tree->compiler); i++) before = lower_step(tree, before, next, policies);
     return before;
 }
 

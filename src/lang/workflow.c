@@ -383,7 +383,7 @@ static void lower_job(Workflow *workflow, uint32_t index, const ValueList *globa
     if (policies.count) member_list_add(&members, STR("policies"), value_list_array(&policies));
     draft_job(&compiler->draft, &members);
 
-    for (uint32_t i = 0; i < job->task_count; i++) lower_task(workflow, index, i, &policies);
+    for (uint32_t i = 0; i < job->task_count && compiler_fits(compiler); i++) lower_task(workflow, index, i, &policies);
     if (job->branch) lower_branch(workflow, index);
     DataEdges edges = { workflow, index, job->step_first };
     producers_of_condition(&workflow->references, node_get(job->node, "when"), data_edge, &edges);
@@ -425,7 +425,7 @@ static void lower(Workflow *workflow)
     }
     ValueList global = { .arena = workflow->compiler->arena };
     add_policies(&global, workflow->compiler->root);
-    for (uint32_t i = 0; i < workflow->job_count; i++) lower_job(workflow, i, &global);
+    for (uint32_t i = 0; i < workflow->job_count && compiler_fits(workflow->compiler); i++) lower_job(workflow, i, &global);
     lower_needs(workflow);
     lower_loops(workflow);
 }

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import resource
+import select
+import signal
 
 from maestro_test import case, main
 from server_test import HELLO, Server, problem
@@ -238,6 +240,87 @@ def what_is_made_of_many_events_is_refused_by_name_before_it_is_begun(t):
         with t.row(path):
             detail = problem(t, server.get(f"/api/executions/{run}{path}"), 422, "limit-exceeded")["detail"]
             t.contains(detail, "API_HISTORY_EVENT_COUNT_MAX (40000)")
+
+
+SLOW = "workflow: slow\njobs:\n" + "".join(f"  k{i}: 1\n" for i in range(280_000))           # 3.5 MB, and a mistake a line
+# Six lines that stand for a million nodes.
+BOMB = "workflow: bomb\na: &a [" + "1," * 10 + "]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [" + f"*{chr(97 + i)}," * 10 + "]\n" for i in range(4)) + "f: [*e, *e, *e, *e, *e, *e, *e, *e, *e]\n"
+
+
+def sent(server, text, key=None, path="/api/runbooks?action=validate"):
+    """The text of a definition on its way, by a connection of its own."""
+    connection = server.connect()
+    connection.request("POST", path, text, {"Authorization": "Bearer " + (key or server.admin), "Content-Type": "application/yaml"})
+    return connection
+
+
+def answers_in_order(t, connections):
+    """The statuses of the connections in the order in which they are answered, each with its place in the list."""
+    poll, order, left = select.poll(), [], {c.sock.fileno(): i for i, c in enumerate(connections)}
+    for descriptor in left:
+        poll.register(descriptor, select.POLLIN)
+    while left:
+        ready = poll.poll(60_000)
+        t.require(ready, "answers come")
+        for descriptor, _ in ready:
+            poll.unregister(descriptor)
+            place = left.pop(descriptor)
+            order.append((place, connections[place].getresponse().status))
+    return order
+
+
+@case("")
+def a_definition_over_http_is_bounded_by_name(t):
+    server = Server(t)
+    server.define(HELLO)
+    large = HELLO + "#" * (4 * MEGA)
+    for path in ("/api/workflows", "/api/workflows/default/hello/revisions", "/api/runbooks?action=validate", "/api/runbooks"):
+        with t.row(path):
+            answer = server.call("POST", path, large, headers={"Content-Type": "application/yaml"})
+            t.contains(problem(t, answer, 413, "content-too-large")["detail"], "API_DEFINITION_SIZE_MAX (4194304)")
+    answer = server.call("POST", "/api/workflows", BOMB.replace("f: [", "f: [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e, *e, "), headers={"Content-Type": "application/yaml"})
+    t.contains(json.dumps(problem(t, answer, 400, "definition-invalid")["errors"]), "API_DEFINITION_NODE_COUNT_MAX (2097152)")
+    t.equal(server.call("POST", "/api/workflows", HELLO + "#" * MEGA, headers={"Content-Type": "application/yaml"}).status, 200, "a comment of a megabyte")
+
+
+@case("")
+def others_are_answered_while_a_definition_is_compiled(t):
+    server = Server(t)
+    server.define(HELLO)
+    run = server.begin("hello", {"who": "x"}, wait="20s")["executionId"]
+
+    def asks_meanwhile():
+        slow = sent(server, SLOW)
+        for path in ("/healthz", "/api/executions", f"/api/executions/{run}", "/api/workflows/default/hello"):
+            t.equal(server.get(path).status, 200, path)
+        is_first = not select.select([slow.sock], [], [], 0)[0]
+        t.equal(slow.getresponse().status, 200, "what is wrong with it is told in the end")
+        return is_first
+
+    t.until(asks_meanwhile, "others are answered before it is compiled")
+
+
+@case("proves: F-003")
+def who_sends_much_that_takes_long_waits_behind_itself(t):
+    server = Server(t)
+    keys = {tenant: server.key("operator", tenant) for tenant in ("acme", "beta")}
+    many = [sent(server, BOMB, keys["acme"]) for _ in range(40)]
+    order = answers_in_order(t, many + [sent(server, BOMB, keys["beta"])])
+    statuses = [status for place, status in order if place < 40]
+    t.true(set(statuses) <= {200, 429} and statuses.count(200) >= 32 and 429 in statuses, f"some are too many: {statuses}")
+    t.equal([status for place, status in order if place == 40], [200], "of the other tenant")
+    t.true(order.index((40, 200)) < len(order) - 8, f"it did not wait for all of them: {order}")
+
+
+@case("")
+def a_server_that_ends_answers_what_is_being_compiled(t):
+    server = Server(t)
+    slow = [sent(server, BOMB) for _ in range(3)]
+    t.equal(server.get("/healthz").status, 200, "what came before has come")
+    server.process.send_signal(signal.SIGTERM)
+    t.equal([c.getresponse().status for c in slow], [200] * 3, "all are answered")
+    t.equal(t.end(server.process).code, 0, "the code")
 
 
 @case("")

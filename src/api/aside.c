@@ -1,0 +1,220 @@
+#include "api/aside.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "os/thread.h"
+#include "os/wake.h"
+
+typedef struct AsideJob {
+    struct AsideJob *next;
+    Call *call;                     /* the server's */
+    Call copy;
+    AsideWork work;
+    AsideDone done;
+    Str sharer;                     /* whose share it takes */
+    uint64_t turn;
+} AsideJob;
+
+typedef struct AsideList { AsideJob *first, **last; } AsideList;
+
+struct Aside {
+    Api api;                        /* of the copies: what they read with */
+    Store *store;                   /* that its snapshot is of */
+    Thread thread;
+    bool has_thread;
+    pthread_mutex_t mutex;          /* of what follows */
+    pthread_cond_t has_work;
+    AsideList waiting, finished;
+    uint64_t turn;                  /* of what was begun last */
+    bool is_stopping;
+    uint32_t job_count;             /* waiting, under way and finished; the server's */
+    Wake wake;
+};
+
+static void list_add(AsideList *list, AsideJob *job)
+{
+    job->next = NULL;
+    *list->last = job;
+    list->last = &job->next;
+}
+
+static AsideJob *list_take(AsideList *list, AsideJob **place)
+{
+    AsideJob *job = *place;
+    *place = job->next;
+    if (list->last == &job->next) list->last = place;
+    return job;
+}
+
+/* --- the aside's thread ----------------------------------------------------------------------------------------------------------------- */
+
+/* The one of the earliest turn; of equal ones that came first. */
+static AsideJob *take_next(Aside *aside)
+{
+    AsideJob **best = &aside->waiting.first;
+    for (AsideJob **place = best; *place; place = &(*place)->next)
+        if ((*place)->turn < (*best)->turn) best = place;
+    aside->turn = (*best)->turn;
+    return list_take(&aside->waiting, best);
+}
+
+static void run(void *context)
+{
+    Aside *aside = context;
+    pthread_mutex_lock(&aside->mutex);
+    while (!aside->is_stopping) {
+        if (!aside->waiting.first) {
+            pthread_cond_wait(&aside->has_work, &aside->mutex);
+            continue;
+        }
+        AsideJob *job = take_next(aside);
+        pthread_mutex_unlock(&aside->mutex);
+        job->work(&job->copy);
+        store_renew(aside->api.store);      /* what it has read is not held on to while there is nothing to do */
+        pthread_mutex_lock(&aside->mutex);
+        list_add(&aside->finished, job);
+        wake_raise(&aside->wake);
+    }
+    pthread_mutex_unlock(&aside->mutex);
+}
+
+/* --- the server's --------------------------------------------------------------------------------------------------------------------- */
+
+static void job_free(AsideJob *job)
+{
+    buf_deinit(&job->copy.out);
+    arena_deinit(&job->copy.arena);
+    call_release(job->call);
+    free(job);
+}
+
+static void copy_answer(Call *call, Call *copy)
+{
+    Buf out = call->out;
+    for (uint32_t i = 0; i < copy->answer_count; i++) call_add_header(call, copy->answer[i].name.ptr, copy->answer[i].value);
+    call->out = copy->out;
+    copy->out = out;
+    call->problem = copy->problem;
+    call->hidden = arena_copy(&call->arena, copy->hidden);
+    call_answer(call, copy->status, copy->type);
+}
+
+/* Whoever has every tenant shares with itself. */
+static Str sharer_of(const Call *call) { return str_is_text(call->caller.tenant, "*") ? call->caller.key : call->caller.tenant; }
+
+static void be_late(Call *call)
+{
+    call_problem(call, PROBLEM_UNAVAILABLE, "there was so much to do that this was not done within %d s; come again", API_ANSWER_MS_MAX / 1000);
+}
+
+/* Its turn is behind those that the same one waits for already; in it others have theirs. False where there is no room. */
+static bool enqueue(Aside *aside, AsideJob *job)
+{
+    uint32_t share_count = 0;
+    pthread_mutex_lock(&aside->mutex);
+    job->turn = aside->turn;
+    for (const AsideJob *other = aside->waiting.first; other; other = other->next) {
+        if (!str_is(other->sharer, job->sharer)) continue;
+        share_count++;
+        job->turn = other->turn + 1;
+    }
+    bool has_room = share_count < API_ASIDE_SHARE_MAX;
+    if (has_room) list_add(&aside->waiting, job);
+    pthread_cond_signal(&aside->has_work);
+    pthread_mutex_unlock(&aside->mutex);
+    return has_room;
+}
+
+void aside_begin(Call *call, AsideWork work, AsideDone done)
+{
+    Aside *aside = call->api->aside;
+    if (aside->job_count == API_ASIDE_COUNT_MAX) {
+        call_problem(call, PROBLEM_UNAVAILABLE, "API_ASIDE_COUNT_MAX (%u) requests that take long wait already", API_ASIDE_COUNT_MAX);
+        return;
+    }
+    AsideJob *job = calloc(1, sizeof *job);
+    CHECK(job);
+    *job = (AsideJob){ .call = call, .copy = *call, .work = work, .done = done, .sharer = sharer_of(call) };
+    job->copy.api = &aside->api;
+    job->copy.is_copy = true;
+    job->copy.answer_count = 0;
+    arena_init(&job->copy.arena, SIZE_MAX);
+    buf_init(&job->copy.out, JSON_SIZE_MAX);
+    call->use_count++;
+    if (!enqueue(aside, job)) {
+        job_free(job);
+        call_problem(call, PROBLEM_OVERLOAD, "API_ASIDE_SHARE_MAX (%u) requests of this tenant that take long wait already", API_ASIDE_SHARE_MAX);
+        return;
+    }
+    aside->job_count++;
+    call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
+}
+
+int aside_fd(const Aside *aside) { return wake_fd(&aside->wake); }
+
+void aside_take(Aside *aside)
+{
+    wake_lower(&aside->wake);
+    pthread_mutex_lock(&aside->mutex);
+    AsideJob *job = aside->finished.first;
+    aside->finished = (AsideList){ .last = &aside->finished.first };
+    pthread_mutex_unlock(&aside->mutex);
+    for (AsideJob *next; job; job = next) {
+        Call *call = job->call;
+        next = job->next;
+        aside->job_count--;
+        if (!call->is_gone && !call->status) {
+            if (job->copy.status) copy_answer(call, &job->copy);
+            else job->done(call, &job->copy);
+        }
+        job_free(job);
+    }
+}
+
+/* --- make, end ------------------------------------------------------------------------------------------------------------------------ */
+
+Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err)
+{
+    Aside *aside = calloc(1, sizeof *aside);
+    CHECK(aside);
+    aside->api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog };
+    aside->store = options->store;
+    aside->waiting.last = &aside->waiting.first;
+    aside->finished.last = &aside->finished.first;
+    pthread_mutex_init(&aside->mutex, NULL);
+    pthread_cond_init(&aside->has_work, NULL);
+    aside->wake.fd = -1;
+    *out_aside = aside;             /* aside_free() ends what there is of it */
+    Status status = wake_open(&aside->wake, err);
+    if (!status) status = thread_start(&aside->thread, "maestro-aside", run, aside, err);
+    aside->has_thread = !status;
+    return status;
+}
+
+void aside_stop(Aside *aside)
+{
+    if (!aside || !aside->api.store) return;
+    pthread_mutex_lock(&aside->mutex);
+    aside->is_stopping = true;
+    pthread_cond_signal(&aside->has_work);
+    pthread_mutex_unlock(&aside->mutex);
+    if (aside->has_thread) thread_join(&aside->thread);
+    api_plans_deinit(&aside->api);
+    if (aside->api.store != aside->store) store_close(aside->api.store);
+    aside->api.store = NULL;
+}
+
+void aside_free(Aside *aside)
+{
+    if (!aside) return;
+    while (aside->waiting.first) job_free(list_take(&aside->waiting, &aside->waiting.first));
+    while (aside->finished.first) job_free(list_take(&aside->finished, &aside->finished.first));
+    if (aside->wake.fd >= 0) wake_close(&aside->wake);
+    pthread_cond_destroy(&aside->has_work);
+    pthread_mutex_destroy(&aside->mutex);
+    free(aside);
+}

@@ -1,0 +1,48 @@
+/* aside.h - work that takes long, beside the server's thread.
+ *
+ * There is one thread that answers, and what takes long in it keeps everybody waiting. Compiling a definition, comparing two plans and making a
+ * run again out of its events read and compute, and change nothing: they are carried out here, on a copy of their call, in one thread of their
+ * own. The call waits meanwhile like one that waits for a commit. The copy has what was asked, an arena and an answer of its own, and an Api with a
+ * snapshot of the store that is renewed for each: so a handler of a route works on it as on the call itself. What it must not do is what the
+ * server's thread alone may: ask who may do what, petition, wait.
+ *
+ * One thing is done at a time, so the memory for it is that of one (API_COMPILE_SIZE_MAX for a definition). Tenants have turns: who asks for
+ * much waits behind itself and not before others.
+ *
+ * Owns:   its thread, its snapshot, and copies until their `done` has returned. The call is held by a use until then.
+ * Fails:  aside_begin() by answers: 429 where the tenant has API_ASIDE_SHARE_MAX of them waiting, 503 where all have API_ASIDE_COUNT_MAX.
+ * Bounds: these two; a call that has waited API_ANSWER_MS_MAX is answered with 503, and what comes of it is thrown away.
+ * Thread: the server's; AsideWork the aside's.
+ */
+#ifndef API_ASIDE_H
+#define API_ASIDE_H
+
+#include "api/call.h"
+#include "lang/catalog.h"
+#include "view/store.h"
+
+typedef struct Aside Aside;
+
+typedef struct AsideOptions {
+    Store *store;                   /* a snapshot of it is taken */
+    Str store_path;                 /* as of Api */
+    const Catalog *catalog;
+} AsideOptions;
+
+/* In the aside's thread. It reads what belongs to the call (`state` too, which nobody else writes meanwhile), and allocates and answers in the
+ * copy alone. */
+typedef void (*AsideWork)(Call *copy);
+/* In the server's thread, where the work has not answered, and there is still somebody to answer. The copy's arena ends with it. */
+typedef void (*AsideDone)(Call *call, Call *copy);
+
+MUST_USE Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err);
+/* Ends what is under way; after the server's thread has ended. NULL is permitted for both. */
+void aside_stop(Aside *aside);          /* before the store is closed */
+void aside_free(Aside *aside);          /* after http_close(): calls are let go of */
+
+/* The answer of the work becomes that of the call; `done`: NULL where the work always answers. */
+void aside_begin(Call *call, AsideWork work, AsideDone done);
+int  aside_fd(const Aside *aside);      /* readable when there is something to take */
+void aside_take(Aside *aside);          /* answers what is done */
+
+#endif

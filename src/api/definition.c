@@ -1,0 +1,93 @@
+#include "api/definition.h"
+
+#include "api/api.h"
+#include "base/limits.h"
+#include "value/canonical.h"
+
+static const CompileBounds bounds = {
+    .node_count_max = API_DEFINITION_NODE_COUNT_MAX, .node_name = "API_DEFINITION_NODE_COUNT_MAX",
+    .size_max = API_COMPILE_SIZE_MAX, .size_name = "API_COMPILE_SIZE_MAX",
+};
+
+static bool fits(Call *call, size_t size)
+{
+    if (size <= API_DEFINITION_SIZE_MAX) return true;
+    call_problem(call, PROBLEM_BODY_SIZE, "a definition has at most API_DEFINITION_SIZE_MAX (%u) bytes, and this has %zu", API_DEFINITION_SIZE_MAX, size);
+    return false;
+}
+
+bool definition_fits(Call *call) { return fits(call, call->body.len); }
+
+static bool read(Call *call, Str *out_text, TextFormat *out_format)
+{
+    Str type = call_header(call, "Content-Type"), body = buf_peek(&call->body);
+    Value value;
+    *out_format = str_starts(type, STR("application/yaml")) || str_starts(type, STR("text/yaml")) || str_starts(type, STR("application/x-yaml"))
+                      ? TEXT_YAML : TEXT_JSON;
+    *out_text = body;
+    if (*out_format == TEXT_YAML) return call_is_plain(call);
+    if (!call_read_json(call, &value)) return false;
+    const Value *text = value_get_text(value, "definition");
+    if (text && text->kind == VALUE_STRING) {
+        *out_text = value_text(*text);
+        *out_format = TEXT_YAML;
+    }
+    return true;
+}
+
+bool definition_compile(Call *call, Definition *out)
+{
+    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .bounds = &bounds };
+    *out = (Definition){ 0 };
+    if (!definition_fits(call) || !read(call, &out->text, &options.format)) return false;
+    compile(&call->arena, out->text, &options, &out->compiled);
+    return true;
+}
+
+bool definition_is_refused(Call *call, const Definition *definition)
+{
+    const Diagnostics *diagnostics = &definition->compiled.diagnostics;
+    if (definition->compiled.is_valid && !definition->compiled.is_config) return false;
+    ProblemField fields[64];
+    uint32_t count = 0;
+    for (size_t i = 0; i < diagnostics->count && count < 64; i++) {
+        const Diagnostic *diagnostic = &diagnostics->items[i];
+        if (diagnostic->severity != SEVERITY_ERROR) continue;
+        Str detail = diagnostic->help.len ? arena_format(&call->arena, "%.*s; %.*s", STR_ARG(diagnostic->message), STR_ARG(diagnostic->help)) : diagnostic->message;
+        fields[count++] = (ProblemField){ diagnostic->pointer, detail, diagnostic->line, diagnostic->column };
+    }
+    call_problem_fields(call, PROBLEM_DEFINITION, arena_format(&call->arena, "the definition has %u mistakes", count), fields, count);
+    return true;
+}
+
+static Status print(Arena *arena, const Plan *plan, Str *out_document, Digest *out_digest, Error *err)
+{
+    Buf document;
+    buf_init(&document, PLAN_SIZE_MAX);
+    Status status = canonical_print(&document, plan->document, err);
+    if (!status) {
+        *out_document = arena_copy(arena, buf_peek(&document));
+        *out_digest = digest_of(*out_document);
+    }
+    buf_deinit(&document);
+    return status;
+}
+
+bool definition_print(Call *call, Definition *definition)
+{
+    Error err;
+    if (!print(&call->arena, &definition->compiled.plan, &definition->document, &definition->digest, &err)) return true;
+    call_error(call, &err);
+    return false;
+}
+
+bool definition_digest(Call *call, Str text, Digest *out)
+{
+    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .bounds = &bounds, .format = TEXT_YAML };
+    Compiled compiled;
+    Str document;
+    Error err;
+    if (!fits(call, text.len)) return false;
+    compile(&call->arena, text, &options, &compiled);
+    return compiled.is_valid && !compiled.is_config && !print(&call->arena, &compiled.plan, &document, out, &err);
+}
