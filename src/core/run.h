@@ -227,7 +227,8 @@ typedef struct Run {
     StepList reached, ready[PRIORITY_COUNT];
     StepList moved;                 /* of jobs */
     StepRun *steps;                 /* step_count */
-    uint32_t *places;               /* step_count: where its last attempt went, as of placement_mark(), where there was a choice; NULL: never */
+    uint32_t *places;               /* step_count: where its last attempt went, as of placement_mark(), where there was a choice or others follow it;
+                                     * NULL: never */
     uint16_t *extras;               /* step_count: sub-routines spawned for the task under way beside one for each attempt: cooperatives, and
                                      * the primary ones of executions that an owner gave back; NULL: none ever */
     ActiveStep *active;             /* in no order: the last one takes the place of one that leaves */
