@@ -179,7 +179,7 @@ TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-08
 
 TEST(what_an_owner_gives_back_does_not_count_as_lost, "proves: C-22 F-087")
 {
-    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", ",\"spawn_budget\":2") "]}");
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", ",\"spawn_budget\":8") "]}");
     REQUIRE_OK(stage_start(&s, "{}"), &s.err);
     for (uint32_t i = 0; i < 2 * LOST_COUNT_MAX; i++) {
         s.room = 0;
@@ -195,6 +195,7 @@ TEST(what_an_owner_gives_back_does_not_count_as_lost, "proves: C-22 F-087")
         stage_more(&s);
         EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
         EXPECT_INT(stage_step(&s, "a")->attempt, 1);
+        EXPECT_INT(stage_step(&s, "a")->retry, 0);
     }
     EXPECT_OK(recover(&s), &s.err);                                 /* one that dies, however, counts */
     EXPECT_INT(stage_last(&s, EVENT_LEASE_EXPIRED)->count, 1);
@@ -205,6 +206,53 @@ TEST(what_an_owner_gives_back_does_not_count_as_lost, "proves: C-22 F-087")
     EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
     EXPECT_INT(s.run.state, RUN_SUCCEEDED);
     stage_close(&s);
+}
+
+TEST(what_was_spawned_stays_counted_however_its_execution_ended, "proves: E-015 E-016 E-017 E-018 E-053 E-057 C-69")
+{
+    enum { RELEASE, CRASH, FAIL };
+    static const struct { const char *name, *more; uint8_t ends[6]; uint32_t executions, spawned; Cause cause; } rows[] = {
+        { "a budget of one is used up by an orderly end", ",\"spawn_budget\":1", { RELEASE }, 1, 1, CAUSE_LOST },
+        { "three are as many as one attempt has", "", { RELEASE, RELEASE, RELEASE }, 3, 3, CAUSE_LOST },
+        { "a heavy one has cooperatives each time", ",\"intent\":\"heavy\",\"spawn_budget\":5", { RELEASE, RELEASE, RELEASE }, 3, 5, CAUSE_LOST },
+        { "a death before it", "", { CRASH, RELEASE, RELEASE }, 3, 3, CAUSE_LOST },
+        { "and behind it", "", { RELEASE, RELEASE, CRASH }, 3, 3, CAUSE_LOST },
+        { "a retry behind it", ",\"spawn_budget\":2,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":0}", { RELEASE, FAIL }, 2, 2, CAUSE_ERROR },
+        { "and before it", ",\"spawn_budget\":3,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":0}", { FAIL, RELEASE, CRASH }, 3, 3, CAUSE_LOST },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        static char plan[512];
+        Buf buf = buf_on(plan, sizeof plan - 1);
+        buf_format(&buf, TREE_HEAD "\"steps\":[{\"id\":\"a\",\"name\":\"a\",\"kind\":\"task\",\"run\":\"noop\"%s}]}", rows[i].more);
+        plan[buf.len] = '\0';
+        STAGE(s, plan);
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        uint32_t executions = 0, spawned = 0;
+        while (stage_state(&s, "a") == STEP_RUNNING && executions < 6) {
+            Admission admission = admission_unpack(stage_last(&s, EVENT_STEP_DISPATCHED)->flags);
+            spawned += 1u + admission.cooperative_count;
+            uint8_t end = rows[i].ends[executions++];
+            EXPECT_INT(admission.is_escalated, executions == rows[i].executions);
+            if (end == FAIL) EXPECT_OK(stage_fail(&s, "a", CAUSE_ERROR), &s.err);
+            if (end == CRASH) EXPECT_OK(recover(&s), &s.err);
+            s.room = end == RELEASE ? 0 : UINT32_MAX;               /* who ends begins nothing */
+            if (end == RELEASE) EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RELEASE, .holder = holder_make(s.epoch, 0) }), &s.err);
+            s.room = UINT32_MAX;
+            if (end == RELEASE) s.epoch++;
+            if (end == RELEASE && stage_state(&s, "a") == STEP_QUEUED) stage_more(&s);
+        }
+        EXPECT_INT(executions, rows[i].executions);
+        EXPECT_INT(spawned, rows[i].spawned);
+        EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_DROPPED);
+        EXPECT_STR(stage_last(&s, EVENT_STEP_DROPPED)->name, STR("spawn-budget"));
+        EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, rows[i].cause);
+        EXPECT(says(s.run.failure, "is used up"));
+        EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RESOLVE, .decision = DECISION_RETRY, .value = value_null() }), &s.err);
+        EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);             /* a new task, with a new budget */
+        stage_close(&s);
+    }
 }
 
 TEST(what_is_given_back_ends_as_its_strategy_says, "proves: F-058")

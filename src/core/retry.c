@@ -39,12 +39,12 @@ uint32_t retry_first(const Plan *plan, const Run *run, uint32_t step)
     return step_polls(terms) ? run->polls[terms->poll.slot].attempt_first : 0;
 }
 
-/* Dispatches so far, those that were repeated after an owner's end included, and the cooperatives beside them. */
+/* Dispatches so far, with those that were repeated after an owner's death or given back by one, and the cooperatives beside them. */
 static uint32_t spawned(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt)
 {
     uint32_t lost = step_lost(&run->steps[step]);
     uint32_t repeated = lost < LOST_COUNT_MAX ? lost : LOST_COUNT_MAX - 1;
-    return attempt - retry_first(plan, run, step) + repeated + run_cooperatives(run, step);
+    return attempt - retry_first(plan, run, step) + repeated + run_extras(run, step);
 }
 
 static Task task_at(const Plan *plan, const Run *run, uint32_t step, TaskStage stage, uint32_t attempt)

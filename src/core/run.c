@@ -45,10 +45,10 @@ void run_init(Run *run, const Plan *plan, const Id *id, uint64_t run_no)
 }
 
 /* Few runs ever have any: the others do without the memory. */
-void run_set_cooperatives(Run *run, uint32_t step, uint32_t count)
+void run_set_extras(Run *run, uint32_t step, uint32_t count)
 {
-    if (!run->cooperatives && count) run->cooperatives = make(run->step_count, sizeof *run->cooperatives);
-    if (run->cooperatives) run->cooperatives[step] = (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
+    if (!run->extras && count) run->extras = make(run->step_count, sizeof *run->extras);
+    if (run->extras) run->extras[step] = (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
 }
 
 void run_set_place(Run *run, uint32_t step, uint32_t mark)
@@ -65,7 +65,7 @@ void run_deinit(Run *run)
     for (uint32_t i = 0; i < run->notification_count; i++) free((char *)run->notifications[i].target.ptr);
     free(run->notifications);
     free(run->steps);
-    free(run->cooperatives);
+    free(run->extras);
     free(run->places);
     free(run->active);
     free(run->jobs);
@@ -91,7 +91,7 @@ size_t run_size(const Run *run)
                 + run->pause_slot_count * (sizeof *run->answers + sizeof *run->pauses)
                 + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
                 + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len + run->directory.len
-                + run->failure.len + (run->cooperatives ? run->step_count * sizeof *run->cooperatives : 0)
+                + run->failure.len + (run->extras ? run->step_count * sizeof *run->extras : 0)
                 + run->bound.len + (run->places ? run->step_count * sizeof *run->places : 0);
     size += run->notification_capacity * sizeof *run->notifications;
     for (uint32_t i = 0; i < run->notification_count; i++) size += run->notifications[i].target.len;

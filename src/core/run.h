@@ -227,8 +227,10 @@ typedef struct Run {
     StepList reached, ready[PRIORITY_COUNT];
     StepList moved;                 /* of jobs */
     StepRun *steps;                 /* step_count */
-    uint32_t *places;               /* step_count: where its last attempt went, as of placement_mark(), where there was a choice; NULL: never */
-    uint16_t *cooperatives;         /* step_count: cooperative sub-routines spawned for the task under way; NULL: none ever */
+    uint32_t *places;               /* step_count: where its last attempt went, as of placement_mark(), where there was a choice or others follow it;
+                                     * NULL: never */
+    uint16_t *extras;               /* step_count: sub-routines spawned for the task under way beside one for each attempt: cooperatives, and
+                                     * the primary ones of executions that an owner gave back; NULL: none ever */
     ActiveStep *active;             /* in no order: the last one takes the place of one that leaves */
     uint32_t active_count, active_capacity;
     JobRun *jobs;                   /* job_count */
@@ -361,8 +363,8 @@ static inline bool step_is_done(const StepRun *step)
     return step->state == STEP_SUCCEEDED || (step->state == STEP_TIMED_OUT && step->cause == CAUSE_NONE);
 }
 /* Sub-routines that were spawned for the task that the step has under way, of these the cooperative ones. */
-static inline uint32_t run_cooperatives(const Run *run, uint32_t step) { return run->cooperatives ? run->cooperatives[step] : 0; }
-void run_set_cooperatives(Run *run, uint32_t step, uint32_t count);
+static inline uint32_t run_extras(const Run *run, uint32_t step) { return run->extras ? run->extras[step] : 0; }
+void run_set_extras(Run *run, uint32_t step, uint32_t count);
 static inline uint32_t run_place(const Run *run, uint32_t step) { return run->places ? run->places[step] : 0; }
 void run_set_place(Run *run, uint32_t step, uint32_t mark);
 /* Executions of the step run that ended with their owner: the first of them were repeated under the same number. */

@@ -425,7 +425,7 @@ static void step_dispatched(const Apply *apply)
     if (step->state != STEP_POLLING && !is_again) apply_step_move(apply, event->step, STEP_DISPATCHED);
     apply_number(run, step, event->number);
     step->attempt = (uint16_t)event->attempt;
-    run_set_cooperatives(run, event->step, run_cooperatives(run, event->step) + admission_unpack(event->flags).cooperative_count);
+    run_set_extras(run, event->step, run_extras(run, event->step) + admission_unpack(event->flags).cooperative_count);
     if (event->text.len) run_set_place(run, event->step, placement_mark(event->name));
     step->generation = (uint32_t)event->count;
     step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING | STEP_DEFER_NOTED | STEP_RENEWED
@@ -531,6 +531,7 @@ static void step_requeued(const Apply *apply)
     lists_leave(run, apply->plan, event->step);
     if (step->state != STEP_QUEUED) apply_step_move(apply, event->step, STEP_QUEUED);
     step->attempt = (uint16_t)event->attempt;
+    if (event->count) run_set_extras(run, event->step, (uint32_t)event->count);
     step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING);
     if (event->due_ms > apply->place->now_ms || run_is_winding(run)) active_add(run, event->step)->due_ms = event->due_ms;
     else ready_add(run, apply->plan, event->step, run_age_s(apply));
@@ -643,7 +644,7 @@ static void loop_repeated(const Apply *apply)
         apply_polls_renewed(apply, member->step);           /* a pause behind it is awaited all the same */
         *step = (StepRun){ .need_left = member->need_count, .generation = step->generation + 1, .output_at = step->output_at,
                            .flags = (uint16_t)((step->flags & STEP_HAS_OUTPUT) | (member->is_live ? STEP_LIVE : 0)) };
-        run_set_cooperatives(run, member->step, 0);
+        run_set_extras(run, member->step, 0);
         run->open_count++;
         uint32_t job = plan->steps[member->step].job;
         if (job == PLAN_NONE) continue;

@@ -13,7 +13,8 @@
 #include "core/run_lists.h"
 #include "core/terms.h"
 
-#define SNAPSHOT_FORMAT 5u
+#define SNAPSHOT_FORMAT 6u
+#define SNAPSHOT_FORMAT_FIFTH 5u        /* forgets what was spawned for a step whose only attempt was given back */
 #define SNAPSHOT_FORMAT_FOURTH 4u       /* knows not where attempts went, nor that a run is bound elsewhere than its plan says */
 #define SNAPSHOT_FORMAT_THIRD 3u        /* knows no directory of a run */
 #define SNAPSHOT_FORMAT_SECOND 2u       /* counts no lost executions, and knows no attempt whose time is over */
@@ -57,13 +58,14 @@ static void put_steps(Buf *buf, const Run *run, const StepList *list)
 
 enum { HAS_STATE = 1, HAS_FLAGS = 2, HAS_TRIES = 4, HAS_NEEDS = 8, HAS_NUMBER = 16, HAS_GENERATION = 32, HAS_OUTPUT = 64 };
 
-/* The depth has the cooperatives of its task above its sixteen bits, where there are any. */
-static void put_step(Buf *buf, const StepRun *step, uint32_t cooperatives)
+/* The depth has what else was spawned for its task above its sixteen bits, where there is any. */
+static void put_step(Buf *buf, const StepRun *step, uint32_t extras, uint32_t format)
 {
     uint32_t has = 0;
+    bool has_extras = extras && format > SNAPSHOT_FORMAT_FIFTH;
     if (step->state || step->cause) has |= HAS_STATE;
     if (step->flags & FLAGS_KEPT) has |= HAS_FLAGS;
-    if (step->attempt || step->retry) has |= HAS_TRIES;
+    if (step->attempt || step->retry || has_extras) has |= HAS_TRIES;
     if (step->need_left) has |= HAS_NEEDS;
     if (step->number) has |= HAS_NUMBER;
     if (step->generation) has |= HAS_GENERATION;
@@ -71,7 +73,7 @@ static void put_step(Buf *buf, const StepRun *step, uint32_t cooperatives)
     buf_char(buf, (char)has);
     if (has & HAS_STATE) put(buf, step->state), put(buf, step->cause);
     if (has & HAS_FLAGS) put(buf, step->flags & FLAGS_KEPT);
-    if (has & HAS_TRIES) put(buf, step->attempt), put(buf, step->retry | (uint64_t)cooperatives << 16);
+    if (has & HAS_TRIES) put(buf, step->attempt), put(buf, step->retry | (uint64_t)extras << 16);
     if (has & HAS_NEEDS) put(buf, step->need_left);
     if (has & HAS_NUMBER) put(buf, step->number);
     if (has & HAS_GENERATION) put(buf, step->generation);
@@ -233,7 +235,7 @@ static void put_all(Buf *buf, const Run *run, const Plan *plan, uint32_t format)
     put(buf, run->loop_count);
     for (uint32_t i = 0; i < run->step_count; i++) {
         StepRun step = format == SNAPSHOT_FORMAT_FIRST ? first_step(&run->steps[i], &plan->steps[i]) : run->steps[i];
-        put_step(buf, &step, run_cooperatives(run, i));
+        put_step(buf, &step, run_extras(run, i), format);
     }
     for (uint32_t i = 0; i < run->job_count; i++) put(buf, run->jobs[i].state), put(buf, job_bits(&run->jobs[i]));
     for (uint32_t i = 0; i < run->loop_count; i++) put(buf, run->loops[i]);
@@ -387,7 +389,7 @@ static void get_step(RunReader *reader, uint32_t index)
         step->attempt = (uint16_t)get(reader, UINT16_MAX);
         uint64_t depth = get(reader, UINT32_MAX);
         step->retry = (uint16_t)depth;
-        run_set_cooperatives(reader->run, index, (uint32_t)(depth >> 16));
+        run_set_extras(reader->run, index, (uint32_t)(depth >> 16));
     }
     if (has & HAS_NEEDS) step->need_left = get32(reader);
     if (has & HAS_NUMBER) step->number = get32(reader);

@@ -46,7 +46,7 @@ void apply_superseded(const Apply *apply)
     CHECK(run->is_rerunning || was_held);                                                                     /* I22 */
     apply_polls_renewed(apply, event->step);
     apply_pause_renewed(apply, event->step);
-    run_set_cooperatives(run, event->step, 0);                            /* a new task: C-34 */
+    run_set_extras(run, event->step, 0);                            /* a new task: C-34 */
     *step = (StepRun){ .generation = step->generation + was_done, .flags = (uint16_t)((was_held ? 0 : STEP_RENEWED) | (step->flags & STEP_LIVE)) };
     apply_number(run, step, event->number);
     if (was_held) {                                             /* C-84: it polls anew, as a step that has not ended */

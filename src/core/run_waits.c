@@ -37,7 +37,7 @@ void apply_step_polling(const Apply *apply)
         step->generation++;                                     /* I20: whatever is begun from now on has another key */
         step->retry = 0;
         poll->attempt_first = step->attempt;
-        run_set_cooperatives(run, event->step, 0);                        /* each poll is a task of its own: C-88 */
+        run_set_extras(run, event->step, 0);                        /* each poll is a task of its own: C-88 */
         /* A poll that gave an answer is not what ends its owner (I17). */
         step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_DEFER_NOTED | STEP_LOST);
     }

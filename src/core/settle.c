@@ -304,9 +304,11 @@ void settle_signal(const Settle *settle, uint32_t step, const RunSignal *signal)
 /* --- lost holders ------------------------------------------------------------------------------------------------------- */
 
 /* From the queue, under the same number. */
-static void put_back(const Settle *settle, uint32_t step)
+static Event *put_back(const Settle *settle, uint32_t step)
 {
-    decision_event(settle->decision, EVENT_STEP_REQUEUED, step)->attempt = settle->run->steps[step].attempt - 1u;
+    Event *event = decision_event(settle->decision, EVENT_STEP_REQUEUED, step);
+    event->attempt = settle->run->steps[step].attempt - 1u;
+    return event;
 }
 
 static const Failure output_lost = { CAUSE_OUTPUT_INVALID,
@@ -339,6 +341,15 @@ static Failure lost_failure(const Settle *settle, uint32_t lost)
     return (Failure){ CAUSE_LOST, text, value_null() };
 }
 
+/* An orderly end is neither a failure nor a loss, but what was spawned stays spawned: where nothing is left of the budget, the task
+ * is dropped (E-015). */
+static void give_back(const Settle *settle, uint32_t step, Str why)
+{
+    DropCause drop = retry_drop_again(settle->plan, settle->run, step);
+    if (drop) settle_drop(settle, step, &(Place){ .drop = (uint8_t)drop }, &(Failure){ CAUSE_LOST, why, value_null() });
+    else put_back(settle, step)->count = run_extras(settle->run, step) + 1u;
+}
+
 void settle_orphan(const Settle *settle, uint32_t step, Loss loss, Str why)
 {
     const StepRun *state = &settle->run->steps[step];
@@ -361,7 +372,7 @@ void settle_orphan(const Settle *settle, uint32_t step, Loss loss, Str why)
     } else if (is_remote) {
         settle_attempt(settle, step, state->attempt, &(Failure){ CAUSE_LEASE_EXPIRED, why, value_null() });
     } else if (loss == LOSS_BY_RELEASE) {
-        put_back(settle, step);
+        give_back(settle, step, why);
     } else {
         Failure failure = lost_failure(settle, lost);
         DropCause drop = retry_drop_again(settle->plan, settle->run, step);

@@ -45,7 +45,7 @@ void settle_signal(const Settle *settle, uint32_t step, const RunSignal *signal)
 typedef enum Loss {
     LOSS_OF_OWNER,                  /* the process that had it died: it counts as lost */
     LOSS_OF_LEASE,                  /* its executor is silent, or was said to be gone; of one in this process as above */
-    LOSS_BY_RELEASE,                /* its owner ends in order, and gives it back: nothing counts */
+    LOSS_BY_RELEASE,                /* its owner ends in order, and gives it back: it counts against the spawn budget, and as nothing else */
 } Loss;
 
 /* Whoever had the attempt is gone: what its strategy says. */

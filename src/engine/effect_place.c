@@ -115,6 +115,8 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     if (offers->is_choice || (is_constrained && offer->executor->site)) {
         offer = place_choose(engine, &(PlaceAsk){ plan, run, resident, offers, runner, step, is_undo, NULL }, &reasons, &held);
         if (!offer) return held;
+    } else if (offers->is_home) {
+        reasons = arena_format(&engine->arena, "%.*s alone offers '%.*s'", STR_ARG(offer->executor->name), STR_ARG(runner));
     }
     Executor *executor = offer->executor;
     uint32_t taken = effect_taken(engine, executor), ceiling = engine->options.tenant_running_max;

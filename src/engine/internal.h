@@ -21,6 +21,7 @@ typedef struct OfferList {
     const RunnerOffer *items;
     uint32_t count;                     /* 0: nobody */
     bool is_choice;                     /* there are several, or one that does not take everybody's work */
+    bool is_home;                       /* of a step: others go where it goes, so that is told where there is no choice, too */
 } OfferList;
 
 typedef struct PlanEntry {

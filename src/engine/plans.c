@@ -74,7 +74,21 @@ static OfferList list_offers(Engine *engine, PlanEntry *entry, Str runner)
         items[i].lane = offer_lane(runner, items[i].executor);
     }
     bool is_choice = count > 1 || (count && items[0].executor->site && items[0].executor->site->tenants.kind == VALUE_ARRAY);
-    return (OfferList){ items, count, is_choice };
+    return (OfferList){ .items = items, .count = count, .is_choice = is_choice };
+}
+
+/* What undoes a step looks for where that was done, and whoever of a job has a choice for where the others went. Elsewhere nobody asks:
+ * most runs have no choice at all, and remember nothing. */
+static void find_homes(PlanEntry *entry)
+{
+    const Plan *plan = &entry->plan;
+    for (uint32_t i = 0; i < plan->step_count; i++) entry->offers[i].is_home = entry->undo_offers[i].is_choice;
+    for (uint32_t j = 0; j < plan->job_count; j++) {
+        OfferList *offers = &entry->offers[plan->jobs[j].step_first];
+        bool has_choice = false;
+        for (uint32_t s = 0; s < plan->jobs[j].step_count; s++) has_choice = has_choice || offers[s].is_choice;
+        for (uint32_t s = 0; has_choice && s < plan->jobs[j].step_count; s++) offers[s].is_home = true;
+    }
 }
 
 static void find_offers(Engine *engine, PlanEntry *entry)
@@ -90,6 +104,7 @@ static void find_offers(Engine *engine, PlanEntry *entry)
         if (i && str_is(runner, plan->steps[i - 1].runner)) entry->offers[i] = entry->offers[i - 1];
         else entry->offers[i] = list_offers(engine, entry, runner);
     }
+    find_homes(entry);
 }
 
 static bool is_unknown(const OfferList *offers) { return offers->count && offers->items[0].is_unknown; }

@@ -283,6 +283,53 @@ jobs:
 """
 
 
+ALONE = """executors:
+  east:
+    kind: process
+    runners:
+      job/work: { command: ['true'] }
+      job/undo: { command: ['true'] }
+  west:
+    kind: process
+    runners:
+      job/load: { command: ['true'] }
+      job/work: { command: ['true'] }
+      job/undo: { command: ['true'] }
+      job/bad: { command: [sh, -c, 'exit 65'] }
+"""
+
+FOLLOWING = """workflow: follow
+failure_resolution: { strategy: auto_compensate }
+jobs:
+  a:
+    tasks:
+      - { name: load, run: job/load, compensation: { run: job/undo } }
+      - { name: work, run: job/work }
+  b:
+    needs: [a]
+    tasks: [{ name: alone, run: job/load, compensation: { run: job/undo } }]
+  c:
+    needs: [b]
+    tasks: [{ name: bad, run: job/bad }]
+"""
+
+
+@case("proves: F-094 F-071")
+def a_job_and_what_undoes_it_stay_where_a_step_went_that_had_no_choice(t):
+    desk = Desk(t, ALONE)
+    t.equal(desk.run(FOLLOWING).code, 1)
+    dispatched = desk.events("step-dispatched")
+    t.equal([event["name"] for event in dispatched], ["west"] * 4)
+    t.equal(dispatched[0]["message"], "west alone offers 'job/load'")
+    t.matches(dispatched[1]["message"], r"^west 1\d{4}, east \d{4}$")
+    t.equal(dispatched[3].get("message"), None, "nobody follows it")
+    undone = desk.events("compensation-step-started")
+    t.equal([event["name"] for event in undone], ["west", "west"])
+    for event in undone:
+        t.matches(event["message"], r"^west 1\d{4}, east \d{4}$")
+    t.equal(t.maestro("replay", "last", "--verify", *desk.options).code, 0)
+
+
 FAILING = """executors:
   here:
     kind: process

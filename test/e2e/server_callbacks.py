@@ -333,6 +333,37 @@ def a_service_that_calls_back_says_whether_it_has_acted(t):
             t.equal(ended(server, run)[2], cause)
 
 
+AGAIN = "timeout: 1h, retries: { attempts: 2, delay: 1ms, on: [transient, lease-expired] }"
+
+
+@case("proves: F-086 F-087 F-116 G-04")
+def a_service_that_took_the_work_and_is_silent_is_given_up_when_its_lease_is_over(t):
+    server, service = begin(t, AGAIN, lease="1s\n    capacity: 1")
+    run = server.begin("later")
+    first, began = service.document(), time.monotonic()
+    second = service.document()
+    t.true(0.7 < time.monotonic() - began < 10, "one lease after its 202, and not at its deadline: %.1f s" % (time.monotonic() - began))
+    t.equal(first["idempotencyKey"], second["idempotencyKey"], "by which the service knows it")
+    t.equal(call_back(server, first, {"output": "late"}).status, 404, "the earlier one is over")
+    t.equal(call_back(server, second, {"output": "again"}).status, 200)
+    t.equal(ended(server, run)[0], "COMPLETED")
+
+
+@case("proves: F-086 G-04")
+def a_service_keeps_its_lease_by_what_it_says_and_while_it_is_asked(t):
+    server, service = begin(t, AGAIN, lease="1s")
+    service.before = lambda document: time.sleep(2.5)
+    run = server.begin("later")
+    document = service.document()
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        t.equal(call_back(server, document, {"progress": 0.5}).status, 200)
+        time.sleep(0.1)
+    t.true(service.documents.empty(), "it is asked once")
+    t.equal(call_back(server, document, {"output": "slow"}).status, 200)
+    t.equal(ended(server, run)[0], "COMPLETED")
+
+
 @case("proves: F-087 F-116")
 def a_heartbeat_keeps_the_lease_of_a_service_alive_after_a_crash(t):
     server, service = begin(t, "timeout: 1h, retries: { attempts: 2, delay: 1ms, on: [transient, lease-expired] }", lease="3s")

@@ -345,7 +345,7 @@ TEST(an_owner_that_ends_in_order_gives_back_what_it_has_and_nothing_counts_as_lo
 {
     House house;
     house_open(&house);
-    uint64_t run = house_start(&house, "workflow: w\njobs:\n  a: { tasks: [{ name: t, run: noop }] }\n");
+    uint64_t run = house_start(&house, "workflow: w\njobs:\n  a: { tasks: [{ name: t, run: noop, spawn_budget: 10 }] }\n");
     for (uint32_t i = 0; i < 3 * LOST_COUNT_MAX; i++) {
         EXPECT_INT(house.taken_count, i + 1);
         EXPECT(!engine_release(house.engine));
@@ -361,5 +361,22 @@ TEST(an_owner_that_ends_in_order_gives_back_what_it_has_and_nothing_counts_as_lo
     EXPECT_INT(house.taken_count, 3 * LOST_COUNT_MAX + 1);
     house_report(&house, CAUSE_NONE, NULL);
     house_expect(&house, run, "SUCCEEDED", "");
+    house_close(&house);
+}
+
+TEST(owners_that_end_in_order_do_not_begin_a_step_more_often_than_its_budget_permits, "proves: E-015 E-017 E-053 E-057")
+{
+    House house;
+    house_open(&house);
+    uint64_t run = house_start(&house, "workflow: w\njobs:\n  a: { tasks: [{ name: t, run: noop, spawn_budget: 2 }] }\n");
+    for (uint32_t i = 0; i < 2; i++) {
+        house_expect(&house, run, "RUNNING", "");
+        EXPECT(!engine_release(house.engine));
+        house_turns(&house);
+        EXPECT_INT(engine_stats(house.engine).drop_counts[DROP_SPAWN_BUDGET], i);
+        house_kill_owner(&house);
+    }
+    EXPECT_INT(house.taken_count, 2);
+    house_expect(&house, run, "FAILED", "");
     house_close(&house);
 }

@@ -184,6 +184,14 @@ static uint32_t first_of(const WatchRun *run, uint32_t step)
     return step_polls(terms) ? run->run.polls[terms->poll.slot].attempt_first : 0;
 }
 
+/* I7: a dispatch spawns a primary and its cooperatives; what nobody was given, the engine carries out itself. */
+static void check_spawned(Watch *watch, WatchRun *run, const Event *event)
+{
+    uint32_t count = run->steps[event->step].spawn_count += 1u + admission_unpack(event->flags).cooperative_count;
+    if (count > run->plan->plan.terms->steps[event->step].retry.spawn_count_max)
+        world_fail(watch->world, "I7: run %" PRIu64 ": %u sub-routines are spawned for step %s", run->run_no, count, step_name(run, event->step));
+}
+
 /* I7, I17: executions after an owner's end are dispatches, too, and there are few of them. */
 static void check_executions(Watch *watch, WatchRun *run, uint32_t step)
 {
@@ -219,7 +227,7 @@ static void before_event(Watch *watch, WatchRun *run, const Event *event)
         seen->effect_generation = seen->acted_generation = 0;
         seen->superseded_count++;
         if (run->has_other_params) seen->key_generation = 0;
-        seen->execution_count = 0;
+        seen->execution_count = seen->spawn_count = 0;
         run->failures[event->step] = 0;
     }
     if (event->kind == EVENT_STEP_DISPATCHED) {
@@ -227,6 +235,7 @@ static void before_event(Watch *watch, WatchRun *run, const Event *event)
         const StepTerms *terms = &run->plan->plan.terms->steps[event->step];
         check_needs(watch, run, event->step);
         check_bound(world, run, event);
+        if (event->name.len) check_spawned(watch, run, event);
         if (step_works(&run->plan->plan.steps[event->step]) && event->attempt - first_of(run, event->step) > terms->retry.spawn_count_max)
             world_fail(world, "I7: run %" PRIu64 ": step %s is dispatched for the %u. time", run->run_no,
                        step_name(run, event->step), event->attempt);
@@ -239,10 +248,10 @@ static void before_event(Watch *watch, WatchRun *run, const Event *event)
         world_fail(world, "run %" PRIu64 ": step %s runs again though its effect was committed", run->run_no,
                    step_name(run, event->step));
     if (event->kind == EVENT_STEP_POLLING && run->run.steps[event->step].state == STEP_RUNNING)
-        run->failures[event->step] = run->steps[event->step].execution_count = 0;
+        run->failures[event->step] = run->steps[event->step].execution_count = run->steps[event->step].spawn_count = 0;
     if (event->kind == EVENT_LOOP_REPEATED)
         for (uint32_t i = 0; i < run->run.step_count; i++) {        /* checked per round */
-            run->failures[i] = run->steps[i].execution_count = 0;
+            run->failures[i] = run->steps[i].execution_count = run->steps[i].spawn_count = 0;
         }
     if (event->kind == EVENT_LEASE_EXPIRED || event->kind == EVENT_COMPENSATION_ORPHANED) check_lost(watch, run, event);
     if (event->kind == EVENT_STEP_RUNNING && event->holder) check_executions(watch, run, event->step);

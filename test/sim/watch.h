@@ -15,7 +15,8 @@ typedef struct WatchStep {
     uint32_t intended_generation, intended_attempt;     /* of the last announcement that is recorded */
     uint32_t acted_generation;          /* the same for an attempt that has acted and did not say that it failed */
     uint32_t superseded_count;          /* how often it was begun anew by a decision */
-    uint32_t execution_count;           /* how often its current step run was given to an executor */
+    uint32_t execution_count;           /* how often its current step run was given to an executor, and not given back */
+    uint32_t spawn_count;               /* sub-routines of its dispatches, whatever became of them */
     uint32_t poll_count;                /* of its current step run, that are recorded */
     uint32_t polled_generation;         /* of the last of them, plus one */
     bool is_repeating;                  /* it polls, and some loop of its run goes round */

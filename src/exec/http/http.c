@@ -67,6 +67,7 @@ typedef struct HttpExecutor {
     Str callback_url;                   /* empty: none is called back */
     TokenScope tokens;
     int64_t beat_ms;                    /* when the leases are renewed; the thread's */
+    bool owes_beats;                    /* some of those that rest do; the thread's */
     Callback *callbacks;                /* the engine's thread's, as are: */
     Saying *sayings;
     uint64_t receipt;                   /* the last one */
@@ -363,6 +364,7 @@ static void transfer_park(HttpExecutor *http, Transfer *transfer)
     list_put(&http->resting, transfer);
     atomic_fetch_add(&http->resting_count, 1);
     transfer_rest(transfer);
+    transfer->owes_beat = http->owes_beats = true;
     if (transfer->due_ms < http->due_ms) http->due_ms = transfer->due_ms;
 }
 
@@ -391,26 +393,42 @@ static void resting_expire(HttpExecutor *http)
     }
 }
 
-/* What this process has is alive as long as the process is. Where the sink is full, the next time is soon enough. */
+static bool beat(HttpExecutor *http, const Transfer *transfer)
+{
+    Notice notice = { .kind = NOTICE_HEARTBEAT, .id = transfer->attempt.id, .teller = &http->base, .value = value_null() };
+    return http->sink.notice(http->sink.context, &notice);
+}
+
+/* Its service has it now, and has one lease to be heard of: from its answer, and from each message on (which the engine sees). False
+ * where the sink is full. */
+static bool resting_renew(HttpExecutor *http)
+{
+    for (Transfer *transfer = http->resting; transfer; transfer = transfer->next) {
+        if (transfer->owes_beat && !beat(http, transfer)) return false;
+        transfer->owes_beat = false;
+    }
+    http->owes_beats = false;
+    return true;
+}
+
+/* F-086: a heartbeat is a sign of life, so only what this process itself is at is renewed by it. Of a service that has taken the work
+ * nothing is known here but what it says. Where the sink is full, the next time is soon enough. */
 static void leases_renew(HttpExecutor *http)
 {
     int64_t now_ms = monotonic_ms();
-    if (!http->base.lease_ms || now_ms < http->beat_ms) return;
+    if (!http->base.lease_ms || (now_ms < http->beat_ms && !http->owes_beats)) return;
     http->beat_ms = now_ms + http->base.lease_ms / 3;
-    Transfer *lists[] = { http->announced, http->under_way, http->resting };
-    for (unsigned i = 0; i < 3; i++)
-        for (const Transfer *transfer = lists[i]; transfer; transfer = transfer->next) {
-            Notice notice = { .kind = NOTICE_HEARTBEAT, .id = transfer->attempt.id, .teller = &http->base, .value = value_null() };
-            if (http->sink.notice(http->sink.context, &notice)) continue;
-            http->beat_ms = now_ms + REFUSED_MS;
-            return;
-        }
+    bool is_told = resting_renew(http);
+    Transfer *lists[] = { http->announced, http->under_way };
+    for (unsigned i = 0; i < 2; i++)
+        for (const Transfer *transfer = lists[i]; is_told && transfer; transfer = transfer->next) is_told = beat(http, transfer);
+    if (!is_told) http->beat_ms = now_ms + REFUSED_MS;
 }
 
 /* How long there is nothing to do, unless somebody wakes the thread. */
 static int idle_ms(const HttpExecutor *http)
 {
-    int64_t due_ms = http->due_ms, beat_ms = http->announced || http->under_way || http->resting ? http->beat_ms : INT64_MAX;
+    int64_t due_ms = http->due_ms, beat_ms = http->announced || http->under_way || http->owes_beats ? http->beat_ms : INT64_MAX;
     if (http->base.lease_ms && beat_ms < due_ms) due_ms = beat_ms;
     int64_t left_ms = due_ms == INT64_MAX ? IDLE_MS : due_ms - monotonic_ms();
     return left_ms <= 0 ? 0 : left_ms < IDLE_MS ? (int)left_ms : IDLE_MS;

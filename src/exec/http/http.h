@@ -6,8 +6,8 @@
  * A runner with a `url` may complete later where the executor has a `callback`, the address of the server: the document that is posted
  * has `callback: {url, token}`, an answer 202 ends nothing, and http_callback() brings the report. The token is of this attempt
  * alone and unguessable; it ends with the attempt: by its report, its deadline, its cancellation. Attempts of such an executor outlive
- * this process, as those of workers do: they have a lease, which is kept alive as long as the process lives, and has one full term
- * after it. A token is that of engine/token.h, which the next process knows, too.
+ * this process, as those of workers do: they have a lease, which this process keeps alive while it is sending the request, and which has one
+ * full term from a 202, from each thing that the service says, and from the end of this process. A token is that of engine/token.h, which the next process knows, too.
  *
  * While it works a service says by the same address what every runner may say (engine/message.h): each message is answered when it is
  * durable, also to the next process.

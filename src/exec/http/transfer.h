@@ -57,6 +57,7 @@ typedef struct Transfer {
     bool is_earlier;                    /* of an attempt that an earlier process sent: there is its report alone */
     Str callback_text;                  /* `callback` of the document, JSON */
     int64_t due_ms;                     /* of one that is called back: until when, by the monotonic clock */
+    bool owes_beat;                     /* its service has just taken it: its lease begins anew with that */
     bool is_announced;                  /* the request is an effect, which is recorded before it is sent */
     bool is_announcing;                 /* the engine was told, and has not answered yet */
     EffectFate fate;                    /* to be told before the report; FATE_UNKNOWN: nothing is */
