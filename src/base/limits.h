@@ -263,7 +263,11 @@
 #define TENANT_WEIGHT_MAX       100u             /* the largest share of a tenant beside others */
 #define ENGINE_FILL_MAX         800u             /* thousandths of these two at which new runs are refused */
 #define ENGINE_PLAN_COUNT_MAX   1024u            /* plans kept that no run in memory uses */
-#define ENGINE_HOT_SIZE_MAX     (1u << 20)       /* payloads kept at hand for one run; others are fetched again */
+#define ENGINE_SIZE_MAX         ((size_t)1 << 30) /* bytes of runs in memory, of what waits for them and of commits under way */
+#define ENGINE_HOT_SHARE        8u               /* of these: an eighth are payloads at hand of runs that wait; others are fetched again */
+#define ENGINE_HOT_SIZE_MAX     (1u << 20)       /* outputs kept at hand for one run; others are fetched again */
+#define ENGINE_HOT_SIZE_MIN     4096u            /* payloads of one run that stay at hand: fetching them would cost more */
+#define ENGINE_FETCH_COUNT_MAX  64u              /* payloads that are fetched at a time */
 #define READ_VALUE_SIZE_MIN     4096u            /* payloads from this size on are read once for a decision */
 #define ENGINE_READ_COUNT_MAX   512u             /* questions to the store under way */
 #define ENGINE_BATCH_COUNT_MAX  2u               /* batches under way: one is synced, one waits behind it */
@@ -281,6 +285,7 @@
 #define TIMER_SWEEP_MS          60000            /* how often, and how far ahead, times of parked runs are looked at */
 #define TIMER_SWEEP_AGAIN_MS    100
 #define LOAD_READ_COUNT         4u               /* questions that reading one run asks at a time, at most */
+#define LOAD_PARAMS_SIZE_MAX    (64 * 1024)      /* parameters that are read together with their run; larger ones when they are asked for */
 #define LOAD_RECORD_COUNT       1024u            /* records of a run that are read at a time */
 #define LOG_NOTE_COUNT_MAX      8u               /* notes of the log about itself in one commit */
 #define REQUEST_KEEP_MS         86400000         /* a day: how long the answer to a request with an id is kept at least */

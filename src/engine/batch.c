@@ -127,15 +127,15 @@ static void add_effect(EngineBatch *batch, uint64_t run_no, Effect effect)
 }
 
 /* The payload of a trigger is an output from then on. That of a signal which ended a pause is fetched where it is needed. */
-static void keep_answer(Resident *resident, const Event *event, Str text)
+static void keep_answer(Engine *engine, Resident *resident, const Event *event, Str text)
 {
     const PlanTerms *terms = resident->plan->plan.terms;
     for (uint32_t i = 0; i < terms->pause_count; i++) {
         if (!str_is(terms->steps[terms->pauses[i]].pause.trigger, event->name)) continue;
         uint32_t which = resident->run.step_count + i;
         if (event->kind == EVENT_TRIGGER_RECEIVED && event->flags & TRIGGER_IS_UNMET) continue;
-        if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, which, text);
-        else if (event->kind == EVENT_TRIGGER_RECEIVED || !event->count) resident_forget(resident, which);
+        if (event->payload != EVENT_NO_PAYLOAD) resident_keep(engine, resident, which, text);
+        else if (event->kind == EVENT_TRIGGER_RECEIVED || !event->count) resident_forget(engine, resident, which);
     }
 }
 
@@ -149,7 +149,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
         const StepRun *step = &resident->run.steps[event->step < resident->run.step_count ? event->step : 0];
         switch (event->kind) {
         case EVENT_PARAMS_CHANGED:
-        case EVENT_RUN_CREATED: resident_keep(resident, MISSING_PARAMS, text); break;
+        case EVENT_RUN_CREATED: resident_keep(engine, resident, MISSING_PARAMS, text); break;
         case EVENT_STEP_DISPATCHED:
             cooperatives = admission_unpack(event->flags).cooperative_count;
             dedupe_begun(engine, resident, event, batch->seq);
@@ -166,20 +166,20 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
         case EVENT_COST_REPORTED: envelope_pay(engine, batch, resident, event); break;
         case EVENT_STEP_DROPPED: engine->stats.drop_counts[drop_cause_find(event->name)]++; break;
         case EVENT_STEP_SUCCEEDED:
-            if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);
+            if (event->payload != EVENT_NO_PAYLOAD) resident_keep(engine, resident, event->step, text);
             dedupe_ended(engine, resident, event->step, /* is_done= */ true, text, batch->seq);
             break;
         case EVENT_POLL_ATTEMPTED:
-            resident_keep(resident, event->step, text);
+            resident_keep(engine, resident, event->step, text);
             if (event->flags & 2) dedupe_ended(engine, resident, event->step, /* is_done= */ false, (Str){ 0 }, batch->seq);
             break;
         case EVENT_POLL_TIMED_OUT:
-            if (event->payload != EVENT_NO_PAYLOAD) resident_keep(resident, event->step, text);
-            else resident_forget(resident, event->step);
+            if (event->payload != EVENT_NO_PAYLOAD) resident_keep(engine, resident, event->step, text);
+            else resident_forget(engine, resident, event->step);
             dedupe_ended(engine, resident, event->step, /* is_done= */ false, (Str){ 0 }, batch->seq);
             break;
         case EVENT_TRIGGER_RECEIVED:
-        case EVENT_TRIGGER_ENDED: keep_answer(resident, event, text); break;
+        case EVENT_TRIGGER_ENDED: keep_answer(engine, resident, event, text); break;
         case EVENT_STEP_SKIPPED:        /* one that was to be tried again has its key no longer */
             for (uint32_t s = event->step; s <= event->last; s++)
                 dedupe_ended(engine, resident, s, /* is_done= */ false, (Str){ 0 }, batch->seq);
@@ -200,7 +200,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
             }
             break;
         }
-        case EVENT_STEP_SUPERSEDED: resident_forget(resident, event->step); break;
+        case EVENT_STEP_SUPERSEDED: resident_forget(engine, resident, event->step); break;
         case EVENT_STEP_CANCELLING:
         case EVENT_STEP_OVERDUE:
         case EVENT_COMPENSATION_OVERDUE:
@@ -213,7 +213,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
                 add_effect(batch, resident->run_no, effect);
             if (event->kind != EVENT_STEP_FAILED && event->kind != EVENT_STEP_CANCELLED) break;
             dedupe_ended(engine, resident, event->step, /* is_done= */ false, (Str){ 0 }, batch->seq);
-            resident_forget(resident, event->step);
+            resident_forget(engine, resident, event->step);
             break;
         }
         default: break;
@@ -472,7 +472,9 @@ static void release(Engine *engine, EngineBatch *batch)
     secrets_durable(engine);
     for (uint32_t i = 0; i < batch->touched_count; i++) {
         Resident *resident = resident_find(engine, batch->touched[i]);
-        if (resident) resident_leave(engine, resident);
+        if (!resident) continue;
+        resident_cool(engine, resident);
+        resident_leave(engine, resident);
     }
 }
 

@@ -163,6 +163,7 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
             break;
         }
         hand_over(engine, executor, entry, out, &attempt);
+        resident_cool(engine, resident);
         break;
     }
 }

@@ -41,6 +41,7 @@ void effect_wait(Engine *engine, Resident *resident)
     list->count++;
     resident->tenant->waiting_count++;
     engine->waiting_count++;
+    resident_cool(engine, resident);
 }
 
 static void stop_waiting(Engine *engine, Tenant *tenant, ResidentList *list, uint32_t lane)

@@ -81,6 +81,7 @@ Status engine_open(const EngineOptions *options, const EngineClock *clock, Engin
     engine->options = *options;
     if (!engine->options.run_count_max) engine->options.run_count_max = ENGINE_RUN_COUNT_MAX;
     if (!engine->options.queue_count_max) engine->options.queue_count_max = ENGINE_QUEUE_COUNT_MAX;
+    if (!engine->options.size_max) engine->options.size_max = ENGINE_SIZE_MAX;
     engine->store = options->store;
     engine->wall_ms = now_ms;
     engine->steady_ms = clock->steady_ms;
@@ -178,6 +179,7 @@ static bool turn(Engine *engine, const EngineClock *clock)
     take_completions(engine);
     if (engine->state == ENGINE_FENCED) return false;
     batch_retry(engine);
+    load_fetch_more(engine);
     recover_more(engine);
     timer_turn(engine);
     request_purge(engine);
@@ -264,7 +266,7 @@ bool engine_waits_for_store(const Engine *engine)
 bool engine_is_idle(const Engine *engine)
 {
     if (engine->open || engine->under_way || engine->mail_count || engine->note_count || engine->read_count
-        || engine->is_recovering || engine->lines || engine->stats.attempt_under_way || engine->late_count)
+        || engine->fetches.count || engine->is_recovering || engine->lines || engine->stats.attempt_under_way || engine->late_count)
         return false;
     const Tenant *tenant = engine->tenant;
     for (uint32_t i = 0; i < engine->tenant_count; i++, tenant = tenant->next)

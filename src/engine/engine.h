@@ -90,6 +90,7 @@ typedef struct EngineOptions {
     const TenantQuota *quotas;          /* those that are held to something; they outlive the engine */
     uint32_t quota_count;
     uint32_t run_count_max;             /* in memory; 0: ENGINE_RUN_COUNT_MAX */
+    size_t size_max;                    /* bytes in memory: see engine_size(); 0: ENGINE_SIZE_MAX */
     uint32_t queue_count_max;           /* requests a tenant may have waiting; 0: ENGINE_QUEUE_COUNT_MAX */
     uint32_t tenant_running_max;        /* attempts of one tenant at a time; 0: without a ceiling */
     int64_t request_ms;                 /* how long answers to requests with an id are kept; 0: REQUEST_KEEP_MS */

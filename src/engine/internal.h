@@ -49,7 +49,12 @@ typedef struct PlanCache { PlanEntry *slots[PLAN_SLOT_COUNT]; uint32_t count; } 
 /* --- runs in memory ------------------------------------------------------------------------------------------------ */
 
 /* A payload kept at hand, as JSON text; a cache beside the run, never part of its state. */
-typedef struct HotText { char *ptr; uint32_t size; bool is_here; } HotText;
+typedef struct HotText {
+    char *ptr;
+    uint32_t size;                      /* known also of one that was here before; 0: not known */
+    uint16_t used;                      /* Resident.hot_round at its last use */
+    bool is_here;
+} HotText;
 
 typedef struct Loader Loader;
 typedef struct KeyQuestion KeyQuestion;
@@ -82,7 +87,11 @@ typedef struct Resident {
     KeyQuestion *key_question;          /* about a declared key, to the store; NULL: none */
     uint32_t fetching;                  /* the value being fetched: a step, MISSING_PARAMS or MISSING_TARGET; else STEP_NONE */
     HotText params, *outputs;           /* outputs: by run_value_at(), made with the first one */
-    size_t hot_size;
+    size_t hot_size;                    /* of those that are here */
+    size_t hot_limit;                   /* of outputs, at which those that are not used leave; 0: ENGINE_HOT_SIZE_MAX */
+    uint16_t hot_round;                 /* how often they were looked through for that */
+    bool is_fetch_asked;                /* the store has the question for `fetching`; else it waits in Engine.fetches ... */
+    struct Resident *fetch_next;        /* ... before this one */
     uint32_t begun_count;               /* step runs that have rows: see view/projection.h */
     uint32_t *step_numbers;             /* of a plan with loops: see view/projection.h; else NULL */
     uint64_t snapshot_event;            /* event number of its newest snapshot row */
@@ -214,6 +223,7 @@ typedef struct PendingRead {
     uint64_t run_no;                    /* whose it is, for loads and values ... */
     uint64_t serial;                    /* ... and which reading of that run: set by read_begin() */
     uint32_t part;                      /* which part of a load, which value */
+    uint32_t size;                      /* of that value; 0: not known */
     Mail *mail;                         /* what goes on when it is answered */
     bool is_asked;
 } PendingRead;
@@ -257,6 +267,10 @@ struct Engine {
     Resident *newest, *oldest;          /* by last use */
     uint64_t next_serial;
     uint32_t run_count;
+    size_t hot_size;                    /* payloads at hand, of all of them */
+    ResidentList fetches;               /* that miss a payload which the store is not asked for yet */
+    uint32_t fetch_count;               /* payloads that it is being asked for ... */
+    size_t fetch_size;                  /* ... and their bytes, of those whose size is known */
     RunIndex outs;                      /* by run_no: attempts that are out */
     RunIndex requests;                  /* by the hash of tenant and id: those that are not durable yet */
     bool is_purging;                    /* requests whose time is over are being asked for */
@@ -365,9 +379,13 @@ void      resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str
 void      resident_keep_tracestate(Resident *resident, Str text);          /* copied */
 void      resident_remove(Engine *engine, Resident *resident);
 void      resident_touch(Engine *engine, Resident *resident);              /* used just now */
-void      resident_keep(Resident *resident, uint32_t which, Str text);     /* a payload, at hand from now on */
-void      resident_forget(Resident *resident, uint32_t which);             /* what was kept is no longer what counts */
-bool      resident_text(const Resident *resident, uint32_t which, Str *out);
+void      resident_keep(Engine *engine, Resident *resident, uint32_t which, Str text);     /* a payload, at hand from now on */
+void      resident_forget(Engine *engine, Resident *resident, uint32_t which);             /* what was kept is no longer what counts */
+bool      resident_text(Resident *resident, uint32_t which, Str *out);
+uint32_t  resident_text_size(const Resident *resident, uint32_t which);    /* of one that is or was at hand; 0: not known */
+/* It waits for something, be it that an attempt ends: where payloads at hand take more than their share, its own leave. */
+void      resident_cool(Engine *engine, Resident *resident);
+bool      hot_is_full(const Engine *engine);
 void      residents_deinit(Engine *engine);
 
 /* park.c */
@@ -381,6 +399,8 @@ bool load_begin(Engine *engine, Resident *resident, const Cell *row);
 void load_answer(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer);
 void load_failed(Engine *engine, Resident *resident, const Error *why);
 void load_fetch(Engine *engine, Resident *resident, uint32_t which);       /* a payload that a decision misses */
+void load_fetch_more(Engine *engine);                                      /* those that had to wait, as far as there is room for them */
+void load_unqueue(Engine *engine, Resident *resident);                     /* its memory ends */
 void load_fetched(Engine *engine, Resident *resident, uint32_t which, const ReadAnswer *answer);
 void loader_free(Loader *loader);
 /* Whoever has attempts of it elsewhere has one full term from now on to be heard of. */

@@ -64,6 +64,19 @@ static void ask_records(Engine *engine, Resident *resident, uint64_t position)
                           .params = { cell_int((int64_t)position), cell_int((int64_t)resident->loader->snapshot_event) } });
 }
 
+/* Large parameters are read when a decision asks for them: many runs may be read at a time. */
+static void ask_start(Engine *engine, Resident *resident, const Cell *row)
+{
+    bool is_large = row[RUNS_params_size].kind == CELL_INT && row[RUNS_params_size].integer > LOAD_PARAMS_SIZE_MAX;
+    if (is_large || hot_is_full(engine))
+        ask_part(engine, resident, PART_START,
+                 &(QueryAsk){ .query = QUERY_RUN_TAIL, .params = { row[RUNS_params_at], cell_int(0) }, .param_count = 2, .row_count_max = 1 });
+    else
+        ask_part(engine, resident, PART_START,
+                 &(QueryAsk){ .query = QUERY_RECORD, .params = { row[RUNS_params_at] }, .param_count = 1 });
+    if (is_large) resident->params.size = (uint32_t)row[RUNS_params_size].integer;
+}
+
 bool load_begin(Engine *engine, Resident *resident, const Cell *row)
 {
     Loader *loader = calloc(1, sizeof *loader);
@@ -85,9 +98,7 @@ bool load_begin(Engine *engine, Resident *resident, const Cell *row)
     }
     ask_part(engine, resident, PART_SNAPSHOT,
              &(QueryAsk){ .query = QUERY_SNAPSHOT, .params = { cell_int((int64_t)resident->run_no) }, .param_count = 1 });
-    if (row[RUNS_params_at].kind == CELL_INT)
-        ask_part(engine, resident, PART_START,
-                 &(QueryAsk){ .query = QUERY_RECORD, .params = { row[RUNS_params_at] }, .param_count = 1 });
+    if (row[RUNS_params_at].kind == CELL_INT) ask_start(engine, resident, row);
     if (loader->left) return true;
     load_failed(engine, resident, &loader->error);
     return false;
@@ -141,7 +152,7 @@ static bool is_wanted(const Event *event, const Plan *plan, uint32_t which)
 
 /* Its trace is the one of its creation, and its parameters are beside it; both are needed soon. An older ledger has no trace
  * there, and a payload may be erased. */
-static void take_start(Resident *resident, Loader *loader)
+static void take_start(Engine *engine, Resident *resident, Loader *loader)
 {
     Record record;
     Error err;
@@ -154,7 +165,7 @@ static void take_start(Resident *resident, Loader *loader)
     for (uint32_t i = 0; i < record.event_count; i++)
         if (is_wanted(&record.events[i], &loader->plan->plan, MISSING_PARAMS)
             && record_payload(&record, loader->start_payload, record.events[i].payload, &text, &err) == OK)
-            resident_keep(resident, MISSING_PARAMS, text);
+            resident_keep(engine, resident, MISSING_PARAMS, text);
 }
 
 void leases_renew(const Engine *engine, Run *run)
@@ -191,7 +202,7 @@ static void build(Engine *engine, Resident *resident)
     /* Its last record parked it: snapshot and timer are rows, and it may leave as it came. */
     resident->is_parking = loader->snapshot.len && loader->snapshot_event == resident->run.event_count && run_is_parked(&resident->run)
                         && !resident->run.notification_count;
-    take_start(resident, loader);
+    take_start(engine, resident, loader);
     loader_free(loader);
     resident->loader = NULL;
     resident->begun_count = resident->run.begun_count;
@@ -278,14 +289,76 @@ void load_answer(Engine *engine, Resident *resident, uint32_t part, const ReadAn
 
 /* --- single payloads ----------------------------------------------------------------------------------------------------- */
 
+static uint64_t payload_at(const Resident *resident, uint32_t which)
+{
+    return which == MISSING_PARAMS ? resident->run.params_at : run_value_at(&resident->run, which);
+}
+
+/* Of those that miss a payload as many are served as may have theirs at hand beside the ones that wait; one always is. */
+static bool may_fetch(const Engine *engine, const Resident *resident)
+{
+    size_t size = resident_text_size(resident, resident->fetching);
+    if (!engine->fetch_count) return true;
+    return engine->fetch_count < ENGINE_FETCH_COUNT_MAX
+        && engine->hot_size + engine->fetch_size + size <= 2 * (engine->options.size_max / ENGINE_HOT_SHARE);
+}
+
+static bool fetch(Engine *engine, Resident *resident)
+{
+    QueryAsk ask = { .query = QUERY_RECORD, .params = { cell_int((int64_t)payload_at(resident, resident->fetching)) }, .param_count = 1 };
+    PendingRead read = { .kind = READ_VALUE, .run_no = resident->run_no, .part = resident->fetching,
+                         .size = resident_text_size(resident, resident->fetching) };
+    if (!read_begin(engine, &ask, &read)) return false;
+    resident->is_fetch_asked = true;
+    engine->fetch_count++;
+    engine->fetch_size += read.size;
+    return true;
+}
+
+static void queue_fetch(Engine *engine, Resident *resident)
+{
+    ResidentList *list = &engine->fetches;
+    resident->fetch_next = NULL;
+    *(list->last ? &list->last->fetch_next : &list->first) = resident;
+    list->last = resident;
+    list->count++;
+}
+
 void load_fetch(Engine *engine, Resident *resident, uint32_t which)
 {
     if (resident->fetching != STEP_NONE) return;
-    uint64_t at = which == MISSING_PARAMS ? resident->run.params_at : run_value_at(&resident->run, which);
-    QueryAsk ask = { .query = QUERY_RECORD, .params = { cell_int((int64_t)at) }, .param_count = 1 };
-    if (read_begin(engine, &ask, &(PendingRead){ .kind = READ_VALUE, .run_no = resident->run_no, .part = which }))
-        resident->fetching = which;
-    else queue_work(engine, resident);          /* asked again in a later turn */
+    resident->fetching = which;
+    bool is_stored = payload_at(resident, which) <= engine->durable_position;   /* else its own commit brings it there first */
+    if (engine->fetches.count || !is_stored || !may_fetch(engine, resident) || !fetch(engine, resident)) queue_fetch(engine, resident);
+}
+
+/* In their order, so that what is large comes to its turn; one whose commit is on its way keeps nobody waiting. */
+void load_fetch_more(Engine *engine)
+{
+    Resident *last = engine->fetches.last;
+    for (bool is_last = !last; !is_last;) {
+        Resident *resident = engine->fetches.first;
+        bool is_stored = payload_at(resident, resident->fetching) <= engine->durable_position;
+        if (is_stored && !may_fetch(engine, resident)) return;
+        is_last = resident == last;
+        load_unqueue(engine, resident);
+        if (!is_stored || !fetch(engine, resident)) queue_fetch(engine, resident);
+    }
+}
+
+void load_unqueue(Engine *engine, Resident *resident)
+{
+    if (resident->fetching == STEP_NONE || resident->fetching == MISSING_TARGET || resident->is_fetch_asked) return;
+    ResidentList *list = &engine->fetches;
+    Resident **place = &list->first, *before = NULL;
+    while (*place && *place != resident) {
+        before = *place;
+        place = &before->fetch_next;
+    }
+    if (!*place) return;
+    *place = resident->fetch_next;
+    if (list->last == resident) list->last = before;
+    list->count--;
 }
 
 static Status find_payload(Arena *arena, const Plan *plan, const Cell *row, uint32_t which, Str *out, Error *err)
@@ -302,6 +375,7 @@ static Status find_payload(Arena *arena, const Plan *plan, const Cell *row, uint
 void load_fetched(Engine *engine, Resident *resident, uint32_t which, const ReadAnswer *answer)
 {
     resident->fetching = STEP_NONE;
+    resident->is_fetch_asked = false;
     Arena arena;
     arena_init(&arena, SIZE_MAX);
     Error err = answer->error;
@@ -310,7 +384,7 @@ void load_fetched(Engine *engine, Resident *resident, uint32_t which, const Read
     if (!status && !answer->row_count) status = error_set(&err, ERR_CORRUPT, "a record of the run is missing");
     if (!status) status = find_payload(&arena, &resident->plan->plan, answer->cells, which, &text, &err);
     /* An erased payload is null from now on; that it was erased is in the ledger. */
-    if (!status || status == ERR_NOT_FOUND) resident_keep(resident, which, text);
+    if (!status || status == ERR_NOT_FOUND) resident_keep(engine, resident, which, text);
     arena_deinit(&arena);
     if (status && status != ERR_NOT_FOUND && status != ERR_UNAVAILABLE) {
         /* What it needs is damaged. The run stays as it is; who asks is told why. */

@@ -83,6 +83,8 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
         if (resident && resident->loader) load_answer(engine, resident, read.part, answer);
         break;
     case READ_VALUE:
+        engine->fetch_count--;
+        engine->fetch_size -= read.size;
         if (resident && resident->fetching == read.part) load_fetched(engine, resident, read.part, answer);
         break;
     case READ_TARGET:

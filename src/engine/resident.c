@@ -97,16 +97,7 @@ void resident_keep_tracestate(Resident *resident, Str text)
     resident->tracestate = (Str){ copy, text.len };
 }
 
-static void hot_clear(Resident *resident)
-{
-    free(resident->params.ptr);
-    resident->params = (HotText){ 0 };
-    if (resident->outputs)
-        for (uint32_t i = 0; i < run_value_count(&resident->run); i++) free(resident->outputs[i].ptr);
-    free(resident->outputs);
-    resident->outputs = NULL;
-    resident->hot_size = 0;
-}
+static void hot_clear(Engine *engine, Resident *resident);
 
 void resident_remove(Engine *engine, Resident *resident)
 {
@@ -116,12 +107,14 @@ void resident_remove(Engine *engine, Resident *resident)
     unlink_age(engine, resident);
     if (resident->plan) {
         inherit_leave(resident);
-        hot_clear(resident);
+        hot_clear(engine, resident);
+        free(resident->outputs);
         run_deinit(&resident->run);
         resident->plan->user_count--;
         if (resident->earlier) resident->earlier->user_count--;
         resident->tenant->user_count--;
     }
+    load_unqueue(engine, resident);
     loader_free(resident->loader);
     key_question_free(resident->key_question);
     resident_keep_tracestate(resident, (Str){ 0 });
@@ -133,6 +126,24 @@ void resident_remove(Engine *engine, Resident *resident)
 
 /* --- payloads at hand ------------------------------------------------------------------------------------------------ */
 
+/* Its size stays known: whoever reads it again knows what it takes. */
+static void hot_drop(Engine *engine, Resident *resident, HotText *hot)
+{
+    if (!hot->is_here) return;
+    resident->hot_size -= hot->size;
+    engine->hot_size -= hot->size;
+    free(hot->ptr);
+    hot->ptr = NULL;
+    hot->is_here = false;
+}
+
+static void hot_clear(Engine *engine, Resident *resident)
+{
+    hot_drop(engine, resident, &resident->params);
+    for (uint32_t i = 0; resident->outputs && i < run_value_count(&resident->run); i++) hot_drop(engine, resident, &resident->outputs[i]);
+    resident->hot_limit = 0;
+}
+
 static HotText *hot_of(Resident *resident, uint32_t which)
 {
     if (which == MISSING_PARAMS) return &resident->params;
@@ -143,44 +154,77 @@ static HotText *hot_of(Resident *resident, uint32_t which)
     return &resident->outputs[which];
 }
 
-void resident_keep(Resident *resident, uint32_t which, Str text)
+static size_t outputs_size(const Resident *resident)
 {
-    if (resident->hot_size + text.len > ENGINE_HOT_SIZE_MAX && which != MISSING_PARAMS) {
-        HotText params = resident->params;
-        resident->params = (HotText){ 0 };
-        hot_clear(resident);                    /* a cache: what is needed again is fetched again */
-        resident->params = params;
-        resident->hot_size = params.size;
-    }
+    return resident->hot_size - (resident->params.is_here ? resident->params.size : 0);
+}
+
+/* Outputs that nobody has asked for since the last time leave. One that a decision has found stays while it fetches the next one that
+ * it misses: were all of them to leave, a decision that needs more than fits would fetch them in turns for ever. */
+static void hot_sweep(Engine *engine, Resident *resident)
+{
+    for (uint32_t i = 0; resident->outputs && i < run_value_count(&resident->run); i++)
+        if (resident->outputs[i].used != resident->hot_round) hot_drop(engine, resident, &resident->outputs[i]);
+    resident->hot_round++;
+    size_t left = outputs_size(resident);               /* looked through again once it has doubled, so that this costs little */
+    resident->hot_limit = left > ENGINE_HOT_SIZE_MAX / 2 ? 2 * left : ENGINE_HOT_SIZE_MAX;
+}
+
+void resident_keep(Engine *engine, Resident *resident, uint32_t which, Str text)
+{
+    size_t limit = resident->hot_limit ? resident->hot_limit : ENGINE_HOT_SIZE_MAX;
+    if (which != MISSING_PARAMS && outputs_size(resident) + text.len > limit) hot_sweep(engine, resident);
     HotText *hot = hot_of(resident, which);
-    resident->hot_size -= hot->size;
-    free(hot->ptr);
-    *hot = (HotText){ .size = (uint32_t)text.len, .is_here = true };
+    hot_drop(engine, resident, hot);
+    *hot = (HotText){ .size = (uint32_t)text.len, .used = resident->hot_round, .is_here = true };
     if (text.len) {
         hot->ptr = malloc(text.len);
         CHECK(hot->ptr);
         memcpy(hot->ptr, text.ptr, text.len);
     }
     resident->hot_size += text.len;
+    engine->hot_size += text.len;
 }
 
-void resident_forget(Resident *resident, uint32_t which)
+void resident_forget(Engine *engine, Resident *resident, uint32_t which)
 {
     if (!resident->outputs || which >= run_value_count(&resident->run)) return;
-    HotText *hot = &resident->outputs[which];
-    resident->hot_size -= hot->size;
-    free(hot->ptr);
-    *hot = (HotText){ 0 };
+    hot_drop(engine, resident, &resident->outputs[which]);
 }
 
-bool resident_text(const Resident *resident, uint32_t which, Str *out)
+bool resident_text(Resident *resident, uint32_t which, Str *out)
 {
-    const HotText *hot = which == MISSING_PARAMS ? &resident->params
-                         : resident->outputs     ? &resident->outputs[which]
-                                                 : NULL;
+    HotText *hot = which == MISSING_PARAMS ? &resident->params : resident->outputs ? &resident->outputs[which] : NULL;
     if (!hot || !hot->is_here) return false;
+    hot->used = resident->hot_round;
     *out = (Str){ hot->ptr, hot->size };
     return true;
+}
+
+uint32_t resident_text_size(const Resident *resident, uint32_t which)
+{
+    const HotText *hot = which == MISSING_PARAMS ? &resident->params : resident->outputs ? &resident->outputs[which] : NULL;
+    return hot ? hot->size : 0;
+}
+
+bool hot_is_full(const Engine *engine)
+{
+    return engine->hot_size > engine->options.size_max / ENGINE_HOT_SHARE;
+}
+
+/* What is about to be handed over needs them at once. */
+static bool has_unhanded(Engine *engine, const Resident *resident)
+{
+    const OutEntry *entry = run_index_find(&engine->outs, resident->run_no);
+    while (entry && (entry->is_handed || entry->is_reported)) entry = entry->next;
+    return entry != NULL;
+}
+
+void resident_cool(Engine *engine, Resident *resident)
+{
+    if (!hot_is_full(engine) || resident->hot_size <= ENGINE_HOT_SIZE_MIN) return;
+    if (resident->is_working || resident->inbox.count || resident->fetching != STEP_NONE || has_unhanded(engine, resident)) return;
+    hot_clear(engine, resident);
 }
 
 void residents_deinit(Engine *engine)

@@ -7,7 +7,7 @@ import resource
 import select
 import signal
 
-from maestro_test import case, main
+from maestro_test import SANITIZED, case, main
 from server_test import HELLO, Server, problem
 
 MEGA = 1 << 20
@@ -76,6 +76,38 @@ jobs:
     tasks:
       - { name: wait, log: "go", wait_for_signal: go }
 """
+
+# Two outputs that are not kept at hand together, and a step that needs both.
+PAIR = """workflow: pair
+jobs:
+  a:
+    tasks:
+""" + "".join(f"""      - name: {name}
+        run: shell
+        args: ["sh", "-c", "(printf '\\"'; head -c 700000 /dev/zero | tr '\\\\0' x; printf '\\"') > \\"$MAESTRO_OUTPUT\\""]
+""" for name in ("p", "q")) + """      - { name: both, run: noop, input: { output: { p: "${outputs.p}", q: "${outputs.q}" } } }
+"""
+
+FAR = """executors:
+  far:
+    kind: worker
+    lease: 60s
+    runners:
+      far/x: {}
+"""
+
+PULLED = """workflow: pulled
+params: [{ name: who, type: string }]
+jobs:
+  a:
+    tasks:
+      - { name: t, run: far/x, input: { to: "${params.who}" } }
+"""
+
+
+def resident(server):
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) << 10
 
 
 def ended(server, run):
@@ -331,6 +363,38 @@ def a_run_without_a_server_is_held_to_the_same(t):
     refused = t.maestro("run", str(grown), "--store", store)
     t.equal(refused.code, 1, "an input that is too large")
     t.contains(refused.out + refused.err, "INPUT_SIZE_MAX")
+
+
+@case("")
+def a_step_that_needs_more_outputs_than_are_kept_at_hand_gets_them_all(t):
+    server = Server(t)
+    server.define(PAIR)
+    run = server.begin("pair")["executionId"]
+    t.equal(ended(server, run)["status"], "COMPLETED", "the run")
+
+
+@case("proves: E-060 C-94")
+def executions_that_wait_for_a_worker_do_not_keep_their_parameters_in_memory(t):
+    server = Server(t, "--runners", str(t.write("far.yaml", FAR)))
+    key = server.key("worker", "@all")
+    server.define(PULLED)
+    before = resident(server)
+    runs = [server.begin("pulled", {"who": "x" * (8 * MEGA)})["executionId"] for _ in range(60)]
+    grown = (resident(server) - before) // MEGA
+    if not SANITIZED:
+        t.true(grown < 380, f"480 MiB of parameters wait, and the process grew by {grown} MiB")
+    answer = server.post("/api/executors/far/exchange", {"worker": "w", "want": 2, "wait_ms": 10000}, key=key).json()
+    t.true(answer["leases"], "a worker has one of them")
+    for lease in answer["leases"]:
+        t.equal(len(lease["task"]["input"]["to"]), 8 * MEGA, "with all of its input")
+    server.post("/api/executors/far/exchange", {"worker": "w", "reports": [{"token": lease["token"], "output": 1} for lease in answer["leases"]]}, key=key)
+    server.stop()
+    server.start()
+    t.until(lambda: server.get("/readyz", key="").status == 200, "it is ready again")
+    grown = (resident(server) - before) // MEGA
+    if not SANITIZED:
+        t.true(grown < 380, f"after a restart the process is larger by {grown} MiB")
+    t.equal(server.get(f"/api/executions/{runs[-1]}").json()["status"], "RUNNING", "the last of them still waits")
 
 
 main()
