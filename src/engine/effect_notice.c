@@ -92,7 +92,7 @@ static void take_notice(Engine *engine, const Notice *notice)
     /* Whatever a remote attempt says, it is alive; the lease of an executor of this process ends with the process. */
     bool is_its_own = !notice->tenant.len || !resident || !resident->tenant || str_is(notice->tenant, resident->tenant->name);
     if (notice->kind != NOTICE_ROOM && notice->teller && notice->teller->lease_ms && resident && !resident->loader && is_its_own)
-        run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms);
+        run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms, RENEWAL_BY_HOLDER);
     /* Of an attempt that an earlier owner of the log gave to a remote executor the core knows whether it is under way. */
     bool is_earlier = notice->teller && holder_epoch(notice->id.holder) < engine->holder_epoch;
     bool is_held = is_earlier && is_its_own && resident && !resident->loader
@@ -101,8 +101,9 @@ static void take_notice(Engine *engine, const Notice *notice)
     case NOTICE_REPORT: {
         Notice ended = *notice;
         const Hold *hold = out ? out->hold : is_held ? inherit_hold(engine, &notice->id) : NULL;
-        if (notice->report.cause == CAUSE_CANCELLED && envelope_ended(engine, hold, &ended.report.message)) {
-            ended.report.cause = CAUSE_BUDGET_EXCEEDED;         /* it was its tenant's envelope that ended it */
+        if (envelope_ended(engine, hold, &ended.report.message)) {      /* whatever it says: it was its tenant's envelope that ended it */
+            ended.report.cause = CAUSE_BUDGET_EXCEEDED;
+            ended.report.output = value_null();
             notice = &ended;
         }
         if (out && out->is_handed) gate_outcome(engine, out->gate, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);

@@ -38,14 +38,11 @@ void out_end_handed(Engine *engine, Executor *executor, AttemptId id)
     }
 }
 
-bool effect_end(Engine *engine, const AttemptId *id)
+bool effect_is_handed(Engine *engine, const AttemptId *id)
 {
-    Executor *executor = holder_executor(engine, id->holder);
-    if (!executor) return inherit_end(engine, id);
+    if (!holder_executor(engine, id->holder)) return true;              /* by an earlier owner */
     const OutEntry *entry = out_find(engine, id, /* is_reported= */ false);
-    if (!entry || !entry->is_handed) return false;
-    executor->ops->end(executor, id);
-    return true;
+    return entry && entry->is_handed;
 }
 
 Tenant *effect_tenant(Engine *engine, uint64_t run_no)

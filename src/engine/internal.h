@@ -505,7 +505,7 @@ bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth
 void  outs_deinit(Engine *engine);
 void  effect_not_given(Engine *engine, const EffectEntry *entry);
 void  effect_report_over(Engine *engine, const Mail *mail);                /* a report is durable, or was refused */
-bool  effect_end(Engine *engine, const AttemptId *id);                     /* tells its executor to; false where none has it yet */
+bool  effect_is_handed(Engine *engine, const AttemptId *id);               /* an executor has it */
 
 /* effect_notice.c */
 void  effect_acknowledge(Engine *engine, const EngineBatch *batch);
@@ -571,7 +571,7 @@ void   inherit_load(Engine *engine, Resident *resident);                   /* it
 void   inherit_settle(Engine *engine, Resident *resident);                 /* a decision was made: what has ended does not */
 void   inherit_leave(Resident *resident);                                  /* its memory ends */
 Hold  *inherit_hold(Engine *engine, const AttemptId *id);                  /* what it takes of its tenant's envelope; NULL: nothing, or it is none */
-bool   inherit_end(Engine *engine, const AttemptId *id);                   /* tells its executor to; false where there is none */
+void   inherit_end(Engine *engine, const AttemptId *id);                   /* tells its executor to, where there is one */
 bool   inherit_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out);      /* as effect_is_out() has it */
 
 /* notify.c */

@@ -541,7 +541,7 @@ static void hear(WorkerExecutor *pool, Exchange *exchange, const AttemptId *id, 
     Lease *lease = lease_find(pool, id);
     if (!may_speak(exchange, lease)) return;
     if (is_ended(pool, id)) value_list_add(&exchange->ended, value_string(arena_copy(&exchange->arena, token)));
-    if (lease) lease->heard_ms = pool->now_ms;
+    if (lease && !lease->is_ended) lease->heard_ms = pool->now_ms;     /* who does not end when told loses its lease */
     if (is_silent) send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = *id, .value = value_null(), .tenant = exchange->tenant });
 }
 
