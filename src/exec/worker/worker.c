@@ -32,11 +32,12 @@ typedef enum LeaseState {
 
 /* An attempt that was given to this executor. */
 typedef struct Lease {
-    struct Lease *next;                 /* of those that wait for a worker; of those whose answer is remembered */
+    struct Lease *next;                 /* of those that wait for a worker; that their worker is to end; whose answer is remembered */
+    struct Lease *previous;             /* of those that their worker is to end */
     AttemptId id;
     uint8_t state;                      /* a LeaseState */
     bool is_ended;                      /* its worker is to end it */
-    bool is_ended_told;
+    bool is_ended_told;                 /* and knows that */
     bool is_lost;                       /* given up for its worker's silence: whatever that one says is refused */
     int64_t heard_ms;                   /* when its worker last said anything */
     char *document;                     /* {"task", "definition", "args", "resources", "effect_recorded"}, JSON; NULL: a worker has it */
@@ -54,6 +55,7 @@ typedef struct Exchange {
     struct Exchange *next;
     Arena arena;
     Str worker, tenant;
+    uint64_t worker_hash;
     uint64_t queues;                    /* that it wants work of: a bit for each */
     uint64_t permitted;                 /* that its credential is for, whatever it wants */
     bool is_limited;                    /* to these */
@@ -80,7 +82,7 @@ typedef struct WorkerExecutor {
     uint32_t queue_count;
     RunIndex leases;                    /* by the hash of the id */
     uint32_t lease_count;               /* not reported yet */
-    uint32_t cancel_count;              /* of these, those that their worker is to end and was not told so */
+    RunIndex cancels;                   /* of these, those that their worker is to end and was not told so: a list for each hash of a worker */
     Lease *waiting, *waiting_last;
     Lease *kept, *kept_last;            /* the oldest first */
     uint32_t kept_count;
@@ -245,11 +247,56 @@ static void waiting_remove(WorkerExecutor *pool, const Lease *lease)
     if (pool->waiting_last == lease) pool->waiting_last = before;
 }
 
+/* --- what workers are to end, until they are told: who waits asks for his own at every turn ---------------------------------- */
+
+static Str lease_worker(const Lease *lease) { return (Str){ lease->worker, lease->worker_size }; }
+
+static uint64_t worker_hash(Str worker)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < worker.len; i++) hash = (hash ^ (uint8_t)worker.ptr[i]) * UINT64_C(0x100000001b3);
+    return hash ? hash : 1;
+}
+
+static void cancel_add(WorkerExecutor *pool, Lease *lease)
+{
+    uint64_t hash = worker_hash(lease_worker(lease));
+    lease->previous = NULL;
+    lease->next = run_index_find(&pool->cancels, hash);
+    if (lease->next) lease->next->previous = lease;
+    run_index_put(&pool->cancels, hash, lease);
+    lease->is_ended_told = false;
+    wake_after(pool, 0);                                    /* an exchange that waits is answered, and tells its worker */
+}
+
+static void cancel_remove(WorkerExecutor *pool, Lease *lease)
+{
+    if (lease->next) lease->next->previous = lease->previous;
+    if (lease->previous) lease->previous->next = lease->next;
+    else if (lease->next) run_index_put(&pool->cancels, worker_hash(lease_worker(lease)), lease->next);
+    else run_index_remove(&pool->cancels, worker_hash(lease_worker(lease)));
+    lease->is_ended_told = true;
+}
+
+/* The next that it is to be told of, from `lease` on: workers of one hash share a list. */
+static Lease *cancel_of(Lease *lease, Str worker)
+{
+    while (lease && !str_is(lease_worker(lease), worker)) lease = lease->next;
+    return lease;
+}
+
+static Lease *cancel_first(const WorkerExecutor *pool, const Exchange *exchange)
+{
+    return pool->cancels.count ? cancel_of(run_index_find(&pool->cancels, exchange->worker_hash), exchange->worker) : NULL;
+}
+
+/* --- the life of a lease ------------------------------------------------------------------------------------------------------ */
+
 /* The report is on its way: whatever its worker says from now on is too late. */
 static void lease_report(WorkerExecutor *pool, Lease *lease, const Report *report)
 {
     if (lease->state == LEASE_WAITS) waiting_remove(pool, lease);
-    else if (lease->is_ended && !lease->is_ended_told) pool->cancel_count--;
+    else if (lease->is_ended && !lease->is_ended_told) cancel_remove(pool, lease);
     lease->state = LEASE_REPORTED;
     pool->lease_count--;
     if (pool->has_refused) send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null() });
@@ -446,10 +493,10 @@ static void worker_end(Executor *executor, const AttemptId *id)
         if (!is_ended(pool, id)) pool->ended[pool->ended_next++ % ENDED_COUNT] = *id;
         return;
     }
-    if (lease->state == LEASE_HELD && !lease->is_ended) pool->cancel_count++;
+    if (lease->is_ended) return;
     lease->is_ended = true;
     if (lease->state == LEASE_WAITS) lease_cancel(pool, lease, CAUSE_CANCELLED, STR("it was ended before a worker had it"));
-    else wake_after(pool, 0);                               /* an exchange that waits is answered, and tells its worker */
+    else cancel_add(pool, lease);
 }
 
 /* --- what is durable --------------------------------------------------------------------------------------------------- */
@@ -635,19 +682,12 @@ static Value results_of(Exchange *exchange)
     return value_list_array(&list);
 }
 
-static bool is_of(const Lease *lease, Str worker)
-{
-    return lease->state == LEASE_HELD && str_is((Str){ lease->worker, lease->worker_size }, worker);
-}
-
 static Value cancels_of(WorkerExecutor *pool, Exchange *exchange)
 {
     ValueList list = exchange->ended;
-    for (uint32_t i = 0; pool->cancel_count && i < pool->leases.capacity; i++) {
-        Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
-        if (!lease || !lease->is_ended || lease->is_ended_told || !is_of(lease, exchange->worker)) continue;
-        lease->is_ended_told = true;
-        pool->cancel_count--;
+    for (Lease *lease = cancel_first(pool, exchange), *next; lease; lease = next) {
+        next = cancel_of(lease->next, exchange->worker);
+        cancel_remove(pool, lease);
         value_list_add(&list, lease_token(pool, &exchange->arena, lease));
     }
     return value_list_array(&list);
@@ -673,19 +713,10 @@ static void exchange_answer(WorkerExecutor *pool, Exchange *exchange)
     exchange_free(pool, exchange);
 }
 
-static bool has_cancel(const WorkerExecutor *pool, Str worker)
-{
-    for (uint32_t i = 0; pool->cancel_count && i < pool->leases.capacity; i++) {
-        const Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
-        if (lease && lease->is_ended && !lease->is_ended_told && is_of(lease, worker)) return true;
-    }
-    return false;
-}
-
 static bool is_ready(const WorkerExecutor *pool, const Exchange *exchange)
 {
     if (exchange->open_count && pool->now_ms < exchange->settle_ms) return false;
-    return !exchange->want_left || exchange->leases.count || pool->now_ms >= exchange->due_ms || has_cancel(pool, exchange->worker);
+    return !exchange->want_left || exchange->leases.count || pool->now_ms >= exchange->due_ms || cancel_first(pool, exchange);
 }
 
 /* Of the same worker an older one that waits is answered: its connection may be gone, and nobody would know. */
@@ -719,6 +750,7 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
     CHECK(exchange);
     arena_init(&exchange->arena, SIZE_MAX);
     exchange->worker = arena_copy(&exchange->arena, credential->worker);
+    exchange->worker_hash = worker_hash(exchange->worker);
     exchange->tenant = arena_copy(&exchange->arena, credential->tenant);
     exchange->queues = queues;
     exchange->permitted = queues_permitted(pool, credential);
@@ -777,10 +809,7 @@ void worker_exchange_give_back(Executor *executor, Value answer)
     Token token;
     for (uint32_t i = 0; cancels && i < cancels->count; i++) {
         Lease *lease = token_read(value_text(cancels->items[i]), &token) ? lease_find(pool, &token.id) : NULL;
-        if (!lease || lease->state != LEASE_HELD || !lease->is_ended_told) continue;
-        lease->is_ended_told = false;
-        pool->cancel_count++;
-        wake_after(pool, 0);
+        if (lease && lease->state == LEASE_HELD && lease->is_ended_told) cancel_add(pool, lease);
     }
     for (uint32_t i = 0; leases && i < leases->count; i++) {
         Value granted = leases->items[i];
@@ -863,6 +892,7 @@ static void worker_close(Executor *executor)
     for (uint32_t i = 0; i < pool->leases.capacity; i++)
         if (pool->leases.slots[i].number) lease_free(pool->leases.slots[i].item);
     run_index_deinit(&pool->leases);
+    run_index_deinit(&pool->cancels);
     for (Pending *pending; (pending = pool->pending);) {
         pool->pending = pending->next;
         arena_deinit(&pending->arena);
