@@ -38,7 +38,7 @@ static bool is_late(const Resident *resident, const AttemptId *id)
 {
     bool is_held = resident && !resident->loader && !attempt_rollback(id->attempt) && run_holds(&resident->run, id->step, id->attempt, id->holder);
     const ActiveStep *active = is_held ? run_active(&resident->run, id->step) : NULL;
-    return active && active->is_overdue;
+    return active && active->is_overdue && !active->is_spent;
 }
 
 /* The secrets that its attempt got are not in memory any more: where they cannot be told yet, the line is left out. */
@@ -106,7 +106,7 @@ static void take_notice(Engine *engine, const Notice *notice)
             ended.report.output = value_null();
             notice = &ended;
         }
-        if (out && out->is_handed) gate_outcome(engine, out->gate, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
+        if (out && out->is_handed) gate_outcome(engine, out->pass, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
         if (out) place_measured(engine, out, notice->report.cause);
         if (out_take_back(engine, &notice->id, /* is_reported= */ true) || is_earlier)
             queue_notice(engine, notice, notice->teller ? notice->teller->name : executor->name, step_run, /* number= */ 0);

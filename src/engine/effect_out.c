@@ -88,8 +88,8 @@ void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool is_repor
     Executor *executor = holder_executor(engine, id->holder);
     if (!entry->is_handed) (void)group_withdraw(&entry->group);     /* a primary that is given up commits no more */
     out_unreserve(engine, executor, entry);
-    if (gate_end(entry->gate)) effect_room(engine, executor, UINT32_MAX);
-    entry->gate = NULL;
+    if (gate_end(entry->pass)) effect_room(engine, executor, UINT32_MAX);
+    entry->pass = (GatePass){ 0 };
     envelope_end(engine, entry->hold);
     entry->hold = NULL;
     CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
@@ -143,7 +143,7 @@ void effect_given(Engine *engine, Resident *resident, const Effect *effect, uint
     uint32_t free = !executor->capacity ? cooperative_count : taken < executor->capacity ? executor->capacity - taken : 0;
     bool is_undo = attempt_rollback(effect->attempt) != 0;
     const OfferList *offers = effect_offers(resident, effect->step, is_undo);
-    entry->gate = gate_begin(engine, resident->run.tenant, place_offer(offers, executor));
+    entry->pass = gate_begin(engine, resident->run.tenant, place_offer(offers, executor));
     if (offers->count > 1)
         entry->measure = place_measure(engine, executor, is_undo ? resident->plan->plan.terms->steps[effect->step].undo.runner
                                                                  : resident->plan->plan.steps[effect->step].runner);

@@ -134,6 +134,9 @@ typedef struct Tenant {
 
 /* --- batches ------------------------------------------------------------------------------------------------------- */
 
+/* How an attempt came to begin: by which circuit (NULL: its runner has none), and in which round of that. */
+typedef struct GatePass { Gate *gate; uint32_t round; } GatePass;
+
 /* An attempt that an executor has, or will have once its commit is durable. */
 typedef struct OutEntry {
     struct OutEntry *next;              /* of the same run */
@@ -145,7 +148,7 @@ typedef struct OutEntry {
     bool is_handed;                     /* its executor has it */
     SubRoutineGroup group;              /* that carries it to its executor ... */
     uint32_t reserved;                  /* ... and the places that its cooperatives keep free until then */
-    Gate *gate;                         /* the circuit of its runner; NULL: it has none */
+    GatePass pass;                      /* by the circuit of its runner */
     Measure *measure;                   /* of an attempt that there was a choice for: what it takes is measured ... */
     int64_t handed_ms;                  /* ... from here */
     Hold *hold;                         /* what it takes of its tenant's envelope; NULL: there is none */
@@ -537,9 +540,9 @@ void     places_deinit(Engine *engine);
 /* Whether its circuit and its rate let one more begin; else `out` says why not. gate_promise(): it is going to. */
 bool  gate_permits(Engine *engine, Str tenant, const RunnerOffer *offer, Place *out);
 void  gate_promise(Engine *engine, Str tenant, const RunnerOffer *offer);
-Gate *gate_begin(Engine *engine, Str tenant, const RunnerOffer *offer);    /* its circuit; NULL: none */
-void  gate_outcome(Engine *engine, Gate *gate, Cause cause);
-bool  gate_end(Gate *gate);                                                /* true: somebody waits for that */
+GatePass gate_begin(Engine *engine, Str tenant, const RunnerOffer *offer);
+void  gate_outcome(Engine *engine, GatePass pass, Cause cause);
+bool  gate_end(GatePass pass);                                             /* true: somebody waits for that */
 void  gates_turn(Engine *engine);
 Value gates_show(const Engine *engine, Str tenant, Arena *arena);          /* circuits of a tenant */
 void  gates_deinit(Engine *engine);

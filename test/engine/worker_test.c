@@ -669,6 +669,45 @@ TEST(circuit_of_one_tenant_opens_and_others_do_not_notice, "proves: R-108 F-109 
     yard_close(&yard);
 }
 
+TEST(circuit_is_tried_while_an_attempt_of_before_goes_on_and_closes_by_that_alone, "proves: R-108")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.settings = json(&yard, "{\"breaker\":{\"failures\":2,\"open_ms\":10000}}");
+    Helper *slow = &yard.helpers[0], *quick = &yard.helpers[1];
+    start(&yard, ONE);
+    pull(&yard, slow, 1);
+    EXPECT_INT(slow->token_count, 1);
+    for (int i = 0; i < 2; i++) {
+        start(&yard, "workflow: w\njobs:\n  a: { tasks: [{ run: noop }] }\n");
+        pull(&yard, quick, 1);
+        fail_all(&yard, quick);
+    }
+    EXPECT_INT(engine_stats(yard.engine).circuit_counts[BREAKER_OPEN], 1);
+    for (int i = 0; i < 8; i++) start(&yard, ONE);
+    pull(&yard, quick, 8);
+    pass(&yard, 9000);
+    EXPECT_INT(quick->token_count, 0);
+    beat(&yard, slow);
+    pass(&yard, 1000);
+    EXPECT_INT(quick->token_count, 1);                                     /* the one that tries */
+    report(&yard, slow, 0);                                                /* how it was before says nothing of how it is */
+    EXPECT_INT(engine_stats(yard.engine).circuit_counts[BREAKER_HALF_OPEN], 1);
+    pull(&yard, slow, 8);
+    EXPECT_INT(slow->token_count, 0);
+    report(&yard, quick, 0);
+    EXPECT_INT(engine_stats(yard.engine).circuit_counts[BREAKER_HALF_OPEN], 0);
+    static const uint32_t most[] = { 2, 2, 4, 4 };                         /* it doubles after as many successes, not after each */
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        for (int k = 0; k < 4; k++) pull(&yard, slow, 8);
+        EXPECT_INT(slow->token_count, most[i]);
+        say(&yard, slow, "reports", "\"output\":1");
+        for (uint32_t k = 1; k < slow->token_count; k++) slow->tokens[k - 1] = slow->tokens[k];
+        slow->token_count--;
+    }
+    yard_close(&yard);
+}
+
 TEST(rate_of_a_runner_is_kept_and_nobody_is_dropped, "proves: F-093")
 {
     Yard yard;
