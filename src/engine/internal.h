@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "base/trace.h"
 #include "core/input.h"
-#include "dispatch/breaker.h"
+#include "engine/breaker.h"
 #include "dispatch/task.h"
 #include "engine/condition.h"
 #include "engine/engine.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/breaker.h"
+#include "engine/breaker.h"
 #include "engine/engine.h"
 #include "engine/meter.h"
 #include "harness/test.h"

@@ -15,8 +15,8 @@
  *
  * Owns: nothing.     Fails: never.     Bounds: BREAKER_OPEN_MS_MAX.     Thread: pure, any.
  */
-#ifndef DISPATCH_BREAKER_H
-#define DISPATCH_BREAKER_H
+#ifndef ENGINE_BREAKER_H
+#define ENGINE_BREAKER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "dispatch/breaker.h"
+#include "engine/breaker.h"
 
 #include "base/limits.h"
 #include "harness/test.h"
