@@ -195,3 +195,21 @@ Value api_link(Call *call, const char *format, ...)
     add_member(&link, "href", value_string(path));
     return member_list_object(&link);
 }
+
+Str api_escape(Call *call, Str text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *bytes = arena_bytes(&call->arena, 3 * text.len + 1);
+    size_t size = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (ascii_is_alnum((char)c) || c == '-' || c == '_' || c == '.' || c == '~') {
+            bytes[size++] = (char)c;
+            continue;
+        }
+        bytes[size++] = '%';
+        bytes[size++] = digits[c >> 4];
+        bytes[size++] = digits[c & 15];
+    }
+    return (Str){ bytes, size };
+}

@@ -101,5 +101,7 @@ void  api_listen(Api *api);
 /* Members of answers. */
 void  add_member(MemberList *members, const char *name, Value value);          /* null as null */
 Value api_link(Call *call, const char *format, ...) PRINTF_LIKE(2, 3);          /* {"href": ...} */
+/* For a part of a path or a value of a query: what could end it, or mean something else there, becomes %XX. In the call's arena. */
+Str   api_escape(Call *call, Str text);
 
 #endif

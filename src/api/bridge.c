@@ -95,7 +95,8 @@ static void take_reply(void *context, const EngineReply *reply)
     job->answer = (BridgeAnswer){ .status = reply->status, .run_id = reply->run_id, .run_no = reply->run_no,
                                   .state = (RunState)reply->run_state, .resolution = (Resolution)reply->resolution,
                                   .is_repeat = reply->is_repeat, .is_noop = reply->is_noop,
-                                  .is_other_request = reply->is_other_request, .is_over_quota = reply->is_over_quota };
+                                  .is_other_request = reply->is_other_request, .is_over_quota = reply->is_over_quota,
+                                  .is_stale = reply->is_stale };
     if (reply->status) job->answer.error = *reply->error;
     send_back(job);
 }

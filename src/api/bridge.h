@@ -29,6 +29,7 @@ typedef struct BridgeAnswer {
     Resolution resolution;
     bool is_repeat, is_noop, is_other_request;
     bool is_over_quota;             /* the tenant has used up what it may have */
+    bool is_stale;                  /* the revision is not as it was seen */
     bool is_full;                   /* the engine took it not even into its queue */
 } BridgeAnswer;
 

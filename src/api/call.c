@@ -125,6 +125,28 @@ bool call_query_number(Call *call, const char *name, uint64_t otherwise, uint64_
     return false;
 }
 
+/* --- shares ------------------------------------------------------------------------------------------------------------------- */
+
+bool call_try_hold(Call *call, ShareKind kind, ShareBound *out_bound)
+{
+    *out_bound = share_take(call->api->shares, kind, (ShareOwner){ call->caller.tenant, call->caller.actor }, 1, &call->hold);
+    return *out_bound == SHARE_FREE;
+}
+
+bool call_hold(Call *call, ShareKind kind)
+{
+    ShareBound bound;
+    if (call_try_hold(call, kind, &bound)) return true;
+    call_refuse_share(call, kind, bound);
+    return false;
+}
+
+void call_refuse_share(Call *call, ShareKind kind, ShareBound bound)
+{
+    call_problem(call, bound == SHARE_OF_SERVER ? PROBLEM_UNAVAILABLE : PROBLEM_OVERLOAD, "%s has %zu %s already, and no more at a time: come again later",
+                 share_holder(bound), share_bound(kind, bound), share_name(kind));
+}
+
 /* --- answers ------------------------------------------------------------------------------------------------------------------ */
 
 static void answer(Call *call, unsigned status, const char *type)

@@ -16,6 +16,7 @@
 
 #include "api/key_limits.h"
 #include "api/problem.h"
+#include "api/shares.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/trace.h"
@@ -97,6 +98,7 @@ struct Call {
     bool is_gone;                   /* sent, or the client went; freed with the last use */
     bool is_bridged;                /* it is about a run of another tenant, whose ids of requests are told apart from its own */
     uint32_t use_count;             /* petitions that will still answer to it */
+    ShareHold hold;                 /* of call_hold(); given back when it waits no more */
     int64_t deadline_ms;            /* of the monotonic clock; then `late` is called */
     void (*late)(Call *call);
     void (*woken)(Call *call);      /* looks again after call_wake(); may answer, or go on waiting */
@@ -140,6 +142,11 @@ void call_refuse(Call *call, Str tenant, Str why);
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------- */
 
+/* It is about to wait for something that may take long, be it the end of a run: that takes of the share of its key, of its tenant and of
+ * the server, which a mere commit does not. False after answering: there is nothing left of one of them. */
+bool call_hold(Call *call, ShareKind kind);
+bool call_try_hold(Call *call, ShareKind kind, ShareBound *out_bound);      /* the same; answers nothing */
+void call_refuse_share(Call *call, ShareKind kind, ShareBound bound);       /* answers that this bound is reached */
 /* The answer comes later. After `ms` `late` is called, which answers. */
 void call_wait(Call *call, int64_t ms, void (*late)(Call *call), void (*woken)(Call *call));
 void call_wake(Call *call);             /* there is an answer, or something to look at */

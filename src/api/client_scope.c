@@ -280,7 +280,7 @@ static bool is_for_clients(Str name)
     static const char *const names[] = {
         "verb", "id", "run", "reason", "trace", "tracestate", "plan", "text", "revision", "params", "key", "again", "name", "kind", "payload",
         "denial", "decision", "scope", "mode", "unknown", "undo", "includes", "workflow", "sealed", "tenantKey", "job", "at", "held", "trigger",
-        "policy", "digest", "verdict", "reviewer", "comment",
+        "policy", "digest", "verdict", "reviewer", "comment", "against",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (str_is_text(name, names[i])) return true;

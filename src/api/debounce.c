@@ -22,6 +22,7 @@ typedef struct Waiting {
     uint64_t count;
     Arena last;                     /* of the last event: */
     Str actor, trace, payload;
+    ShareHold hold;                 /* of whoever sent the first event */
     bool is_starting, is_settled;
     Id run_id;                      /* that was started; empty text: none */
     Error why;                      /* none was; of no text: one was */
@@ -29,7 +30,7 @@ typedef struct Waiting {
 
 static int64_t wall_ms(void) { return clock_realtime_ns() / 1000000; }
 
-struct Debounces { Api *api; Waiting *first; uint32_t count; };
+struct Debounces { Api *api; Waiting *first; };
 
 /* --- what waits ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -45,12 +46,12 @@ static Waiting *waiting_new(Debounces *debounces, Str tenant, Str workflow, Str 
     waiting->trigger = arena_copy(&waiting->arena, trigger);
     waiting->next = debounces->first;
     debounces->first = waiting;
-    debounces->count++;
     return waiting;
 }
 
 static void waiting_free(Waiting *waiting)
 {
+    share_give_back(waiting->debounces->api->shares, &waiting->hold);
     arena_deinit(&waiting->arena);
     arena_deinit(&waiting->last);
     free(waiting);
@@ -61,7 +62,6 @@ static void waiting_remove(Waiting *waiting)
     Waiting **place = &waiting->debounces->first;
     while (*place != waiting) place = &(*place)->next;
     *place = waiting->next;
-    waiting->debounces->count--;
     waiting_free(waiting);
 }
 
@@ -95,6 +95,8 @@ static bool take_row(void *context, const Cell *cells, uint32_t count)
     waiting->since_ms = cells[WAITING_STARTS_since_ms].integer;
     waiting->due_ms = cells[WAITING_STARTS_due_ms].integer;
     waiting->count = (uint64_t)cells[WAITING_STARTS_event_count].integer;
+    /* What an earlier process took stays, be it beyond a share that is smaller today: then there is no room for further ones. */
+    (void)share_take(loading->debounces->api->shares, SHARE_STARTS, (ShareOwner){ waiting->tenant, text_of(&cells[WAITING_STARTS_actor]) }, 1, &waiting->hold);
     waiting_take(waiting, text_of(&cells[WAITING_STARTS_actor]), text_of(&cells[WAITING_STARTS_trace]), text_of(&cells[WAITING_STARTS_payload]));
     return true;
 }
@@ -156,17 +158,25 @@ static void be_late(Call *call)
     call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s", API_ANSWER_MS_MAX / 1000);
 }
 
-static Waiting *waiting_for(Debounces *debounces, const DebounceEvent *event, int64_t now_ms)
+/* NULL after answering: too many wait. */
+static Waiting *waiting_for(Call *call, const DebounceEvent *event)
 {
-    int64_t since_ms = now_ms;
+    Debounces *debounces = call->api->debounces;
+    ShareHold hold = { 0 };
+    int64_t since_ms = call->now_ms;
     for (Waiting *waiting = debounces->first; waiting; waiting = waiting->next) {
         bool is_same = str_is(waiting->tenant, event->tenant) && str_is(waiting->workflow, event->workflow)
                     && str_is(waiting->trigger, event->source);
         if (is_same && !waiting->is_starting && !waiting->is_settled) return waiting;
         if (is_same && waiting->since_ms >= since_ms) since_ms = waiting->since_ms + 1;        /* its row has a key of its own */
     }
-    if (debounces->count >= API_DEBOUNCE_COUNT_MAX) return NULL;
+    ShareBound bound = share_take(call->api->shares, SHARE_STARTS, (ShareOwner){ event->tenant, call->caller.actor }, 1, &hold);
+    if (bound != SHARE_FREE) {
+        call_refuse_share(call, SHARE_STARTS, bound);
+        return NULL;
+    }
     Waiting *waiting = waiting_new(debounces, event->tenant, event->workflow, event->source);
+    waiting->hold = hold;
     waiting->since_ms = since_ms;
     waiting->due_ms = since_ms + event->span_ms;
     return waiting;
@@ -192,14 +202,10 @@ static bool is_new(Call *call, const DebounceEvent *event)
 
 void debounce_add(Call *call, const DebounceEvent *event)
 {
-    Debounces *debounces = call->api->debounces;
     char traced[TRACE_TEXT_SIZE];
     if (!is_new(call, event)) return;
-    Waiting *waiting = waiting_for(debounces, event, call->now_ms);
-    if (!waiting) {
-        call_problem(call, PROBLEM_UNAVAILABLE, "%u starts wait for the end of their debouncing already: send it later", API_DEBOUNCE_COUNT_MAX);
-        return;
-    }
+    Waiting *waiting = waiting_for(call, event);
+    if (!waiting) return;
     waiting->count++;
     waiting_take(waiting, call->caller.actor, trace_print(&call->trace, traced), event->payload);
     Adding *adding = ARENA_NEW(&call->arena, Adding);

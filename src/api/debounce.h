@@ -8,7 +8,7 @@
  *
  * Owns:   what waits. Borrows the Api.
  * Fails:  debounces_open() with the store's reason. debounce_add() by answering.
- * Bounds: API_DEBOUNCE_COUNT_MAX at a time.     Thread: the server's.
+ * Bounds: SHARE_STARTS of shares.h.     Thread: the server's.
  */
 #ifndef API_DEBOUNCE_H
 #define API_DEBOUNCE_H

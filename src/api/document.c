@@ -5,6 +5,7 @@
 #include "api/page.h"
 #include "base/limits.h"
 #include "core/pause.h"
+#include "secret/trigger.h"
 #include "value/json.h"
 
 /* --- executions --------------------------------------------------------------------------------------------------------------------- */
@@ -26,6 +27,15 @@ static bool may_resume(Call *call, const Cell *row)
     Digest digest = cell_digest(&row[RUNS_plan_digest]);
     if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return true;
     return !api_plan(call->api, &digest, &plan, &err) && pause_is_plain(plan, row[RUNS_awaiting_trigger_key].text);
+}
+
+/* Whether whoever sends the trigger that it awaits may do so by a bearer token. */
+static bool takes_token(Call *call, const Cell *row)
+{
+    const Plan *plan;
+    Error err;
+    Digest digest = cell_digest(&row[RUNS_plan_digest]);
+    return !api_plan(call->api, &digest, &plan, &err) && !trigger_check_bearer(plan, row[RUNS_id].text, row[RUNS_awaiting_trigger_key].text, &err);
 }
 
 /* What can be done with it as it stands. */
@@ -52,6 +62,7 @@ static void add_actions(Call *call, MemberList *links, const Cell *row)
     if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return;
     add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
     add_member(links, "trigger", api_link(call, "/maestro/trigger/%.*s/%.*s", STR_ARG(id), STR_ARG(row[RUNS_awaiting_trigger_key].text)));
+    if (takes_token(call, row)) add_member(links, "trigger-token", api_link(call, "/api/executions/%.*s/trigger-token", STR_ARG(id)));
 }
 
 static void add_links(Call *call, MemberList *links, const Cell *row)
@@ -260,6 +271,7 @@ static Value revision_links(Call *call, const Cell *row)
                                               STR_ARG(workflow), row[REVISIONS_version].integer));
     add_member(&links, "dry-run", api_link(call, "%.*s/dry-run", STR_ARG(self)));
     if (is_active) add_member(&links, "start", api_link(call, "/api/executions"));
+    if (is_active) add_member(&links, "trigger-token", api_link(call, "/api/workflows/%.*s/%.*s/trigger-token", STR_ARG(tenant), STR_ARG(workflow)));
     if (!is_active) add_member(&links, "delete", api_link(call, "%.*s", STR_ARG(self)));
     add_member(&links, is_active ? "deactivate" : "activate", api_link(call, "%.*s/%s", STR_ARG(self), is_active ? "deactivate" : "activate"));
     return member_list_object(&links);

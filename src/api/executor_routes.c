@@ -79,6 +79,7 @@ void route_exchange(Call *call)
     ExchangeAsk ask = { .executor = call->segments[0], .tenant = is_of_all ? STR("") : call->caller.tenant, .request = body,
                         .queues = call->caller.limits.queues,
                         .worker = arena_format(&call->arena, "%.*s/%.*s", STR_ARG(call->caller.key), STR_ARG(name)) };
+    if (value_get_int(body, "wait_ms", 0) > 0 && !call_hold(call, SHARE_WAITS)) return;
     worker_seen(call, ask.executor, ask.worker);
     call->state = bridge_exchange(call->api->bridge, &ask, exchanged, call);
     if (!call->state) {

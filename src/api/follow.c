@@ -103,6 +103,18 @@ static void leave_client(Call *call, bool is_broken)
     due_add(call->api, follower);
 }
 
+/* False after answering: others of its key or tenant wait already. Who has started the run is told it as it is, since whoever is refused
+ * would start it again. */
+static bool may_wait(Follower *follower)
+{
+    Call *call = follower->call;
+    ShareBound bound;
+    if (call->is_done ? call_try_hold(call, SHARE_WAITS, &bound) : call_hold(call, SHARE_WAITS)) return true;
+    if (call->is_done) be_late(call);
+    else leave(follower);
+    return false;
+}
+
 void follow(Call *call, uint64_t run_no, Str execution_id, unsigned status, int64_t ms)
 {
     Api *api = call->api;
@@ -117,7 +129,7 @@ void follow(Call *call, uint64_t run_no, Str execution_id, unsigned status, int6
     call->state = follower;
     *list_of(api, run_no) = follower;
     api_listen(api);                        /* before looking: what happens after it is told */
-    if (look(follower)) return;
+    if (look(follower) || !may_wait(follower)) return;
     call_wait(call, ms, be_late, NULL);
     call_watch(call, leave_client);
 }

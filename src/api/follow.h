@@ -7,7 +7,8 @@
  * executions, and whoever asks something small meanwhile must not wait for all of them. So a turn looks for API_FOLLOW_TURN_NS, and other
  * requests have theirs between two turns.
  *
- * Owns:   a call is in one list while it follows.     Fails: never.     Bounds: API_WAIT_MS_MAX.     Thread: the server's.
+ * Owns:   a call is in one list while it follows.     Fails: by answering, where its key or tenant has too many that wait.
+ * Bounds: API_WAIT_MS_MAX, and SHARE_WAITS of shares.h.     Thread: the server's.
  */
 #ifndef API_FOLLOW_H
 #define API_FOLLOW_H
@@ -16,7 +17,8 @@
 
 /* How long the query's `wait` is, "5s", "500ms" or a number of seconds; 0: not at all. False after answering. */
 bool follow_read(Call *call, int64_t *out_ms);
-/* Answers the execution with `status` at once where it has ended or `ms` is 0, else when it has. */
+/* Answers the execution with `status` at once where it has ended or `ms` is 0, else when it has. One that the call has started is answered at
+ * once also where nobody more of its key or tenant may wait. */
 void follow(Call *call, uint64_t run_no, Str execution_id, unsigned status, int64_t ms);
 void follow_news(Api *api, uint64_t run_no);            /* 0: of every one */
 /* Answers those that have news, in their order, as far as a turn goes. True where some are left for the next. */

@@ -39,17 +39,8 @@ typedef struct Link {
     bool is_watched;                /* it is in the set; so it stays for its other requests */
 } Link;
 
-/* What the bodies of one tenant take. There are as many as tenants with a body at the moment. */
-typedef struct Share {
-    struct Share *next;
-    size_t size, size_max;
-    uint32_t use_count;
-    char name[];
-} Share;
-
 struct Http {
     HttpOptions options;
-    Share *shares;
     struct MHD_Daemon *daemon;
     int epoll_fd;
     int left_fd;                    /* the set of links that are watched, edge-triggered: hang-ups alone */
@@ -74,10 +65,9 @@ typedef struct Request {
     struct MHD_Connection *connection;
     bool is_handled, is_suspended, is_refused, is_sent;
     bool is_unwanted;               /* it is answered already: its body is read and thrown away */
-    Share *share;                   /* of its body; NULL: nothing came yet */
+    ShareHold bodies;               /* what its body takes */
     bool is_cut;                    /* it has more headers or parameters than are read */
     struct MHD_Response *response;
-    size_t counted;                 /* of its body, in stats.body_size */
     Buf piece;                      /* of a stream */
     size_t piece_at;
     bool has_ended;
@@ -103,6 +93,7 @@ static void waiting_remove(Http *http, Call *call)
     if (call->next) call->next->prev = call->prev;
     call->is_waiting = false;
     http->stats.waiting_count--;
+    share_give_back(http->options.shares, &call->hold);
 }
 
 void call_wait(Call *call, int64_t ms, void (*late)(Call *call), void (*woken)(Call *call))
@@ -381,70 +372,27 @@ static enum MHD_Result send_answer(Request *request)
 
 /* --- what libmicrohttpd calls ------------------------------------------------------------------------------------------------- */
 
-/* That of its tenant; a key of every tenant has its own; whoever sends no key shares one with all others like that. */
-static Share *share_take(Http *http, const Call *call)
-{
-    const Caller *caller = &call->caller;
-    Str name = str_is_text(caller->tenant, "*") ? caller->actor : caller->tenant;
-    Share *share = http->shares;
-    while (share && !str_is_text(name, share->name)) share = share->next;
-    if (!share) {
-        share = calloc(1, sizeof *share + name.len + 1);
-        CHECK(share);
-        if (name.len) memcpy(share->name, name.ptr, name.len);
-        share->size_max = name.len ? API_BODY_SHARE_MAX : API_STRANGER_SHARE_MAX;
-        share->next = http->shares;
-        http->shares = share;
-    }
-    share->use_count++;
-    return share;
-}
-
-static void share_give_back(Request *request)
-{
-    Http *http = request->http;
-    Share *share = request->share;
-    http->stats.body_size -= request->counted;
-    if (!share) return;
-    share->size -= request->counted;
-    if (--share->use_count) return;
-    Share **at = &http->shares;
-    while (*at != share) at = &(*at)->next;
-    *at = share->next;
-    free(share);
-}
-
 /* False after answering: all that bodies may take is taken. */
 static bool has_room(Request *request, size_t came)
 {
-    Http *http = request->http;
     Call *call = &request->call;
-    if (!request->share) request->share = share_take(http, call);
-    const Share *share = request->share;
-    if (share->size + came > share->size_max)
-        call_problem(call, PROBLEM_UNAVAILABLE, "bodies of %s take up %zu bytes already: send it again", share->name[0] ? "this tenant" : "requests without a key",
-                     share->size_max);
-    else if (http->stats.body_size + came > API_WAITING_SIZE_MAX)
-        call_problem(call, PROBLEM_UNAVAILABLE, "bodies of requests take up API_WAITING_SIZE_MAX (%u) bytes already: send it again", API_WAITING_SIZE_MAX);
-    return !call->status;
+    const Caller *caller = &call->caller;
+    ShareBound bound = share_take(request->http->options.shares, SHARE_BODIES, (ShareOwner){ caller->tenant, caller->actor }, came, &request->bodies);
+    if (bound == SHARE_FREE) return true;
+    call_problem(call, PROBLEM_UNAVAILABLE, "bodies of %s take up %zu bytes already: send it again", share_holder(bound), share_bound(SHARE_BODIES, bound));
+    return false;
 }
 
 /* More than fits: the rest is read and thrown away, so that the answer arrives, and the connection is closed after it. */
 static enum MHD_Result take_body(Request *request, const char *bytes, size_t *size)
 {
-    Http *http = request->http;
     Call *call = &request->call;
     size_t came = *size;
     *size = 0;
     if (request->is_refused || request->is_unwanted) return MHD_YES;
     bool fits = has_room(request, came);
     if (fits) buf_bytes(&call->body, bytes, came);
-    if (fits && !buf_overflowed(&call->body)) {
-        request->counted += came;
-        request->share->size += came;
-        http->stats.body_size += came;
-        return MHD_YES;
-    }
+    if (fits && !buf_overflowed(&call->body)) return MHD_YES;
     request->is_refused = true;
     buf_deinit(&call->body);
     buf_init(&call->body, API_BODY_SIZE_MAX);
@@ -491,8 +439,6 @@ static enum MHD_Result handle(Request *request)
     if (!request->is_handled) {
         request->is_handled = true;
         if (request->link) request->link->patience_ms = 0;
-        if (!call->status && http->stats.waiting_count >= API_WAITING_COUNT_MAX)
-            call_problem(call, PROBLEM_UNAVAILABLE, "%u requests wait for their answers already", API_WAITING_COUNT_MAX);
         if (!call->status) http->options.handle(http->options.context, call);
     } else if (!call->status && call->woken) {
         call->woken(call);
@@ -535,7 +481,8 @@ static void request_over(void *context, struct MHD_Connection *connection, void 
     waiting_remove(http, call);
     if (call->stream.next) call->stream.end(call->stream.context);
     if (request->response) MHD_destroy_response(request->response);
-    share_give_back(request);
+    share_give_back(http->options.shares, &request->bodies);
+    share_give_back(http->options.shares, &call->hold);
     if (request->link) {
         request->link->since_ms = steady_ms();
         request->link->patience_ms = API_IDLE_S * 1000;

@@ -5,12 +5,12 @@
  * have answered them. Connections of suspended requests are not looked at by libmicrohttpd: those that somebody wants to know of
  * (call_watch()) are in a set of their own, which costs nothing until one of them is closed. Who sends slowly on purpose is cut off: a head and a body have to come within API_REQUEST_MS_MAX, and a
  * connection without a request is closed after API_IDLE_S. Who reads a stream too slowly is cut off after API_STREAM_SLOW_MS: nothing is
- * kept for it but one piece. Bodies are taken of those alone who were let in by their head, and each tenant has a share of what all
- * may take (API_BODY_SHARE_MAX); who sends no key shares a small one with others like it. Beyond that the answer is 503.
+ * kept for it but one piece. Bodies are taken of those alone who were let in by their head, and of the share of their tenant
+ * (api/shares.h). Beyond that the answer is 503.
  *
  * Owns:   connections and calls until http_close(). The listening socket is taken.
  * Fails:  http_open() with ERR_UNAVAILABLE and the reason; ERR_INVALID for a certificate that cannot be used.
- * Bounds: API_CONNECTION_COUNT_MAX, API_BODY_SIZE_MAX, API_WAITING_COUNT_MAX, API_WAITING_SIZE_MAX.     Thread: one.
+ * Bounds: API_CONNECTION_COUNT_MAX, API_BODY_SIZE_MAX; those of shares.h for what waits.     Thread: one.
  */
 #ifndef API_HTTP_H
 #define API_HTTP_H
@@ -22,6 +22,7 @@ typedef struct Http Http;
 typedef struct HttpOptions {
     int fd;                         /* listens already */
     const char *certificate, *key;  /* PEM; NULL: without TLS */
+    Shares *shares;                 /* borrowed */
     /* The head of a request has come. False after answering: then nothing of its body is kept. Else call->caller is who sends it, and
      * its body takes of that one's share. */
     bool (*enter)(void *context, Call *call);
@@ -32,7 +33,7 @@ typedef struct HttpOptions {
     void *context;
 } HttpOptions;
 
-typedef struct HttpStats { uint64_t accepted; uint32_t connection_count, waiting_count, stream_count; size_t body_size; uint64_t cut_count; } HttpStats;
+typedef struct HttpStats { uint64_t accepted; uint32_t connection_count, waiting_count; uint64_t cut_count; } HttpStats;
 
 MUST_USE Status http_open(const HttpOptions *options, Http **out_http, Error *err);
 void http_close(Http *http);            /* NULL is permitted; cuts off what is left */

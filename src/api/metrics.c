@@ -330,8 +330,8 @@ static void print_http(const Api *api, Buf *out)
     plain(out, METRIC_HTTP_CONNECTIONS, stats.connection_count);
     plain(out, METRIC_HTTP_ACCEPTED, (double)stats.accepted);
     plain(out, METRIC_HTTP_WAITING, stats.waiting_count - api->survey_count);
-    plain(out, METRIC_HTTP_BODIES, (double)stats.body_size);
-    plain(out, METRIC_STREAMS, api->stream_count);
+    plain(out, METRIC_HTTP_BODIES, (double)share_taken(api->shares, SHARE_BODIES));
+    plain(out, METRIC_STREAMS, (double)share_taken(api->shares, SHARE_STREAMS));
     plain(out, METRIC_STREAMS_CUT, (double)stats.cut_count);
     plain(out, METRIC_KEYS_REFUSED, (double)metrics->refused_keys);
     plain(out, METRIC_LIMITED, (double)metrics->limited);

@@ -14,7 +14,8 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "stepIndex", "{\"type\":\"integer\",\"minimum\":0}", "the index of one step run: its lines alone" },
     { "limit", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":500}", "how many a page has" },
     { "version", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}", "of the revision" },
-    { "wait", "{\"type\":\"string\",\"pattern\":\"^([0-9]|[12][0-9]|30)s?$\"}", "how long to wait at most, in seconds" },
+    { "wait", "{\"type\":\"string\",\"pattern\":\"^0*(([12]?[0-9]|30)s?|([12]?[0-9]{1,4}|30000)ms)$\"}",
+      "how long to wait at most: 500ms, 5s or a number of seconds, up to 30 s" },
     { "namespace", "{\"type\":\"string\",\"minLength\":1}", "the tenant; without, that of the key" },
     { "state", "{\"enum\":[\"queued\",\"dispatched\",\"running\",\"paused\",\"waiting-signal\",\"succeeded\",\"failed\",\"compensating\","
                "\"compensated\",\"compensation-failed\",\"cancelled\"]}", "of the execution" },
@@ -122,9 +123,20 @@ static void print_headers(Buf *out, const Route *route, unsigned status)
                has_place ? HEADER("Location", "The address of what was made") : "");
 }
 
+/* Those that the route has not among its own. */
+static void print_problems(Buf *out, const Route *route, Str statuses)
+{
+    for (Str status = next_word(&statuses); status.len; status = next_word(&statuses)) {
+        bool is_own = false;
+        Str own = str_of(route->problems);
+        for (Str word = next_word(&own); word.len; word = next_word(&own)) is_own |= str_is(word, status);
+        if (!is_own) print_problem(out, status);
+    }
+}
+
 static void print_answers(Buf *out, const Route *route)
 {
-    Str own = str_of(route->problems), common = STR("400 401 403 405 429 431 503"), of_bodies = STR("413 415");
+    Str own = str_of(route->problems);
     buf_format(out, "\"responses\":{\"%u\":{\"description\":\"Done\"", route->status);
     print_headers(out, route, route->status);
     print_content(out, route->answer, strstr(route->query, "lastEventId") != NULL);
@@ -137,10 +149,10 @@ static void print_answers(Buf *out, const Route *route)
         buf_char(out, '}');
     }
     for (Str status = next_word(&own); status.len; status = next_word(&own)) print_problem(out, status);
-    if (route->access != ROUTE_OPEN)
-        for (Str status = next_word(&common); status.len; status = next_word(&common)) print_problem(out, status);
-    if (route->method != METHOD_GET)
-        for (Str status = next_word(&of_bodies); status.len; status = next_word(&of_bodies)) print_problem(out, status);
+    /* A head that is no request, is too large, or announces a body that is, and a server that is full, are refused whatever is asked for. */
+    print_problems(out, route, STR("400 405 413 431 503"));
+    if (route->access != ROUTE_OPEN) print_problems(out, route, STR("401 403 429"));
+    if (route->method != METHOD_GET) print_problems(out, route, STR("415"));
     buf_text(out, "}");
 }
 

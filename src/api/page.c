@@ -8,7 +8,7 @@
 bool page_begin(Page *page, Call *call, char kind)
 {
     uint64_t limit;
-    *page = (Page){ .call = call, .kind = kind, .items = { .arena = &call->arena } };
+    *page = (Page){ .call = call, .kind = kind, .items = { .arena = &call->arena }, .links = { .arena = &call->arena } };
     if (!call_query_number(call, "limit", API_PAGE_COUNT_DEFAULT, API_PAGE_COUNT_MAX, &limit)) return false;
     if (!limit) {
         call_problem(call, PROBLEM_INVALID, "'limit' of the query has to be from 1 to %u", API_PAGE_COUNT_MAX);
@@ -52,16 +52,6 @@ void page_add(Page *page, Value item, Str text, int64_t number, int64_t second)
     page->second = second;
 }
 
-static void add_pair(Buf *path, char mark, const CallPair *pair)
-{
-    buf_format(path, "%c%.*s=", mark, STR_ARG(pair->name));         /* a name that the route knows */
-    for (size_t k = 0; k < pair->value.len; k++) {
-        char c = pair->value.ptr[k];
-        if (ascii_is_alnum(c) || c == '-' || c == '_' || c == '.') buf_char(path, c);
-        else buf_format(path, "%%%02X", (unsigned char)c);
-    }
-}
-
 /* The address of this page as it was asked for; with a cursor that of the next one. */
 static Str path_of(Page *page, Str cursor)
 {
@@ -73,7 +63,8 @@ static Str path_of(Page *page, Str cursor)
     for (uint32_t i = 0; i < call->query_count; i++) {
         const CallPair *pair = &call->query[i];
         if (cursor.len && (str_is_text(pair->name, "cursor") || str_is_text(pair->name, "limit"))) continue;
-        add_pair(&path, cursor.len || i ? '&' : '?', pair);
+        /* The name is one that the route knows. */
+        buf_format(&path, "%c%.*s=%.*s", cursor.len || i ? '&' : '?', STR_ARG(pair->name), STR_ARG(api_escape(call, pair->value)));
     }
     Str copy = arena_copy(&call->arena, buf_peek(&path));
     buf_deinit(&path);
@@ -94,15 +85,15 @@ Str page_cursor(Arena *arena, char kind, const PagePlace *last)
 void page_answer(Page *page)
 {
     Call *call = page->call;
-    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
+    MemberList members = { .arena = &call->arena }, *links = &page->links;
     add_member(&members, "items", value_list_array(&page->items));
-    add_member(&links, "self", api_link(call, "%.*s", STR_ARG(path_of(page, (Str){ 0 }))));
+    add_member(links, "self", api_link(call, "%.*s", STR_ARG(path_of(page, (Str){ 0 }))));
     if (page->is_full) {
         Str text = page_cursor(&call->arena, page->kind, &(PagePlace){ page->text, page->number, page->second });
         add_member(&members, "nextCursor", value_string(text));
-        add_member(&links, "next", api_link(call, "%.*s", STR_ARG(path_of(page, text))));
+        add_member(links, "next", api_link(call, "%.*s", STR_ARG(path_of(page, text))));
     }
-    add_member(&members, "_links", member_list_object(&links));
+    add_member(&members, "_links", member_list_object(links));
     call_value(call, 200, member_list_object(&members));
 }
 

@@ -23,6 +23,7 @@ typedef struct Page {
     Str text;                       /* of the last row: a name, for lists in the order of names */
     int64_t number, second;         /* of the last row */
     ValueList items;
+    MemberList links;               /* of the list, beside self and next */
     size_t size;                    /* of the payloads in them; whoever adds some says so */
     bool is_full;                   /* there may be more */
 } Page;

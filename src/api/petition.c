@@ -89,6 +89,24 @@ static Status command_of(Value request, Command *out, Error *err)
 
 /* --- about no run --------------------------------------------------------------------------------------------------------------- */
 
+/* What the sender had looked at: `against`, the version that its change was compared with, 0 where none was active; of the revision itself
+ * `expected`, its flag and when that changed. */
+static Status read_seen(Value request, RevisionSeen *out, Error *err)
+{
+    const Value *against = value_get_text(request, "against"), *expected = value_get_text(request, "expected");
+    int64_t number;
+    *out = (RevisionSeen){ 0 };
+    if (against && (!number_to_int64(*against, &number) || number < 0 || number > UINT32_MAX))
+        return error_set(err, ERR_INVALID, "'against' is no number of a revision");
+    if (against) *out = (RevisionSeen){ .has_active = true, .active = (uint32_t)number };
+    if (!expected) return OK;
+    const Value *updated = value_get_text(*expected, "updated");
+    if (!updated || !number_to_int64(*updated, &out->updated_ms)) return error_set(err, ERR_INVALID, "'expected' is no state of a revision");
+    out->has_flag = true;
+    out->is_active = value_get_bool(*expected, "active", false);
+    return OK;
+}
+
 /* Which revision of a workflow may be started. */
 static Status send_revision(const Petition *petition, bool is_activation, bool is_removal, Error *err)
 {
@@ -102,6 +120,8 @@ static Status send_revision(const Petition *petition, bool is_activation, bool i
         .version = (uint32_t)number, .is_activation = is_activation, .is_removal = is_removal, .reply = petition->reply, .context = petition->context,
         .command = command_head(request),
     };
+    Status status = read_seen(request, &revision.seen, err);
+    if (status) return status;
     return engine_revise(petition->engine, &revision) ? OK
                : refuse_full(err);
 }
@@ -236,7 +256,8 @@ static Status send_start(const Petition *petition, Error *err)
     if (payload) start.request.payload = *payload;
     start.request.source = value_get_string(request, "source", STR("manual"));
     start.is_stored_only = str_is_text(value_get_string(request, "verb", STR("")), "store-revision");
-    Status status = read_plan(petition, &start.plan, err);
+    Status status = read_seen(request, &start.seen, err);
+    if (!status) status = read_plan(petition, &start.plan, err);
     if (status) return status;
     return engine_start(engine, &start) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further runs now");
 }

@@ -8,6 +8,8 @@
  *
  * There is one way from such an object to the engine, so that whatever a person may ask of a run is the same by whichever door it
  * comes. A start names its plan by `digest` where it is stored, else it brings it as `plan`, with the definition as `text`.
+ * What makes a revision the active one says in `against` which was active when it was compared, and a change of one in `expected` how that
+ * was seen: where that is so no more, ERR_CONFLICT.
  * With `tenant` a run of another one is not found. A signal with `bridge` comes from that other tenant, which was permitted before.
  *
  * Owns:   nothing: the engine copies what it is asked.

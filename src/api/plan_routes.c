@@ -71,6 +71,7 @@ static void run_runbook(Call *call, Str tenant, Str text, const Plan *plan)
     if (!api_may_do(call, "workflow.create", tenant, PROBLEM_NOT_FOUND) || !api_may_do(call, "execution.start", tenant, PROBLEM_NOT_FOUND)
         || !follow_read(call, &wish.wait_ms)) return;
     if (active && !revision_check(call, active, plan, "'maestro run --allow-incompatible'")) return;
+    revision_add_against(&members, active);
     buf_init(&document, PLAN_SIZE_MAX);
     Status status = canonical_print(&document, plan->document, &err);
     add_member(&members, "plan", value_string(arena_copy(&call->arena, buf_peek(&document))));

@@ -24,6 +24,7 @@ void route_policies(Call *call)
     }
     for (uint32_t i = (uint32_t)(page.number < items.count ? page.number : items.count); i < items.count && page_has_room(&page); i++)
         page_add(&page, items.items[i], (Str){ 0 }, i + 1, 0);
+    add_member(&page.links, "reviews", api_link(call, "/api/policies/review"));
     page_answer(&page);
 }
 
@@ -85,6 +86,7 @@ void route_reviews(Call *call)
         if (!is_behind && !list_reviews(&scan, STR(REVIEW_TENANT_ALL))) return;
         if (!page.is_full && !list_reviews(&scan, tenant)) return;
     }
+    add_member(&page.links, "policies", api_link(call, "/api/policies"));
     page_answer(&page);
 }
 

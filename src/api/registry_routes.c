@@ -74,7 +74,7 @@ static void add_setting(MemberList *members, Value settings, const char *key, Va
 /* What this process carries out itself is as well as it is; of workers it is known when they asked last. */
 static Value executor_value(Call *call, Str name, Value settings)
 {
-    MemberList members = { .arena = &call->arena };
+    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     ValueList runners = { .arena = &call->arena };
     const Value *offered = value_get_text(settings, "runners");
     bool is_up, is_pulled = str_is_text(value_get_string(settings, "kind", STR("")), "worker");
@@ -89,6 +89,11 @@ static Value executor_value(Call *call, Str name, Value settings)
     add_member(&members, "runners", value_list_array(&runners));
     add_member(&members, "health", value_string(!is_pulled || is_up ? STR("up") : STR("silent")));
     add_member(&members, "workers", workers);
+    Str escaped = api_escape(call, name);
+    add_member(&links, "executors", api_link(call, "/api/executors"));
+    if (is_pulled) add_member(&links, "exchange", api_link(call, "/api/executors/%.*s/exchange", STR_ARG(escaped)));
+    if (value_get_text(settings, "callback")) add_member(&links, "callback", api_link(call, "/maestro/callbacks/%.*s", STR_ARG(escaped)));
+    add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);
 }
 

@@ -186,11 +186,57 @@ void route_revision(Call *call)
 
 /* --- change --------------------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_expected(Call *call, const Cell *row)
+static void refuse_stale(Call *call, const Cell *row)
 {
-    if (!call_header(call, "If-Match").len || call_has_tag(call, "If-Match", document_etag(call, row), /* is_weak_enough= */ false)) return true;
     call_problem(call, PROBLEM_PRECONDITION, "the revision is %.*s now", STR_ARG(document_etag(call, row)));
-    return false;
+}
+
+typedef struct RevisionTag { uint64_t version, is_active, updated_ms; } RevisionTag;
+
+/* As document_etag() writes it. */
+static bool tag_read(Str text, RevisionTag *out)
+{
+    size_t first = str_find(text, '-', 0), second = str_find(text, '-', first + 1);
+    if (text.len < 2 || text.ptr[0] != '"' || text.ptr[text.len - 1] != '"' || second >= text.len) return false;
+    return str_to_u64(str_slice(text, 1, first), &out->version) && str_to_u64(str_slice(text, first + 1, second), &out->is_active)
+        && str_to_u64(str_slice(text, second + 1, text.len - 1), &out->updated_ms) && out->is_active <= 1 && out->updated_ms <= INT64_MAX;
+}
+
+/* What If-Match says goes to the engine, which compares it where the change is decided: of several who saw the same one alone changes it, and
+ * a request that comes again with its Idempotency-Key gets its first answer though it has changed what it saw. Of a list the tag that the
+ * revision has now is meant, else the first that could be one of it. False after answering. */
+static bool add_expected(Call *call, const Cell *row, MemberList *members)
+{
+    MemberList expected = { .arena = &call->arena };
+    RevisionTag tag = { (uint64_t)row[REVISIONS_version].integer, (uint64_t)row[REVISIONS_active].integer, (uint64_t)row[REVISIONS_updated_ms].integer };
+    Str list = call_header(call, "If-Match");
+    if (!list.len || call_has_tag(call, "If-Match", STR("*"), /* is_weak_enough= */ false)) return true;
+    bool is_found = call_has_tag(call, "If-Match", document_etag(call, row), /* is_weak_enough= */ false);
+    for (size_t at = 0; at < list.len && !is_found;) {
+        size_t end = str_find(list, ',', at);
+        is_found = tag_read(str_trim(str_slice(list, at, end)), &tag) && tag.version == (uint64_t)row[REVISIONS_version].integer;
+        at = end + 1;
+    }
+    if (!is_found) {
+        refuse_stale(call, row);
+        return false;
+    }
+    add_member(&expected, "active", value_bool(tag.is_active));
+    add_member(&expected, "updated", value_int((int64_t)tag.updated_ms));
+    add_member(members, "expected", member_list_object(&expected));
+    return true;
+}
+
+static bool refused(Call *call, const BridgeAnswer *answer)
+{
+    const Cell *row;
+    bool is_removal = call->method == METHOD_DELETE && answer->status == ERR_CONFLICT;
+    if (!answer->is_stale && !is_removal) return false;
+    if (!revision_of_address(call, &row)) return true;
+    if (answer->is_stale) refuse_stale(call, row);
+    else if (row[REVISIONS_active].integer) call_problem_fields(call, PROBLEM_ACTIVE_REVISION, str_of(answer->error.text), NULL, 0);
+    else return false;
+    return true;
 }
 
 static void changed(Call *call, const BridgeAnswer *answer)
@@ -206,15 +252,15 @@ static void deleted(Call *call, const BridgeAnswer *answer)
     call_empty(call, 204);
 }
 
-static void petition_about(Call *call, const Cell *row, Value body, const char *verb, ApiDone done)
+static void petition_about(Call *call, const Cell *row, MemberList *members, Value body, const char *verb, ApiDone done)
 {
-    MemberList members = { .arena = &call->arena };
     Str reason = value_get_string(body, "reason", STR(""));
-    add_member(&members, "tenant", value_string(call->segments[0]));
-    add_member(&members, "workflow", value_string(call->segments[1]));
-    add_member(&members, "revision", cell_value(&row[REVISIONS_version]));
-    if (reason.len) add_member(&members, "reason", value_string(reason));
-    api_petition(call, &members, verb, done);
+    if (!add_expected(call, row, members)) return;
+    add_member(members, "tenant", value_string(call->segments[0]));
+    add_member(members, "workflow", value_string(call->segments[1]));
+    add_member(members, "revision", cell_value(&row[REVISIONS_version]));
+    if (reason.len) add_member(members, "reason", value_string(reason));
+    api_petition_or(call, members, verb, done, refused);
 }
 
 Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err)
@@ -243,11 +289,18 @@ bool revision_check(Call *call, const Cell *active, const Plan *after, const cha
     return false;
 }
 
-static bool is_compatible(Call *call, const Cell *row)
+void revision_add_against(MemberList *members, const Cell *active)
+{
+    add_member(members, "against", active ? cell_value(&active[REVISIONS_version]) : value_int(0));
+}
+
+/* Another may become the active one before this does: the engine is told which one was looked at. */
+static bool is_compatible(Call *call, const Cell *row, MemberList *members)
 {
     const Cell *active = revision_active(call, call->segments[0], call->segments[1]);
     const Plan *after;
     Error err;
+    revision_add_against(members, active);
     if (!active || active[REVISIONS_version].integer == row[REVISIONS_version].integer) return true;
     if (!plan_of_revision(call, row, &after, &err)) return revision_check(call, active, after, "{\"allowIncompatible\": true}");
     call_error(call, &err);
@@ -257,33 +310,29 @@ static bool is_compatible(Call *call, const Cell *row)
 void route_revision_activate(Call *call)
 {
     static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "allowIncompatible", VALUE_BOOL, false } };
+    MemberList members = { .arena = &call->arena };
     const Cell *row;
     Value body;
     if (!revision_of_address(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 2)) return;
-    if (!is_expected(call, row)) return;
-    if (!value_get_bool(body, "allowIncompatible", false) && !is_compatible(call, row)) return;
-    petition_about(call, row, body, "activate", changed);
+    if (!value_get_bool(body, "allowIncompatible", false) && !is_compatible(call, row, &members)) return;
+    petition_about(call, row, &members, body, "activate", changed);
 }
 
 void route_revision_deactivate(Call *call)
 {
     static const BodyMember known[] = { { "reason", VALUE_STRING, false } };
+    MemberList members = { .arena = &call->arena };
     const Cell *row;
     Value body;
     if (!revision_of_address(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 1)) return;
-    if (is_expected(call, row)) petition_about(call, row, body, "deactivate", changed);
+    petition_about(call, row, &members, body, "deactivate", changed);
 }
 
 void route_revision_delete(Call *call)
 {
+    MemberList members = { .arena = &call->arena };
     const Cell *row;
-    if (!revision_of_address(call, &row) || !is_expected(call, row)) return;
-    if (row[REVISIONS_active].integer) {
-        call_problem(call, PROBLEM_ACTIVE_REVISION, "revision %.*s of workflow '%.*s' is active", STR_ARG(call->segments[2]),
-                     STR_ARG(call->segments[1]));
-        return;
-    }
-    petition_about(call, row, (Value){ .kind = VALUE_OBJECT }, "remove-revision", deleted);
+    if (revision_of_address(call, &row)) petition_about(call, row, &members, (Value){ .kind = VALUE_OBJECT }, "remove-revision", deleted);
 }
 
 /* --- create ----------------------------------------------------------------------------------------------------------------------------------- */

@@ -23,6 +23,9 @@ void route_root(Call *call)
     add_member(&links, "events", api_link(call, "/api/events"));
     add_member(&links, "description", api_link(call, "/openapi.json"));
     add_member(&links, "metrics", api_link(call, "/metrics"));
+    add_member(&links, "health", api_link(call, "/healthz"));
+    add_member(&links, "readiness", api_link(call, "/readyz"));
+    add_member(&links, "pages", api_link(call, "/"));
     add_member(&members, "name", value_string(STR("maestro")));
     add_member(&members, "version", value_string(STR(MAESTRO_VERSION)));
     add_member(&members, "namespace", value_string(call->caller.tenant));

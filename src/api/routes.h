@@ -48,6 +48,8 @@ const Cell *revision_active(Call *call, Str tenant, Str workflow);
 MUST_USE Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err);
 /* Whoever relies on the active revision has to get along with `after`; false after answering what breaks. */
 bool revision_check(Call *call, const Cell *active, const Plan *after, const char *how);
+/* Tells the engine which one it was compared with; NULL: none is active. */
+void revision_add_against(MemberList *members, const Cell *active);
 /* The definition of a body: YAML or JSON as it is, or {"definition": "text"}. False after answering. */
 bool definition_read(Call *call, Str *out_text, TextFormat *out_format);
 void definition_refuse(Call *call, const Diagnostics *diagnostics);

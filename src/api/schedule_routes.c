@@ -82,7 +82,9 @@ void route_schedules(Call *call)
         is_going_on = add_workflow(&listing, name, 0);
         after = name;
     }
-    if (!call->status) page_answer(&listing.page);
+    if (call->status) return;
+    add_member(&listing.page.links, "overrides", api_link(call, "/api/schedules/override"));
+    page_answer(&listing.page);
 }
 
 /* --- overrides ----------------------------------------------------------------------------------------------------------------------------- */

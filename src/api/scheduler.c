@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/skips.h"
 #include "base/check.h"
 #include "base/civil.h"
 #include "base/limits.h"
+#include "ledger/record.h"
 #include "value/json.h"
 
 typedef struct Entry {
@@ -24,6 +26,7 @@ typedef struct Entry {
 /* A start that was asked for, until it is answered. */
 typedef struct Starting {
     Arena arena;
+    Scheduler *scheduler;
     Entry entry;
     struct Starting *next, **place;
 } Starting;
@@ -31,6 +34,7 @@ typedef struct Starting {
 struct Scheduler {
     Api *api;
     Starting *starting;
+    Skips *skips;
     Arena arena;                    /* of the entries */
     Entry *entries;
     size_t count, capacity;
@@ -43,12 +47,14 @@ Scheduler *scheduler_new(Api *api, int64_t now_ms)
 {
     Scheduler *scheduler = calloc(1, sizeof *scheduler);
     CHECK(scheduler);
-    *scheduler = (Scheduler){ .api = api, .position = -1, .looked_ms = INT64_MIN / 2, .until_s = floor_div(now_ms, 1000) };
+    *scheduler = (Scheduler){ .api = api, .skips = skips_new(api->bridge), .position = -1, .looked_ms = INT64_MIN / 2, .until_s = floor_div(now_ms, 1000) };
     arena_init(&scheduler->arena, SIZE_MAX);
     return scheduler;
 }
 
 /* --- telling ------------------------------------------------------------------------------------------------------------------------- */
+
+#define SCHEDULE_READ_COUNT 4u      /* reads of records by which it is found out whether revisions have changed */
 
 static void tell(const char *level, const Entry *entry, int64_t at_s, const char *message, Str why)
 {
@@ -130,7 +136,39 @@ static Status read_entries(Scheduler *scheduler, Error *err)
     }
 }
 
-/* Changes of revisions are records of the log itself: where its newest is the same, so are they. */
+typedef struct Changes { Arena *arena; int64_t position; uint32_t seen; bool is_revised; } Changes;
+
+static bool take_change(void *context, const Cell *cells, uint32_t count)
+{
+    Changes *changes = context;
+    Record record;
+    Error err;
+    (void)count;
+    changes->position = cells[LEDGER_position].integer;
+    changes->seen++;
+    if (record_decode_any(changes->arena, cells[LEDGER_record].text, &record, &err)) changes->is_revised = true;
+    for (uint32_t i = 0; !changes->is_revised && i < record.event_count; i++) {
+        uint8_t kind = record.events[i].kind;
+        changes->is_revised = kind == EVENT_REVISION_STORED || kind == EVENT_REVISION_ACTIVATED || kind == EVENT_REVISION_DEACTIVATED
+                              || kind == EVENT_REVISION_REMOVED;
+    }
+    return !changes->is_revised;
+}
+
+/* Changes of revisions are records of the log itself, among others: skips of schedules are some. Of very many nobody asks which. */
+static bool is_revised(Scheduler *scheduler, Arena *arena, int64_t newest)
+{
+    Changes changes = { .arena = arena, .position = scheduler->position, .seen = 1 };
+    Error err;
+    if (changes.position < 0 || newest < changes.position) return true;
+    for (uint32_t reads = 0; changes.seen && !changes.is_revised && changes.position < newest; reads++) {
+        QueryAsk ask = { .query = QUERY_LOG_RECORDS, .params = { cell_int(changes.position) }, .param_count = 1 };
+        changes.seen = 0;
+        if (reads == SCHEDULE_READ_COUNT || store_select(scheduler->api->store, &ask, take_change, &changes, &err)) return true;
+    }
+    return changes.is_revised;
+}
+
 static void look(Scheduler *scheduler, int64_t now_ms)
 {
     Arena arena;
@@ -142,7 +180,7 @@ static void look(Scheduler *scheduler, int64_t now_ms)
     Status status = row_select(&arena, scheduler->api->store, &ask, &row, &err);
     int64_t position = !status && row ? row[LEDGER_position].integer : 0;
     if (!status && position != scheduler->position) {
-        status = read_entries(scheduler, &err);
+        if (is_revised(scheduler, &arena, position)) status = read_entries(scheduler, &err);
         scheduler->position = status ? -1 : position;
     }
     arena_deinit(&arena);
@@ -158,10 +196,28 @@ static void starting_free(Starting *starting)
     free(starting);
 }
 
+/* That it started nothing is an event of the ledger. */
+static void skip(Scheduler *scheduler, const Entry *entry, const Skip *skip)
+{
+    Skip whole = *skip;
+    if (!skip->count) return;
+    whole.tenant = entry->tenant;
+    whole.workflow = entry->workflow;
+    whole.trigger = entry->trigger;
+    if (!skips_add(scheduler->skips, &whole))
+        tell("error", entry, skip->due_ms / 1000, "an occurrence is not recorded", STR("more than SKIP_COUNT_MAX are not recorded yet"));
+}
+
 static void started(void *context, const BridgeAnswer *answer)
 {
     Starting *starting = context;
-    if (answer->status) tell("error", &starting->entry, starting->entry.next.at_s, "a schedule was refused its run", str_of(answer->error.text));
+    const Entry *entry = &starting->entry;
+    Str why = str_of(answer->error.text);
+    if (answer->status) {
+        tell("error", entry, entry->next.at_s, "a schedule was refused its run", why);
+        skip(starting->scheduler, entry, &(Skip){ .due_ms = entry->next.at_s * 1000, .count = 1, .why = why,
+                                                  .by = answer->is_over_quota ? STR("quota") : STR("refused") });
+    }
     starting_free(starting);
 }
 
@@ -176,6 +232,7 @@ static void start(Scheduler *scheduler, const Entry *entry, const Cell *override
     char storage[40];
     Buf at = buf_on(storage, sizeof storage);
     civil_print_ms(&at, entry->next.at_s * 1000);
+    starting->scheduler = scheduler;
     starting->next = scheduler->starting;
     starting->place = &scheduler->starting;
     if (starting->next) starting->next->place = &starting->next;
@@ -217,15 +274,53 @@ static const Cell *find_override(Scheduler *scheduler, Arena *arena, const Entry
     return NULL;
 }
 
-static void be_due(Scheduler *scheduler, const Entry *entry, int64_t now_s)
+/* "the blackout 'nights', Mon-Sun 22:00-04:00, holds it back": the first of what does. */
+static Str bar_text(Arena *arena, const Entry *entry)
 {
+    ScheduleHold holds[SCHEDULE_BAR_COUNT];
+    if (!schedule_holds(&entry->schedule, entry->next.at_s, holds)) return str_of(schedule_bar_name(entry->next.bar));
+    Str name = holds[0].name.len ? arena_format(arena, " '%.*s'", STR_ARG(holds[0].name)) : (Str){ 0 };
+    Str window = holds[0].window.len ? arena_format(arena, ", %.*s,", STR_ARG(holds[0].window)) : (Str){ 0 };
+    return arena_format(arena, "the %s%.*s%.*s holds it back", schedule_bar_name(holds[0].bar), STR_ARG(name), STR_ARG(window));
+}
+
+/* Starts it, or says by what it was kept from starting. */
+static Skip be_due(Scheduler *scheduler, Arena *arena, const Entry *entry, int64_t now_s)
+{
+    Skip skipped = { .due_ms = entry->next.at_s * 1000, .count = 1 };
+    const Cell *override = entry->next.bar ? find_override(scheduler, arena, entry) : NULL;
+    if (entry->next.bar && !override) {
+        skipped.by = str_of(schedule_bar_name(entry->next.bar));
+        tell("info", entry, entry->next.at_s, "a schedule was barred", skipped.by);
+    } else if (now_s - entry->next.at_s > API_SCHEDULE_LATE_S) {
+        skipped.by = STR("missed");
+        skipped.why = STR("nobody was there to start its run");
+        tell("error", entry, entry->next.at_s, "a schedule was missed", skipped.why);
+    } else {
+        start(scheduler, entry, override);
+        skipped.count = 0;
+    }
+    return skipped;
+}
+
+/* Those that have passed since it looked last, for one reason, are told as one: there are many where the clock was put on. */
+static void turn_entry(Scheduler *scheduler, Entry *entry, int64_t now_s)
+{
+    Skip before = { 0 };
     Arena arena;
     arena_init(&arena, SIZE_MAX);
-    const Cell *override = entry->next.bar ? find_override(scheduler, &arena, entry) : NULL;
-    if (entry->next.bar && !override) tell("info", entry, entry->next.at_s, "a schedule was barred", str_of(schedule_bar_name(entry->next.bar)));
-    else if (now_s - entry->next.at_s > API_SCHEDULE_LATE_S)
-        tell("error", entry, entry->next.at_s, "a schedule was missed", STR("nobody was there to start its run"));
-    else start(scheduler, entry, override);
+    while (!entry->is_over && entry->next.at_s <= now_s) {
+        Skip now = be_due(scheduler, &arena, entry, now_s);
+        if (now.count && before.count && str_is(now.by, before.by)) {
+            before.count++;
+        } else {
+            skip(scheduler, entry, &before);
+            before = now;
+            if (now.count && entry->next.bar && !now.why.len) before.why = bar_text(&arena, entry);
+        }
+        entry->is_over = !schedule_next(&entry->schedule, entry->next.at_s, &entry->next);
+    }
+    skip(scheduler, entry, &before);
     arena_deinit(&arena);
 }
 
@@ -234,13 +329,13 @@ int64_t scheduler_turn(Scheduler *scheduler, int64_t now_ms)
     int64_t now_s = floor_div(now_ms, 1000), wait_ms = API_SCHEDULE_LOOK_MS;
     bool is_behind = now_ms < scheduler->looked_ms;             /* the clock was put back */
     if (now_ms < scheduler->wake_ms && !is_behind) return scheduler->wake_ms - now_ms;
-    if (is_behind || now_ms - scheduler->looked_ms >= API_SCHEDULE_LOOK_MS) look(scheduler, now_ms);
+    if (is_behind || now_ms - scheduler->looked_ms >= API_SCHEDULE_LOOK_MS) {
+        look(scheduler, now_ms);
+        skips_turn(scheduler->skips);
+    }
     for (size_t i = 0; i < scheduler->count; i++) {
         Entry *entry = &scheduler->entries[i];
-        while (!entry->is_over && entry->next.at_s <= now_s) {
-            be_due(scheduler, entry, now_s);
-            entry->is_over = !schedule_next(&entry->schedule, entry->next.at_s, &entry->next);
-        }
+        turn_entry(scheduler, entry, now_s);
         int64_t until_ms = entry->next.at_s * 1000 - now_ms;
         if (!entry->is_over && until_ms < wait_ms) wait_ms = until_ms;
     }
@@ -253,6 +348,7 @@ void scheduler_free(Scheduler *scheduler)
 {
     if (!scheduler) return;
     while (scheduler->starting) starting_free(scheduler->starting);
+    skips_free(scheduler->skips);
     arena_deinit(&scheduler->arena);
     free(scheduler);
 }

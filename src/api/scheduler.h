@@ -3,7 +3,7 @@
  * The server's thread asks at each turn what is due. An occurrence starts its revision with the payload of the schedule, the source
  * "schedule" and the id "schedule/WORKFLOW/TRIGGER/TIME": so that one that is asked for twice, because a server ended at that moment, is
  * one run. An occurrence that is barred (core/schedule.h) and not overridden (api/schedules.h), or that is API_SCHEDULE_LATE_S late because
- * nobody was there, starts nothing. Both, and starts that are refused, are told in the log.
+ * nobody was there, starts nothing. Both, and starts that are refused, are told in the log and recorded in the ledger (api/skips.h).
  *
  * Which schedules there are is read when revisions have changed: they are looked at every API_SCHEDULE_LOOK_MS.
  *

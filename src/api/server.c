@@ -281,8 +281,8 @@ static Status open_parts(Server *server, Error *err)
     *api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog, .guard = options->guard, .log = &server->options.log,
                   .keys = keyring_new(options->vault, options->rates),
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
+    api->shares = http.shares = shares_new();
     api->zones = zones_open(NULL);
-    server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
     if (!status) status = herald_open(&herald, &api->herald, err);
@@ -291,6 +291,7 @@ static Status open_parts(Server *server, Error *err)
     if (!status) status = bridge_new(&bridge, &api->bridge, err);
     if (!status) api->seen_state = bridge_state(api->bridge).state;
     if (!status) api->refusals = refusals_new(api->bridge);
+    if (!status) server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
     if (!status) status = debounces_open(api, &api->debounces, err);
     if (!status) status = http_open(&http, &api->http, err);
     if (!status) status = thread_start(&server->thread, "maestro-http", run, server, err);
@@ -364,6 +365,7 @@ void server_free(Server *server)
     herald_close(api->herald);
     refusals_free(api->refusals);
     debounces_free(api->debounces);
+    shares_free(api->shares);
     access_close(api->access);
     keyring_free(api->keys);
     zones_close(api->zones);

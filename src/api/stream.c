@@ -192,7 +192,6 @@ static void end(void *context)
     if (stream->prev) stream->prev->next = stream->next;
     else api->streams = stream->next;
     if (stream->next) stream->next->prev = stream->prev;
-    api->stream_count--;
     bridge_listen(api->bridge, -1);
     arena_deinit(&stream->arena);
 }
@@ -272,17 +271,12 @@ static bool read_place(Call *call, Stream *stream)
 static void begin(Call *call, Stream *stream)
 {
     Api *api = call->api;
-    if (api->stream_count >= API_STREAM_COUNT_MAX) {
-        call_problem(call, PROBLEM_UNAVAILABLE, "there are %u event streams already", API_STREAM_COUNT_MAX);
-        return;
-    }
-    if (!read_place(call, stream)) return;
+    if (!read_place(call, stream) || !call_hold(call, SHARE_STREAMS)) return;
     arena_init(&stream->arena, SIZE_MAX);
     stream->call = call;
     stream->next = api->streams;
     if (stream->next) stream->next->prev = stream;
     api->streams = stream;
-    api->stream_count++;
     call->state = stream;
     api_listen(api);
     call_add_header(call, "Cache-Control", STR("no-store"));

@@ -13,7 +13,7 @@
  * The stream of one execution ends with it; that of lines says so: `event: end`. Only what is durable is told. Of other tenants nothing is.
  *
  * Owns:   a Stream lives in its call's arena, and is in the server's list until the call is over.
- * Fails:  by answers.     Bounds: API_STREAM_COUNT_MAX streams.     Thread: the server's.
+ * Fails:  by answers.     Bounds: SHARE_STREAMS of shares.h.     Thread: the server's.
  */
 #ifndef API_STREAM_H
 #define API_STREAM_H

@@ -14,6 +14,19 @@ static void look(Call *call, Str tenant, ExchangeDone done)
     call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
 }
 
+/* As the engine printed it, with its links. */
+static Value tenant_value(Call *call, Value tenant)
+{
+    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
+    Str name = api_escape(call, value_get_string(tenant, "tenant", STR("")));
+    add_member(&links, "self", api_link(call, "/api/tenants/%.*s", STR_ARG(name)));
+    add_member(&links, "workflows", api_link(call, "/api/workflows?namespace=%.*s", STR_ARG(name)));
+    add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s", STR_ARG(name)));
+    for (uint32_t i = 0; i < tenant.count; i++) member_list_add(&members, value_text(tenant.members[i].key), tenant.members[i].value);
+    add_member(&members, "_links", member_list_object(&links));
+    return member_list_object(&members);
+}
+
 /* The array that the engine printed, whole or its only item. */
 static void answer(Call *call, Status status, const Error *err, Str text, bool is_one)
 {
@@ -28,9 +41,17 @@ static void answer(Call *call, Status status, const Error *err, Str text, bool i
         call_problem(call, PROBLEM_CORRUPT, "the engine said something that is no list of tenants");
         return;
     }
-    MemberList members = { .arena = &call->arena };
-    add_member(&members, "items", list);
-    call_value(call, 200, is_one ? list.items[0] : member_list_object(&members));
+    if (is_one) {
+        call_value(call, 200, tenant_value(call, list.items[0]));
+        return;
+    }
+    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
+    ValueList items = { .arena = &call->arena };
+    for (uint32_t i = 0; i < list.count; i++) value_list_add(&items, tenant_value(call, list.items[i]));
+    add_member(&links, "self", api_link(call, "/api/tenants"));
+    add_member(&members, "items", value_list_array(&items));
+    add_member(&members, "_links", member_list_object(&links));
+    call_value(call, 200, member_list_object(&members));
 }
 
 static void answer_all(void *context, Status status, const Error *err, Str text)

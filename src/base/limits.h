@@ -350,7 +350,9 @@
 #define API_CONNECTION_PER_ADDRESS_MAX 15360u    /* of one address: a proxy in front has most of them, and leaves room for others */
 #define API_IDLE_S              75u              /* without a byte either way a connection is closed */
 #define API_REQUEST_MS_MAX      30000            /* a request that has not come whole by then is slow on purpose */
-#define API_WAITING_COUNT_MAX   8192u            /* requests that wait for a commit, a run or an event */
+#define API_WAITING_COUNT_MAX   8192u            /* requests that wait for a run, or for work; those that wait for their commit are not counted ... */
+#define API_WAITING_TENANT_MAX  2048u            /* ... of these, those of one tenant ... */
+#define API_WAITING_KEY_MAX     1024u            /* ... and of one key */
 #define API_WAITING_SIZE_MAX    (256u << 20)     /* bodies that are received or wait for their answers, all together ... */
 #define API_BODY_SHARE_MAX      (64u << 20)      /* ... of these, those of one tenant, or of one key of every tenant ... */
 #define API_STRANGER_SHARE_MAX  (32u << 20)      /* ... and those of all who send no key: triggers */
@@ -370,10 +372,13 @@
 #define API_SCHEDULE_COUNT_MAX  4096u            /* schedules of active revisions that a server starts runs by */
 #define API_SCHEDULE_LOOK_MS    2000             /* how often it looks whether revisions have changed */
 #define API_SCHEDULE_LATE_S     60               /* F-036: an occurrence that is later than this starts nothing any more */
+#define SKIP_COUNT_MAX          4096u            /* occurrences that started nothing and are not recorded yet: one of each schedule */
 #define API_TIME_COUNT_MAX      100u             /* occurrences of a schedule in one answer */
 #define API_TIME_COUNT_DEFAULT  5u
 #define DIFF_LINE_COUNT_MAX     1000u            /* differences that are told of two attempts or runs; the rest is counted */
-#define API_STREAM_COUNT_MAX    1024u            /* event streams at a time */
+#define API_STREAM_COUNT_MAX    1024u            /* event streams at a time ... */
+#define API_STREAM_TENANT_MAX   512u             /* ... of one tenant ... */
+#define API_STREAM_KEY_MAX      256u             /* ... and of one key */
 #define API_STREAM_BEAT_MS      15000            /* a comment after so long without an event: proxies keep the connection */
 #define API_STREAM_SLOW_MS      10000            /* a reader that takes nothing for so long is cut off */
 #define API_SURVEY_MS_MAX       2000             /* how long /metrics waits for the engine */
@@ -386,7 +391,9 @@
 #define API_STORE_ANSWER_SIZE_MAX (64u << 20)    /* rows of one query, for a command that is a client */
 #define API_CLIENT_RUN_COUNT    64u              /* runs that commands which are clients have looked at last */
 #define TENANT_HOOK_COUNT_MAX   4096u            /* start triggers of a tenant whose rates are known at a time, 230 KB; others are refused meanwhile */
-#define API_DEBOUNCE_COUNT_MAX  1024u            /* starts that wait for the end of their trigger's debouncing */
+#define API_DEBOUNCE_COUNT_MAX  1024u            /* starts that wait for the end of their trigger's debouncing ... */
+#define API_DEBOUNCE_TENANT_MAX 512u             /* ... of one tenant ... */
+#define API_DEBOUNCE_KEY_MAX    256u             /* ... and of one sender */
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
 #define API_FOLLOW_BUCKET_COUNT 1024u            /* lists of requests that wait for a run, by its number */
 #define API_FOLLOW_TURN_NS      250000u          /* how long those of them that have news are answered before others have their turn */

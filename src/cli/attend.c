@@ -186,6 +186,7 @@ static Status start(Attend *attend, Error *err)
         .tenant = wish->plan->tenant,
         .request = { .params = wish->params, .key = wish->key, .is_again = wish->is_again, .source = STR("manual"),
                      .revision = wish->revision, .directory = attend->directory },
+        .seen = wish->seen,
         .command = { .id = attend->errand.id, .actor = attend->errand.actor, .trace = attend->errand.trace,
                      .tracestate = attend->errand.tracestate },
         .reply = take_reply, .context = attend,
@@ -494,6 +495,7 @@ static Errand errand_of(const Args *args, const AttendWish *wish, Str directory,
     if (wish->text.len && wish->text.len + wish->document.len < CONTROL_LINE_SIZE_MAX / 2)
         errand_add(&errand, "text", value_string(wish->text));
     if (wish->revision) errand_add(&errand, "revision", value_int(wish->revision));
+    if (wish->seen.has_active) errand_add(&errand, "against", value_int(wish->seen.active));
     errand_add(&errand, "params", wish->params);
     errand_add(&errand, "tenant", value_string(wish->plan->tenant));
     if (wish->key.len) errand_add(&errand, "key", value_string(wish->key));

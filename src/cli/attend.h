@@ -25,6 +25,7 @@ typedef struct AttendWish {
     Str document;                   /* of the plan, canonical */
     Str text;                       /* the definition as it was written; empty for a stored revision */
     uint32_t revision;              /* of a stored one, which has to be active; 0: the one that the plan is */
+    RevisionSeen seen;              /* what the plan was compared with, of one that becomes a revision */
     Value params;
     Str key;                        /* empty: the definition's */
     bool is_again;

@@ -168,12 +168,12 @@ static void tell(const Deed *deed)
     buf_deinit(&out);
 }
 
-static ExitCode check_place(const Args *args, Store *store, const Cell *row)
+static ExitCode check_place(const Args *args, Store *store, const Cell *row, RevisionSeen *out_seen)
 {
     Plan plan;
     Str document;
     ExitCode code = revision_plan(args, store, row, &plan, &document);
-    return code ? code : revision_compare(args, store, &plan);
+    return code ? code : revision_compare(args, store, &plan, out_seen);
 }
 
 static ExitCode set_active(const Args *args, bool is_activation)
@@ -181,6 +181,7 @@ static ExitCode set_active(const Args *args, bool is_activation)
     Store *store;
     const Cell *row = NULL;
     const char *reason = args_value(args, "reason");
+    RevisionSeen seen = { 0 };
     if (!strchr(args->operands[0], '@')) {
         print_note("maestro %s: which revision? NAME@VERSION, and '%s' has no version\n", args->command->name, args->operands[0]);
         return EXIT_CODE_USAGE;
@@ -188,7 +189,7 @@ static ExitCode set_active(const Args *args, bool is_activation)
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     code = revision_find(args, store, args->operands[0], &row);
-    if (!code && is_activation) code = check_place(args, store, row);
+    if (!code && is_activation) code = check_place(args, store, row, &seen);
     store_close(store);
     if (code) return code;
     EngineRevision revision;
@@ -196,13 +197,14 @@ static ExitCode set_active(const Args *args, bool is_activation)
                   .what = &revision };
     revision = (EngineRevision){
         .tenant = row[REVISIONS_tenant].text, .workflow = row[REVISIONS_workflow_id].text,
-        .version = (uint32_t)row[REVISIONS_version].integer, .is_activation = is_activation, .reply = deed_reply,
+        .version = (uint32_t)row[REVISIONS_version].integer, .is_activation = is_activation, .seen = seen, .reply = deed_reply,
         .context = &deed,
         .command = { .id = deed.errand.id, .actor = deed.errand.actor, .rationale = str_of(reason), .trace = deed.errand.trace },
     };
     errand_add(&deed.errand, "tenant", value_string(revision.tenant));
     errand_add(&deed.errand, "workflow", value_string(revision.workflow));
     errand_add(&deed.errand, "revision", value_int(revision.version));
+    if (seen.has_active) errand_add(&deed.errand, "against", value_int(seen.active));
     if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
     code = deed_do(&deed);
     if (code) return code;

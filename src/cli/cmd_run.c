@@ -32,13 +32,13 @@ static const Option options[] = {
 /* --- the version before -------------------------------------------------------------------------------------------------- */
 
 /* A version that breaks who relies on the one in use is reported, and started only where that is wished. */
-static ExitCode check_before(const Args *args, const Plan *plan)
+static ExitCode check_before(const Args *args, const Plan *plan, RevisionSeen *out_seen)
 {
     Store *store;
     Error err;
     if (adapters.store_open(store_url(args), /* is_created= */ false, &store, &err))
         return EXIT_CODE_OK;                    /* nothing was run there yet; what else is wrong with it attend() says */
-    ExitCode code = revision_compare(args, store, plan);
+    ExitCode code = revision_compare(args, store, plan, out_seen);
     store_close(store);
     return code;
 }
@@ -61,7 +61,7 @@ static ExitCode start(const Args *args, AttendWish *wish)
     wish->key = str_of(args_value(args, "key"));
     wish->is_again = args_flag(args, "again");
     if (!params_read(args, "param", wish->plan, &wish->params)) return EXIT_CODE_USAGE;
-    ExitCode code = wish->revision ? EXIT_CODE_OK : check_before(args, wish->plan);
+    ExitCode code = wish->revision ? EXIT_CODE_OK : check_before(args, wish->plan, &wish->seen);
     if (!code) code = check_params(args, wish);
     return code ? code : attend(args, wish);
 }

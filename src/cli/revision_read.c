@@ -128,7 +128,7 @@ static ExitCode report_breaks(const Args *args, const Plan *plan, int64_t before
     return is_allowed ? EXIT_CODE_OK : EXIT_CODE_DATA;
 }
 
-ExitCode revision_compare(const Args *args, Store *store, const Plan *plan)
+ExitCode revision_compare(const Args *args, Store *store, const Plan *plan, RevisionSeen *out_seen)
 {
     const Cell *row;
     Plan before;
@@ -136,6 +136,8 @@ ExitCode revision_compare(const Args *args, Store *store, const Plan *plan)
     Error err;
     Compatibility found;
     if (select_in_use(args->arena, store, plan, &row, &err)) return fail(&err);
+    bool is_active = row && row[REVISIONS_active].integer;
+    *out_seen = (RevisionSeen){ .has_active = !args_flag(args, "allow-incompatible"), .active = is_active ? (uint32_t)row[REVISIONS_version].integer : 0 };
     if (!row || memcmp(row[REVISIONS_digest].text.ptr, plan->digest.bytes, sizeof plan->digest.bytes) == 0) return EXIT_CODE_OK;
     ExitCode code = revision_plan(args, store, row, &before, &document);
     if (code) return code;

@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "core/plan.h"
+#include "engine/engine.h"
 #include "view/store.h"
 
 #define TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose stored revisions are meant; by default 'default'." }
@@ -24,7 +25,7 @@ ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *ou
 /* The plan of that revision of the workflow of `plan`. Fails with ERR_NOT_FOUND. */
 MUST_USE Status revision_plan_of(Arena *arena, Store *store, const Plan *plan, uint32_t version, Plan *out_plan, Error *err);
 /* Whether the plan may take the place of the revision in use: of the active one, else of the newest. One that breaks who relies
- * on that is told, and refused unless --allow-incompatible is given. */
-ExitCode revision_compare(const Args *args, Store *store, const Plan *plan);
+ * on that is told, and refused unless --allow-incompatible is given. What it was compared with the engine is told, too. */
+ExitCode revision_compare(const Args *args, Store *store, const Plan *plan, RevisionSeen *out_seen);
 
 #endif

@@ -288,27 +288,6 @@ static Begin place_refused(const Settle *settle, uint32_t step, const Place *pla
     return BEGIN_DONE;
 }
 
-static void dispatch(const Settle *settle, uint32_t step, const Place *place, Value input, Str key)
-{
-    bool is_here = place->kind == PLACE_HERE;
-    uint32_t payload = decision_payload(settle->decision, input);
-    Event *event = decision_event(settle->decision, EVENT_STEP_DISPATCHED, step);
-    event->number = settle_number(settle, step);
-    event->attempt = settle->run->steps[step].attempt + 1u;
-    event->name = place->executor;
-    event->text = place->rationale;
-    event->key = key;
-    event->count = settle->run->steps[step].generation;
-    event->payload = payload;
-    event->flags = place->admission;
-    event->due_ms = is_here ? 0 : settle->now_ms + ACCEPT_MS_DEFAULT;
-    if (!is_here) return;
-    event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);
-    event->due_ms = settle_deadline(settle, step);
-    event->lease_ms = place->lease_ms ? settle->now_ms + place->lease_ms : 0;
-    event->holder = place->holder;
-}
-
 /* F-035, G-21: it has not begun, and would take what was started and not undone beyond its budget. */
 static bool blast_is_spent(const Settle *settle, uint32_t step)
 {
@@ -337,7 +316,8 @@ static Begin begin_work(const Settle *settle, uint32_t step)
     if (begin == BEGIN_GO) begin = check_key(settle, step, &key);
     if (begin == BEGIN_GO) begin = check_policy(settle, step, input);
     if (begin != BEGIN_GO) return begin;
-    dispatch(settle, step, &place, input, key);
+    Dispatched what = { key, decision_payload(settle->decision, input) };
+    settle_dispatch(settle, step, settle->run->steps[step].attempt + 1u, &place, &what);
     return BEGIN_DONE;
 }
 

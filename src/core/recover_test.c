@@ -17,6 +17,11 @@ static Status recover(Stage *s)
     return stage_do(s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(s->epoch, 0) });
 }
 
+static bool says(Str text, const char *part)
+{
+    return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
+}
+
 static Status effect(Stage *s, bool is_committed, const char *text)
 {
     Command command = { .kind = COMMAND_EFFECT, .attempt = 1, .holder = holder_make(s->epoch, 1), .is_committed = is_committed,
@@ -49,6 +54,64 @@ TEST(after_a_crash_the_same_attempt_is_executed_again, "proves: C-22 F-058 F-087
     }
 }
 
+TEST(what_is_repeated_after_a_crash_is_admitted_and_dispatched_anew, "proves: E-002 E-031 E-034 E-018 F-071 C-69")
+{
+    static const struct { const char *name, *more; Pressure pressure; bool has_room; uint32_t executions, cooperatives[3]; bool is_escalated[3]; } rows[] = {
+        { "a normal one", "", { 0 }, true, 3, { 0 }, { false, false, true } },
+        { "a heavy one has a cooperative while its budget has room", ",\"intent\":\"heavy\"", { 0 }, true, 2, { 1, 0 }, { false, true } },
+        { "from the queue, too", ",\"intent\":\"heavy\"", { 0 }, false, 2, { 1, 0 }, { false, true } },
+        { "with a larger budget each time", ",\"intent\":\"heavy\",\"spawn_budget\":6", { 0 }, true, 3, { 1, 1, 1 }, { false, false, true } },
+        { "under pressure", ",\"intent\":\"heavy\",\"spawn_budget\":9", { .in_flight = 700 }, true, 3, { 1, 1, 1 } },
+        { "none where its budget has no room", ",\"intent\":\"heavy\",\"spawn_budget\":1", { 0 }, true, 1, { 0 }, { true } },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        static char plan[512];
+        Buf buf = buf_on(plan, sizeof plan - 1);
+        buf_format(&buf, TREE_HEAD "\"steps\":[{\"id\":\"a\",\"name\":\"a\",\"kind\":\"task\",\"run\":\"noop\"%s}]}", rows[i].more);
+        plan[buf.len] = '\0';
+        STAGE(s, plan);
+        s.pressure = rows[i].pressure;
+        s.place_text = STR("local 4000, other 3000");
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        uint32_t spawned = 0;
+        for (uint32_t n = 0; n < rows[i].executions && n < 3; n++) {
+            const Event *dispatched = stage_last(&s, EVENT_STEP_DISPATCHED);
+            Admission admission = admission_unpack(dispatched->flags);
+            spawned += 1u + admission.cooperative_count;
+            EXPECT_INT(stage_count(&s, EVENT_STEP_DISPATCHED), n + 1);
+            EXPECT_INT(stage_count_last(&s, EVENT_STEP_DISPATCHED), 1);
+            EXPECT_INT(dispatched->attempt, 1);
+            EXPECT_STR(dispatched->text, s.place_text);
+            EXPECT_INT(admission.cooperative_count, rows[i].cooperatives[n]);
+            EXPECT_INT(admission.is_escalated, rows[i].is_escalated[n]);
+            EXPECT_INT(admission.pressure.in_flight, rows[i].pressure.in_flight);
+            EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+            s.room = rows[i].has_room ? UINT32_MAX : 0;
+            EXPECT_OK(recover(&s), &s.err);
+            s.room = UINT32_MAX;
+            if (!rows[i].has_room && s.run.state == RUN_RUNNING) stage_more(&s);
+        }
+        EXPECT(spawned <= s.plan.terms->steps[0].retry.spawn_count_max);
+        EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);
+        stage_close(&s);
+    }
+}
+
+TEST(what_a_failing_run_lets_finish_is_repeated_after_a_crash, "proves: C-22 F-058")
+{
+    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "]}");
+    REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+    EXPECT_OK(stage_fail(&s, "a", CAUSE_PERMANENT), &s.err);
+    EXPECT(run_is_winding(&s.run));
+    EXPECT_OK(recover(&s), &s.err);
+    EXPECT_INT(stage_state(&s, "b"), STEP_RUNNING);
+    EXPECT_INT(stage_count_last(&s, EVENT_STEP_DISPATCHED), 1);
+    EXPECT_OK(stage_succeed(&s, "b", NULL), &s.err);
+    EXPECT_INT(s.run.state, RUN_FAILED);
+    stage_close(&s);
+}
+
 TEST(a_crash_without_room_puts_the_attempt_back_under_its_number, "proves: C-22")
 {
     STAGE(s, plans[1]);
@@ -64,17 +127,22 @@ TEST(a_crash_without_room_puts_the_attempt_back_under_its_number, "proves: C-22"
     stage_close(&s);
 }
 
-TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-087 E-015")
+TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-087 E-015 E-018 E-053 E-057 C-34")
 {
-    static const struct { const char *name, *more; bool has_room; uint32_t executions; bool is_dropped; } rows[] = {
+#define FOUR "\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}"
+    static const struct { const char *name, *more; bool has_room; uint32_t executions; const char *drop, *budget; } rows[] = {
         { "one attempt is executed three times", "", true, 3 },
         { "and so where it waits for room in between", "", false, 3 },
-        { "a spawn budget of one permits no second", ",\"spawn_budget\":1", true, 1 },
-        { "a spawn budget of two permits one more", ",\"spawn_budget\":2", true, 2 },
-        { "each further attempt is executed once", ",\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 6, true },
-        { "only while the spawn budget lasts", ",\"spawn_budget\":4,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":1000}", true, 4, true },
+        { "a spawn budget of one permits no second", ",\"spawn_budget\":1", true, 1, "spawn-budget", "spawn_budget of 1 is used up" },
+        { "a spawn budget of two permits one more", ",\"spawn_budget\":2", true, 2, "spawn-budget", "spawn_budget of 2 is used up" },
+        { "and so where that waits for room", ",\"spawn_budget\":2", false, 2, "spawn-budget", "spawn_budget of 2 is used up" },
+        { "each further attempt is executed once", "," FOUR, true, 6, "retry-depth" },
+        { "only while the spawn budget lasts", ",\"spawn_budget\":4," FOUR, true, 4, "spawn-budget", "spawn_budget of 4 is used up" },
+        { "with retries the budget permits no more either", ",\"spawn_budget\":2," FOUR, true, 2, "spawn-budget", "spawn_budget of 2" },
         { "unless that is not among the causes", ",\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}", true, 3 },
+        { "which the budget does not ask for", ",\"spawn_budget\":2,\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}", true, 2, "spawn-budget", "spawn_budget of 2" },
     };
+#undef FOUR
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ROW(rows[i].name);
         static char plan[512];
@@ -95,12 +163,16 @@ TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-08
             EXPECT_OK(recover(&s), &s.err);
         }
         EXPECT_INT(executions, rows[i].executions);
-        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, rows[i].is_dropped ? CAUSE_DROPPED : CAUSE_LOST);
-        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->class_, rows[i].is_dropped ? CLASS_PERMANENT : CLASS_TRANSIENT);
-        if (rows[i].is_dropped) EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, CAUSE_LOST);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, rows[i].drop ? CAUSE_DROPPED : CAUSE_LOST);
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->class_, rows[i].drop ? CLASS_PERMANENT : CLASS_TRANSIENT);
+        EXPECT_INT(stage_count(&s, EVENT_STEP_DROPPED), rows[i].drop ? 1 : 0);
+        if (rows[i].drop) EXPECT_STR(stage_last(&s, EVENT_STEP_DROPPED)->name, str_of(rows[i].drop));
+        if (rows[i].drop) EXPECT_INT(stage_last(&s, EVENT_STEP_DROPPED)->cause, CAUSE_LOST);
         EXPECT_INT(s.run.resolution, RESOLUTION_AWAITING_DECISION);
-        EXPECT(str_starts(s.run.failure, rows[i].is_dropped ? STR("dropped by ") : STR("maestro ended")));
-        EXPECT(memmem(s.run.failure.ptr, s.run.failure.len, "maestro ended", 13) != NULL);
+        EXPECT(str_starts(s.run.failure, rows[i].drop ? STR("dropped by ") : STR("maestro ended")));
+        EXPECT(says(s.run.failure, "maestro ended"));
+        EXPECT(says(s.run.failure, rows[i].budget ? rows[i].budget : ""));
+        EXPECT(rows[i].budget || !says(s.run.failure, "spawn_budget"));
         stage_close(&s);
     }
 }

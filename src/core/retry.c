@@ -85,6 +85,13 @@ DropCause retry_drop(const Plan *plan, const Run *run, uint32_t step, uint32_t a
     return task.stage == TASK_DROPPED && (has_retries || task.drop != DROP_RETRY_DEPTH) ? (DropCause)task.drop : DROP_NONE;
 }
 
+DropCause retry_drop_again(const Plan *plan, const Run *run, uint32_t step)
+{
+    Task task = retry_task(plan, run, step, TASK_DISPATCHED);
+    (void)task_return(&task);                               /* nothing failed by it: it is no deeper */
+    return (DropCause)task.drop;                                                                            /* I7 */
+}
+
 bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause, int64_t now_ms,
                   int64_t *out_due_ms)
 {

@@ -25,6 +25,8 @@ bool retry_is_due(const Plan *plan, const Run *run, uint32_t step, uint32_t atte
 Task retry_task(const Plan *plan, const Run *run, uint32_t step, TaskStage stage);
 /* Why a failure that may be retried is not: the budget or the depth of its task, or neither. */
 DropCause retry_drop(const Plan *plan, const Run *run, uint32_t step, uint32_t attempt, Cause cause);
+/* Why the attempt under way, whose owner is gone, is not carried out once more: nothing is left of the budget of its task. */
+DropCause retry_drop_again(const Plan *plan, const Run *run, uint32_t step);
 
 /* The run has cost as much as its limit permits: nothing more is dispatched. */
 bool cost_is_spent(const Plan *plan, const Run *run);

@@ -407,9 +407,12 @@ static void step_dispatched(const Apply *apply)
     Run *run = apply->run;
     const Event *event = apply->event;
     StepRun *step = &run->steps[event->step];
-    CHECK(run->awaited.step == STEP_NONE && !run_is_winding(run));                                        /* I18, I21 */
-    CHECK(!run_holds_job(run, apply->plan, event->step) && !run_cuts_job(run, apply->plan, event->step));      /* I27 */
-    lists_leave(run, apply->plan, event->step);
+    bool is_again = step->state == STEP_RUNNING;                /* its owner died: it goes on, and nothing begins by it */
+    bool is_held = run_holds_job(run, apply->plan, event->step), is_cut = run_cuts_job(run, apply->plan, event->step);
+    CHECK(run->awaited.step == STEP_NONE && !is_held);                                                        /* I18, I27 */
+    CHECK(is_again || !(run_is_winding(run) || is_cut));                                                      /* I21, I27 */
+    CHECK(!is_again || active_of(run, event->step)->holder == 0);                                                 /* I16 */
+    if (!is_again) lists_leave(run, apply->plan, event->step);
     const StepTerms *terms = &apply->plan->terms->steps[event->step];
     bool is_new = step->number == 0 || step->flags & STEP_RENEWED;              /* given back and begun again, it counts once */
     if (apply->plan->terms->has_blast_max && is_new) run->blast_used += terms->weight;
@@ -419,7 +422,7 @@ static void step_dispatched(const Apply *apply)
         if (!poll->started_ms) poll->started_ms = apply->place->now_ms;
     }
     /* The next poll is offered: the step is polling until somebody takes it. */
-    if (step->state != STEP_POLLING) apply_step_move(apply, event->step, STEP_DISPATCHED);
+    if (step->state != STEP_POLLING && !is_again) apply_step_move(apply, event->step, STEP_DISPATCHED);
     apply_number(run, step, event->number);
     step->attempt = (uint16_t)event->attempt;
     run_set_cooperatives(run, event->step, run_cooperatives(run, event->step) + admission_unpack(event->flags).cooperative_count);
@@ -427,7 +430,7 @@ static void step_dispatched(const Apply *apply)
     step->generation = (uint32_t)event->count;
     step->flags &= (uint16_t)~(STEP_EFFECT_INTENDED | STEP_EFFECT_COMMITTED | STEP_ENDING | STEP_DEFER_NOTED | STEP_RENEWED
                                | STEP_WORK_DONE);
-    if (step_works(&apply->plan->steps[event->step])) active_add(run, event->step)->due_ms = event->due_ms;
+    if (step_works(&apply->plan->steps[event->step]) && !is_again) active_add(run, event->step)->due_ms = event->due_ms;
 }
 
 static void step_running(const Apply *apply)

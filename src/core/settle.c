@@ -24,6 +24,26 @@ void settle_enter(const Settle *settle, uint32_t step)
     decision_event(settle->decision, EVENT_STEP_RUNNING, step);
 }
 
+void settle_dispatch(const Settle *settle, uint32_t step, uint32_t attempt, const Place *place, const Dispatched *what)
+{
+    bool is_here = place->kind == PLACE_HERE;
+    Event *event = decision_event(settle->decision, EVENT_STEP_DISPATCHED, step);
+    event->number = settle_number(settle, step);
+    event->attempt = attempt;
+    event->name = place->executor;
+    event->text = place->rationale;
+    event->key = what->key;
+    event->count = settle->run->steps[step].generation;
+    event->payload = what->payload;
+    event->flags = place->admission;
+    event->due_ms = is_here ? 0 : settle->now_ms + ACCEPT_MS_DEFAULT;
+    if (!is_here) return;
+    event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);
+    event->due_ms = settle_deadline(settle, step);
+    event->lease_ms = place->lease_ms ? settle->now_ms + place->lease_ms : 0;
+    event->holder = place->holder;
+}
+
 InputAnswer settle_fill(const Settle *settle, uint32_t step, Value written, bool has_paths, InputResult *out)
 {
     *out = (InputResult){ .value = written };
@@ -56,21 +76,31 @@ void settle_fail(const Settle *settle, uint32_t step, const Failure *failure)
     event->flags = settle->plan->terms->steps[step].is_optional;
 }
 
+/* What whoever reads of it can do: the budget is its own, and a retry is a new task with a new one (C-34). */
+static Str budget_hint(const Settle *settle, uint32_t step, DropCause drop)
+{
+    if (drop != DROP_SPAWN_BUDGET) return (Str){ 0 };
+    return arena_format(settle->decision->arena, "; its spawn_budget of %" PRIu32 " is used up: declare a larger one, or retry the step",
+                        settle->plan->terms->steps[step].retry.spawn_count_max);
+}
+
 /* E-057: by what it was dropped is said wherever its failure is shown, beside what its last attempt died of. */
-static Failure dropped_failure(const Settle *settle, Str drop, const Failure *failure)
+static Failure dropped_failure(const Settle *settle, uint32_t step, DropCause cause, const Failure *failure)
 {
     Arena *arena = settle->decision->arena;
+    Str drop = str_of(drop_cause_name(cause)), hint = budget_hint(settle, step, cause);
     MemberList details = { .arena = arena };
     member_list_add(&details, STR("drop"), value_string(drop));
     if (failure->cause) member_list_add(&details, STR("cause"), value_string(str_of(cause_name(failure->cause))));
     if (failure->details.kind != VALUE_NULL) member_list_add(&details, STR("details"), failure->details);
-    Str text = failure->cause ? arena_format(arena, "dropped by %.*s: %.*s", STR_ARG(drop), STR_ARG(failure->text)) : failure->text;
+    Str text = failure->cause ? arena_format(arena, "dropped by %.*s: %.*s%.*s", STR_ARG(drop), STR_ARG(failure->text), STR_ARG(hint))
+                              : arena_format(arena, "%.*s%.*s", STR_ARG(failure->text), STR_ARG(hint));
     return (Failure){ CAUSE_DROPPED, text, member_list_object(&details) };
 }
 
 void settle_drop(const Settle *settle, uint32_t step, const Place *place, const Failure *failure)
 {
-    Failure dropped = dropped_failure(settle, str_of(drop_cause_name((DropCause)place->drop)), failure);
+    Failure dropped = dropped_failure(settle, step, (DropCause)place->drop, failure);
     Event *event = decision_event(settle->decision, EVENT_STEP_DROPPED, step);
     event->attempt = settle->run->steps[step].attempt;
     event->name = str_of(drop_cause_name((DropCause)place->drop));
@@ -306,32 +336,15 @@ static bool lacks_output(const Settle *settle, uint32_t step)
     return is_declared && !run_active(settle->run, step)->kept_at;
 }
 
-/* The same attempt once more: to this process if it can take it, else from the queue. Of a paused run or job nothing is begun. */
-static void execute_again(const Settle *settle, uint32_t step)
+/* The same attempt once more: to this process if it can take it, else from the queue. Of a paused run or job nothing is begun. It is
+ * admitted and dispatched like any other (E-002), with the input and the key that it had; it has begun, and stays running meanwhile. */
+static void execute_again(const Settle *settle, uint32_t step, const Failure *lost)
 {
-    if (settle->run->state == RUN_PAUSED || run_holds_job(settle->run, settle->plan, step)) {
-        put_back(settle, step);
-        return;
-    }
-    Place place = settle->env->place(settle->env->context, settle->plan, settle->run, step);
-    /* What goes elsewhere is dispatched anew, so that the record says where. */
-    uint32_t before = run_place(settle->run, step);
-    if (place.kind == PLACE_HERE && (!before || before == placement_mark(place.executor))) {
-        Event *event = decision_event(settle->decision, EVENT_STEP_RUNNING, step);
-        event->due_ms = settle_deadline(settle, step);
-        event->lease_ms = place.lease_ms ? settle->now_ms + place.lease_ms : 0;
-        event->holder = place.holder;
-        return;
-    }
-    put_back(settle, step);
-}
-
-/* Whether the attempt may be carried out once more after `lost` executions that ended with their owner. */
-static bool may_execute_again(const Settle *settle, uint32_t step, uint32_t lost)
-{
-    uint32_t tries = settle->run->steps[step].attempt - retry_first(settle->plan, settle->run, step)
-                   + run_cooperatives(settle->run, step);
-    return lost < LOST_COUNT_MAX && tries + lost <= settle->plan->terms->steps[step].retry.spawn_count_max;        /* I7 */
+    bool is_held = settle->run->state == RUN_PAUSED || run_holds_job(settle->run, settle->plan, step);
+    Place place = is_held ? (Place){ .kind = PLACE_LATER } : settle->env->place(settle->env->context, settle->plan, settle->run, step);
+    if (place.kind == PLACE_HERE) settle_dispatch(settle, step, settle->run->steps[step].attempt, &place, &(Dispatched){ .payload = EVENT_NO_PAYLOAD });
+    else if (place.kind == PLACE_DROPPED) settle_drop(settle, step, &place, lost);
+    else put_back(settle, step);
 }
 
 static Failure lost_failure(const Settle *settle, uint32_t lost)
@@ -367,7 +380,9 @@ void settle_orphan(const Settle *settle, uint32_t step, Loss loss, Str why)
         put_back(settle, step);
     } else {
         Failure failure = lost_failure(settle, lost);
-        if (may_execute_again(settle, step, lost)) execute_again(settle, step);
-        else settle_attempt(settle, step, state->attempt, &failure);
+        DropCause drop = retry_drop_again(settle->plan, settle->run, step);
+        if (lost >= LOST_COUNT_MAX) settle_attempt(settle, step, state->attempt, &failure);
+        else if (drop) settle_drop(settle, step, &(Place){ .drop = (uint8_t)drop }, &failure);                  /* E-053 */
+        else execute_again(settle, step, &failure);
     }
 }

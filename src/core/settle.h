@@ -66,6 +66,15 @@ void settle_requeue(const Settle *settle, RetrySource source, uint32_t from);
 /* What is written with ${paths}, filled in for that step. */
 MUST_USE InputAnswer settle_fill(const Settle *settle, uint32_t step, Value written, bool has_paths, InputResult *out);
 
+/* What an attempt goes out with; of one that is repeated neither is told again. */
+typedef struct Dispatched {
+    Str key;                        /* declared; empty: none */
+    uint32_t payload;               /* of its input, or EVENT_NO_PAYLOAD */
+} Dispatched;
+
+/* The attempt goes to its place; an executor of this process has it by that. */
+void settle_dispatch(const Settle *settle, uint32_t step, uint32_t attempt, const Place *place, const Dispatched *what);
+
 /* Dispatched and running in one: nobody has to accept, and nobody holds a lease. */
 void settle_enter(const Settle *settle, uint32_t step);
 

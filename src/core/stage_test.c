@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/retry.h"
 #include "harness/test.h"
 #include "value/json.h"
 
@@ -119,10 +120,16 @@ static Verdict world_verdict(void *context, Hook hook, const Plan *plan, const R
 static Place world_place(void *context, const Plan *plan, const Run *run, uint32_t step)
 {
     Stage *stage = context;
-    (void)plan, (void)run, (void)step;
     Place place = { .kind = stage->place, .executor = STR("local"), .rationale = stage->place_text };
     if (stage->room == 0) place.kind = PLACE_LATER;
     if (place.kind == PLACE_HERE) place.holder = holder_make(stage->epoch, 1);
+    if (place.kind != PLACE_HERE || run->state == RUN_COMPENSATING) return place;
+    Task task = retry_task(plan, run, step, TASK_ACCEPTED);
+    Admission admission = task_admit(&task, &stage->pressure);
+    place.admission = admission_pack(&admission);
+    place.drop = admission.drop;
+    if (admission.kind == ADMISSION_DROP) place.kind = PLACE_DROPPED;
+    if (admission.kind == ADMISSION_DEFER) place.kind = PLACE_DEFERRED;
     return place;
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/decide.h"
 #include "core/input.h"
+#include "dispatch/admission.h"
 
 enum { STAGE_SIGNALS = 64 };
 
@@ -42,6 +43,7 @@ typedef struct Stage {
     /* the world */
     PlaceKind place;
     Str place_text;                     /* its rationale */
+    Pressure pressure;                  /* that attempts are admitted by */
     uint32_t room;                      /* attempts that executors still take; UINT32_MAX: any number */
     VerdictKind verdicts[HOOK_COUNT];
     Dedupe dedupe;

@@ -32,7 +32,7 @@ bool group_dispatch(SubRoutineGroup *group, DispatchCall call, void *destination
 {
     if (group->is_over) return false;
     withdraw_cooperatives(group);
-    CHECK(subroutine_move(&group->primary, SUBROUTINE_COMMITTED));
+    CHECK(subroutine_move(&group->primary, SUBROUTINE_COMMITTED));                  /* I8 */
     group->is_over = call(destination, task);
     CHECK(subroutine_move(&group->primary, SUBROUTINE_VOID));
     return group->is_over;

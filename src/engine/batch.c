@@ -142,7 +142,7 @@ static void keep_answer(Resident *resident, const Event *event, Str text)
 /* The effects that follow from these events, in their order; payloads that are needed again soon are kept at hand. */
 static void collect(Engine *engine, EngineBatch *batch, Resident *resident, const Decision *decision, const Str *texts)
 {
-    uint32_t cooperatives = 0;              /* of the dispatch that a start follows; one that is repeated has none */
+    uint32_t cooperatives = 0;              /* of the dispatch that a start follows */
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const Event *event = &decision->events[i];
         Str text = event->payload != EVENT_NO_PAYLOAD && texts ? texts[event->payload] : (Str){ 0 };
@@ -340,14 +340,22 @@ static EngineBatch *batch_find(Engine *engine, uint64_t seq)
     CHECK(!"a batch of that number");
 }
 
+/* What became of it is told, by the store's word where that may know better. */
+static void notice_over(Engine *engine, Mail *mail)
+{
+    if (recall_begin(engine, mail)) return;
+    effect_report_over(engine, mail);
+    mail_free(mail);
+}
+
 void batch_reply_with(Engine *engine, uint64_t seq, const ReplyEntry *entry)
 {
     Mail *mail = entry->mail;
     if (batch_is_durable(engine, seq)) {
         answer(entry);
         if (mail->is_notice) effect_answer(engine, mail);
-        if (mail->is_notice) effect_report_over(engine, mail);
-        mail_free(mail);
+        if (mail->is_notice) notice_over(engine, mail);
+        else mail_free(mail);
         return;
     }
     EngineBatch *batch = batch_find(engine, seq);
@@ -372,7 +380,8 @@ static void reply(Engine *engine, uint64_t seq, const ReplyEntry *entry)
 /* A reply rests on everything its run has seen: it waits for the newest batch that the run is part of. */
 void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *error, bool is_noop)
 {
-    ReplyEntry entry = { .mail = mail, .reply = { .status = status, .is_noop = is_noop, .is_over_quota = mail->is_over_quota } };
+    ReplyEntry entry = { .mail = mail, .reply = { .status = status, .is_noop = is_noop, .is_over_quota = mail->is_over_quota,
+                                               .is_stale = mail->is_stale } };
     if (error) entry.error = *error;
     if (resident) {
         entry.reply.run_id = resident->id;
@@ -440,10 +449,7 @@ void batch_submit(Engine *engine)
 
 static void retire(Engine *engine, EngineBatch *batch)
 {
-    for (Mail *mail; (mail = mail_list_take(&batch->notices));) {
-        effect_report_over(engine, mail);
-        mail_free(mail);
-    }
+    for (Mail *mail; (mail = mail_list_take(&batch->notices));) notice_over(engine, mail);
     for (uint32_t i = 0; i < batch->reply_count; i++) {
         request_forget(engine, batch->replies[i].mail);
         mail_free(batch->replies[i].mail);

@@ -216,6 +216,17 @@ static void follow_time(Engine *engine, Resident *resident, const Mail *mail, bo
     if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
 }
 
+/* A report of an attempt that is over may be one that counted. */
+static void refuse_report(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *err)
+{
+    if (attempt_rollback(mail->command.attempt) && recall_compensation(&resident->run, &mail->command)) {
+        batch_reply(engine, resident, mail, OK, NULL, /* is_noop= */ true);
+        return;
+    }
+    mail->recalls = true;
+    refuse(engine, resident, mail, status, err);
+}
+
 /* Under no id: what was asked was not done, and whoever looks for its record must not find this one. */
 static void record_denial(Engine *engine, Resident *resident, const Command *command, Decision *decision)
 {
@@ -246,6 +257,11 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
     if (!status && mail->tenant.len && !str_is(mail->tenant, resident->run.tenant)) {
         error_set(&err, ERR_NOT_FOUND, "there is no run %s", resident->id.text);
         refuse(engine, /* resident= */ NULL, mail, ERR_NOT_FOUND, &err);       /* nor is anything told of it */
+        return;
+    }
+    if (!status && mail->is_repeat) {
+        error_set(&err, ERR_CONFLICT, "attempt %u of step %u is not under way", attempt_number(command.attempt), command.step);
+        refuse_report(engine, resident, mail, ERR_CONFLICT, &err);
         return;
     }
     InputResult filled;
@@ -279,12 +295,13 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
     if (status) {
         bool is_recorded = status == ERR_DENIED || status == ERR_INVALID;
         if (is_recorded && decision.event_count) record_denial(engine, resident, &command, &decision);
-        refuse(engine, resident, mail, status, &err);
+        (status == ERR_CONFLICT && recall_is_due(mail) ? refuse_report : refuse)(engine, resident, mail, status, &err);
         return;
     }
     bool is_noop = !decision.event_count;
     if (command.kind == COMMAND_REBIND) effect_forget_waiting(engine, resident);     /* what it waits for may be another place now */
     apply_from(engine, resident, &decision, 0);
+    effect_lost(engine, resident, &decision);
     finish(engine, resident, &command, &decision);
     if (command.bridge.len && !is_noop) record_bridge(engine, resident, &command);
     bool is_bounded = command.kind == COMMAND_TIMER || command.kind == COMMAND_RECOVER || command.kind == COMMAND_RELEASE;

@@ -211,6 +211,7 @@ void effect_resume(Engine *engine, Resident *resident)
         AttemptId id = { run->run_no, entry->step, entry->attempt, entry->holder, entry->serial };
         Executor *executor = holder_executor(engine, entry->holder);
         bool is_wanted = is_still_held(run, &effect) || run_notification(run, entry->step, entry->attempt);
+        if (is_wanted) entry->is_lost = false;              /* what gave it up came to nothing */
         if (executor && !entry->is_reported && !is_wanted) executor->ops->end(executor, &id);
     }
     pending(&resident->plan->plan, run, resume_effect, &(Resuming){ engine, resident });

@@ -5,12 +5,13 @@
 #include "ledger/record.h"
 
 /* A command of it, for the step run that its attempt is of. */
-static void queue_notice(Engine *engine, const Notice *notice, Str teller, uint32_t step_run, uint64_t number)
+static Mail *queue_notice(Engine *engine, const Notice *notice, Str teller, uint32_t step_run, uint64_t number)
 {
     Mail *mail = mail_of_notice(notice, teller);
     mail->command.step_run = step_run;
     mail->command.notice = number;
     queue_mail(engine, tenant_of_run(engine, notice->id.run_no), mail);
+    return mail;
 }
 
 /* Of an attempt of this owner only the executor that has it speaks, and only for the tenant whose it is: whatever an executor makes of
@@ -24,21 +25,29 @@ static bool may_tell(Engine *engine, const Notice *notice)
     return !out || !notice->tenant.len || str_is(notice->tenant, out->tenant->name);
 }
 
-/* Whoever is alive with an attempt that was given up, or that an earlier owner gave out and that is to end, is told so. */
-static bool is_for_nothing(Engine *engine, const Resident *resident, const Notice *notice)
+/* An attempt whose time, or what its tenant may have, is over: told to end, and not at its end yet. NULL: it is not. */
+static const ActiveStep *overdue(const Resident *resident, const AttemptId *id)
 {
-    const AttemptId *id = &notice->id;
-    if (attempt_is_notification(id->attempt) || engine->is_recovering || (resident && resident->loader)) return false;
-    if (!resident || !run_holds(&resident->run, id->step, id->attempt, id->holder) || envelope_is_ended(inherit_hold(engine, id))) return true;
-    return !attempt_rollback(id->attempt) && resident->run.steps[id->step].flags & STEP_ENDING;
+    bool is_held = resident && !resident->loader && !attempt_rollback(id->attempt) && run_holds(&resident->run, id->step, id->attempt, id->holder);
+    const ActiveStep *active = is_held ? run_active(&resident->run, id->step) : NULL;
+    return active && active->is_overdue ? active : NULL;
 }
 
 /* Whatever it says in the end, it was too slow. */
 static bool is_late(const Resident *resident, const AttemptId *id)
 {
-    bool is_held = resident && !resident->loader && !attempt_rollback(id->attempt) && run_holds(&resident->run, id->step, id->attempt, id->holder);
-    const ActiveStep *active = is_held ? run_active(&resident->run, id->step) : NULL;
-    return active && active->is_overdue && !active->is_spent;
+    const ActiveStep *active = overdue(resident, id);
+    return active && !active->is_spent;
+}
+
+/* Whoever is alive with an attempt that was given up, or that an earlier owner gave out and that is to end, is told so. */
+static bool is_for_nothing(Engine *engine, const Resident *resident, const Notice *notice)
+{
+    const AttemptId *id = &notice->id;
+    if (attempt_is_notification(id->attempt) || engine->is_recovering || (resident && resident->loader)) return false;
+    if (!resident || !run_holds(&resident->run, id->step, id->attempt, id->holder)) return true;
+    if (attempt_rollback(id->attempt)) return resident->run.rollback.active.is_overdue;
+    return overdue(resident, id) || resident->run.steps[id->step].flags & STEP_ENDING;
 }
 
 /* The secrets that its attempt got are not in memory any more: where they cannot be told yet, the line is left out. */
@@ -88,7 +97,7 @@ static void take_notice(Engine *engine, const Notice *notice)
         return;
     }
     OutEntry *out = out_find(engine, &notice->id, /* is_reported= */ false);
-    uint32_t step_run = out ? out->step_run : 0;
+    uint32_t step_run = out ? out->step_run : attempt_step_run(notice->id.serial);
     /* Whatever a remote attempt says, it is alive; the lease of an executor of this process ends with the process. */
     bool is_its_own = !notice->tenant.len || !resident || !resident->tenant || str_is(notice->tenant, resident->tenant->name);
     if (notice->kind != NOTICE_ROOM && notice->teller && notice->teller->lease_ms && resident && !resident->loader && is_its_own)
@@ -106,10 +115,12 @@ static void take_notice(Engine *engine, const Notice *notice)
             ended.report.output = value_null();
             notice = &ended;
         }
-        if (out && out->is_handed) gate_outcome(engine, out->pass, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
+        if (out && out->is_handed && !out->is_lost) gate_outcome(engine, out->pass, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
         if (out) place_measured(engine, out, notice->report.cause);
         if (out_take_back(engine, &notice->id, /* is_reported= */ true) || is_earlier)
             queue_notice(engine, notice, notice->teller ? notice->teller->name : executor->name, step_run, /* number= */ 0);
+        else if (notice->teller && notice->teller->answers_again)       /* said before: the store knows what was answered */
+            queue_notice(engine, notice, notice->teller->name, step_run, /* number= */ 0)->is_repeat = true;
         else refuse_notice(notice);
         break;
     }
@@ -134,7 +145,7 @@ static void take_notice(Engine *engine, const Notice *notice)
         receive(notice, out || !is_for_nothing(engine, resident, notice));
         break;
     case NOTICE_HEARTBEAT:
-        receive(notice, out || !is_for_nothing(engine, resident, notice));
+        receive(notice, is_its_own && (out || !is_for_nothing(engine, resident, notice)));
         if (!out && notice->teller && is_its_own && is_for_nothing(engine, resident, notice)) notice->teller->ops->end(notice->teller, &notice->id);
         break;
     case NOTICE_ROOM:

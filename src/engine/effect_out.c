@@ -26,15 +26,40 @@ OutEntry *out_find_stray(Engine *engine, const AttemptId *id)
     return entry;
 }
 
-/* Tells the executor that has it; where none has it, there is nothing to end. */
+/* Tells the executor that has it; where none has it, there is nothing to end. Of one whose lease ran out nothing is waited for. */
 void out_end_handed(Engine *engine, Executor *executor, AttemptId id)
 {
-    for (const OutEntry *entry = run_index_find(&engine->outs, id.run_no), *next; entry; entry = next) {
+    for (OutEntry *entry = run_index_find(&engine->outs, id.run_no), *next; entry; entry = next) {
         next = entry->next;                                 /* it may report at once */
         if (!out_is(entry, &id) || !entry->is_handed || entry->is_reported) continue;
         id.serial = entry->serial;
-        executor->ops->end(executor, &id);
+        if (entry->is_lost && executor->ops->lose) {
+            executor->ops->lose(executor, &id);
+            out_end(engine, &id, entry, /* is_reported= */ false);
+        } else {
+            executor->ops->end(executor, &id);
+        }
         return;
+    }
+}
+
+static void lose(Engine *engine, const AttemptId *id)
+{
+    OutEntry *entry = run_index_find(&engine->outs, id->run_no);
+    while (entry && (entry->step != id->step || entry->attempt != id->attempt || entry->is_reported || entry->is_stray)) entry = entry->next;
+    if (!entry || !entry->is_handed || entry->is_lost || !holder_executor(engine, entry->holder)->lease_ms) return;
+    entry->is_lost = true;
+    gate_outcome(engine, entry->pass, CAUSE_LEASE_EXPIRED);
+}
+
+void effect_lost(Engine *engine, Resident *resident, const Decision *decision)
+{
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        const Event *event = &decision->events[i];
+        AttemptId id = { .run_no = resident->run_no, .step = event->step, .attempt = event->attempt };
+        if (event->kind == EVENT_COMPENSATION_ATTEMPT_FAILED && event->cause == CAUSE_LEASE_EXPIRED) id.attempt = rollback_attempt(&resident->run, event->attempt);
+        else if (event->kind != EVENT_LEASE_EXPIRED) continue;
+        lose(engine, &id);
     }
 }
 
@@ -115,10 +140,12 @@ OutEntry *out_add(Engine *engine, Resident *resident, const Effect *effect)
 {
     OutEntry *entry = malloc(sizeof *entry);
     CHECK(entry);
-    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step,
-                         .attempt = effect->attempt, .holder = effect->holder, .serial = ++engine->out_serial, .tenant = resident->tenant,
-                         .seq = resident->batch_seq };
-    if (!attempt_rollback(effect->attempt)) entry->step_run = resident->run.steps[effect->step].number;
+    bool is_of_step = !attempt_rollback(effect->attempt);           /* notifications are marked in the same bits */
+    uint32_t step_run = is_of_step ? resident->run.steps[effect->step].number : 0;
+    if (!(uint32_t)++engine->out_serial) engine->out_serial++;      /* 0 is nobody's */
+    *entry = (OutEntry){ .next = run_index_find(&engine->outs, resident->run_no), .step = effect->step, .attempt = effect->attempt,
+                         .step_run = step_run, .holder = effect->holder, .serial = (uint64_t)step_run << 32 | (uint32_t)engine->out_serial,
+                         .tenant = resident->tenant, .seq = resident->batch_seq };
     run_index_put(&engine->outs, resident->run_no, entry);
     holder_executor(engine, effect->holder)->under_way++;
     resident->tenant->running_count++;

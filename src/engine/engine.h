@@ -144,16 +144,28 @@ typedef struct EngineReply {
     bool is_noop;                       /* accepted, and nothing changed */
     bool is_other_request;              /* ERR_INVALID: its id was given to another request before */
     bool is_over_quota;                 /* ERR_LIMIT: the tenant has used up what it may have in this window */
+    bool is_stale;                      /* ERR_CONFLICT: the revision is not as it was seen: RevisionSeen.has_flag */
     uint8_t run_state, resolution;      /* after it */
 } EngineReply;
 
 typedef void (*ReplyTo)(void *context, const EngineReply *reply);
+
+/* What its sender had looked at when it wished for a change of a workflow's revisions. It is compared where the change is decided, so that of
+ * several who saw the same one alone changes it; the others get ERR_CONFLICT. All zero: whatever is there. */
+typedef struct RevisionSeen {
+    bool has_flag;                      /* the revision itself: its flag, and when that changed last */
+    bool is_active;
+    int64_t updated_ms;
+    bool has_active;                    /* which one is active: the change was found compatible with that */
+    uint32_t active;                    /* its version; 0: none is */
+} RevisionSeen;
 
 typedef struct EngineStart {
     Digest plan;                        /* of engine_plan_add(), or of a plan that is in the store */
     Str tenant;                         /* the queue it waits in, and whose run it is */
     StartRequest request;
     bool is_stored_only;                /* no run begins: the plan becomes a revision, inactive, unless it is one already */
+    RevisionSeen seen;                  /* of one that makes its revision the active one: `has_active` alone */
     Command command;                    /* id, actor, rationale, trace */
     ReplyTo reply;
     void *context;
@@ -174,6 +186,7 @@ typedef struct EngineRevision {
     Str tenant, workflow;
     uint32_t version;
     bool is_activation, is_removal;
+    RevisionSeen seen;
     Command command;                    /* id, actor, rationale */
     ReplyTo reply;
     void *context;
@@ -195,7 +208,7 @@ typedef struct EngineSecret {
 /* What is kept that belongs to no run: that requests were refused, a start that the debouncing of a trigger holds back, what became of
  * it, when a key was used last; that an occurrence of a schedule starts though something holds it back, or does not after all; what
  * somebody says of a version of a policy. */
-typedef enum KeepKind { KEEP_NOTHING, KEEP_REFUSAL, KEEP_WAITING, KEEP_SETTLED, KEEP_KEY_USE, KEEP_OVERRIDE, KEEP_OVERRIDE_GONE, KEEP_REVIEW } KeepKind;
+typedef enum KeepKind { KEEP_NOTHING, KEEP_REFUSAL, KEEP_WAITING, KEEP_SETTLED, KEEP_KEY_USE, KEEP_OVERRIDE, KEEP_OVERRIDE_GONE, KEEP_REVIEW, KEEP_SKIP } KeepKind;
 
 enum { REVIEW_APPROVED = 1, REVIEW_REJECTED };
 
@@ -204,12 +217,12 @@ typedef struct EngineKeep {
     Str tenant;
     Str name;                           /* the verb that was refused; the workflow; the id of the key; the policy */
     Str key;                            /* of the trigger; the digest of the policy */
-    Str text;                           /* what was asked for; why no run was started; what holds the occurrence; the comment of a review */
+    Str text;                           /* what was asked for; why no run was started; what holds the occurrence, or kept it; the comment of a review */
     Str run;                            /* that was started; empty: none */
     Str payload;                        /* of a start that waits: JSON; empty: none; of a review: the reviewer */
     int64_t since_ms, due_ms;           /* of a start that waits; since: the key was used; due: the occurrence */
     uint64_t count;                     /* refusals; events of the trigger; which trigger the schedule is */
-    uint32_t flags;                     /* what was answered to who was refused; the verdict of a review */
+    uint32_t flags;                     /* what was answered to who was refused; the verdict of a review; occurrences one behind the other */
     Command command;                    /* actor, rationale, trace, origin: the address that it came from */
     ReplyTo reply;
     void *context;

@@ -295,14 +295,9 @@ void envelope_forget(Hold *hold)
     if (hold) hold_remove(hold);
 }
 
-bool envelope_is_ended(const Hold *hold)
-{
-    return hold && hold->is_ended;
-}
-
 bool envelope_ended(Engine *engine, const Hold *hold, Str *out_why)
 {
-    if (!envelope_is_ended(hold)) return false;
+    if (!hold || !hold->is_ended) return false;
     *out_why = spent_text(hold->envelope, hold->lack, &engine->arena);
     return true;
 }

@@ -25,8 +25,12 @@ typedef struct AttemptId {
     uint32_t step, attempt;
     uint64_t holder;
     uint64_t serial;                /* which one it is of all that the holder's epoch handed over: a step that is run anew
-                                     * counts its attempts from 1 again, and what an earlier one says is not taken for it */
+                                     * counts its attempts from 1 again, and what an earlier one says is not taken for it. The
+                                     * upper half is the number of its step run, by which another process finds its rows */
 } AttemptId;
+
+/* 0: it is of no step run (a compensation, a notification), or nobody knows. */
+static inline uint32_t attempt_step_run(uint64_t serial) { return (uint32_t)(serial >> 32); }
 
 typedef struct Attempt {
     AttemptId id;
@@ -87,6 +91,9 @@ typedef struct ExecutorOps {
      * again for the same attempt. One of an executor with leases may have been given to it by an earlier owner: then its serial is 0,
      * since whoever has it knows that one alone. */
     void (*end)(Executor *executor, const AttemptId *id);
+    /* Its lease ran out, and that is recorded: its place is free, no report is expected of it, and whatever its holder says is refused. May be
+     * NULL: then it is told to end, and reports. */
+    void (*lose)(Executor *executor, const AttemptId *id);
     void (*acknowledge)(Executor *executor, const AttemptId *id);   /* one more of its effect notices is durable, in order */
     void (*refuse)(Executor *executor, const AttemptId *id);        /* or was not taken, in the same order; may be NULL */
     /* A report of it is durable, or was refused: the attempt is not under way. May be NULL. */
@@ -111,6 +118,7 @@ struct Executor {
     const ExecutorOps *ops;
     Str name, kind;                 /* "local", "process" */
     uint32_t capacity;              /* attempts at a time; 0: without bound */
+    bool answers_again;             /* a report that was taken is answered as that when it is said again, also by the next process */
     bool is_outside;                /* its runners are other programs: they get a credential of their attempt */
     int64_t lease_ms;               /* of one that is elsewhere: how long an attempt may be silent; 0: it is part of this process */
     uint32_t lane_count;            /* lanes, in which runs wait for its room apart: whoever waits in one is not looked at for another; 0: one */

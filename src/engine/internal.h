@@ -146,6 +146,7 @@ typedef struct OutEntry {
     Tenant *tenant;
     uint64_t seq;                       /* of the batch that gives it */
     bool is_handed;                     /* its executor has it */
+    bool is_lost;                       /* its lease ran out: the circuit knows, its executor learns it by the commit */
     SubRoutineGroup group;              /* that carries it to its executor ... */
     uint32_t reserved;                  /* ... and the places that its cooperatives keep free until then */
     GatePass pass;                      /* by the circuit of its runner */
@@ -207,7 +208,7 @@ typedef struct EngineBatch {
 #define MISSING_TARGET (UINT32_MAX - 2)     /* the plan of the revision that the next command of the inbox speaks of */
 
 typedef enum ReadKind { READ_LOAD, READ_VALUE, READ_PLAN, READ_KEY, READ_RUN_ID, READ_RECOVER, READ_TIMERS,
-                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET, READ_TARGET } ReadKind;
+                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET, READ_TARGET, READ_RECALL } ReadKind;
 
 typedef struct PendingRead {
     struct PendingRead *next;           /* of those that are free */
@@ -476,6 +477,9 @@ AdmissionKind effect_carry(Engine *engine, Resident *resident, const RunnerOffer
 bool  effect_is_carried(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt);      /* and what it said is not durable yet */
 void  effect_give_up(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt, Str why);   /* it is late: ended; elsewhere, reported as that */
 
+/* Attempts whose leases ran out by these events: circuits hear of it before anything is decided that follows. */
+void  effect_lost(Engine *engine, Resident *resident, const Decision *decision);
+
 /* effect_place.c */
 Executor *holder_executor(Engine *engine, uint64_t holder);
 int64_t holder_lease_ms(const Engine *engine, uint64_t holder);            /* one term, of an executor that is elsewhere */
@@ -558,7 +562,6 @@ void   envelope_placed(Tenant *tenant, const Plan *plan, uint32_t step, const Ex
 Hold  *envelope_begin(Engine *engine, Tenant *tenant, const Plan *plan, const AttemptId *id, const Executor *executor);
 void   envelope_end(Engine *engine, Hold *hold);                           /* NULL: nothing */
 bool   envelope_ended(Engine *engine, const Hold *hold, Str *out_why);     /* it was told to end for want of time or money */
-bool   envelope_is_ended(const Hold *hold);                                /* the same; NULL: no */
 void   envelope_pay(Engine *engine, EngineBatch *batch, Resident *resident, const Event *event);
 void   envelope_unpay(EngineBatch *batch);
 /* The same of one that an earlier owner gave to that executor (NULL: it is not here any more) at that time. */
@@ -634,6 +637,12 @@ int64_t timer_first(const Engine *engine);
 void    timers_deinit(Engine *engine);
 void timer_turn(Engine *engine);
 void timer_swept(Engine *engine, const ReadAnswer *answer);
+
+/* recall.c: reports that come again */
+bool recall_is_due(const Mail *mail);                                      /* of one that was refused: the store is asked whether it counted before */
+bool recall_compensation(const Run *run, const Command *command);         /* it has succeeded by that attempt */
+bool recall_begin(Engine *engine, Mail *mail);                             /* takes the mail; false: there is nothing to ask */
+void recall_answered(Engine *engine, Mail *mail, uint32_t part, const ReadAnswer *answer);
 
 /* recover.c */
 void recover_begin(Engine *engine, bool is_rescan);

@@ -1,4 +1,5 @@
-/* keep.c - what is kept that belongs to no run: refusals, starts that wait, uses of keys; overrides of schedules, reviews of policies.
+/* keep.c - what is kept that belongs to no run: refusals, starts that wait, uses of keys; overrides of schedules,
+ * occurrences that started nothing, reviews of policies.
  *
  * Each is one record of the log itself, and one row where there is something to read back. Of a key that was used there is the row
  * alone: the ledger tells what was done with it. Where the commit fails, whoever sent it is told, and sends it again.
@@ -119,11 +120,20 @@ static void keep_review(Engine *engine, EngineBatch *batch, const Mail *mail)
     log_event_record(engine, batch, &event, command);
 }
 
+static void keep_skip(Engine *engine, EngineBatch *batch, const Mail *mail)
+{
+    const Command *command = &mail->command;
+    Event event = { .kind = EVENT_OCCURRENCE_SKIPPED, .tenant = mail->tenant, .name = command->name, .count = command->number,
+                    .due_ms = mail->due_ms, .flags = mail->start.revision, .text = command->report.message, .payload = EVENT_NO_PAYLOAD };
+    log_event_record(engine, batch, &event, command);
+}
+
 void keep_mail(Engine *engine, Mail *mail)
 {
     static void (*const kinds[])(Engine *engine, EngineBatch *batch, const Mail *mail) = {
         [KEEP_REFUSAL] = keep_refusal, [KEEP_WAITING] = keep_waiting, [KEEP_SETTLED] = keep_settled, [KEEP_KEY_USE] = keep_key_use,
         [KEEP_OVERRIDE] = keep_override, [KEEP_OVERRIDE_GONE] = keep_override, [KEEP_REVIEW] = keep_review,
+        [KEEP_SKIP] = keep_skip,
     };
     CHECK(mail->keep && mail->keep < sizeof kinds / sizeof *kinds);
     kinds[mail->keep](engine, batch_open(engine), mail);

@@ -73,6 +73,7 @@ static Str log_reason(const Event *event, const Command *command)
         [EVENT_ACCESS_REFUSED] = "it is not allowed",
         [EVENT_START_DEFERRED] = "the trigger declares debouncing",
         [EVENT_START_SETTLED] = "the time of its debouncing is over",
+        [EVENT_OCCURRENCE_SKIPPED] = "it was kept from starting a run",
         [EVENT_OVERRIDE_REMOVED] = "to remove it was asked for",
         [EVENT_POLICY_REVIEWED] = "a review was recorded",
         [EVENT_REVISION_STORED] = "to store it was asked for",

@@ -95,6 +95,7 @@ Mail *mail_of_start(const EngineStart *start)
     mail->is_start = true;
     mail->is_unfit = !fits;
     mail->is_stored_only = start->is_stored_only;
+    mail->seen = start->seen;
     mail->tenant = pack(&packer, start->tenant);
     mail->plan = start->plan;
     mail->params = pack(&packer, buf_peek(&params));
@@ -131,6 +132,7 @@ Mail *mail_of_revision(const EngineRevision *revision)
     mail->is_revision = true;
     mail->is_activation = revision->is_activation;
     mail->is_removal = revision->is_removal;
+    mail->seen = revision->seen;
     mail->start.revision = revision->version;
     mail->reply = revision->reply;
     mail->context = revision->context;

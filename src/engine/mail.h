@@ -21,9 +21,13 @@ typedef struct Mail {
     bool is_unfit;                  /* a value of it is larger than any record holds: refused; a report of it is a failure */
     uint64_t receipt;               /* of a notice: by which its teller knows it; 0: without one */
     bool is_refused;                /* of a notice: nothing was recorded */
+    bool is_repeat;                 /* of a report: its executor has said it before, and it is not decided again */
+    bool recalls;                   /* of a report that is refused: the store knows whether it was taken before */
     bool is_over_quota;             /* of a start: its tenant has nothing left */
     bool is_revision;               /* activates a revision, or the contrary: start.revision of command.name */
     bool is_activation;
+    RevisionSeen seen;              /* of that, and of a start */
+    bool is_stale;                  /* the revision was not as it was seen */
     bool is_stored_only;            /* of a start: no run begins, its plan becomes a revision */
     bool is_secret;                 /* stores the secret command.name, sealed in `params`; `payload`: the tenant's key, sealed */
     bool is_removal;                /* removes it, or that revision */

@@ -93,6 +93,7 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
     case READ_REVISION: revision_answered(engine, read.mail, read.part, answer); break;
     case READ_SECRET: secret_answered(engine, read.mail, read.part, answer); break;
     case READ_REQUEST: request_answered(engine, read.mail, answer); break;
+    case READ_RECALL: recall_answered(engine, read.mail, read.part, answer); break;
     case READ_EXPIRED: request_purged(engine, answer); break;
     case READ_RUN_ID: run_found(engine, read.mail, answer); break;
     case READ_RECOVER: recover_answered(engine, answer); break;

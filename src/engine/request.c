@@ -112,7 +112,8 @@ static bool is_of_an_attempt(CommandKind kind)
     return kind >= COMMAND_ACCEPT && kind <= COMMAND_COST;
 }
 
-/* Who asks and in which trace is no part of it: whoever asks again may be another process. */
+/* Who asks and in which trace is no part of it: whoever asks again may be another process. Nor is what it saw before: the first one may have
+ * changed that. */
 static Digest digest_of_mail(const Mail *mail)
 {
     const Command *command = &mail->command;
@@ -188,6 +189,7 @@ static Str answer_text(Arena *arena, const EngineReply *reply, const Error *erro
     }
     member_list_add(&members, STR("noop"), value_bool(reply->is_noop));
     member_list_add(&members, STR("repeat"), value_bool(reply->is_repeat));
+    if (reply->is_stale) member_list_add(&members, STR("stale"), value_bool(true));
     Buf buf;
     Error err;
     buf_init(&buf, JSON_SIZE_MAX);
@@ -220,6 +222,7 @@ static Status answer_read(Str text, EngineReply *out_reply, Error *out_error, Er
         if (run_state_find(value_get_string(value, "state", STR("")), &state)) out_reply->run_state = (uint8_t)state;
         out_reply->is_noop = value_get_bool(value, "noop", false);
         out_reply->is_repeat = value_get_bool(value, "repeat", false);
+        out_reply->is_stale = value_get_bool(value, "stale", false);
     }
     arena_deinit(&arena);
     return status;

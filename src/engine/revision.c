@@ -26,6 +26,7 @@ struct Revising {
     MailList waiting;                   /* what is about the same workflow */
     bool is_answered;
     uint32_t found;                     /* the version that is meant; 0: there is none yet */
+    int64_t updated_ms;                 /* when its flag changed last */
     uint32_t newest, active;            /* versions; 0: none */
     uint32_t highest;                   /* the highest version that was ever given */
     uint32_t labelled;                  /* the other version that has the label of this one; 0: none */
@@ -146,6 +147,7 @@ static void take_answer(Revising *revising, Question question, const Cell *row)
     case ASK_DIGEST:
     case ASK_VERSION:
         revising->found = version;
+        revising->updated_ms = row[REVISIONS_updated_ms].integer;
         if (row[REVISIONS_active].integer) revising->active = version;
         if (row[REVISIONS_digest].text.len == DIGEST_SIZE) memcpy(&revising->digest, row[REVISIONS_digest].text.ptr, DIGEST_SIZE);
         break;
@@ -229,6 +231,29 @@ static bool look(Engine *engine, Mail *mail, Str tenant, Str workflow, PlanEntry
     return false;
 }
 
+/* --- what was seen before ------------------------------------------------------------------------------------------------------- */
+
+static Status check_flag(const Revising *revising, Mail *mail, Error *err)
+{
+    const RevisionSeen *seen = &mail->seen;
+    bool is_active = revising->active == revising->found;
+    if (!seen->has_flag || (seen->is_active == is_active && seen->updated_ms == revising->updated_ms)) return OK;
+    mail->is_stale = true;
+    return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of '%.*s' has changed meanwhile: it is %s now", revising->found,
+                     STR_ARG(revising->workflow), is_active ? "active" : "not active");
+}
+
+/* What takes the place of another one was compared with that one, and with none that was activated since. */
+static Status check_place(const Revising *revising, const Mail *mail, Error *err)
+{
+    if (!mail->seen.has_active || mail->seen.active == revising->active) return OK;
+    if (!revising->active)
+        return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of '%.*s' was deactivated meanwhile; ask again", mail->seen.active,
+                         STR_ARG(revising->workflow));
+    return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of '%.*s' was activated meanwhile, and nobody has compared this one with it; ask again",
+                     revising->active, STR_ARG(revising->workflow));
+}
+
 /* --- which one ------------------------------------------------------------------------------------------------------------------ */
 
 static Status refuse_unknown(const Revising *revising, uint32_t version, Error *err)
@@ -272,7 +297,11 @@ RevisionFate revision_look(Engine *engine, Mail *mail, PlanEntry *entry, uint32_
         *out_version = mail->revising->found;
         return REVISION_IS_KNOWN;
     }
-    return choose(mail->revising, wanted, out_version, err) ? REVISION_IS_REFUSED : REVISION_IS_KNOWN;
+    const Revising *revising = mail->revising;
+    bool is_change = !mail->is_stored_only && !(revising->found && revising->active == revising->found);
+    Status status = choose(revising, wanted, out_version, err);
+    if (!status && is_change) status = check_place(revising, mail, err);
+    return status ? REVISION_IS_REFUSED : REVISION_IS_KNOWN;
 }
 
 /* --- changes -------------------------------------------------------------------------------------------------------------------- */
@@ -407,6 +436,13 @@ static void note_highest(EngineBatch *batch, const Revising *revising)
     projection_row(batch->projection, TABLE_REMOVALS, ROW_PUT, table_mask(table_info(TABLE_REMOVALS)), cells);
 }
 
+static void refuse_change(Engine *engine, Mail *mail, Status status, const Error *err)
+{
+    revision_drop(engine, mail);
+    engine->stats.refused_count++;
+    batch_reply(engine, NULL, mail, status, err, /* is_noop= */ false);
+}
+
 /* Its plan stays, as all plans do. */
 static void remove_revision(Engine *engine, Mail *mail, uint32_t version)
 {
@@ -414,9 +450,7 @@ static void remove_revision(Engine *engine, Mail *mail, uint32_t version)
     Error err = { 0 };
     Status status = check_removal(revising, version, &err);
     if (status) {
-        revision_drop(engine, mail);
-        engine->stats.refused_count++;
-        batch_reply(engine, NULL, mail, status, &err, /* is_noop= */ false);
+        refuse_change(engine, mail, status, &err);
         return;
     }
     EngineBatch *batch = batch_open(engine);
@@ -436,11 +470,9 @@ void revision_mail(Engine *engine, Mail *mail)
     if (!look(engine, mail, mail->tenant, mail->command.name, NULL)) return;
     Revising *revising = mail->revising;
     Error err = { 0 };
-    if (!revising->found) {
-        Status status = refuse_unknown(revising, version, &err);
-        revision_drop(engine, mail);
-        engine->stats.refused_count++;
-        batch_reply(engine, NULL, mail, status, &err, /* is_noop= */ false);
+    Status status = revising->found ? check_flag(revising, mail, &err) : refuse_unknown(revising, version, &err);
+    if (status) {
+        refuse_change(engine, mail, status, &err);
         return;
     }
     if (mail->is_removal) {
@@ -451,6 +483,11 @@ void revision_mail(Engine *engine, Mail *mail)
     if (is_active == mail->is_activation) {
         revision_drop(engine, mail);
         batch_reply(engine, NULL, mail, OK, NULL, /* is_noop= */ true);
+        return;
+    }
+    status = mail->is_activation ? check_place(revising, mail, &err) : OK;
+    if (status) {
+        refuse_change(engine, mail, status, &err);
         return;
     }
     EngineBatch *batch = batch_open(engine);

@@ -7,12 +7,13 @@
 
 static const Field auth_fields[] = {
     { "hmac", &type_ref, "HMAC over time, method, path and body, with the secret of this name." },
+    { "hub_signature", &type_ref, "HMAC over the body, as code forges send it (X-Hub-Signature-256), with the secret of this name." },
     { "bearer", &type_true, "A bearer token, made for each run." },
     { "api_key", &type_true, "The API credentials of the sender." },
     { "policy", &type_ref, "A policy of this name decides." },
     { NULL },
 };
-static const char *const auth_methods[] = { "hmac", "bearer", "api_key", "policy", NULL };
+static const char *const auth_methods[] = { "hmac", "hub_signature", "bearer", "api_key", "policy", NULL };
 static const Shape shape_auth = { "authentication", "How a trigger is authenticated: never not at all.", auth_fields,
                                   auth_methods, NULL };
 const Type type_auth = { .kind = TYPE_OBJECT, .shape = &shape_auth, .what = "an authentication method" };

@@ -27,14 +27,23 @@ static HistoryAttempt *newest(const History *history, uint32_t step)
     return &history->attempts[history->last[step] - 1];
 }
 
+/* One that is repeated after its owner's death has the input that it had. */
+static PayloadPlace input_of(const History *history, const Record *record, const Event *event)
+{
+    const HistoryAttempt *last = newest(history, event->step);
+    bool is_again = last && event->payload == EVENT_NO_PAYLOAD && last->number == event->number && last->attempt == event->attempt;
+    return is_again ? last->input : place_of(record, event->payload);
+}
+
 static void begin(History *history, const Record *record, const Event *event, uint64_t number)
 {
+    PayloadPlace input = input_of(history, record, event);
     history->attempts = arena_grow(history->arena, history->attempts, sizeof *history->attempts, history->attempt_count,
                                    &history->attempt_capacity);
     history->attempts[history->attempt_count++] = (HistoryAttempt){
         .step = event->step, .number = event->number, .attempt = event->attempt, .generation = (uint32_t)event->count,
         .dispatched_ms = record->head.now_ms, .executor = arena_copy(history->arena, event->name),
-        .placement = arena_copy(history->arena, event->text), .policy = record->head.policy, .input = place_of(record, event->payload),
+        .placement = arena_copy(history->arena, event->text), .policy = record->head.policy, .input = input,
         .first_event = number, .events = { .arena = history->arena }, .verdicts = { .arena = history->arena },
     };
     history->last[event->step] = (uint32_t)history->attempt_count;

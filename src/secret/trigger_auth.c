@@ -24,13 +24,14 @@ typedef struct Check {
 
 static Status check_hmac(const Check *check, Value setting, Error *err);
 static Status check_hmac_of_definition(const Check *check, Value setting, Error *err);
+static Status check_hub_signature(const Check *check, Value setting, Error *err);
 static Status check_bearer(const Check *check, Value setting, Error *err);
 static Status check_api_key(const Check *check, Value setting, Error *err);
 static Status check_policy(const Check *check, Value setting, Error *err);
 
 static const struct { const char *key; Status (*check)(const Check *check, Value setting, Error *err); } methods[] = {
-    { "hmac", check_hmac }, { "hmac_of_definition", check_hmac_of_definition }, { "bearer", check_bearer },
-    { "api_key", check_api_key }, { "policy", check_policy },
+    { "hmac", check_hmac }, { "hmac_of_definition", check_hmac_of_definition },
+    { "hub_signature", check_hub_signature }, { "bearer", check_bearer }, { "api_key", check_api_key }, { "policy", check_policy },
 };
 
 static Status check_repeat(const Check *check, Error *err);
@@ -110,13 +111,13 @@ Str trigger_sign(Arena *arena, Str secret, Str timestamp, const TriggerRequest *
     return arena_copy(arena, buf_peek(&buf));
 }
 
-static Status mac_read(Str text, uint8_t out[MAC_SIZE], Error *err)
+static Status mac_read(Str text, const char *header, uint8_t out[MAC_SIZE], Error *err)
 {
     Str prefix = STR("sha256="), hex = str_slice(text, prefix.len, text.len);
     size_t size = 0;
     if (!str_starts(text, prefix) || hex.len != 2 * MAC_SIZE || sodium_hex2bin(out, MAC_SIZE, hex.ptr, hex.len, NULL, &size, NULL)
         || size != MAC_SIZE)
-        return error_set(err, ERR_DENIED, "X-Maestro-Signature is not sha256= and 64 hex digits");
+        return error_set(err, ERR_DENIED, "%s is not sha256= and 64 hex digits", header);
     return OK;
 }
 
@@ -182,7 +183,7 @@ static Status check_signature(const Check *check, Str name, Error *err)
     int64_t at_ms = 0;
     Status status = header_find(request, "x-maestro-signature", "X-Maestro-Signature", &signature, err);
     if (!status) status = header_find(request, "x-maestro-timestamp", "X-Maestro-Timestamp", &timestamp, err);
-    if (!status) status = mac_read(signature, given, err);
+    if (!status) status = mac_read(signature, "X-Maestro-Signature", given, err);
     if (!status) status = check_time(check, timestamp, &at_ms, err);
     if (!status) status = find_secret(check, name, &secret, err);
     if (status) return status;
@@ -213,6 +214,35 @@ static Status check_hmac_of_definition(const Check *check, Value setting, Error 
 {
     if (!is_on(setting)) return error_set(err, ERR_DENIED, "the trigger declares no authentication");
     return check_signature(check, arena_format(check->arena, "definition/%.*s", STR_ARG(check->subject->workflow)), err);
+}
+
+/* --- of code forges ---------------------------------------------------------------------------------------------------------- */
+
+static Str name_delivery(const Check *check, Str name, Str what);
+
+/* X-Hub-Signature-256 is of the body alone. The delivery that a forge names beside it is not signed, and whoever has seen a request could
+ * name another: a body is therefore taken once, whatever it is called. It is one of this trigger, since it may be sent to several. */
+static Status check_hub_signature(const Check *check, Value setting, Error *err)
+{
+    const TriggerRequest *request = check->request;
+    Str signature = { 0 }, secret, name = setting.kind == VALUE_STRING ? value_text(setting) : (Str){ 0 };
+    uint8_t given[MAC_SIZE], made[MAC_SIZE];
+    if (!name.len) return error_set(err, ERR_DENIED, "'hub_signature' names no secret");
+    Status status = header_find(request, "x-hub-signature-256", "X-Hub-Signature-256", &signature, err);
+    if (!status) status = mac_read(signature, "X-Hub-Signature-256", given, err);
+    if (!status) status = find_secret(check, name, &secret, err);
+    if (status) return status;
+    crypto_auth_hmacsha256_state state;
+    crypto_auth_hmacsha256_init(&state, (const uint8_t *)secret.ptr, secret.len);
+    if (request->body.len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)request->body.ptr, request->body.len);
+    crypto_auth_hmacsha256_final(&state, made);
+    sodium_memzero(&state, sizeof state);
+    bool is_right = sodium_memcmp(given, made, sizeof made) == 0;
+    sodium_memzero(made, sizeof made);
+    if (!is_right) return error_set(err, ERR_DENIED, "the signature is not that of the body, made with the secret '%.*s'", STR_ARG(name));
+    Str delivery = name_delivery(check, STR("x-hub-signature-256"), (Str){ (const char *)given, sizeof given });
+    check->proof->identity = arena_format(check->arena, "hub_signature:%.*s", STR_ARG(name));
+    return remember(check, "delivery", delivery, request->now_ms + window_of(check->subject), err);
 }
 
 /* --- the others ------------------------------------------------------------------------------------------------------------ */

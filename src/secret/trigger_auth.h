@@ -4,6 +4,7 @@
  *
  *   {hmac: NAME}                a signature with the secret NAME of the tenant
  *   {hmac_of_definition: true}  the same with the secret definition/ID of the workflow: what is meant where nothing is written
+ *   {hub_signature: NAME}       a signature as code forges make it, X-Hub-Signature-256, with the secret NAME of the tenant
  *   {bearer: true}              the token of this trigger of this run: maestro trigger-token RUN KEY
  *   {api_key: true}             whom the caller has authenticated by credentials of its own
  *   {policy: NAME}              a policy decides, by what it is told of the request
@@ -14,6 +15,9 @@
  *   X-Maestro-Timestamp: 1766000000                 seconds since 1970
  *   X-Maestro-Signature: sha256=<64 hex digits>     of "1766000000\nPOST\n/maestro/trigger/RUN/KEY\n" and the body as it was sent
  *   Authorization: Bearer <43 characters>
+ *
+ * A forge signs the body and nothing else: X-Hub-Signature-256: sha256=<64 hex digits>. What was signed for one trigger is good for every
+ * other that has the same secret, and however old it is. A body is taken once by each trigger within the window.
  *
  * A signed request that is older than the window, or as far ahead, is refused, and so is one whose signature was seen within it. The same
  * holds for what is authenticated otherwise, as far as its sender says what tells one request from another:
@@ -78,7 +82,7 @@ typedef struct TriggerAuthority {
 } TriggerAuthority;
 
 typedef struct TriggerProof {
-    Str identity;                   /* "hmac:NAME", "bearer", whom the caller knows, "policy:NAME": recorded as the actor */
+    Str identity;                   /* "hmac:NAME", "hub_signature:NAME", "bearer", whom the caller knows, "policy:NAME": recorded as the actor */
     Str id;                         /* of a request that can be told from others; else empty */
     Str tenant;
     ReplayKey replay;               /* by which it is remembered */

@@ -18,11 +18,12 @@ static Status find_secret(void *context, Str tenant, Str name, Str *out, Error *
 {
     (void)context;
     if (str_is(name, STR("busy"))) return error_set(err, ERR_UNAVAILABLE, "the store is busy");
-    bool is_hook = str_is(name, STR("hook-secret")), is_definition = str_is(name, STR("definition/orders"));
-    if (!str_is(tenant, STR("acme")) || (!is_hook && !is_definition))
+    bool is_hook = str_is(name, STR("hook-secret")), is_definition = str_is(name, STR("definition/orders")),
+         is_forge = str_is(name, STR("forge"));
+    if (!str_is(tenant, STR("acme")) || (!is_hook && !is_definition && !is_forge))
         return error_set(err, ERR_NOT_FOUND, "tenant '%.*s' has no secret '%.*s': maestro secret set %.*s", STR_ARG(tenant),
                          STR_ARG(name), STR_ARG(name));
-    *out = is_hook ? STR("swordfish") : STR("of the definition");
+    *out = is_forge ? STR("It's a Secret to Everybody") : is_hook ? STR("swordfish") : STR("of the definition");
     return OK;
 }
 
@@ -116,6 +117,67 @@ TEST(a_signature_is_hmac_sha256_over_timestamp_method_path_and_body, "proves: A-
     world_open(&it, "{\"hmac\":\"hook-secret\"}");
     EXPECT_STR(trigger_sign(&it.arena, STR("swordfish"), STR(NOW_TEXT), &it.request),
                STR("sha256=4565a70b023f9cdb6679e9a191c44fc8c743305eb6deaa41adf2548e8f0612c8"));
+    world_close(&it);
+}
+
+/* The secret, body and signature that GitHub's documentation has for those who check their own. */
+TEST(a_signature_of_a_forge_is_hmac_sha256_over_the_body, "proves: A-197 F-048")
+{
+    static const char right[] = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+    static const struct { const char *name, *auth, *header, *value, *body, *why; } rows[] = {
+        { "right", "{\"hub_signature\":\"forge\"}", "x-hub-signature-256", right, "Hello, World!", NULL },
+        { "of another body", "{\"hub_signature\":\"forge\"}", "X-Hub-Signature-256", right, "Hello, World",
+          "the signature is not that of the body, made with the secret 'forge'" },
+        { "of another secret", "{\"hub_signature\":\"hook-secret\"}", "X-Hub-Signature-256", right, "Hello, World!",
+          "the signature is not that of the body, made with the secret 'hook-secret'" },
+        { "the old header", "{\"hub_signature\":\"forge\"}", "X-Hub-Signature", right, "Hello, World!", "the header X-Hub-Signature-256 is missing" },
+        { "too short", "{\"hub_signature\":\"forge\"}", "X-Hub-Signature-256", "sha256=7571", "Hello, World!",
+          "X-Hub-Signature-256 is not sha256= and 64 hex digits" },
+        { "of another method", "{\"hub_signature\":\"forge\"}", "X-Hub-Signature-256", "sha1=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
+          "Hello, World!", "X-Hub-Signature-256 is not sha256= and 64 hex digits" },
+        { "no secret is named", "{\"hub_signature\":true}", "X-Hub-Signature-256", right, "Hello, World!", "'hub_signature' names no secret" },
+        { "not for what wants time and path", "{\"hmac\":\"forge\"}", "X-Hub-Signature-256", right, "Hello, World!", "the header X-Maestro-Signature is missing" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        World it;
+        world_open(&it, rows[i].auth);
+        it.request.body = str_of(rows[i].body);
+        header(&it, rows[i].header, str_of(rows[i].value));
+        if (rows[i].why) expect_refused(&it, rows[i].why);
+        else {
+            EXPECT_OK(authenticate(&it), &it.err);
+            EXPECT_STR(it.proof.identity, STR("hub_signature:forge"));
+            EXPECT(str_starts(it.proof.id, STR("trigger/")) && it.proof.id.len <= REQUEST_ID_SIZE_MAX);
+        }
+        world_close(&it);
+    }
+}
+
+TEST(a_body_that_a_forge_signed_is_taken_once_by_each_trigger, "proves: F-050")
+{
+    World it;
+    world_open(&it, "{\"hub_signature\":\"forge\"}");
+    it.request.body = STR("Hello, World!");
+    header(&it, "X-Hub-Signature-256", STR("sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"));
+    EXPECT_OK(authenticate(&it), &it.err);
+    Str first = it.proof.id;
+    expect_refused(&it, "the request was received before");
+    ROW("a delivery of another name, which nobody has signed");
+    header(&it, "X-GitHub-Delivery", STR("72d3162e"));
+    expect_refused(&it, "the request was received before");
+    ROW("nor does the sender's word that it is the same let it in");
+    header(&it, "Idempotency-Key", STR("again"));
+    expect_refused(&it, "the request was received before");
+    ROW("another trigger takes it as its own");
+    it.subject.trigger = STR("other");
+    EXPECT_OK(authenticate(&it), &it.err);
+    EXPECT(!str_is(it.proof.id, first));
+    ROW("after the window the owner of the log knows it by its id");
+    it.subject.trigger = STR("approval");
+    it.request.now_ms += TRIGGER_WINDOW_MS + 1;
+    EXPECT_OK(authenticate(&it), &it.err);
+    EXPECT_STR(it.proof.id, first);
     world_close(&it);
 }
 

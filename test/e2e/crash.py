@@ -154,14 +154,14 @@ sleep 60
 """
 
 
-@case("proves: F-061 F-087 E-015 A-022")
-def a_step_that_kills_its_owner_is_not_carried_out_for_ever(t):
+def poisoned(t, times, more=""):
+    """A step that kills its owner each time; then what the next owner says of it, its run and its store."""
     store = ("--store", f"sqlite:{t.folder}/store.db")
     script = t.write("poison.sh", POISON.format(folder=t.folder))
-    file = t.write("poison.yaml", f"workflow: poison\njobs:\n  a:\n    tasks: [{{ run: shell, args: [sh, {script}] }}]\n")
+    file = t.write("poison.yaml", f"workflow: poison\njobs:\n  a:\n    tasks: [{{ run: shell, args: [sh, {script}]{more} }}]\n")
     owner = t.folder / "owner"
     words = ("run", file)
-    for _ in range(3):
+    for _ in range(times):
         process = t.start(*words, *store)
         owner.write_text(str(process.pid))
         t.equal(t.end(process).code, -9, "it was killed by its step")
@@ -170,11 +170,36 @@ def a_step_that_kills_its_owner_is_not_carried_out_for_ever(t):
         words = ("resume", run)
     last = t.maestro(*words, *store)
     t.true(last.code not in (0, -9), f"the run has failed: {last.code} {last.err}")
-    t.contains(last.out + last.err, "maestro ended three times", "why")
     t.contains(last.out + last.err, "maestro resolve", "what to type")
-    t.equal((t.folder / "runs.log").read_text().count("run"), 3, "executions")
+    t.equal((t.folder / "runs.log").read_text().count("run"), times, "executions")
+    return last.out + last.err, run, store
+
+
+@case("proves: F-061 F-087 E-015 A-022")
+def a_step_that_kills_its_owner_is_not_carried_out_for_ever(t):
+    said, run, store = poisoned(t, 3)
+    t.contains(said, "maestro ended three times", "why")
     shown = t.maestro("show", run, "--json", *store).json()
     t.equal((shown["state"], shown["resolution"]), ("failed", "AWAITING_DECISION"))
+    t.equal(t.maestro("replay", run, "--verify", *store).code, 0, "replay --verify")
+
+
+@case("proves: E-002 E-018 E-031 E-034 E-053 E-057 F-071 C-34 C-69")
+def what_is_repeated_after_a_crash_is_dispatched_by_an_admission_until_its_budget_is_used_up(t):
+    said, run, store = poisoned(t, 2, ", intent: heavy")
+    t.contains(said, "dropped by spawn-budget: maestro ended twice", "why")
+    t.contains(said, "its spawn_budget of 3 is used up", "what to do")
+    events = [json.loads(line) for line in t.maestro("show", run, "--events", "--json", *store).out.splitlines()]
+    kinds = ("step-dispatched", "step-running", "lease-expired", "step-dropped", "step-failed")
+    t.equal([event["event"] for event in events if event["event"] in kinds],
+            ["step-dispatched", "step-running", "lease-expired", "step-dispatched", "step-running", "lease-expired", "step-dropped", "step-failed"])
+    admissions = [event.get("flags", 0) for event in events if event["event"] == "step-dispatched"]
+    t.equal([flags & 7 for flags in admissions], [1, 0], "cooperatives: what the budget has room for")
+    t.equal([flags >> 3 & 1 for flags in admissions], [0, 1], "the last is escalated")
+    dropped = next(event for event in events if event["event"] == "step-dropped")
+    t.equal((dropped["name"], dropped["cause"]), ("spawn-budget", "lost"))
+    failed = next(event for event in events if event["event"] == "step-failed")
+    t.equal((failed["cause"], failed["class"]), ("dropped", "permanent"))
     t.equal(t.maestro("replay", run, "--verify", *store).code, 0, "replay --verify")
 
 

@@ -2,9 +2,11 @@
 """The guides for authors: every complete example in them is valid, and nothing of the program is left out of them."""
 import json
 import re
+import sqlite3
 from pathlib import PurePosixPath
 
 from maestro_test import ROOT, case, main
+from server_test import HELLO
 
 COMPLETE = ("workflow:", "name:", "executors:")
 DOCS = ROOT / "docs"
@@ -57,12 +59,56 @@ def lay_out(t, folder, part):
     return files, runners
 
 
-@case("proves: R-111 R-115")
+def tables(page):
+    """The rows of every table of the page, as cells."""
+    lines = [line for line in page.split("\n") if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def proved():
+    """Every id that some case of the tree declares."""
+    files = [file for folder in ("src", "test", "tools", "sdk", "ui") for kind in ("*.c", "*.py", "*.ts") for file in (ROOT / folder).rglob(kind)
+             if "node_modules" not in file.parts]
+    said = "".join(file.read_text(encoding="utf-8") for file in files)
+    return {name for names in re.findall(r"proves: ([A-Z0-9 -]+)", said) for name in names.split()}
+
+
+@case("proves: R-111 R-115 C-92")
 def the_documents_that_the_requirements_name_are_there(t):
-    for name in ("developer-guide.md", "specs/001-workflow-management.md", "specs/002-workflow-execution.md"):
+    for name in ("developer-guide.md", "api-user-guide.md", "data-model.md", "error-handling.md", "architecture.md",
+                 "specs/001-workflow-management.md", "specs/002-workflow-execution.md"):
         with t.row(name):
             t.true((DOCS / name).is_file() and len(text(f"docs/{name}")) > 2000, "it is missing, or has nothing in it")
             t.contains(text("docs/README.md"), f"]({name})" if "/" not in name else "](specs/README.md)", "the index")
+
+
+@case("proves: R-115")
+def every_criterion_of_the_specifications_is_proved_by_a_case(t):
+    known, ids = proved(), re.compile(r"\b[A-Z]-\d+\b")
+    for name in ("001-workflow-management.md", "002-workflow-execution.md"):
+        criteria = [row for row in tables(text(f"docs/specs/{name}")) if re.fullmatch(r"[0-9A-Z]\.\d+", row[0])]
+        t.true(len(criteria) > 20, f"{name} has only {len(criteria)} criteria")
+        for row in criteria:
+            with t.row(f"{name} {row[0]}"):
+                t.true(ids.findall(row[2]), "it names no requirement")
+                t.equal([i for i in ids.findall(row[2]) if i not in known], [], "requirements that no case proves")
+
+
+STALE = re.compile(r"not there yet|(does|do|did) not exist yet|exists? yet|is(n't| not) (yet )?served|no URL is|nothing of (it|them) runs|not served"
+                   r"|(it|that|they|this) comes? later|(exists|works|here|checked) today|today\*\* |\*later|will have to|when the server exists|nothing \w+ (it )?yet|"
+                   r"specification only|as specification|^(fail|ok|pass) {2,}\w+$|^\d+ passed, \d+ failed$", re.I | re.M)
+
+
+@case()
+def no_document_speaks_of_what_is_not_there_yet(t):
+    for sample in ("Nothing polls yet.", "Specification: not there yet.", "no server exist yet", "**What works today:**", "0 passed, 1 failed"):
+        t.true(STALE.search(sample), f"what is looked for is found: {sample}")
+    pages = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "src").rglob("README.md"))]
+    for page in pages:
+        if page.name == "requirements.md":                        # what it has to do, and not what it does
+            continue
+        with t.row(str(page.relative_to(ROOT))):
+            t.equal([found.group(0) for found in STALE.finditer(page.read_text(encoding="utf-8"))], [], "it is said to come")
 
 
 @case()
@@ -184,6 +230,45 @@ def plans_are_equal_where_the_reference_says_so(t):
     for name, one, other in DIFFERENT:
         with t.row(name):
             t.true(digest(t, one) != digest(t, other), "the digests are equal")
+
+
+@case("proves: R-113")
+def the_data_model_has_every_table_view_and_column_of_a_store(t):
+    store = t.folder / "store.db"
+    t.equal(t.maestro("run", t.write("hello.yaml", HELLO), "--param", "who=x", "--store", f"sqlite:{store}").code, 0)
+    parts = {part.split("\n")[0].strip(): part for part in re.split(r"^### ", text("docs/data-model.md"), flags=re.M)[1:]}
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as file:
+        names = [row[0] for row in file.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'")]
+        t.true(len(names) > 30, f"the store has only {names}")
+        for name in names:
+            with t.row(name):
+                shown = {column for row in tables(parts.get(name, "")) for column in re.findall(r"`(\w+)`", row[0])}
+                types = {column: row[1] for row in tables(parts.get(name, "")) for column in re.findall(r"`(\w+)`", row[0]) if len(row) > 1}
+                for _, column, _, _, _, _, hidden in file.execute(f"PRAGMA table_xinfo({name})"):
+                    twin = re.sub("_at$", "_ms", column)         # a column of the type time has its text beside it
+                    t.true(column in shown or (hidden and types.get(twin) == "time"), f"the page does not have {column}")
+
+
+@case("proves: R-114 R-084")
+def the_page_of_errors_has_every_type_with_its_status_and_what_to_do(t):
+    kinds = re.findall(r'^PROBLEM\(\w+, "(\w+)", "([\w-]+)",\s*"[^"]*", (\d+)\)', text("src/api/problems.def"), re.M)
+    t.true(len(kinds) > 20, f"problems.def has only {len(kinds)} types")
+    told = {found.group(1): row for row in tables(text("docs/error-handling.md")) if (found := re.fullmatch(r"\[`([\w-]+)`\]\(errors/\1\.md\)", row[0]))}
+    t.equal(sorted(told), sorted(kind for _, kind, _ in kinds), "the types of the page")
+    for error, kind, status in kinds:
+        with t.row(kind):
+            t.equal(told[kind][1:3], [status, f"`{error}`"], "its status and name")
+            t.true(len(told[kind][3]) > 10 and len(told[kind][4]) > 10, "when, and what to do")
+
+
+@case("proves: F-063 C-34")
+def the_page_of_errors_has_every_cause_with_its_class(t):
+    causes = re.findall(r'^    \[CAUSE_\w+\] = { "([\w-]+)", CLASS_(\w+)', text("src/core/state.c"), re.M)
+    t.true(len(causes) > 15, f"state.c has only {len(causes)} causes")
+    told = {row[0]: row[1] for row in tables(text("docs/error-handling.md")) if len(row) == 3}
+    for cause, group in causes:
+        with t.row(cause):
+            t.equal(told.get(f"`{cause}`"), f"`{group.lower().replace('_', '-')}`", "its class")
 
 
 @case()

@@ -87,7 +87,7 @@ def the_revision_of_a_run_is_shown(t):
     t.matches(t.maestro("revisions", *store(t)).out, r"(?m)^greet +2 +1\.1 +active")
 
 
-@case("proves: R-006")
+@case("proves: R-006 C-26")
 def a_label_belongs_to_one_revision(t):
     run(t, greet(t, "1.0"))
     result = run(t, greet(t, "1.0", "good day"))

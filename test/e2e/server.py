@@ -39,7 +39,7 @@ jobs:
 """
 
 
-@case("proves: R-016 R-036 R-037 R-039 R-012 R-091")
+@case("proves: R-016 R-036 R-037 R-039 R-012 R-091 C-27 C-51 G-05")
 def revisions_are_created_listed_activated_and_deleted(t):
     server = Server(t)
     made = server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yaml"})
@@ -83,6 +83,50 @@ def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
     body = problem(t, server.post(path), 409, "revision-incompatible")
     t.true(any("who" in e["pointer"] for e in body["errors"]), "the parameter is named")
     t.equal(server.post(path, {"allowIncompatible": True}).status, 200)
+
+
+def at_once(server, calls):
+    """The statuses of calls that are sent beside one another, each by a connection of its own."""
+    statuses, gate = [], threading.Barrier(len(calls))
+
+    def send(path, headers):
+        connection = server.connect()
+        gate.wait()
+        connection.request("POST", path, "{}", {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json", **headers})
+        statuses.append(connection.getresponse().status)
+
+    threads = [threading.Thread(target=send, args=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(statuses)
+
+
+@case("proves: F-118 C-51 G-05")
+def of_activations_that_saw_the_same_one_alone_is_done(t):
+    server = Server(t)
+    base = "/api/workflows/default/hello/revisions"
+    server.define(HELLO)
+    server.define(HELLO.replace("name: who", "name: whom").replace("params.who", "params.whom"))
+    for turn in range(5):
+        for version in (1, 2):
+            server.post(f"{base}/{version}/deactivate")
+        t.equal(at_once(server, [(f"{base}/{version}/activate", {}) for version in (1, 2)]), [200, 409], "two that break one another")
+        for version in (1, 2):
+            server.post(f"{base}/{version}/deactivate")
+        tag = {"If-Match": server.get(base + "/1").headers["ETag"]}
+        t.equal(at_once(server, [(base + "/1/activate", tag)] * 4), [200, 412, 412, 412], "four with the same tag")
+    named = {"If-Match": server.get(base + "/1").headers["ETag"], "Idempotency-Key": "off"}
+    for turn in range(2):
+        t.equal(server.post(base + "/1/deactivate", headers=named).status, 200, "sent again it gets its first answer")
+    named["Idempotency-Key"] = "off again"
+    for turn in range(2):
+        problem(t, server.post(base + "/1/deactivate", headers=named), 412, "precondition-failed")
+    tag = {"If-Match": named["If-Match"]}
+    problem(t, server.call("DELETE", base + "/1", headers=tag), 412, "precondition-failed")
+    tag = {"If-Match": '"1-0-7", ' + server.get(base + "/1").headers["ETag"]}
+    t.equal(server.call("DELETE", base + "/1", headers=tag).status, 204, "one of the tags is right")
 
 
 TOLD = """workflow: told
@@ -194,7 +238,7 @@ def a_start_is_answered_at_once_and_with_wait_once_the_run_is_settled_or_blocked
     t.equal(t.end(waiting).code, 0)
 
 
-@case("proves: R-029 R-030 R-042 R-048 R-049 R-059 R-060 R-061")
+@case("proves: R-029 R-030 R-042 R-048 R-049 R-059 R-060 R-061 C-68")
 def a_failed_execution_says_why_and_skips_the_rest(t):
     server = Server(t)
     server.define(FAILING)
@@ -210,7 +254,7 @@ def a_failed_execution_says_why_and_skips_the_rest(t):
     problem(t, server.post("/api/executions/%s/resolve" % run["executionId"], {"decision": "RETRY"}), 409, "conflict")
 
 
-@case("proves: R-003 R-020 R-023 R-024 R-078 R-079 R-080 R-081 R-082 R-084 R-085")
+@case("proves: R-003 R-020 R-023 R-024 R-078 R-079 R-080 R-081 R-082 R-084 R-085 C-67")
 def what_is_wrong_is_a_problem_with_its_own_type(t):
     server = Server(t)
     server.define(HELLO)
@@ -241,15 +285,21 @@ def what_is_wrong_is_a_problem_with_its_own_type(t):
 @case("proves: R-114")
 def every_type_of_error_has_its_page(t):
     server = Server(t)
-    folder = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "errors")
-    for name in sorted(os.listdir(folder)):
-        if name == "README.md":
-            continue
-        with t.row(name):
-            page = server.get("/errors/" + name[:-3], key="")
+    with open(ROOT / "src" / "api" / "problems.def", encoding="utf-8") as file:
+        kinds = re.findall(r'^PROBLEM\(\w+, "(\w+)", "([\w-]+)",\s*"([^"]*)", (\d+)\)', file.read(), re.M)
+    t.true(len(kinds) > 20, f"there are only {len(kinds)} types")
+    folder = ROOT / "docs" / "errors"
+    t.equal(sorted(name[:-3] for name in os.listdir(folder) if name != "README.md"), sorted(kind for _, kind, _, _ in kinds), "the pages")
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    for error, kind, title, status in kinds:
+        with t.row(kind):
+            page = server.get("/errors/" + kind, key="")
             t.equal(page.status, 200)
-            with open(os.path.join(folder, name), "rb") as file:
-                t.equal(page.body, file.read(), "the page")
+            t.equal(page.body, (folder / (kind + ".md")).read_bytes(), "the page")
+            said = page.body.decode()
+            t.contains(said, f"# {title}\n\nType `https://maestro/errors/{kind}`, status {status}, named {error}.\n", "what it is")
+            t.contains(said, "**What to do.** ", "what to do")
+            t.contains(index, f"| [`{kind}.md`]({kind}.md) | {status} | {title} |", "the index")
     problem(t, server.get("/errors/none", key=""), 404, "not-found")
 
 
@@ -670,23 +720,61 @@ def two_servers_do_not_share_a_store(t):
     t.equal(t.maestro("server", "--listen", "nonsense").code, 65)
 
 
+LINKED = """executors:
+  far: { kind: worker, runners: { far/work: { queue: far } } }
+  near: { kind: process, runners: { flaky: { command: "test $MAESTRO_ATTEMPT = 2 && echo 7 > $MAESTRO_OUTPUT" } } }
+  payments: { kind: http, callback: "https://maestro.example.com", runners: { pay: { url: "https://payments.example.com" } } }
+policies: { careful: { file: careful.rego, phases: [pre-flight] } }
+"""
+EVERYTHING = """workflow: everything
+triggers: [{ schedule: "0 6 * * MON" }]
+policies: careful
+jobs:
+  a:
+    tasks:
+      - { name: twice, run: flaky, retries: { attempts: 2, delay: 1ms } }
+      - { name: ask, log: "asked", pause_after: { trigger: go, timeout: 1h, auth: { bearer: true } } }
+"""
+# What is for others than people and their programs, and what a run has to fail at first.
+NOT_LINKED = {"post /api/store/{query}", "post /api/petitions", "post /maestro/hooks/{tenant}/{workflow}/{trigger}",
+              "post /api/executions/{executionId}/resolve", "post /api/executions/{executionId}/retry-from",
+              "post /api/executions/{executionId}/retry-compensation", "post /api/executions/{executionId}/skip-compensation"}
+
+
 @case("proves: R-091")
 def everything_is_reached_by_links_from_the_root(t):
-    server = Server(t)
-    server.define(HELLO)
-    server.begin("hello", {"who": "x"}, wait="30s")
-    seen, todo = set(), ["/api"]
+    t.write("careful.rego", "package maestro.policies.careful\n\nallow := true\n")
+    server = Server(t, "--runners", t.write("runners.yaml", LINKED))
+    server.define(EVERYTHING)
+    server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yaml"})
+    server.begin("everything", wait="30s")
+    going = server.define("workflow: going\njobs: { a: { tasks: [{ run: far/work }] } }\n")["revisionId"]["workflowId"]
+    server.begin(going)
+    server.call("PUT", "/api/secrets/some/token", {"value": "x"})
+    seen, todo, streams = set(), ["/api"], ("/api/events",)
     while todo:
         path = todo.pop()
-        if path in seen or path in ("/api/events", "/api/decisions", "/api/signals"):
+        if path in seen:
             continue
         seen.add(path)
+        if path in streams:
+            continue
         answer = server.get(path)
-        t.true(answer.status in (200, 405), f"{path} answers {answer.status}")
-        if answer.status == 200 and answer.headers["Content-Type"] == "application/json":
-            todo += re.findall(r'"href":"([^"]+)"', answer.body.decode())
-    for part in ("/revisions/1", "/steps", "/events", "/logs", "/api/workflows/default/hello"):
-        t.true(any(path.endswith(part) for path in seen), f"{part} was reached")
+        t.true(answer.status in (200, 405) or path == "/api/decisions", f"{path} answers {answer.status}")
+        kind = answer.headers.get("Content-Type", "")
+        found = re.findall(r'<([^>]+)>; rel="help"', answer.headers.get("Link", ""))
+        if path != "/openapi.json" and "json" in kind:
+            found += re.findall(r'"href":"([^"]+)"', answer.body.decode())
+        elif kind.startswith("text/html"):
+            found += re.findall(r'(?:href|src)="(/[^"]+)"', answer.body.decode())
+        todo += found
+    paths = {path.split("?")[0] for path in seen}
+    for address, methods in server.get("/openapi.json").json()["paths"].items():
+        pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", address.replace("{name}", ".+")) + "$")
+        for method in methods:
+            with t.row(f"{method} {address}"):
+                is_reached = any(pattern.match(path) for path in paths)
+                t.equal(is_reached, f"{method} {address}" not in NOT_LINKED, "it is reached")
 
 
 @case("")

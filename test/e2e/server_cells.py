@@ -178,13 +178,26 @@ def a_report_comes_too_late_where_the_lease_was_given_up(t):
     t.until(lambda: len(pair.began()) == 1, "the cell has it")
     pair.cell.stop(signal.SIGKILL)
     t.until(lambda: '"lease-expired"' in json.dumps(pair.central.get(f"/api/executions/{run}/events?limit=500").json()), "the lease is given up")
-    t.until(lambda: "maestro_engine_attempts 0\n" in pair.central.get("/metrics").body.decode(), "so that its holder is not told to end it any more")
+    pair.central.stop()
     pair.open()
     pair.cell.start()
+    t.until(lambda: pair.kept("attempt", "COMPLETED"), "the cell has carried it out, while nobody could tell it to end that")
+    pair.central.start()
     pair.until(run, "COMPLETED")
     t.until(lambda: {one["status"] for one in pair.here()} == {"COMPLETED"}, "both leases are settled")
     results = sorted(s["outputData"]["result"] for one in pair.here() for s in one["steps"] if s["stepId"].endswith("report"))
     t.equal(results, ["accepted", "refused"], "the first was told, and refused")
+
+
+@case("proves: F-010 F-116")
+def a_cell_that_comes_back_ends_what_was_given_up_meanwhile(t):
+    pair = Pair(t, lease="2s")
+    run = pair.begin("eu/slow", ", retries: { attempts: 1 }")
+    t.until(lambda: pair.kept("attempt", "RUNNING"), "the cell has it")
+    pair.cell.stop(signal.SIGKILL)
+    pair.until(run, "FAILED")
+    pair.cell.start()
+    t.until(lambda: pair.here()[0]["status"] in ("CANCELLED", "COMPLETED"), "it is told so by the answer to its first heartbeat")
 
 
 @case("proves: F-091")

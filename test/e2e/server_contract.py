@@ -6,6 +6,8 @@ says, and an error is a problem. What is sent is made of the document and a seed
 import json
 import os
 import random
+import re
+import socket
 from urllib.parse import quote
 
 from maestro_test import case, main
@@ -315,6 +317,39 @@ def what_the_document_promises_is_whole(t):
                 t.true(parameter["description"] and is_kind(parameter["schema"], "object"), f"{parameter['name']} is described")
             t.true(operation["summary"] and operation["description"], "it says what it does")
             t.true(any(status.startswith("2") for status in operation["responses"]), "it says what a success is")
+
+
+@case("proves: R-084")
+def what_is_refused_of_every_address_is_documented_of_every_address(t):
+    server = Server(t)
+    document = server.get("/openapi.json").json()
+    heads = [("two hosts", "GET {} HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400"),
+             ("a large head", "GET {} HTTP/1.1\r\nHost: a\r\nX-Large: " + "x" * 17000 + "\r\n\r\n", "431"),
+             ("a large body", "GET {} HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n", "413"),
+             ("another method", "PATCH {} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "405")]
+    for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/ui/style.css", "/errors/invalid", "/api"):
+        template = {"/ui/style.css": "/ui/{file}", "/errors/invalid": "/errors/{type}"}.get(path, path)
+        for name, head, status in heads:
+            with t.row(f"{path}: {name}"), socket.create_connection(("127.0.0.1", server.port), timeout=60) as link:
+                link.sendall(head.format(path).encode())
+                t.equal(link.recv(65536).split(b" ")[1].decode(), status, "the answer")
+                t.true(status in document["paths"][template]["get"]["responses"], f"{status} is documented")
+    t.equal([f"{method} {path}" for path, methods in document["paths"].items() for method, operation in methods.items()
+             if not {"400", "405", "413", "431", "503"} <= set(operation["responses"])], [], "operations that are not documented to be refused")
+
+
+@case("proves: R-095")
+def the_pattern_of_wait_is_what_the_server_takes(t):
+    server = Server(t)
+    server.define(HELLO)
+    run = server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    operation = server.get("/openapi.json").json()["paths"]["/api/executions/{executionId}"]["get"]
+    pattern = next(p for p in operation["parameters"] if p["name"] == "wait")["schema"]["pattern"]
+    for text in ("0", "5", "05", "30", "31", "5s", "30s", "31s", "500ms", "0ms", "00500ms", "29999ms", "30000ms", "30001ms", "99999ms", "5m", "s", "ms", "-1",
+                 "+5", "1.5s", "5 s", "5S", "0x5"):
+        with t.row(text):
+            is_taken = server.get(f"/api/executions/{run}?wait={quote(text)}").status == 200
+            t.equal(bool(re.search(pattern, text)), is_taken, "the document, and the server")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 """Clients of the server that mean ill, or do not know what they do: others are served all the same, and memory stays bounded."""
 import json
 import random
+import re
 import resource
+import signal
 import socket
 import struct
 
 from maestro_test import ROOT, case, main
-from server_test import HELLO, Server
+from server_test import HELLO, Server, problem
 
 
 def resident_kb(server):
@@ -133,31 +135,128 @@ def those_who_wait_and_hang_up_leave_nothing_behind(t):
     server = Server(t)
     server.define(WAITS)
     run = server.begin("waits")["executionId"]
-
-    def now(name):
-        text = server.get("/metrics").body.decode()
-        return int(next(line for line in text.splitlines() if line.startswith(name + " ")).split()[1])
-    for path, gauge in ((f"/api/executions/{run}?wait=30s", "maestro_http_requests_waiting"), ("/api/events", "maestro_event_streams")):
+    for path, name in ((f"/api/executions/{run}?wait=30s", "maestro_http_requests_waiting"), ("/api/events", "maestro_event_streams")):
         for is_reset in (True, False):
             if not is_reset and "wait=" in path:
                 continue                        # closed is not broken: it may still read, and gets its answer when its time is over
             with t.row(f"{path.split('?')[0]} {'reset' if is_reset else 'closed'}"):
-                before = now(gauge)             # of those that wait this request is one
+                before = gauge(server, name)             # of those that wait this request is one
                 clients = [plain(server, f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\n\r\n".encode()) for _ in range(100)]
-                t.until(lambda: now(gauge) >= before + 100, "they wait")
+                t.until(lambda: gauge(server, name) >= before + 100, "they wait")
                 for client in clients:
                     if is_reset:
                         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     client.close()
-                t.until(lambda: now(gauge) <= before, "none of them is left")
+                t.until(lambda: gauge(server, name) <= before, "none of them is left")
     others_are_served(t, server)
+
+
+def open_files():
+    """As many as the system permits; how many that is."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    return limit
+
+
+def bound(name):
+    """A number of src/base/limits.h."""
+    return int(re.search(rf"#define {name} +(\d+)u", (ROOT / "src/base/limits.h").read_text())[1])
+
+
+def gauge(server, name):
+    text = server.get("/metrics").body.decode()
+    return int(next(line for line in text.splitlines() if line.startswith(name + " ")).split()[1])
+
+
+def asks(server, path, key):
+    return plain(server, f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
+
+
+@case("")
+def requests_that_wait_take_of_the_share_of_their_key_and_tenant_and_of_nobody_else(t):
+    open_files()
+    server = Server(t)
+    server.define(WAITS.replace("workflow: waits", "workflow: waits\ntenant: acme"), tenant="acme")
+    server.define(WAITS)
+    first, second, third = (server.key("operator", "acme") for _ in range(3))
+    run = server.begin("waits", key=first)["executionId"]
+    path = f"/api/executions/{run}?wait=30s"
+    of_key, of_tenant = bound("API_WAITING_KEY_MAX"), bound("API_WAITING_TENANT_MAX")
+    clients = [asks(server, path, first) for _ in range(of_key)]
+    t.until(lambda: gauge(server, "maestro_http_requests_waiting") >= of_key, "they wait")
+    refused = server.get(path, key=first)
+    t.contains(problem(t, refused, 429, "overloaded")["detail"], f"this key has {of_key} requests that wait already")
+    t.equal(refused.headers["Retry-After"], "1")
+    t.equal(server.get(path.split("?")[0], key=first).status, 200, "the same without waiting")
+    started = server.post("/api/executions?wait=30s", {"workflowId": "waits"}, key=first)
+    t.equal((started.status, started.json()["status"]), (201, "RUNNING"), "who starts one is told so at once")
+    exchange = {"want": 1, "wait_ms": 1000}
+    problem(t, server.post("/api/executors/none/exchange", exchange, key=server.key("worker", "acme")), 404, "not-found")
+    clients += [asks(server, path, second) for _ in range(of_tenant - of_key)]
+    t.until(lambda: gauge(server, "maestro_http_requests_waiting") >= of_tenant, "as many as a tenant may have")
+    with t.row("another key of the tenant"):
+        t.contains(problem(t, server.get(path, key=third), 429, "overloaded")["detail"], f"this tenant has {of_tenant} requests that wait already")
+        problem(t, server.post("/api/executors/none/exchange", exchange, key=server.key("worker", "acme")), 429, "overloaded")
+        problem(t, server.post("/api/executors/none/exchange", {"want": 1}, key=server.key("worker", "acme")), 404, "not-found")
+    for open_path in ("/healthz", "/readyz", "/metrics"):
+        with t.row(open_path):
+            t.equal(server.get(open_path, key="").status, 200)
+    with t.row("another tenant"):
+        other = server.begin("waits")["executionId"]
+        t.equal(server.get(f"/api/executions/{other}?wait=100ms").status, 200)
+    for client in clients:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    t.until(lambda: server.get(path.replace("30s", "100ms"), key=third).status == 200, "what they held is given back")
+
+
+@case("")
+def event_streams_take_of_the_share_of_their_key_and_tenant_and_of_nobody_else(t):
+    open_files()
+    server = Server(t)
+    first, second, third, other = server.key("viewer", "acme"), server.key("viewer", "acme"), server.key("viewer", "acme"), server.key("viewer", "beta")
+    of_key, of_tenant = bound("API_STREAM_KEY_MAX"), bound("API_STREAM_TENANT_MAX")
+    clients = [asks(server, "/api/events", first) for _ in range(of_key)]
+    t.until(lambda: gauge(server, "maestro_event_streams") == of_key, "they are open")
+    refused = server.get("/api/events", key=first)
+    t.contains(problem(t, refused, 429, "overloaded")["detail"], f"this key has {of_key} event streams already")
+    t.equal(refused.headers["Retry-After"], "1")
+    clients += [asks(server, "/api/events", second) for _ in range(of_tenant - of_key)]
+    t.until(lambda: gauge(server, "maestro_event_streams") == of_tenant, "as many as a tenant may have")
+    t.contains(problem(t, server.get("/api/events", key=third), 429, "overloaded")["detail"], f"this tenant has {of_tenant} event streams already")
+    clients += [asks(server, "/api/events", other)]
+    t.until(lambda: gauge(server, "maestro_event_streams") == of_tenant + 1, "another tenant has its own")
+    for client in clients:
+        client.close()
+    t.until(lambda: gauge(server, "maestro_event_streams") == 0, "all are given back")
+    clients = [asks(server, "/api/events", first)]
+    t.until(lambda: gauge(server, "maestro_event_streams") == 1, "and there is room again")
+
+
+@case("proves: F-051")
+def starts_that_are_held_back_take_of_the_share_of_who_sends_them(t):
+    server = Server(t)
+    of_key, each = bound("API_DEBOUNCE_KEY_MAX"), 32
+    hooks = "".join(f"  - webhook: {{ key: h{i}, auth: {{ api_key: true }}, debounce: 10m }}\n" for i in range(each))
+    for tenant, count in (("default", of_key // each + 1), ("beta", 1)):
+        for i in range(count):
+            server.define(f"workflow: w{i}\ntenant: {tenant}\ntriggers:\n{hooks}jobs: {{ a: {{ tasks: [{{ name: t, log: x }}] }} }}\n", tenant=tenant)
+    first, second, other = server.key("operator"), server.key("operator"), server.key("operator", "beta")
+    for i in range(of_key):
+        t.require(server.post(f"/maestro/hooks/default/w{i // each}/h{i % each}", key=first).status == 202, f"start {i} is held back")
+    further = f"/maestro/hooks/default/w{of_key // each}/h0"
+    t.contains(problem(t, server.post(further, key=first), 429, "overloaded")["detail"], f"this key has {of_key} starts that are held back already")
+    t.equal(server.post("/maestro/hooks/default/w0/h0", key=first).status, 202, "one more event of what is held back already")
+    t.equal(server.post(further, key=second).status, 202, "another key")
+    t.equal(server.post("/maestro/hooks/beta/w0/h0", key=other).status, 202, "another tenant")
+    server.stop(signal.SIGKILL)
+    server.start()
+    problem(t, server.post(further.replace("h0", "h1"), key=first), 429, "overloaded")          # what was taken before the end counts after it
 
 
 @case("")
 def idle_connections_cost_little_and_are_many(t):
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-    count = min(10000, limit - 1000)
+    count = min(10000, open_files() - 1000)
     server = Server(t)
     server.define(HELLO)
     before = resident_kb(server)
@@ -239,10 +338,10 @@ def heads_that_two_readers_could_take_for_different_ones_are_refused_as_problems
             t.true(head.startswith(b"HTTP/1.1 %d " % status), f"{status} and not {head[:60]!r}")
             t.contains(head.decode().lower(), "content-type: application/problem+json")
             t.contains(head.decode().lower(), "connection: close")
-            problem = json.loads(body)
-            t.equal(problem["status"], status)
-            t.contains(problem["detail"], part)
-            page = server.get("/errors/" + problem["type"].rsplit("/", 1)[1])
+            said = json.loads(body)
+            t.equal(said["status"], status)
+            t.contains(said["detail"], part)
+            page = server.get("/errors/" + said["type"].rsplit("/", 1)[1])
             t.equal(page.status, 200, "its page")
     others_are_served(t, server)
     t.contains(whole(server, b"GET http://other/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").decode(), "200 OK", "a target with scheme and host")

@@ -24,6 +24,10 @@ def ahead(seconds):
     return at.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
+def seconds(text):
+    return int(datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=datetime.timezone.utc).timestamp())
+
+
 def held_server(t):
     t.write("runners.yaml", RUNNERS)
     server = Server(t, "--runners", t.folder / "runners.yaml")
@@ -88,6 +92,44 @@ def an_override_outlives_a_server_that_is_killed(t):
     t.until(lambda: runs(server), "the next server starts it")
     t.equal(len(events(t, server, "schedule-overridden")), 1)
     t.equal(len(runs(server)), 1)
+
+
+@case("proves: F-093 F-039")
+def an_occurrence_that_starts_nothing_is_recorded_once_with_the_reason(t):
+    t.write("runners.yaml", RUNNERS)
+    server = Server(t, "--runners", t.folder / "runners.yaml")
+    every = '"* * * * * *"'
+    today = datetime.datetime.now(datetime.timezone.utc)
+    frozen = f'["{today:%Y-%m-%d}..{today + datetime.timedelta(days=1):%Y-%m-%d}"]'
+    server.define(flow("dark", f"{{ cron: {every}, blackout: always }}"))
+    server.define(flow("cold", '"0 0 1 1 *"', f"{{ cron: {every}, freeze_windows: {frozen} }}"))
+    server.define(flow("off", f"{{ cron: {every}, calendar: once }}"))
+    server.define(flow("shut", f"{{ cron: {every}, release_windows: never }}"))
+    server.define(flow("needy", every).replace("jobs:", "params: [{ name: who, type: string }]\njobs:"))
+    server.define(flow("open", every))
+    found = lambda: events(t, server, "occurrence-skipped")
+    wanted = {"dark": (0, "blackout", "'always', 00:00-24:00, holds it back"), "cold": (1, "freeze", "holds it back"),
+              "off": (0, "calendar", "'once'"), "shut": (0, "release-window", "'never'"), "needy": (0, "refused", "parameter 'who'")}
+    t.until(lambda: all(sum(r["event"]["name"] == name for r in found()) >= 3 for name in wanted), "each is recorded as it passes")
+    server.stop(signal.SIGKILL)
+    server.start()
+    count = len(found())
+    t.until(lambda: len(found()) > count + 5, "the next server goes on")
+    server.stop()
+    records = found()
+    for name, (trigger, by, words) in wanted.items():
+        with t.row(name):
+            of = [r for r in records if r["event"]["name"] == name]
+            t.equal({(r["actor"], r["event"]["tenant"], r["event"].get("count", 0), r["event"]["message"]) for r in of},
+                    {(f"schedule:{name}/{trigger}", "default", trigger, by)})
+            t.true(all(words in r["rationale"] for r in of), of[0]["rationale"])
+            due = [seconds(r["event"]["dueAt"]) + i for r in of for i in range(r["event"]["flags"])]
+            t.equal(len(set(due)), len(due), "each occurrence once")
+    t.equal({r["event"]["name"] for r in records}, set(wanted), "what was started is none of them")
+    t.equal(t.maestro("store", "verify", "--store", "sqlite:" + server.store).code, 0)
+    t.equal(t.maestro("ledger", "verify", "--store", "sqlite:" + server.store).code, 0)
+    exported = t.maestro("ledger", "export", "--store", "sqlite:" + server.store).out
+    t.equal(exported.count('"occurrence-skipped"'), len(records), "and it is exported")
 
 
 @case("proves: F-042")

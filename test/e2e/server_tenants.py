@@ -51,6 +51,21 @@ def tenant_of(server, name, key=None):
     return answer.json() if answer.status == 200 else answer.status
 
 
+@case("proves: F-093")
+def a_schedule_of_a_tenant_without_money_starts_nothing_and_the_ledger_says_why(t):
+    server = begin(t, "{ cost: 1.00, window: 3650d }")
+    server.define((FLOW % ("billed", "acme", "", "pay")).replace("jobs:", 'triggers: [{ schedule: "* * * * * *" }]\njobs:'), tenant="acme")
+    shown = lambda: [json.loads(line) for line in t.maestro("ledger", "show", "--limit", "100000", "--store", "sqlite:" + server.store).out.splitlines()]
+    skips = lambda: [(r, e) for r in shown() for e in r["events"] if e["event"] == "occurrence-skipped"]
+    t.until(lambda: len(skips()) >= 2, "its occurrences are held back")
+    for record, event in skips():
+        t.equal((event["tenant"], event["name"], event["message"], record["actor"]), ("acme", "billed", "quota", "schedule:billed/0"))
+        t.contains(record["rationale"], "the tenant 'acme' has used 1.200000 of its cost of 1.000000")
+    t.equal(len(server.get("/api/executions?namespace=acme&workflowId=billed").json()["items"]), 2, "what it could pay was started")
+    server.stop()
+    t.equal(t.maestro("ledger", "verify", "--store", "sqlite:" + server.store).code, 0)
+
+
 @case("proves: F-112 F-093")
 def a_tenant_without_money_is_refused_and_told_until_when_also_after_a_crash(t):
     server = begin(t, "{ cost: 1.00, window: 3650d }")

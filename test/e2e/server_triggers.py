@@ -244,6 +244,59 @@ def a_push_starts_what_waits_for_its_branch_with_the_secret_of_the_definition(t)
     t.equal([run["source"] for run in runs(server, "triggered")], ["push:main"])
 
 
+FORGED = """workflow: forged
+triggers:
+  - webhook: { key: ci, auth: { hub_signature: forge-secret } }
+  - webhook: { key: twin, auth: { hub_signature: forge-secret } }
+  - git_push: { branch: main, repository: acme/shop, auth: { hub_signature: forge-secret } }
+jobs:
+  a:
+    tasks:
+      - { name: say, run: noop }
+"""
+GATED = """workflow: gated
+jobs:
+  a:
+    tasks:
+      - { name: say, run: noop, pause_after: { trigger: checks, timeout: 1h, auth: { hub_signature: forge-secret } } }
+"""
+
+
+@case("proves: F-048 F-050 A-197")
+def a_forge_signs_its_webhooks_its_own_way(t):
+    server = Server(t)
+    server.define(FORGED)
+    server.define(GATED)
+    secret(t, server, "forge-secret", "s3cret-value")
+    forged = lambda body, value="s3cret-value", **more: {"X-Hub-Signature-256": "sha256=" + hmac.new(value.encode(), body, "sha256").hexdigest(), **more}
+    push = json.dumps({"ref": "refs/heads/main", "repository": {"full_name": "acme/shop"}, "commits": [{"id": "1"}]}).encode()
+    other = json.dumps({"ref": "refs/heads/work", "repository": {"full_name": "acme/shop"}}).encode()
+    body = b'{"action": "completed"}'
+    rows = [
+        ("signed by another", "ci", body, forged(body, "another"), 401, None), ("signed for another body", "ci", body, forged(b"{}"), 401, None),
+        ("not signed", "ci", body, {}, 401, None), ("as others are signed", "ci", body, sign("s3cret-value", "/maestro/hooks/default/forged/ci", body), 401, None),
+        ("signed", "ci", body, forged(body, **{"X-GitHub-Delivery": "d1"}), 202, True),
+        ("the same delivery", "ci", body, forged(body, **{"X-GitHub-Delivery": "d1"}), 401, None),
+        ("the same under another name", "ci", body, forged(body, **{"X-GitHub-Delivery": "d2"}), 401, None),
+        ("at another trigger", "twin", body, forged(body), 202, True),
+        ("a push", "git_push", push, forged(push), 202, True), ("a push to another branch", "git_push", other, forged(other), 202, False),
+    ]
+    for name, trigger, sent, headers, status, is_taken in rows:
+        with t.row(name):
+            answer = server.call("POST", "/maestro/hooks/default/forged/" + trigger, sent, key="", headers=headers)
+            t.equal((answer.status, answer.json().get("accepted")), (status, is_taken), str(answer))
+    t.equal(sorted(run["source"] for run in runs(server, "forged")), ["push:main", "webhook:ci", "webhook:twin"])
+    run = server.begin("gated", wait="30s")
+    path = run["_links"]["trigger"]["href"]
+    t.equal(server.call("POST", path, body, key="", headers=forged(body, "another")).status, 401)
+    t.equal(server.get(run["_links"]["self"]["href"]).json()["state"], "paused")
+    t.equal(server.call("POST", path, body, key="", headers=forged(body)).status, 200)
+    t.equal(server.get(run["_links"]["self"]["href"] + "?wait=30s").json()["status"], "COMPLETED", "it has resumed the run")
+    server.stop()
+    told = refused_by_ledger(t, server, "execution.start")
+    t.true(any("the signature is not that of the body" in text for text in told), told)
+
+
 @case("proves: F-051")
 def several_events_start_one_run_with_the_last_payload(t):
     server = Server(t)

@@ -80,6 +80,66 @@ def a_lease_is_good_for_one_report_and_outlives_the_server(t):
     t.equal([(s["status"], s["outputData"]) for s in steps], [("COMPLETED", {"n": 1})], "the second report changes nothing")
 
 
+AGAIN = """workflow: again
+params: [{ name: n, type: integer, default: 1 }]
+jobs:
+  a:
+    tasks:
+      - { name: greet, run: far/greet, retries: { attempts: 2, delay: 1ms, on: [transient, lease-expired] }, compensation: { run: far/greet } }
+      - { name: last, run: far/greet, retries: { attempts: 1 } }
+"""
+
+
+@case("proves: F-115 C-33")
+def a_report_that_is_sent_again_gets_its_first_answer_from_the_next_server_too(t):
+    server = Server(t, "--runners", t.write("runners.yaml", RUNNERS.replace("kind: worker", "kind: worker\n    lease: 2s")))
+    server.define(AGAIN)
+    key, foreign, path = server.key("worker"), server.key("worker", "other"), "/api/executors/far/exchange"
+
+    def lease():
+        got = []
+        while not got:                  # it may be answered by what is to be ended first
+            got = server.post(path, {"worker": "w", "want": 1, "wait_ms": 20000}, key=key).json()["leases"]
+        return got[0]
+
+    def tell(token, said, by=key):
+        told = server.post(path, {"worker": "w", "reports": [{"token": token, **said}]}, key=by).json()["results"]
+        return [(result["of"], result["result"]) for result in told]
+    run = server.begin("again")["executionId"]
+    failed, done = {"failure": {"cause": "transient", "message": "busy"}}, {"output": {"n": 1}}
+    tried = lease()
+    t.equal(tell(tried["token"], failed), [("report", "accepted")])
+    lost = lease()
+    t.equal((tried["task"]["attempt"], lost["task"]["attempt"]), (1, 2))
+    t.until(lambda: server.get("/api/executions/" + run).json()["status"] == "FAILED", "nobody was heard of until its lease was over")
+    t.equal(server.post(f"/api/executions/{run}/resolve", {"decision": "retry", "reason": "once more"}).status, 200)
+    anew = lease()
+    t.equal(anew["task"]["attempt"], 1, "a step that is run anew counts from 1")
+    t.equal(tell(anew["token"], done), [("report", "accepted")])
+    last = lease()
+    t.equal(tell(last["token"], {"failure": {"cause": "permanent", "message": "no"}}), [("report", "accepted")])
+    t.until(lambda: server.get("/api/executions/" + run).json()["status"] == "FAILED", "the last one failed")
+    t.equal(server.post(f"/api/executions/{run}/compensate", {"reason": "undo it"}).status, 200)
+    undo = lease()
+    t.equal(tell(undo["token"], {"output": None}), [("report", "accepted")])
+    before = server.get("/api/executions/" + run).json()
+    for when in ("by the same server", "by the next one", "by the one after that"):
+        for name, token, said, want in (("a failure that was tried again", tried["token"], failed, "accepted"),
+                                        ("of a lease that ran out", lost["token"], done, "refused"),
+                                        ("a success", anew["token"], done, "accepted"),
+                                        ("another one of the same token", anew["token"], {"output": {"n": 666}}, "accepted"),
+                                        ("a failure that ended the step", last["token"], failed, "accepted"),
+                                        ("a compensation", undo["token"], {"output": None}, "accepted"),
+                                        ("of a token that nobody was given", anew["token"][:-1] + "x", done, "refused")):
+            with t.row(f"{name}, {when}"):
+                t.equal(tell(token, said), [("report", want)])
+                t.equal(tell(token, said, by=foreign), [("report", "refused")], "whoever it is not for learns nothing")
+        now = server.get("/api/executions/" + run).json()
+        t.equal((now["status"], now["steps"]), (before["status"], before["steps"]), "nothing is changed by it")
+        server.stop(signal.SIGKILL)
+        server.start()
+
+
 @case("proves: F-113")
 def exchanges_need_the_role_of_a_worker_and_an_executor_that_there_is(t):
     server = begin(t)
@@ -136,6 +196,61 @@ jobs:
     tasks:
       - { name: wait, run: shell, args: ["sleep", "3"] }
 """
+
+
+FOREIGN = RUNNERS + """      far/other: {}
+  beside:
+    kind: worker
+    runners:
+      beside/other: {}
+"""
+
+FOREIGN_TASKS = """workflow: %s
+jobs:
+  a: { tasks: [{ name: one, run: %s, timeout: 1h }] }
+"""
+
+
+@case("proves: F-109 F-113")
+def a_heartbeat_of_what_is_not_ones_own_has_one_answer_whatever_it_is(t):
+    server = Server(t, "--runners", t.write("runners.yaml", FOREIGN))
+    for name, runner in (("own", "far/greet"), ("queued", "far/other"), ("beside", "beside/other")):
+        server.define(FOREIGN_TASKS % (name, runner))
+    server.define("tenant: other\n" + FOREIGN_TASKS % ("theirs", "far/greet"), tenant="other")
+    key, everybody = server.key("worker", "default", "--queue", "far/greet"), server.key("worker", "*")
+
+    def lease(executor="far", by=everybody):
+        return server.post(f"/api/executors/{executor}/exchange", {"worker": "w", "want": 1, "wait_ms": 20000}, key=by).json()["leases"][0]["token"]
+
+    def beat(token, by=key, **more):
+        told = server.post("/api/executors/far/exchange", {"worker": "w", "heartbeats": [token], **more}, key=by)
+        t.equal(told.status, 200, str(told))
+        return told.json()
+    server.begin("own")
+    own = lease()
+    over = server.begin("own")
+    ended = lease()
+    t.equal(beat(own, reports=[{"token": ended, "output": 1}])["cancels"], [], "its own goes on")
+    server.begin("queued")
+    queued = lease()
+    server.begin("beside")
+    beside = lease("beside")
+    run = server.post("/api/executions", {"workflowId": "theirs", "namespace": "other"}).json()["executionId"]
+    theirs = lease()
+    rows = (("made up", own[:-1] + ("0" if own[-1] != "0" else "1")), ("a number alone", "1.2.3.4.5"), ("of an attempt that ended", ended), ("of another queue", queued),
+            ("of another executor", beside), ("of another tenant", theirs))
+    for when in ("by the server that gave them out", "by the next one"):
+        for name, token in rows:
+            with t.row(f"{name}, {when}"):
+                t.until(lambda token=token: beat(token) == {"results": [], "leases": [], "cancels": [token]}, "it is told to end what it has")
+                spoken = beat(own, messages=[{"token": token, "message": {"heartbeat": True}}])
+                t.equal(spoken, {"results": [], "leases": [], "cancels": [token]}, "the same by a message")
+                t.equal(beat(token), {"results": [], "leases": [], "cancels": [token]}, "and every time")
+        t.equal((beat(own)["cancels"], beat(theirs, by=server.key("worker", "other"))["cancels"]), ([], []), "whose it is, goes on")
+        t.equal(server.get("/api/executions/" + run).json()["status"], "RUNNING")
+        t.equal(server.get("/api/executions/" + over["executionId"]).json()["status"], "COMPLETED")
+        server.stop(signal.SIGKILL)
+        server.start()
 
 
 @case("")

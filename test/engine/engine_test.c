@@ -486,6 +486,48 @@ TEST(a_deactivated_revision_is_not_started_until_it_is_activated, "proves: R-039
     end(&bench);
 }
 
+static void count_statuses(void *context, const EngineReply *reply)
+{
+    uint32_t *counts = context;
+    counts[reply->status]++;
+    if (reply->is_stale) counts[STATUS_COUNT]++;
+}
+
+/* All of a row are asked for before any of them is decided, and have seen the same. */
+TEST(of_changes_that_saw_the_same_revisions_one_alone_is_done, "proves: F-118 C-51 G-05")
+{
+    static const struct { const char *name; uint32_t versions[2]; bool is_activation; RevisionSeen seen; uint32_t ok, stale, active; } rows[] = {
+        { "both were compared with none", { 1, 2 }, true, { .has_active = true }, 1, 0, 1 },
+        { "both were compared with the active one", { 2, 3 }, true, { .has_active = true, .active = 1 }, 1, 0, 2 },
+        { "both were compared with one that is not active any more", { 1, 3 }, true, { .has_active = true, .active = 1 }, 0, 0, 2 },
+        { "who compares nothing has the last word", { 1, 3 }, true, { 0 }, 2, 0, 3 },
+        { "both saw the flag", { 3, 3 }, false, { .has_flag = true, .is_active = true }, 1, 1, 0 },
+        { "the flag is the same, and was changed since", { 3, 3 }, false, { .has_flag = true, .updated_ms = -1 }, 0, 2, 0 },
+    };
+    Bench bench;
+    begin(&bench);
+    start(&bench, REVISION("", "one"));
+    start(&bench, REVISION("", "two"));
+    start(&bench, REVISION("", "three"));
+    revise(&bench, 3, false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        uint32_t counts[STATUS_COUNT + 1] = { 0 };
+        RevisionSeen seen = rows[i].seen;
+        seen.updated_ms += bench.now_ms;            /* time stands still, and all was changed now */
+        for (uint32_t k = 0; k < 2; k++)
+            EXPECT(engine_revise(bench.engine, &(EngineRevision){ .tenant = STR("default"), .workflow = STR("w"), .version = rows[i].versions[k],
+                                                                  .is_activation = rows[i].is_activation, .seen = seen,
+                                                                  .reply = count_statuses, .context = counts, .command.actor = STR("user:test") }));
+        turns(&bench);
+        EXPECT_INT(counts[OK], rows[i].ok);
+        EXPECT_INT(counts[ERR_CONFLICT], 2 - rows[i].ok);
+        EXPECT_INT(counts[STATUS_COUNT], rows[i].stale);
+        EXPECT_INT(flags_of(&bench, "w").active, rows[i].active);
+    }
+    end(&bench);
+}
+
 /* --- a store that refuses ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Faults { uint64_t first, last; } Faults;

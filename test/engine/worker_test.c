@@ -309,6 +309,34 @@ TEST(worker_reports_to_the_next_owner_what_it_got_from_the_last, "proves: F-010 
     yard_close(&yard);
 }
 
+TEST(report_that_is_said_again_after_thousands_of_others_gets_its_first_answer, "proves: C-33 F-115")
+{
+    Yard yard;
+    yard_open(&yard);
+    Helper *first = &yard.helpers[0], *other = &yard.helpers[1];
+    start(&yard, ONE);
+    pull(&yard, first, 1);
+    Str token = first->tokens[0];
+    report(&yard, first, 0);
+    for (uint32_t left = 4200; left; left -= 60) {                         /* more than an executor remembers */
+        for (uint32_t i = 0; i < 60; i++) start(&yard, ONE);
+        pull(&yard, other, 60);
+        EXPECT_INT(other->token_count, 60);
+        report(&yard, other, 0);
+    }
+    EXPECT_INT(other->accepted, 4200);
+    for (uint32_t owner = 1; owner <= 2; owner++) {
+        exchange(&yard, first, arena_format(&yard.arena, "{\"reports\":[{\"token\":\"%.*s\",\"output\":666}]}", STR_ARG(token)));
+        EXPECT_INT(first->accepted, 1 + owner);
+        if (owner > 1) break;
+        kill_owner(&yard);
+        own(&yard);
+        turns(&yard);
+    }
+    EXPECT_INT(first->refused, 0);
+    yard_close(&yard);
+}
+
 TEST(what_workers_hold_for_the_last_owner_counts_against_the_ceiling_of_their_tenant, "proves: F-111 F-086")
 {
     static const TenantQuota quotas[] = { { STR_INIT("default"), { .running_max = 2, .runtime_ms_max = 600000, .window_ms = INT64_C(86400000) * 365 } } };
@@ -705,6 +733,62 @@ TEST(circuit_is_tried_while_an_attempt_of_before_goes_on_and_closes_by_that_alon
         for (uint32_t k = 1; k < slow->token_count; k++) slow->tokens[k - 1] = slow->tokens[k];
         slow->token_count--;
     }
+    yard_close(&yard);
+}
+
+TEST(lease_that_runs_out_opens_the_circuit_at_its_due_time, "proves: F-087 F-116 R-108 F-094")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.settings = json(&yard, "{\"breaker\":{\"failures\":1,\"open_ms\":10000}}");
+    Helper *lost = &yard.helpers[0], *other = &yard.helpers[1];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, lost, 1);
+    pull(&yard, other, 1);
+    pass(&yard, 29999);
+    EXPECT_INT(engine_stats(yard.engine).circuit_open_count, 0);
+    EXPECT_INT(yard.pool->under_way, 1);
+    pass(&yard, 1);                                                        /* the millisecond in which it is due */
+    EXPECT_INT(engine_stats(yard.engine).circuit_open_count, 1);
+    EXPECT_INT(yard.pool->under_way, 0);
+    EXPECT_INT(engine_stats(yard.engine).attempt_under_way, 0);
+    pass(&yard, 9999);
+    EXPECT_INT(other->token_count, 0);                                     /* its retry was due after a second; the circuit is open */
+    pass(&yard, 1);
+    EXPECT_INT(other->token_count, 1);
+    report(&yard, lost, 0);
+    EXPECT_INT(lost->refused, 1);
+    report(&yard, other, 0);
+    EXPECT_INT(engine_stats(yard.engine).circuit_open_count, 1);           /* it was counted once */
+    EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), 1);
+    yard_close(&yard);
+}
+
+TEST(lease_that_runs_out_leaves_its_place_at_its_due_time, "proves: F-087 F-116 E-058")
+{
+    Yard yard;
+    yard_open(&yard);
+    kill_owner(&yard);
+    yard.capacity = 1;
+    own(&yard);
+    Helper *lost = &yard.helpers[0], *other = &yard.helpers[1];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, lost, 1);
+    EXPECT_INT(lost->token_count, 1);
+    uint64_t next = start(&yard, ONE);
+    pull(&yard, other, 1);
+    pass(&yard, 29999);
+    EXPECT_INT(other->token_count, 0);                                     /* the only place is taken */
+    pass(&yard, 1);
+    EXPECT_INT(other->token_count, 1);
+    EXPECT_INT(lost->cancelled, 0);                                        /* it asked for nothing meanwhile ... */
+    exchange(&yard, lost, arena_format(&yard.arena, "{\"heartbeats\":[\"%.*s\"]}", STR_ARG(lost->tokens[0])));
+    EXPECT_INT(lost->cancelled, 1);                                        /* ... and is told so once, when it is heard of */
+    report(&yard, other, 1);
+    pass(&yard, 1000);
+    report(&yard, other, 0);
+    EXPECT_INT(runs_in(&yard, next, "SUCCEEDED"), 2);
+    EXPECT(run < next);
     yard_close(&yard);
 }
 

@@ -425,7 +425,8 @@ static void request_send(Str text)
         keep_word(&call, "\"token\":\"", world.token);
     }
     for (uint32_t i = 0; i < API_FOLLOW_BUCKET_COUNT; i++) FUZZ_HOLDS(!world.api.followers[i]);
-    FUZZ_HOLDS(!world.api.streams && !world.api.stream_count);
+    share_give_back(world.api.shares, &call.hold);
+    FUZZ_HOLDS(!world.api.streams && !share_taken(world.api.shares, SHARE_STREAMS) && !share_taken(world.api.shares, SHARE_WAITS));
     buf_deinit(&call.body);
     buf_deinit(&call.out);
     arena_deinit(&call.arena);
@@ -463,6 +464,7 @@ static void world_close(void)
     world.pool->ops->close(world.pool);
     keyring_free(world.api.keys);
     debounces_free(world.api.debounces);
+    shares_free(world.api.shares);
     vault_free(world.vault);
     trigger_replays_deinit(&world.api.triggers.replays);
     for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
@@ -485,6 +487,7 @@ static void world_open(void)
     FUZZ_HOLDS(engine_open(&options, &(EngineClock){ NOW_MS, NOW_MS }, &world.engine, &err) == OK);
     world.api = (Api){ .store = world.store, .access = access_rules, .catalog = &catalog, .keys = keyring_new(world.vault, (KeyRates){ 1000, 1000 }),
                        .triggers = { .store = world.store, .vault = world.vault }, .public_url = "" };
+    world.api.shares = shares_new();
     FUZZ_HOLDS(debounces_open(&world.api, &world.api.debounces, &err) == OK);
     turns();
     Str made = arena_format(&arena, "POST /api/workflows\nContent-Type: application/yaml\n\n%s", definition);

@@ -40,8 +40,8 @@ static Cause pick_cause(World *world)
     return chance(world, world->weather.fail) ? causes[below(world, 4)] : CAUSE_NONE;
 }
 
-/* I16: of one step, or what undoes it, no two attempts live at once. What an owner that is gone had is ended with it: ghosts
- * only speak. */
+/* I16: of one step, or what undoes it, no two attempts live at once; nor is one handed over twice, which I8 says of its group. What an
+ * owner that is gone had is ended with it: ghosts only speak. */
 static void check_alone(World *world, const AttemptId *id)
 {
     for (uint32_t i = 0; i < world->attempt_count; i++) {

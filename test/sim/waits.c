@@ -47,16 +47,17 @@ static void check_begin(Watch *watch, const WatchRun *run, const Event *event)
 {
     World *world = watch->world;
     if (event->kind != EVENT_STEP_DISPATCHED) return;
+    bool is_again = run->run.steps[event->step].state == STEP_RUNNING;      /* its owner died: it has begun before */
     if (run->run.awaited.step != STEP_NONE)
         world_fail(world, "I18: run %" PRIu64 ": step %u begins while a trigger is awaited", run->run_no, event->step);
     if (run->run.state != RUN_RUNNING && run->run.state != RUN_WAITING_SIGNAL)
         world_fail(world, "I19: run %" PRIu64 ": step %u begins, and the run is %s", run->run_no, event->step,
                    run_state_name((RunState)run->run.state));
-    if (run_is_winding(&run->run))
+    if (run_is_winding(&run->run) && !is_again)
         world_fail(world, "I21: run %" PRIu64 ": step %u begins, and the run %s", run->run_no, event->step,
                    run->run.is_terminating ? "ends early" : "winds down");
     uint32_t job = run->plan->plan.steps[event->step].job;
-    if (job != PLAN_NONE && run->held_jobs[job])
+    if (job != PLAN_NONE && run->held_jobs[job] && !(is_again && run->held_jobs[job] & 2))
         world_fail(world, "I27: run %" PRIu64 ": step %u begins, and its job is %s", run->run_no, event->step,
                    run->held_jobs[job] & 2 ? "cancelled" : "paused");
 }

@@ -29,6 +29,8 @@ export interface Authentication {
   readonly bearer?: true;
   /** HMAC over time, method, path and body, with the secret of this name. */
   readonly hmac?: string;
+  /** HMAC over the body, as code forges send it (X-Hub-Signature-256), with the secret of this name. */
+  readonly hubSignature?: string;
   /** A policy of this name decides. */
   readonly policy?: string;
 }
@@ -722,6 +724,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, { readonly k
   "amplification": {},
   "authentication": {
     apiKey: { key: "api_key" },
+    hubSignature: { key: "hub_signature" },
   },
   "blast-radius": {},
   "branch": {},

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "engine/attempt.h"
 #include "value/json.h"
 
 /* --- what the executors say --------------------------------------------------------------------------------------------------------- */
@@ -159,6 +160,17 @@ static void wrap_end(Executor *executor, const AttemptId *id)
     inner->ops->end(inner, id);
 }
 
+/* No report follows: who has the work next is known when it is given out again. */
+static void wrap_lose(Executor *executor, const AttemptId *id)
+{
+    const Wrap *wrap = (const Wrap *)executor;
+    edge_lock(wrap->edge);
+    Kept *kept = kept_of_run(wrap->edge, id->run_no);
+    if (kept && attempt_id_is(&kept->work, id)) kept->inner = NULL;
+    edge_unlock(wrap->edge);
+    wrap->inner->ops->lose(wrap->inner, id);
+}
+
 static void wrap_acknowledge(Executor *executor, const AttemptId *id)
 {
     Executor *inner = ((Wrap *)executor)->inner;
@@ -175,6 +187,12 @@ static void wrap_settled(Executor *executor, const AttemptId *id, bool is_taken)
 {
     Executor *inner = ((Wrap *)executor)->inner;
     if (inner->ops->settled) inner->ops->settled(inner, id, is_taken);
+}
+
+static void wrap_received(Executor *executor, uint64_t receipt, bool is_taken)
+{
+    Executor *inner = ((Wrap *)executor)->inner;
+    inner->ops->received(inner, receipt, is_taken);     /* whoever gives receipts has it */
 }
 
 static bool wrap_has_room(Executor *executor, Str tenant, Str runner, uint32_t taken)
@@ -206,9 +224,9 @@ static void wrap_close(Executor *executor) { (void)executor; }         /* the in
 
 /* Whether there is a function has_room() means something to the engine. */
 static const ExecutorOps wrap_ops = { .execute = wrap_execute, .end = wrap_end, .acknowledge = wrap_acknowledge, .refuse = wrap_refuse, .settled = wrap_settled,
-                                      .drain = wrap_drain, .turn = wrap_turn, .wake_fd = wrap_wake_fd, .close = wrap_close };
-static const ExecutorOps wrap_pulled_ops = { .execute = wrap_execute, .end = wrap_end, .acknowledge = wrap_acknowledge, .refuse = wrap_refuse,
-                                             .settled = wrap_settled, .has_room = wrap_has_room, .drain = wrap_drain, .turn = wrap_turn,
+                                      .received = wrap_received, .drain = wrap_drain, .turn = wrap_turn, .wake_fd = wrap_wake_fd, .close = wrap_close };
+static const ExecutorOps wrap_pulled_ops = { .execute = wrap_execute, .end = wrap_end, .lose = wrap_lose, .acknowledge = wrap_acknowledge, .refuse = wrap_refuse,
+                                             .settled = wrap_settled, .received = wrap_received, .has_room = wrap_has_room, .drain = wrap_drain, .turn = wrap_turn,
                                              .wake_fd = wrap_wake_fd, .close = wrap_close };
 
 Executor *edge_wrap(Edge *edge, Executor *executor)

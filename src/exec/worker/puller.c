@@ -18,6 +18,7 @@
 
 #define PULLER_ITEM_SIZE_MAX (32u << 20)
 #define PUSH_SIZE_MAX (API_BODY_SIZE_MAX / 2)   /* of the items of a request; one alone may have more */
+#define PUSH_COUNT_MAX 64u              /* of each kind, though the server takes more: whoever asks it meanwhile waits for all of them */
 #define WAIT_MS 20000                   /* how long the server may keep the pull */
 #define ANSWER_MS 30000                 /* ... and the time that it has on top of that */
 #define BACKOFF_MS_MIN 100
@@ -25,6 +26,8 @@
 #define TAKE_BACK_MS 500                /* how often it is taken back */
 #define STOP_MS_MAX 5000                /* how long a wait for work that was taken back may take to end */
 #define FD_COUNT_MAX 40u
+
+static_assert(PUSH_COUNT_MAX <= WORKER_ITEM_COUNT_MAX, "what is sent has to be taken");
 
 /* An attempt that the server has leased to us. */
 typedef struct Leased {
@@ -420,7 +423,7 @@ static void items_choose(Puller *puller)
     size_t size = 0;
     puller->sent_count = 0;
     for (Item *item = puller->items; item; item = item->next) {
-        bool is_full = size + item->size > PUSH_SIZE_MAX || counts[item->kind] == WORKER_ITEM_COUNT_MAX || puller->is_careful;
+        bool is_full = size + item->size > PUSH_SIZE_MAX || counts[item->kind] == PUSH_COUNT_MAX || puller->is_careful;
         if (puller->sent_count && is_full) return;
         item->is_sent = true;
         size += item->size;
@@ -472,7 +475,7 @@ static bool is_free(const Channel *channel) { return !channel->is_busy && now_ms
 static void pull(Puller *puller)
 {
     Channel *channel = &puller->pull;
-    uint32_t ended = puller->push.has_items ? 0 : puller->report_count < WORKER_ITEM_COUNT_MAX ? puller->report_count : WORKER_ITEM_COUNT_MAX;
+    uint32_t ended = puller->push.has_items ? 0 : puller->report_count < PUSH_COUNT_MAX ? puller->report_count : PUSH_COUNT_MAX;
     uint32_t capacity = puller->options->capacity, want = capacity > puller->leased_count ? capacity - puller->leased_count : 0;
     bool takes_items = ended > want;
     if (!is_free(channel) || puller->is_stopping || (!want && !takes_items)) return;

@@ -17,9 +17,8 @@
 
 #define SETTLE_MS_MAX 10000             /* how long an exchange waits for what it said to be durable */
 #define KEPT_COUNT_MAX 4096u            /* reports whose answer is remembered */
-#define ENDED_COUNT 256u                /* attempts that are alive for nothing, of which that is known at a time */
 #define TICK_MS 1000                    /* leases are looked at so often */
-#define GRACE_MS 2000                   /* the core, whose clock counts, notices first that a lease ran out */
+#define GRACE_MS 2000                   /* the core notices that a lease ran out, and says so: what it does not speak of ends so much later */
 
 static const char not_under_way[] = "the attempt is not under way any more";
 
@@ -32,12 +31,12 @@ typedef enum LeaseState {
 
 /* An attempt that was given to this executor. */
 typedef struct Lease {
-    struct Lease *next;                 /* of those that wait for a worker; that their worker is to end; whose answer is remembered */
-    struct Lease *previous;             /* of those that their worker is to end */
+    struct Lease *next;                 /* of those that wait for a worker; of those whose answer is remembered */
+    struct Lease *cancel_next, *cancel_previous;            /* of those that their worker is to end and was not told so */
     AttemptId id;
     uint8_t state;                      /* a LeaseState */
-    bool is_ended;                      /* its worker is to end it */
-    bool is_ended_told;                 /* and knows that */
+    bool is_ended;                      /* its worker is to end it ... */
+    bool is_untold;                     /* ... and was not told so */
     bool is_lost;                       /* given up for its worker's silence: whatever that one says is refused */
     int64_t heard_ms;                   /* when its worker last said anything */
     char *document;                     /* {"task", "definition", "args", "resources", "effect_recorded"}, JSON; NULL: a worker has it */
@@ -48,8 +47,8 @@ typedef struct Lease {
     size_t worker_size;
 } Lease;
 
-/* One thing that an exchange said and that is answered when it is durable. */
-typedef struct Item { AttemptId id; Str token; bool is_report, is_open, is_taken; const char *refusal; } Item;
+/* One thing that an exchange said and that is answered when it is durable; or a heartbeat, by its receipt: whether anybody wants it. */
+typedef struct Item { AttemptId id; Str token; uint64_t receipt; bool is_report, is_open, is_taken; const char *refusal; } Item;
 
 typedef struct Exchange {
     struct Exchange *next;
@@ -65,7 +64,7 @@ typedef struct Exchange {
     Item *items;
     uint32_t item_count, open_count;
     ValueList leases;
-    ValueList ended;                    /* tokens of those attempts that it says are alive, and that are not under way, or not its own */
+    ValueList ended;                    /* of those tokens that it says are alive: which are of no attempt that is under way and its own */
     WorkerDone done;
     void *context;
 } Exchange;
@@ -82,14 +81,13 @@ typedef struct WorkerExecutor {
     uint32_t queue_count;
     RunIndex leases;                    /* by the hash of the id */
     uint32_t lease_count;               /* not reported yet */
-    RunIndex cancels;                   /* of these, those that their worker is to end and was not told so: a list for each hash of a worker */
+    RunIndex cancels;                   /* those that their worker is to end and was not told so: a list for each hash of a worker */
     Lease *waiting, *waiting_last;
     Lease *kept, *kept_last;            /* the oldest first */
     uint32_t kept_count;
     Exchange *exchanges;                /* the oldest first */
     uint32_t exchange_count;
-    AttemptId ended[ENDED_COUNT];       /* that somebody says are alive, and that are not under way any more: the newest of them */
-    uint32_t ended_next;
+    uint64_t receipt;                   /* the last one that was given to a heartbeat */
     Pending *pending, *pending_last;    /* notices that the inbox had no room for */
     int64_t now_ms, looked_ms;
     bool has_refused;                   /* at its capacity: it says when there is room */
@@ -101,9 +99,11 @@ typedef struct WorkerExecutor {
 
 static bool worker_execute(Executor *executor, const Attempt *attempt);
 static void worker_end(Executor *executor, const AttemptId *id);
+static void worker_lose(Executor *executor, const AttemptId *id);
 static void worker_acknowledge(Executor *executor, const AttemptId *id);
 static void worker_refuse(Executor *executor, const AttemptId *id);
 static void worker_settled(Executor *executor, const AttemptId *id, bool is_taken);
+static void worker_received(Executor *executor, uint64_t receipt, bool is_taken);
 static bool worker_has_room(Executor *executor, Str tenant, Str runner, uint32_t taken);
 static uint32_t worker_lane(Executor *executor, Str runner);
 static uint32_t worker_drain(Executor *executor);
@@ -111,8 +111,8 @@ static void worker_turn(Executor *executor, int64_t now_ms);
 static int  worker_wake_fd(Executor *executor);
 static void worker_close(Executor *executor);
 static const ExecutorOps worker_ops = {
-    .execute = worker_execute, .end = worker_end, .acknowledge = worker_acknowledge, .refuse = worker_refuse, .settled = worker_settled,
-    .has_room = worker_has_room, .lane = worker_lane, .drain = worker_drain, .turn = worker_turn, .wake_fd = worker_wake_fd, .close = worker_close,
+    .execute = worker_execute, .end = worker_end, .lose = worker_lose, .acknowledge = worker_acknowledge, .refuse = worker_refuse, .settled = worker_settled,
+    .received = worker_received, .has_room = worker_has_room, .lane = worker_lane, .drain = worker_drain, .turn = worker_turn, .wake_fd = worker_wake_fd, .close = worker_close,
 };
 
 bool executor_is_worker(const Executor *executor)
@@ -141,7 +141,7 @@ Status worker_executor_open(const WorkerOptions *options, Executor **out_executo
     WorkerExecutor *pool = calloc(1, sizeof *pool);
     CHECK(pool);
     uint32_t capacity = options->capacity && options->capacity < WORKER_LEASE_COUNT_MAX ? options->capacity : WORKER_LEASE_COUNT_MAX;
-    pool->base = (Executor){ .ops = &worker_ops, .name = options->name, .kind = STR("worker"), .is_outside = true, .capacity = capacity,
+    pool->base = (Executor){ .ops = &worker_ops, .name = options->name, .kind = STR("worker"), .is_outside = true, .answers_again = true, .capacity = capacity,
                              .lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS_DEFAULT };
     pool->sink = options->sink;
     pool->runners = options->runners;
@@ -225,8 +225,56 @@ static void lease_free(Lease *lease)
     free(lease);
 }
 
+/* --- what workers are to end, until they are told: who waits asks for his own at every turn -------------------------- */
+
+static Str lease_worker(const Lease *lease) { return (Str){ lease->worker, lease->worker_size }; }
+
+static uint64_t worker_hash(Str worker)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < worker.len; i++) hash = (hash ^ (uint8_t)worker.ptr[i]) * UINT64_C(0x100000001b3);
+    return hash ? hash : 1;
+}
+
+static void cancel_add(WorkerExecutor *pool, Lease *lease)
+{
+    if (lease->is_untold) return;
+    uint64_t hash = worker_hash(lease_worker(lease));
+    lease->is_untold = true;
+    lease->cancel_previous = NULL;
+    lease->cancel_next = run_index_find(&pool->cancels, hash);
+    if (lease->cancel_next) lease->cancel_next->cancel_previous = lease;
+    run_index_put(&pool->cancels, hash, lease);
+    wake_after(pool, 0);                                    /* an exchange that waits is answered, and tells its worker */
+}
+
+static void cancel_remove(WorkerExecutor *pool, Lease *lease)
+{
+    if (!lease->is_untold) return;
+    lease->is_untold = false;
+    if (lease->cancel_next) lease->cancel_next->cancel_previous = lease->cancel_previous;
+    if (lease->cancel_previous) lease->cancel_previous->cancel_next = lease->cancel_next;
+    else if (lease->cancel_next) run_index_put(&pool->cancels, worker_hash(lease_worker(lease)), lease->cancel_next);
+    else run_index_remove(&pool->cancels, worker_hash(lease_worker(lease)));
+}
+
+/* The next that a worker is to be told of, from `lease` on: those of one hash share a list. */
+static Lease *cancel_of(Lease *lease, Str worker)
+{
+    while (lease && !str_is(lease_worker(lease), worker)) lease = lease->cancel_next;
+    return lease;
+}
+
+static Lease *cancel_first(const WorkerExecutor *pool, const Exchange *exchange)
+{
+    return pool->cancels.count ? cancel_of(run_index_find(&pool->cancels, exchange->worker_hash), exchange->worker) : NULL;
+}
+
+/* --- the life of a lease ---------------------------------------------------------------------------------------------- */
+
 static void lease_forget(WorkerExecutor *pool, Lease *lease)
 {
+    cancel_remove(pool, lease);
     run_index_remove(&pool->leases, token_hash(&lease->id));
     lease_free(lease);
 }
@@ -247,60 +295,21 @@ static void waiting_remove(WorkerExecutor *pool, const Lease *lease)
     if (pool->waiting_last == lease) pool->waiting_last = before;
 }
 
-/* --- what workers are to end, until they are told: who waits asks for his own at every turn ---------------------------------- */
-
-static Str lease_worker(const Lease *lease) { return (Str){ lease->worker, lease->worker_size }; }
-
-static uint64_t worker_hash(Str worker)
+/* It does not take a place any more. */
+static void lease_leave(WorkerExecutor *pool)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < worker.len; i++) hash = (hash ^ (uint8_t)worker.ptr[i]) * UINT64_C(0x100000001b3);
-    return hash ? hash : 1;
+    pool->lease_count--;
+    if (pool->has_refused) send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null() });
+    pool->has_refused = false;
 }
-
-static void cancel_add(WorkerExecutor *pool, Lease *lease)
-{
-    uint64_t hash = worker_hash(lease_worker(lease));
-    lease->previous = NULL;
-    lease->next = run_index_find(&pool->cancels, hash);
-    if (lease->next) lease->next->previous = lease;
-    run_index_put(&pool->cancels, hash, lease);
-    lease->is_ended_told = false;
-    wake_after(pool, 0);                                    /* an exchange that waits is answered, and tells its worker */
-}
-
-static void cancel_remove(WorkerExecutor *pool, Lease *lease)
-{
-    if (lease->next) lease->next->previous = lease->previous;
-    if (lease->previous) lease->previous->next = lease->next;
-    else if (lease->next) run_index_put(&pool->cancels, worker_hash(lease_worker(lease)), lease->next);
-    else run_index_remove(&pool->cancels, worker_hash(lease_worker(lease)));
-    lease->is_ended_told = true;
-}
-
-/* The next that it is to be told of, from `lease` on: workers of one hash share a list. */
-static Lease *cancel_of(Lease *lease, Str worker)
-{
-    while (lease && !str_is(lease_worker(lease), worker)) lease = lease->next;
-    return lease;
-}
-
-static Lease *cancel_first(const WorkerExecutor *pool, const Exchange *exchange)
-{
-    return pool->cancels.count ? cancel_of(run_index_find(&pool->cancels, exchange->worker_hash), exchange->worker) : NULL;
-}
-
-/* --- the life of a lease ------------------------------------------------------------------------------------------------------ */
 
 /* The report is on its way: whatever its worker says from now on is too late. */
 static void lease_report(WorkerExecutor *pool, Lease *lease, const Report *report)
 {
     if (lease->state == LEASE_WAITS) waiting_remove(pool, lease);
-    else if (lease->is_ended && !lease->is_ended_told) cancel_remove(pool, lease);
+    cancel_remove(pool, lease);
     lease->state = LEASE_REPORTED;
-    pool->lease_count--;
-    if (pool->has_refused) send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null() });
-    pool->has_refused = false;
+    lease_leave(pool);
     send(pool, &(Notice){ .kind = NOTICE_REPORT, .id = lease->id, .report = *report, .value = value_null() });
 }
 
@@ -474,29 +483,29 @@ static bool worker_execute(Executor *executor, const Attempt *attempt)
     return true;
 }
 
-/* Of one that an earlier owner gave out the serial is not known to who ends it. */
-static bool is_ended(const WorkerExecutor *pool, const AttemptId *id)
-{
-    for (uint32_t i = 0; i < pool->ended_next && i < ENDED_COUNT; i++) {
-        AttemptId ended = pool->ended[i];
-        if (!ended.serial) ended.serial = id->serial;
-        if (attempt_id_is(&ended, id)) return true;
-    }
-    return false;
-}
-
 static void worker_end(Executor *executor, const AttemptId *id)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
     Lease *lease = lease_find(pool, id);
-    if (!lease || lease->state > LEASE_HELD) {              /* whoever is alive with it is told at its next heartbeat */
-        if (!is_ended(pool, id)) pool->ended[pool->ended_next++ % ENDED_COUNT] = *id;
-        return;
-    }
+    if (!lease || lease->state > LEASE_HELD) return;        /* whoever is alive with it is told at its next heartbeat, which the engine answers */
     if (lease->is_ended) return;
     lease->is_ended = true;
     if (lease->state == LEASE_WAITS) lease_cancel(pool, lease, CAUSE_CANCELLED, STR("it was ended before a worker had it"));
     else cancel_add(pool, lease);
+}
+
+/* Its worker may be alive: it is told to end it by whatever it asks next. */
+static void worker_lose(Executor *executor, const AttemptId *id)
+{
+    WorkerExecutor *pool = (WorkerExecutor *)executor;
+    Lease *lease = lease_find(pool, id);
+    if (!lease || lease->state > LEASE_HELD) return;
+    if (lease->state == LEASE_WAITS) waiting_remove(pool, lease);
+    else if (!lease->is_ended) cancel_add(pool, lease);
+    lease->is_ended = lease->is_lost = true;
+    lease_keep(pool, lease, LEASE_REFUSED);
+    lease_leave(pool);
+    wake_after(pool, 0);
 }
 
 /* --- what is durable --------------------------------------------------------------------------------------------------- */
@@ -507,7 +516,7 @@ static void item_close(WorkerExecutor *pool, const AttemptId *id, bool is_report
     for (Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next)
         for (uint32_t i = 0; i < exchange->item_count; i++) {
             Item *item = &exchange->items[i];
-            if (!item->is_open || item->is_report != is_report || !attempt_id_is(&item->id, id)) continue;
+            if (!item->is_open || item->receipt || item->is_report != is_report || !attempt_id_is(&item->id, id)) continue;
             item->is_open = false;
             item->is_taken = is_taken;
             item->refusal = is_report ? not_under_way : "the attempt is not under way any more, or has announced no effect";
@@ -535,17 +544,33 @@ static void worker_settled(Executor *executor, const AttemptId *id, bool is_take
     item_close(pool, id, /* is_report= */ true, is_taken);
 }
 
+static void worker_received(Executor *executor, uint64_t receipt, bool is_taken)
+{
+    WorkerExecutor *pool = (WorkerExecutor *)executor;
+    for (Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next)
+        for (uint32_t i = 0; i < exchange->item_count; i++) {
+            Item *item = &exchange->items[i];
+            if (!item->is_open || item->receipt != receipt) continue;
+            item->is_open = false;
+            exchange->open_count--;
+            if (!is_taken) value_list_add(&exchange->ended, value_string(item->token));
+            wake_after(pool, 0);
+            return;
+        }
+}
+
 /* --- what a request says ------------------------------------------------------------------------------------------------ */
 
-/* Which attempt a token is of, where it was given out here, in a queue that the credential is for. Any other is to whoever names it one
- * that is not under way, be it guessed or another's. */
+/* Which attempt a token is of, where it was given out here, in a queue that the credential is for, for its tenant. Any other is to whoever
+ * names it one that is not under way, be it guessed or another's. */
 static bool token_open(WorkerExecutor *pool, const Exchange *exchange, Str text, AttemptId *out_id)
 {
     Token token;
     CHECK(token_read(text, &token));                        /* the request was checked */
     uint32_t queue = 0;
     while (queue < pool->queue_count && pool->queue_tags[queue] != token.queue) queue++;
-    bool is_its_own = token_is_genuine(&pool->tokens, &token) && (!exchange->is_limited || (queue < pool->queue_count && has_queue(exchange->permitted, queue)));
+    bool is_permitted = !exchange->is_limited || (queue < pool->queue_count && has_queue(exchange->permitted, queue));
+    bool is_its_own = token_is_genuine(&pool->tokens, &token) && is_permitted && may_speak(exchange, lease_find(pool, &token.id));
     pool->base.token_refused_count += !is_its_own;
     *out_id = token.id;
     return is_its_own;
@@ -566,7 +591,7 @@ static void report_take(WorkerExecutor *pool, Exchange *exchange, Value said)
     bool is_its_own = token_open(pool, exchange, item.token, &item.id);
     Lease *lease = is_its_own ? lease_find(pool, &item.id) : NULL;
     CHECK(message_report(said, &report, &err) == OK);       /* it was checked */
-    if (!is_its_own || !may_speak(exchange, lease)) {
+    if (!is_its_own) {
         item_add(exchange, item);
         return;
     }
@@ -582,27 +607,36 @@ static void report_take(WorkerExecutor *pool, Exchange *exchange, Value said)
     else send(pool, &(Notice){ .kind = NOTICE_REPORT, .id = item.id, .report = report, .value = value_null(), .tenant = exchange->tenant });
 }
 
-/* Any message of an attempt renews its lease; one that says nothing else is passed on for that alone. */
-static void hear(WorkerExecutor *pool, Exchange *exchange, const AttemptId *id, Str token, bool is_silent)
+/* An attempt that this executor has. Whatever its worker says renews its lease; the core's with it. */
+static void hear(WorkerExecutor *pool, const AttemptId *id)
 {
     Lease *lease = lease_find(pool, id);
-    if (!may_speak(exchange, lease)) return;
-    if (is_ended(pool, id)) value_list_add(&exchange->ended, value_string(arena_copy(&exchange->arena, token)));
     if (lease && !lease->is_ended) lease->heard_ms = pool->now_ms;     /* who does not end when told loses its lease */
-    if (is_silent) send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = *id, .value = value_null(), .tenant = exchange->tenant });
 }
 
-static void heartbeat_take(WorkerExecutor *pool, Exchange *exchange, Str token)
+/* Who is alive with something that nobody wants from him is told so by the same answer, whatever the reason: the attempt ended, is to end,
+ * is another's, or there never was one. Of a lease that is not this process's the engine knows. */
+static void heartbeat_take(WorkerExecutor *pool, Exchange *exchange, Str text)
 {
-    AttemptId id;
-    if (token_open(pool, exchange, token, &id)) hear(pool, exchange, &id, token, /* is_silent= */ true);
-    else value_list_add(&exchange->ended, value_string(arena_copy(&exchange->arena, token)));
+    Item item = { .token = arena_copy(&exchange->arena, text) };
+    bool is_its_own = token_open(pool, exchange, text, &item.id);
+    Lease *lease = is_its_own ? lease_find(pool, &item.id) : NULL;
+    if (lease && lease->is_lost) cancel_remove(pool, lease);
+    if (!is_its_own || (lease && (lease->is_lost || lease->state > LEASE_REPORTED))) {
+        value_list_add(&exchange->ended, value_string(item.token));
+        return;
+    }
+    hear(pool, &item.id);
+    if (!lease) item.receipt = ++pool->receipt;
+    item.is_open = item.receipt != 0;
+    if (item.is_open) item_add(exchange, item);             /* first: it may be answered while it is sent */
+    send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = item.id, .value = value_null(), .tenant = exchange->tenant, .receipt = item.receipt });
 }
 
 static void log_take(WorkerExecutor *pool, const Exchange *exchange, Value said)
 {
     AttemptId id;
-    if (!token_open(pool, exchange, exchange_token(said), &id) || !may_speak(exchange, lease_find(pool, &id))) return;
+    if (!token_open(pool, exchange, exchange_token(said), &id)) return;
     send(pool, &(Notice){ .kind = NOTICE_LOG, .id = id, .tenant = exchange->tenant, .text = value_get_string(said, "text", STR("")),
                           .is_error = value_get_bool(said, "is_error", false), .value = value_null() });
 }
@@ -613,18 +647,22 @@ static void message_take(WorkerExecutor *pool, Exchange *exchange, Value said)
     AttemptId id;
     Error err;
     Str token = exchange_token(said);
+    CHECK(message_of(*value_get_text(said, "message"), &notice, &err) == OK);              /* it was checked */
+    if (notice.kind == NOTICE_HEARTBEAT) {
+        heartbeat_take(pool, exchange, token);
+        return;
+    }
     bool is_its_own = token_open(pool, exchange, token, &id);
     const Lease *lease = is_its_own ? lease_find(pool, &id) : NULL;
-    CHECK(message_of(*value_get_text(said, "message"), &notice, &err) == OK);              /* it was checked */
     notice.id = id;
     notice.tenant = exchange->tenant;
     if (is_its_own) {
-        hear(pool, exchange, &id, token, /* is_silent= */ notice.kind == NOTICE_HEARTBEAT);
-        is_its_own = lease ? may_speak(exchange, lease) && lease->state <= LEASE_HELD : notice.kind != NOTICE_PROGRESS;
+        hear(pool, &id);
+        is_its_own = lease ? lease->state <= LEASE_HELD : notice.kind != NOTICE_PROGRESS;
     }
     if (notice.kind == NOTICE_EFFECT)
         item_add(exchange, (Item){ .id = id, .token = arena_copy(&exchange->arena, token), .is_open = is_its_own, .refusal = not_under_way });
-    if (notice.kind != NOTICE_HEARTBEAT && is_its_own) send(pool, &notice);
+    if (is_its_own) send(pool, &notice);
 }
 
 /* What an attempt said before its report is passed on before it. */
@@ -671,6 +709,7 @@ static Value results_of(Exchange *exchange)
     ValueList list = { .arena = &exchange->arena };
     for (uint32_t i = 0; i < exchange->item_count; i++) {
         const Item *item = &exchange->items[i];
+        if (item->receipt) continue;
         MemberList members = { .arena = &exchange->arena };
         const char *state = item->is_open ? "unknown" : item->is_taken ? "accepted" : "refused";
         member_list_add(&members, STR("token"), value_string(item->token));
@@ -686,7 +725,7 @@ static Value cancels_of(WorkerExecutor *pool, Exchange *exchange)
 {
     ValueList list = exchange->ended;
     for (Lease *lease = cancel_first(pool, exchange), *next; lease; lease = next) {
-        next = cancel_of(lease->next, exchange->worker);
+        next = cancel_of(lease->cancel_next, exchange->worker);
         cancel_remove(pool, lease);
         value_list_add(&list, lease_token(pool, &exchange->arena, lease));
     }
@@ -758,7 +797,8 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
     exchange->want_left = (uint32_t)want;
     exchange->wait_ms = wait_ms;
     exchange->leases = exchange->ended = (ValueList){ .arena = &exchange->arena };
-    exchange->items = ARENA_ARRAY(&exchange->arena, Item, exchange_item_count(request, "reports") + exchange_item_count(request, "messages") + 1u);
+    uint32_t said_count = exchange_item_count(request, "reports") + exchange_item_count(request, "messages") + exchange_item_count(request, "heartbeats");
+    exchange->items = ARENA_ARRAY(&exchange->arena, Item, said_count + 1u);
     exchange->done = done;
     exchange->context = context;
     Exchange **place = &pool->exchanges;
@@ -809,7 +849,7 @@ void worker_exchange_give_back(Executor *executor, Value answer)
     Token token;
     for (uint32_t i = 0; cancels && i < cancels->count; i++) {
         Lease *lease = token_read(value_text(cancels->items[i]), &token) ? lease_find(pool, &token.id) : NULL;
-        if (lease && lease->state == LEASE_HELD && lease->is_ended_told) cancel_add(pool, lease);
+        if (lease && lease->is_ended && (lease->state == LEASE_HELD || lease->is_lost)) cancel_add(pool, lease);
     }
     for (uint32_t i = 0; leases && i < leases->count; i++) {
         Value granted = leases->items[i];
@@ -833,8 +873,8 @@ static void leases_look(WorkerExecutor *pool)
             lease->heard_ms = pool->now_ms;
             send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = lease->id, .value = value_null() });
         } else if (lease->state == LEASE_HELD && !pool->is_draining && pool->now_ms - lease->heard_ms >= lease_ms + GRACE_MS) {
-            lease->is_lost = true;
             lease_cancel(pool, lease, CAUSE_LEASE_EXPIRED, STR("its worker was not heard of until its lease ran out"));
+            lease->is_lost = true;
         }
     }
 }

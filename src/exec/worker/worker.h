@@ -14,8 +14,8 @@
  * not under way. A token (engine/token.h) is opaque to workers, and one that was not given to them is refused; it survives the engine's process:
  * after a restart the lease has one full term, and the worker reports to the next owner as if nothing had been.
  *
- * A report that is sent again gets the first answer as long as the executor remembers it (WORKER_LEASE_COUNT_MAX of them), and
- * afterwards `refused`, which changes nothing.
+ * A report that is sent again gets the first answer: as the executor remembers it, and afterwards, and in the next process, by what the
+ * ledger has of the attempt. There is one report of an attempt: another one under the same token is answered as it, and changes nothing.
  *
  * Owns:   a WorkerExchange is copied. Answers borrow for the time of the call.
  * Fails:  worker_executor_open() with ERR_LIMIT. worker_exchange() refuses before anything is done: ERR_INVALID for a request that

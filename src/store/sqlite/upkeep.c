@@ -225,7 +225,7 @@ static const struct { uint8_t table, column; } run_references[] = {
     { TABLE_TIMERS, TIMERS_run_no },            { TABLE_DEDUPE, DEDUPE_run_no },
 };
 
-/* Tables that no record makes rows of yet: what is in them was put there by somebody else. */
+/* Tables that no record makes rows of: what is in them was put there by somebody else. */
 static const uint8_t unused_tables[] = { TABLE_LEASES, TABLE_BLOBS };
 
 static Status check_references(const Checking *checking, Error *err)
