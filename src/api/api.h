@@ -20,6 +20,7 @@
 #include "api/metrics.h"
 #include "api/route.h"
 #include "api/schedules.h"
+#include "api/shares.h"
 #include "lang/catalog.h"
 #include "os/zone.h"
 #include "secret/trigger.h"
@@ -37,6 +38,7 @@ typedef struct Api {
     Store *store;                   /* a snapshot, renewed for every request and every round of answers */
     Bridge *bridge;
     Http *http;
+    Shares *shares;                 /* of what can be held for long */
     KeyRing *keys;
     Access *access;
     struct Refusals *refusals;
@@ -57,7 +59,6 @@ typedef struct Api {
     struct Follower *followers[API_FOLLOW_BUCKET_COUNT];       /* that wait for news of a run: see follow.h */
     struct Follower *due_first, *due_last;                      /* those of them that have news */
     struct Stream *streams;
-    uint32_t stream_count;
     ClientRun client_runs[API_CLIENT_RUN_COUNT];
     uint32_t client_run_next;
     bool is_draining;
