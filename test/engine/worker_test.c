@@ -736,6 +736,31 @@ TEST(circuit_is_tried_while_an_attempt_of_before_goes_on_and_closes_by_that_alon
     yard_close(&yard);
 }
 
+TEST(every_lease_that_was_lost_is_told_by_the_answer_to_the_first_heartbeat_of_it, "proves: F-086 F-087 F-072")
+{
+    static const struct { const char *name; bool is_taken_over; } rows[] = { { "by whom it had them from", false }, { "by the next owner", true } };
+    enum { HELPERS = 10, EACH = 60 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        Yard yard;
+        yard_open(&yard);
+        for (int h = 0; h < HELPERS; h++) {
+            for (int k = 0; k < EACH; k++) start(&yard, "workflow: w\njobs:\n  a: { tasks: [{ run: noop }] }\n");
+            pull(&yard, &yard.helpers[h], EACH);
+            EXPECT_INT(yard.helpers[h].token_count, EACH);
+        }
+        if (rows[i].is_taken_over) take_over(&yard, 1000);
+        for (int s = 0; s < 33; s++) pass(&yard, 1000);
+        EXPECT_INT(runs_in(&yard, HELPERS * EACH, "FAILED"), HELPERS * EACH);
+        for (int h = 0; h < HELPERS; h++) {
+            beat(&yard, &yard.helpers[h]);
+            EXPECT_INT(yard.helpers[h].answer_count, 2);
+            EXPECT(yard.helpers[h].cancelled >= EACH);
+        }
+        yard_close(&yard);
+    }
+}
+
 TEST(lease_that_runs_out_opens_the_circuit_at_its_due_time, "proves: F-087 F-116 R-108 F-094")
 {
     Yard yard;
