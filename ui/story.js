@@ -27,7 +27,7 @@ const STEP = {
   "lease-expired": (e) => ["its worker was lost" + because(e), "bad"], "report-refused": (e) => ["a late report was refused" + because(e), "idle", true],
   "step-superseded": () => ["will be run anew", "idle"], "step-polling": () => ["will be asked again", "wait"],
   "poll-attempted": (e) => [`asked ${e.count} times`, "busy", true], "poll-timed-out": (e) => ["was asked in vain" + because(e), "bad"],
-  "poll-completed": () => ["was answered", "good"], "step-overdue": (e) => ["takes too long" + because(e), "bad"],
+  "poll-completed": () => ["was answered", "good"], "step-overdue": (e) => [(e.cause ? "is being ended" : "takes too long") + because(e), "bad"],
   "cost-reported": (e) => [`cost ${Number(e.count) / 1e6}`, "idle"],
 };
 

@@ -3,7 +3,7 @@
 static const char *const command_names[COMMAND_KIND_COUNT] = {
     [COMMAND_START] = "start",       [COMMAND_ACCEPT] = "accept",   [COMMAND_REPORT] = "report",
     [COMMAND_EFFECT] = "effect",     [COMMAND_COST] = "cost",       [COMMAND_SIGNAL] = "signal", [COMMAND_TRIGGER] = "trigger",
-    [COMMAND_TIMER] = "timer",       [COMMAND_ORPHANED] = "orphaned", [COMMAND_RECOVER] = "recover",
+    [COMMAND_TIMER] = "timer",       [COMMAND_ORPHANED] = "orphaned", [COMMAND_SPENT] = "spent", [COMMAND_RECOVER] = "recover",
     [COMMAND_RELEASE] = "release",
     [COMMAND_PAUSE] = "pause",       [COMMAND_RESUME] = "resume",   [COMMAND_CANCEL] = "cancel",
     [COMMAND_RESOLVE] = "resolve",   [COMMAND_RETRY_FROM] = "retry-from", [COMMAND_COMPENSATE] = "compensate",

@@ -26,6 +26,7 @@ typedef enum CommandKind {
     COMMAND_TRIGGER,        /* the resume trigger `name`, with `value`, from `origin`; `is_denial` */
     COMMAND_TIMER,          /* the time of something has come; what, is found in the run */
     COMMAND_ORPHANED,       /* the holder of `step`, `attempt` is gone: its lease ran out or its process died */
+    COMMAND_SPENT,          /* the tenant of `step`, `attempt`, which `holder` has, has nothing left for it: `rationale` says of what */
     COMMAND_RECOVER,        /* a new owner: everything held by `holder` older than this one is orphaned */
     COMMAND_RELEASE,        /* an owner that ends in order: what holders of the epoch of `holder` have in its process is given back */
     COMMAND_PAUSE,          /* the run, or its `job` alone; so of the next two */

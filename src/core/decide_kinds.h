@@ -32,6 +32,7 @@ Status decide_cost(const Asked *asked, Error *err);
 /* decide_time.c: what the passing of time says, and the loss of a holder */
 Status decide_timer(const Asked *asked, Error *err);
 Status decide_orphaned(const Asked *asked, Error *err);
+Status decide_spent(const Asked *asked, Error *err);
 Status decide_recover(const Asked *asked, Error *err);
 Status decide_release(const Asked *asked, Error *err);
 

@@ -86,6 +86,19 @@ Status decide_orphaned(const Asked *asked, Error *err)
     return OK;
 }
 
+/* Who is ended already has been told; what undoes something is not held to it. */
+Status decide_spent(const Asked *asked, Error *err)
+{
+    const Settle *settle = &asked->settle;
+    const Command *command = asked->command;
+    if (!run_holds(settle->run, command->step, command->attempt, command->holder) || attempt_rollback(command->attempt))
+        return error_set(err, ERR_CONFLICT, "attempt %" PRIu32 " of step %" PRIu32 " is not under way, or undoes something",
+                         attempt_number(command->attempt), command->step);
+    bool is_ending = settle->run->steps[command->step].flags & STEP_ENDING || run_active(settle->run, command->step)->is_overdue;
+    if (!is_ending) settle_spent(settle, command->step, command->rationale);
+    return OK;
+}
+
 /* In a process of its own, before the one that `holder` is of; or in that one, which gives it back. */
 static bool is_lost(const ActiveStep *active, uint64_t holder, Loss loss)
 {

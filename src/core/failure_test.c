@@ -300,6 +300,7 @@ TEST(every_command_has_an_answer_in_every_state, "proves: F-084 C-09 F-083")
         { COMMAND_TRIGGER, { 'f', 'f', 'f', 'f', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_TIMER, { 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n', 'n' } },
         { COMMAND_ORPHANED, { 'c', 'o', 'o', 'c', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
+        { COMMAND_SPENT, { 'c', 'o', 'o', 'c', 'c', 'n', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },
         { COMMAND_RECOVER, { 'n', 'o', 'o', 'n', 'o', 'o', 'n', 'n', 'n', 'n', 'o', 'n', 'n' } },
         { COMMAND_RELEASE, { 'n', 'o', 'o', 'n', 'o', 'o', 'n', 'n', 'n', 'n', 'o', 'n', 'n' } },
         { COMMAND_PAUSE, { 'c', 'o', 'c', 'o', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' } },

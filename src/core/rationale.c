@@ -10,6 +10,7 @@ static const char *const kind_reasons[COMMAND_KIND_COUNT] = {
     [COMMAND_START] = "a start was asked for",
     [COMMAND_COST] = "the attempt told its cost",
     [COMMAND_ORPHANED] = "the holder of the attempt is gone",
+    [COMMAND_SPENT] = "its tenant has nothing left",
     [COMMAND_RECOVER] = "the log has a new owner",
     [COMMAND_RELEASE] = "the owner of the log ends",
     [COMMAND_PAUSE] = "a pause was asked for",

@@ -361,11 +361,11 @@ TEST(a_remote_executor_accepts_holds_a_lease_and_renews_it, "proves: F-070 F-072
     EXPECT_OK(stage_do(&s, &accept), &s.err);
     EXPECT_INT(stage_do(&s, &accept), ERR_CONFLICT);
     EXPECT_INT(run_due_ms(&s.run), s.now + 20000);
-    EXPECT(!run_renew(&s.run, 0, 1, 98, s.now + 60000));
-    EXPECT(!run_renew(&s.run, 0, 2, 99, s.now + 60000));
+    EXPECT(!run_renew(&s.run, 0, 1, 98, s.now + 60000, RENEWAL_BY_HOLDER));
+    EXPECT(!run_renew(&s.run, 0, 2, 99, s.now + 60000, RENEWAL_BY_HOLDER));
     s.now += 10000;
-    EXPECT(run_renew(&s.run, 0, 1, 99, s.now + 20000));
-    EXPECT(run_renew(&s.fold, 0, 1, 99, s.now + 20000));
+    EXPECT(run_renew(&s.run, 0, 1, 99, s.now + 20000, RENEWAL_BY_HOLDER));
+    EXPECT(run_renew(&s.fold, 0, 1, 99, s.now + 20000, RENEWAL_BY_HOLDER));
     EXPECT_INT(run_due_ms(&s.run), s.now + 20000);
     s.is_fast = true;                                               /* heartbeats are not in the snapshot */
     stage_wait(&s, 19999);

@@ -227,6 +227,63 @@ TEST(what_is_overdue_and_then_cancelled_is_cancelled, "proves: F-016 F-083")
     stage_close(&s);
 }
 
+TEST(what_its_tenant_has_nothing_left_for_has_failed_whatever_is_reported_of_it, "proves: F-110 F-112 C-34")
+{
+    static const struct { const char *name; Cause cause; Str said, want; } rows[] = {
+        { "an output", CAUSE_NONE, { 0 }, STR_INIT("budget-exceeded: the tenant 't' had nothing left for it") },
+        { "a failure of its own", CAUSE_PERMANENT, STR_INIT("no"), STR_INIT("budget-exceeded: the tenant 't' had nothing left for it") },
+        { "its end", CAUSE_CANCELLED, STR_INIT("ended"), STR_INIT("budget-exceeded: the tenant 't' had nothing left for it") },
+        { "what was used", CAUSE_BUDGET_EXCEEDED, STR_INIT("all of it"), STR_INIT("all of it") },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", RETRIES("") ",\"timeout_ms\":5000") "]}");
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        Command spent = { .kind = COMMAND_SPENT, .attempt = 1, .holder = holder_make(1, 1), .rationale = STR("it has used 5 of 5") };
+        REQUIRE_OK(stage_do(&s, &spent), &s.err);
+        const Event *over = stage_last(&s, EVENT_STEP_OVERDUE);
+        EXPECT_INT(over->cause, CAUSE_BUDGET_EXCEEDED);
+        EXPECT_STR(over->text, STR("it has used 5 of 5"));
+        EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);         /* I16: it may be at work still */
+        EXPECT_OK(stage_do(&s, &spent), &s.err);                /* it was told already */
+        stage_wait(&s, 5000);
+        EXPECT_INT(stage_count(&s, EVENT_STEP_OVERDUE), 1);
+        Command report = { .kind = COMMAND_REPORT, .attempt = 1, .holder = holder_make(1, 1), .report = { rows[i].cause, rows[i].said, value_null() } };
+        EXPECT_OK(stage_do(&s, &report), &s.err);
+        EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);          /* its retries are for transient failures */
+        EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_BUDGET_EXCEEDED);
+        EXPECT_STR(stage_last(&s, EVENT_STEP_FAILED)->text, rows[i].want);
+        EXPECT_INT(stage_do(&s, &spent), ERR_CONFLICT);
+        stage_close(&s);
+    }
+}
+
+TEST(who_was_told_to_end_keeps_nothing_by_its_heartbeats, "proves: F-086 F-087 F-110 F-112")
+{
+    static const struct { const char *name; CommandKind kind; RunState want; Cause cause; } rows[] = {
+        { "by its tenant's envelope", COMMAND_SPENT, RUN_FAILED, CAUSE_BUDGET_EXCEEDED },
+        { "by a person", COMMAND_CANCEL, RUN_CANCELLED, CAUSE_NONE },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        STAGE(s, TREE_HEAD "\"lease\":{\"duration_ms\":20000,\"heartbeat_ms\":5000},\"steps\":[" TASK("a", "") "]}");
+        s.place = PLACE_THERE;
+        REQUIRE_OK(stage_start(&s, "{}"), &s.err);
+        REQUIRE_OK(stage_do(&s, &(Command){ .kind = COMMAND_ACCEPT, .attempt = 1, .holder = 99 }), &s.err);
+        REQUIRE_OK(stage_do(&s, &(Command){ .kind = rows[i].kind, .attempt = 1, .holder = 99 }), &s.err);
+        EXPECT(!run_renew(&s.run, 0, 1, 99, s.now + 60000, RENEWAL_BY_HOLDER));
+        EXPECT(run_renew(&s.run, 0, 1, 99, s.now + 30000, RENEWAL_BY_OWNER));      /* a new one: its holder has to hear of it first */
+        EXPECT(run_renew(&s.fold, 0, 1, 99, s.now + 30000, RENEWAL_BY_OWNER));
+        s.is_fast = true;                                       /* renewals are not in the snapshot */
+        stage_wait(&s, 29999);
+        EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
+        stage_wait(&s, 1);
+        EXPECT_INT(s.run.state, rows[i].want);
+        EXPECT_INT(s.run.cause, rows[i].cause);
+        stage_close(&s);
+    }
+}
+
 TEST(a_remote_attempt_that_is_overdue_ends_with_its_lease_at_the_latest, "proves: F-016 F-086 F-087 F-116")
 {
     STAGE(s, TREE_HEAD "\"lease\":{\"duration_ms\":20000,\"heartbeat_ms\":5000},\"steps\":[" TASK("a", RETRIES("") ",\"timeout_ms\":5000") "]}");
@@ -236,7 +293,7 @@ TEST(a_remote_attempt_that_is_overdue_ends_with_its_lease_at_the_latest, "proves
     REQUIRE_OK(stage_do(&s, &accept), &s.err);
     stage_wait(&s, 5000);
     EXPECT(run_active(&s.run, 0)->is_overdue);
-    EXPECT(!run_renew(&s.run, 0, 1, 99, s.now + 60000));        /* its heartbeats keep it no longer */
+    EXPECT(!run_renew(&s.run, 0, 1, 99, s.now + 60000, RENEWAL_BY_HOLDER));        /* its heartbeats keep it no longer */
     stage_wait(&s, 14999);
     EXPECT_INT(stage_state(&s, "a"), STEP_RUNNING);
     stage_wait(&s, 1);

@@ -157,11 +157,12 @@ int64_t run_wait_due_ms(const Run *run)
     return due;
 }
 
-bool run_renew(Run *run, uint32_t step, uint32_t attempt, uint64_t holder, int64_t lease_ms)
+bool run_renew(Run *run, uint32_t step, uint32_t attempt, uint64_t holder, int64_t lease_ms, Renewal renewal)
 {
     if (!run_holds(run, step, attempt, holder)) return false;
     ActiveStep *active = attempt_rollback(attempt) ? &run->rollback.active : &run->active[run->steps[step].next];
-    if (active->lease_ms == 0 || active->is_overdue) return false;     /* who does not end when told loses its lease */
+    bool is_ending = active->is_overdue || (!attempt_rollback(attempt) && run->steps[step].flags & STEP_ENDING);
+    if (active->lease_ms == 0 || (is_ending && renewal == RENEWAL_BY_HOLDER)) return false;     /* who does not end when told loses its lease */
     if (lease_ms > active->renewed_ms) active->renewed_ms = lease_ms;
     return true;
 }

@@ -85,6 +85,7 @@ typedef struct ActiveStep {
     uint64_t intended_at;           /* position of the record with the effect that was announced last; 0: none */
     uint32_t signal;                /* of a waiting step: number of the signal that it has been waiting for; 0: none yet */
     bool is_overdue;                /* its time is over and its executor was told to end it: it has failed once it has ended */
+    bool is_spent;                  /* so it is, and what is over is not its time, but what its tenant may have */
 } ActiveStep;
 
 typedef enum JobFlag {
@@ -297,9 +298,11 @@ Notification *run_notification(const Run *run, uint32_t step, uint32_t attempt);
 /* The same of one active step. */
 int64_t active_due_ms(const Run *run, const ActiveStep *active);
 
-/* A heartbeat: no event, and forgotten with the run's memory (after a reload every lease has its recorded end). False where
- * that holder does not have that attempt. */
-bool run_renew(Run *run, uint32_t step, uint32_t attempt, uint64_t holder, int64_t lease_ms);
+/* By a heartbeat of who has it; or by an owner that has read the run, of which whoever is to end may not have heard yet. */
+typedef enum Renewal { RENEWAL_BY_HOLDER, RENEWAL_BY_OWNER } Renewal;
+/* No event, and forgotten with the run's memory (after a reload every lease has its recorded end). False where that holder does not have
+ * that attempt, and where a holder is to end it: nobody keeps by heartbeats what he was told to end. */
+bool run_renew(Run *run, uint32_t step, uint32_t attempt, uint64_t holder, int64_t lease_ms, Renewal renewal);
 
 /* That holder has that attempt, of a step or of its compensation. */
 bool run_holds(const Run *run, uint32_t step, uint32_t attempt, uint64_t holder);

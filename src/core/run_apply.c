@@ -444,7 +444,7 @@ static void step_running(const Apply *apply)
         ActiveStep *active = active_of(run, event->step);
         CHECK(active->holder == 0);                             /* I16, L1: a live lease is never overwritten */
         active->holder = event->holder;
-        active->is_overdue = false;
+        active->is_overdue = active->is_spent = false;
         active->notice = 0;                                     /* another owner counts anew */
         active->due_ms = event->due_ms;
         active->lease_ms = event->lease_ms;
@@ -720,7 +720,9 @@ static void lease_expired(const Apply *apply)
 
 static void step_overdue(const Apply *apply)
 {
-    active_of(apply->run, apply->event->step)->is_overdue = true;
+    ActiveStep *active = active_of(apply->run, apply->event->step);
+    active->is_overdue = true;
+    active->is_spent = apply->event->cause == CAUSE_BUDGET_EXCEEDED;
 }
 
 static void cost_reported(const Apply *apply)

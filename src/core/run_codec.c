@@ -121,7 +121,7 @@ static void put_active(Buf *buf, const ActiveStep *active, uint32_t format)
     put(buf, active->kept_at);
     if (format > SNAPSHOT_FORMAT_FIRST) put(buf, active->intended_at), put(buf, active->notice);
     put(buf, active->signal);
-    if (format > SNAPSHOT_FORMAT_SECOND) put(buf, active->is_overdue);
+    if (format > SNAPSHOT_FORMAT_SECOND) put(buf, (uint64_t)(active->is_overdue | active->is_spent << 1));
 }
 
 static void put_rollback(Buf *buf, const Run *run, uint32_t format)
@@ -435,7 +435,9 @@ static void get_active(RunReader *reader, ActiveStep *active)
     if (reader->format > SNAPSHOT_FORMAT_FIRST) active->intended_at = get(reader, UINT64_MAX);
     if (reader->format > SNAPSHOT_FORMAT_FIRST) active->notice = get(reader, UINT64_MAX);
     active->signal = (uint32_t)get(reader, RUN_SIGNAL_COUNT_MAX);
-    if (reader->format > SNAPSHOT_FORMAT_SECOND) active->is_overdue = get(reader, 1);
+    uint64_t flags = reader->format > SNAPSHOT_FORMAT_SECOND ? get(reader, 3) : 0;
+    active->is_overdue = flags & 1;
+    active->is_spent = flags & 2;
 }
 
 static void get_lists(RunReader *reader)

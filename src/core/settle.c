@@ -142,6 +142,13 @@ static Failure overdue_failure(const Settle *settle, uint32_t step)
     return (Failure){ CAUSE_TIMEOUT, text, value_null() };
 }
 
+/* Who knows what the tenant has used says so with the report. */
+static Failure spent_failure(const Settle *settle, const Failure *said)
+{
+    Str text = arena_format(settle->decision->arena, "budget-exceeded: the tenant '%.*s' had nothing left for it", STR_ARG(settle->run->tenant));
+    return (Failure){ CAUSE_BUDGET_EXCEEDED, said->cause == CAUSE_BUDGET_EXCEEDED ? said->text : text, value_null() };
+}
+
 /* I16: nothing is tried again, and no run ends, while whoever has the attempt may still be at work. Its executor is told to end
  * it and reports when it has; of a remote one that stays silent the lease runs out. */
 void settle_overdue(const Settle *settle, uint32_t step)
@@ -149,6 +156,15 @@ void settle_overdue(const Settle *settle, uint32_t step)
     Event *event = decision_event(settle->decision, EVENT_STEP_OVERDUE, step);
     event->attempt = settle->run->steps[step].attempt;
     event->text = overdue_failure(settle, step).text;
+}
+
+void settle_spent(const Settle *settle, uint32_t step, Str why)
+{
+    Event *event = decision_event(settle->decision, EVENT_STEP_OVERDUE, step);
+    event->attempt = settle->run->steps[step].attempt;
+    event->cause = CAUSE_BUDGET_EXCEEDED;
+    event->class_ = cause_class(CAUSE_BUDGET_EXCEEDED);
+    event->text = why;
 }
 
 void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const Failure *failure)
@@ -161,7 +177,7 @@ void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const
         return;
     }
     if (is_overdue(settle, step)) {                             /* F-016: whatever it says now, it is late */
-        overdue = overdue_failure(settle, step);
+        overdue = run_active(settle->run, step)->is_spent ? spent_failure(settle, failure) : overdue_failure(settle, step);
         failure = &overdue;
     }
     if (effect_forbids_retry(flags, failure->cause)) {

@@ -35,6 +35,8 @@ void settle_attempt(const Settle *settle, uint32_t step, uint32_t attempt, const
 void settle_told(const Settle *settle, uint32_t step);
 /* The time of an attempt is over: it is ended, and fails once it has. */
 void settle_overdue(const Settle *settle, uint32_t step);
+/* What its tenant may have is over: the same. */
+void settle_spent(const Settle *settle, uint32_t step, Str why);
 /* The output is what the step declares; else `*out_text` says why not. */
 bool settle_output_fits(const Settle *settle, uint32_t step, Value output, Str *out_text);
 /* The work is done: the output is checked, a gate is respected. Fails with ERR_UNAVAILABLE where a policy has yet to answer. */

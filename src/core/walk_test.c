@@ -419,7 +419,7 @@ static Command random_command(Model *model, Stage *s)
         if (below(model, 3) == 0) command.name = STR("react");
         break;
     case 7: command.kind = COMMAND_EFFECT; command.is_committed = below(model, 2); command.is_withdrawn = !command.is_committed && below(model, 3) == 0; command.value = value_int(5); break;
-    case 8: command.kind = COMMAND_ORPHANED; break;
+    case 8: command.kind = below(model, 2) ? COMMAND_ORPHANED : COMMAND_SPENT; break;
     case 9:
         command.kind = below(model, 3) ? COMMAND_RECOVER : COMMAND_RELEASE;
         if (command.kind == COMMAND_RECOVER) s->epoch++;

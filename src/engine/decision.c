@@ -206,9 +206,8 @@ static void refuse(Engine *engine, Resident *resident, Mail *mail, Status status
 static void follow_time(Engine *engine, Resident *resident, const Mail *mail, bool found_nothing)
 {
     if (!found_nothing) {
-        Mail *again = mail_of_engine(resident->run_no, mail->command.kind, mail->command.actor);
-        again->command.holder = mail->command.holder;
-        queue_mail(engine, resident->tenant, again);
+        Command again = { .kind = mail->command.kind, .actor = mail->command.actor, .holder = mail->command.holder };
+        queue_mail(engine, resident->tenant, mail_of_engine(resident->run_no, &again));
         return;
     }
     notify_due(engine, resident);

@@ -69,7 +69,7 @@ AdmissionKind effect_carry(Engine *engine, Resident *resident, const RunnerOffer
     OutEntry *out = out_add(engine, resident, &(Effect){ EFFECT_NOTIFY, attempt->id.step, attempt->id.attempt, attempt->id.holder });
     out->secrets = secrets;
     out->is_handed = true;
-    out->gate = gate_begin(engine, attempt->tenant, offer);
+    out->pass = gate_begin(engine, attempt->tenant, offer);
     attempt->id.serial = out->serial;
     AttemptId id = attempt->id;
     SubRoutineGroup group = group_spawn(admission.cooperative_count);

@@ -25,12 +25,19 @@ static bool may_tell(Engine *engine, const Notice *notice)
     return !out || !notice->tenant.len || str_is(notice->tenant, out->tenant->name);
 }
 
-/* Whatever it says in the end, it was too slow. */
-static bool is_late(const Resident *resident, const AttemptId *id)
+/* An attempt whose time, or what its tenant may have, is over: told to end, and not at its end yet. NULL: it is not. */
+static const ActiveStep *overdue(const Resident *resident, const AttemptId *id)
 {
     bool is_held = resident && !resident->loader && !attempt_rollback(id->attempt) && run_holds(&resident->run, id->step, id->attempt, id->holder);
     const ActiveStep *active = is_held ? run_active(&resident->run, id->step) : NULL;
-    return active && active->is_overdue;
+    return active && active->is_overdue ? active : NULL;
+}
+
+/* Whatever it says in the end, it was too slow. */
+static bool is_late(const Resident *resident, const AttemptId *id)
+{
+    const ActiveStep *active = overdue(resident, id);
+    return active && !active->is_spent;
 }
 
 /* Whoever is alive with an attempt that was given up, or that an earlier owner gave out and that is to end, is told so. */
@@ -38,9 +45,9 @@ static bool is_for_nothing(Engine *engine, const Resident *resident, const Notic
 {
     const AttemptId *id = &notice->id;
     if (attempt_is_notification(id->attempt) || engine->is_recovering || (resident && resident->loader)) return false;
-    if (!resident || !run_holds(&resident->run, id->step, id->attempt, id->holder) || envelope_is_ended(inherit_hold(engine, id))) return true;
+    if (!resident || !run_holds(&resident->run, id->step, id->attempt, id->holder)) return true;
     if (attempt_rollback(id->attempt)) return resident->run.rollback.active.is_overdue;
-    return is_late(resident, id) || resident->run.steps[id->step].flags & STEP_ENDING;
+    return overdue(resident, id) || resident->run.steps[id->step].flags & STEP_ENDING;
 }
 
 /* The secrets that its attempt got are not in memory any more: where they cannot be told yet, the line is left out. */
@@ -94,7 +101,7 @@ static void take_notice(Engine *engine, const Notice *notice)
     /* Whatever a remote attempt says, it is alive; the lease of an executor of this process ends with the process. */
     bool is_its_own = !notice->tenant.len || !resident || !resident->tenant || str_is(notice->tenant, resident->tenant->name);
     if (notice->kind != NOTICE_ROOM && notice->teller && notice->teller->lease_ms && resident && !resident->loader && is_its_own)
-        run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms);
+        run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms, RENEWAL_BY_HOLDER);
     /* Of an attempt that an earlier owner of the log gave to a remote executor the core knows whether it is under way. */
     bool is_earlier = notice->teller && holder_epoch(notice->id.holder) < engine->holder_epoch;
     bool is_held = is_earlier && is_its_own && resident && !resident->loader
@@ -103,11 +110,12 @@ static void take_notice(Engine *engine, const Notice *notice)
     case NOTICE_REPORT: {
         Notice ended = *notice;
         const Hold *hold = out ? out->hold : is_held ? inherit_hold(engine, &notice->id) : NULL;
-        if (notice->report.cause == CAUSE_CANCELLED && envelope_ended(engine, hold, &ended.report.message)) {
-            ended.report.cause = CAUSE_BUDGET_EXCEEDED;         /* it was its tenant's envelope that ended it */
+        if (envelope_ended(engine, hold, &ended.report.message)) {      /* whatever it says: it was its tenant's envelope that ended it */
+            ended.report.cause = CAUSE_BUDGET_EXCEEDED;
+            ended.report.output = value_null();
             notice = &ended;
         }
-        if (out && out->is_handed && !out->is_lost) gate_outcome(engine, out->gate, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
+        if (out && out->is_handed && !out->is_lost) gate_outcome(engine, out->pass, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
         if (out) place_measured(engine, out, notice->report.cause);
         if (out_take_back(engine, &notice->id, /* is_reported= */ true) || is_earlier)
             queue_notice(engine, notice, notice->teller ? notice->teller->name : executor->name, step_run, /* number= */ 0);

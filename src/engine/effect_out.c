@@ -49,7 +49,7 @@ static void lose(Engine *engine, const AttemptId *id)
     while (entry && (entry->step != id->step || entry->attempt != id->attempt || entry->is_reported || entry->is_stray)) entry = entry->next;
     if (!entry || !entry->is_handed || entry->is_lost || !holder_executor(engine, entry->holder)->lease_ms) return;
     entry->is_lost = true;
-    gate_outcome(engine, entry->gate, CAUSE_LEASE_EXPIRED);
+    gate_outcome(engine, entry->pass, CAUSE_LEASE_EXPIRED);
 }
 
 void effect_lost(Engine *engine, Resident *resident, const Decision *decision)
@@ -63,14 +63,11 @@ void effect_lost(Engine *engine, Resident *resident, const Decision *decision)
     }
 }
 
-bool effect_end(Engine *engine, const AttemptId *id)
+bool effect_is_handed(Engine *engine, const AttemptId *id)
 {
-    Executor *executor = holder_executor(engine, id->holder);
-    if (!executor) return inherit_end(engine, id);
+    if (!holder_executor(engine, id->holder)) return true;              /* by an earlier owner */
     const OutEntry *entry = out_find(engine, id, /* is_reported= */ false);
-    if (!entry || !entry->is_handed) return false;
-    executor->ops->end(executor, id);
-    return true;
+    return entry && entry->is_handed;
 }
 
 Tenant *effect_tenant(Engine *engine, uint64_t run_no)
@@ -116,8 +113,8 @@ void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool is_repor
     Executor *executor = holder_executor(engine, id->holder);
     if (!entry->is_handed) (void)group_withdraw(&entry->group);     /* a primary that is given up commits no more */
     out_unreserve(engine, executor, entry);
-    if (gate_end(entry->gate)) effect_room(engine, executor, UINT32_MAX);
-    entry->gate = NULL;
+    if (gate_end(entry->pass)) effect_room(engine, executor, UINT32_MAX);
+    entry->pass = (GatePass){ 0 };
     envelope_end(engine, entry->hold);
     entry->hold = NULL;
     CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
@@ -173,7 +170,7 @@ void effect_given(Engine *engine, Resident *resident, const Effect *effect, uint
     uint32_t free = !executor->capacity ? cooperative_count : taken < executor->capacity ? executor->capacity - taken : 0;
     bool is_undo = attempt_rollback(effect->attempt) != 0;
     const OfferList *offers = effect_offers(resident, effect->step, is_undo);
-    entry->gate = gate_begin(engine, resident->run.tenant, place_offer(offers, executor));
+    entry->pass = gate_begin(engine, resident->run.tenant, place_offer(offers, executor));
     if (offers->count > 1)
         entry->measure = place_measure(engine, executor, is_undo ? resident->plan->plan.terms->steps[effect->step].undo.runner
                                                                  : resident->plan->plan.steps[effect->step].runner);

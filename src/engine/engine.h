@@ -36,7 +36,7 @@
 #include "base/status.h"
 #include "core/decide.h"
 #include "dispatch/admission.h"
-#include "dispatch/breaker.h"
+#include "engine/breaker.h"
 #include "dispatch/quota.h"
 #include "engine/executor.h"
 #include "view/store.h"

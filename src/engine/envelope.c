@@ -2,7 +2,8 @@
  *
  * Declared in runners.yaml (`tenants`); a tenant without limits has no envelope and costs nothing. What is lacking holds a step back,
  * which says so once; a start is refused where the window has nothing left, or where a step could never fit. What is under way is
- * charged every QUOTA_TICK_MS, and ended where time or money have run out: then it has failed, `budget-exceeded`.
+ * charged every QUOTA_TICK_MS, and ended where time or money have run out: that is recorded, its executor is told, and whatever is
+ * reported of it from then on, it has failed, `budget-exceeded`.
  *
  * What is used up in a window is a row, written with the commits that change it, so that another owner goes on from there. The row says
  * until when what is under way is charged in it; from then on the next owner charges what it inherits (inherit.c), which is held to
@@ -25,7 +26,7 @@ struct Hold {
     QuotaNeed need;
     int64_t hour_micro, charged_ms;
     bool is_undo, has_cost;
-    bool is_ended;                      /* it was told to end, since this had run out: */
+    bool is_ended;                      /* it is to end, since this has run out: */
     QuotaLack lack;
 };
 
@@ -36,7 +37,6 @@ struct Envelope {
     QuotaUse placing;                   /* given away in the decision being made */
     uint64_t decision;                  /* which one that is */
     Hold *holds;
-    uint64_t end_count;                 /* of those that there were */
     int64_t charged_ms;                 /* until when whatever had begun by then is charged, also in its row */
     int64_t stored_ms;
     bool is_dirty;                      /* its row is not what is used */
@@ -278,7 +278,6 @@ static void hold_remove(Hold *hold)
     *(hold->previous ? &hold->previous->next : &envelope->holds) = hold->next;
     if (hold->next) hold->next->previous = hold->previous;
     free(hold);
-    envelope->end_count++;
 }
 
 void envelope_end(Engine *engine, Hold *hold)
@@ -296,14 +295,9 @@ void envelope_forget(Hold *hold)
     if (hold) hold_remove(hold);
 }
 
-bool envelope_is_ended(const Hold *hold)
-{
-    return hold && hold->is_ended;
-}
-
 bool envelope_ended(Engine *engine, const Hold *hold, Str *out_why)
 {
-    if (!envelope_is_ended(hold)) return false;
+    if (!hold || !hold->is_ended) return false;
     *out_why = spent_text(hold->envelope, hold->lack, &engine->arena);
     return true;
 }
@@ -337,20 +331,24 @@ void envelope_unpay(EngineBatch *batch)
 
 /* --- time ------------------------------------------------------------------------------------------------------------------------ */
 
-/* What goes beyond the window's time or money is told to end; what undoes something is not. Of money only who costs any. */
+/* Its end is decided like any other of the run, and its executor is told once that is durable. */
+static void ask_end(Engine *engine, const Hold *hold)
+{
+    const AttemptId *id = &hold->id;
+    Command end = { .kind = COMMAND_SPENT, .actor = STR("engine"), .rationale = spent_text(hold->envelope, hold->lack, &engine->arena),
+                    .step = id->step, .attempt = id->attempt, .holder = id->holder };
+    queue_mail(engine, hold->envelope->tenant, mail_of_engine(id->run_no, &end));
+}
+
+/* What goes beyond the window's time or money is to end; what undoes something is not. Of money only who costs any. */
 static void end_spent(Engine *engine, Envelope *envelope, QuotaLack lack)
 {
-    for (Hold *hold = envelope->holds, *next; hold; hold = next) {
-        next = hold->next;
+    for (Hold *hold = envelope->holds; hold; hold = hold->next) {
         bool is_meant = !hold->is_undo && !hold->is_ended && (lack == QUOTA_RUNTIME || hold->hour_micro || hold->has_cost);
-        if (!is_meant) continue;
-        hold->is_ended = true;                          /* it may report at once: then it is gone */
+        if (!is_meant || !effect_is_handed(engine, &hold->id)) continue;        /* one that nobody has yet is ended when somebody has it */
+        hold->is_ended = true;
         hold->lack = lack;
-        AttemptId id = hold->id;
-        uint64_t end_count = envelope->end_count;
-        bool is_told = effect_end(engine, &id);
-        if (envelope->end_count != end_count) next = envelope->holds;      /* and others with it: from the beginning, each once */
-        else hold->is_ended = is_told;                  /* one that nobody has yet is told when somebody has it */
+        ask_end(engine, hold);
     }
 }
 
@@ -400,10 +398,13 @@ void envelopes_store(Engine *engine, EngineBatch *batch)
     }
 }
 
-/* Nothing of what was written counts. */
+/* Nothing of what was written counts: who was to end, by a decision that is gone, is asked about again. */
 void envelopes_discard(Engine *engine)
 {
-    for (uint32_t i = 0; i < engine->envelope_count; i++) engine->envelopes[i]->is_dirty = true;
+    for (uint32_t i = 0; i < engine->envelope_count; i++) {
+        engine->envelopes[i]->is_dirty = true;
+        for (Hold *hold = engine->envelopes[i]->holds; hold; hold = hold->next) hold->is_ended = false;
+    }
 }
 
 /* --- look ------------------------------------------------------------------------------------------------------------------------ */

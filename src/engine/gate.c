@@ -125,7 +125,7 @@ static void circuit_moved(Engine *engine, const Gate *gate, uint8_t before)
 static bool circuit_permits(Engine *engine, Gate *gate, int64_t *out_due_ms)
 {
     uint8_t before = gate->breaker.state;
-    bool permits = breaker_permits(&gate->breaker, gate->under_way + gate->promised, engine->now_ms, out_due_ms);
+    bool permits = breaker_permits(&gate->breaker, gate->promised, engine->now_ms, out_due_ms);
     circuit_moved(engine, gate, before);
     return permits;
 }
@@ -156,32 +156,36 @@ void gate_promise(Engine *engine, Str tenant, const RunnerOffer *offer)
     if (rate) rate->promised++;
 }
 
-Gate *gate_begin(Engine *engine, Str tenant, const RunnerOffer *offer)
+GatePass gate_begin(Engine *engine, Str tenant, const RunnerOffer *offer)
 {
-    if (offer->settings.kind != VALUE_OBJECT) return NULL;
+    if (offer->settings.kind != VALUE_OBJECT) return (GatePass){ 0 };
     Gate *breaker = breaker_of(engine, offer->gate, tenant, offer->settings), *rate = rate_of(engine, offer->gate, offer->settings);
     if (rate) rate_take(&rate->rate, &rate->rate_terms, engine->now_ms);
-    if (breaker) breaker->under_way++;
-    return breaker;
+    if (!breaker) return (GatePass){ 0 };
+    breaker->under_way++;
+    return (GatePass){ breaker, breaker_begin(&breaker->breaker) };
 }
 
 /* What says nothing leaves the circuit as it is: a half-open one is tried by the next attempt. */
-void gate_outcome(Engine *engine, Gate *gate, Cause cause)
+void gate_outcome(Engine *engine, GatePass pass, Cause cause)
 {
     CauseHealth health = cause_health(cause);
+    Gate *gate = pass.gate;
     if (!gate || health == HEALTH_NONE) return;
     uint8_t before = gate->breaker.state;
-    if (health == HEALTH_BAD) breaker_failed(&gate->breaker, &gate->breaker_terms, engine->now_ms);
-    else breaker_succeeded(&gate->breaker);
+    if (health == HEALTH_BAD) breaker_failed(&gate->breaker, pass.round, &gate->breaker_terms, engine->now_ms);
+    else breaker_succeeded(&gate->breaker, pass.round);
     circuit_moved(engine, gate, before);
     if (gate->breaker.state == BREAKER_OPEN && gate->breaker.until_ms < engine->gates_due) engine->gates_due = gate->breaker.until_ms;
 }
 
-bool gate_end(Gate *gate)
+bool gate_end(GatePass pass)
 {
+    Gate *gate = pass.gate;
     if (!gate) return false;
     CHECK(gate->under_way);
     gate->under_way--;
+    breaker_end(&gate->breaker, pass.round);
     bool had_waiters = gate->has_waiters;
     gate->has_waiters = false;
     return had_waiters;

@@ -115,13 +115,12 @@ Hold *inherit_hold(Engine *engine, const AttemptId *id)
     return inherited ? inherited->hold : NULL;
 }
 
-bool inherit_end(Engine *engine, const AttemptId *id)
+void inherit_end(Engine *engine, const AttemptId *id)
 {
     const Inherited *inherited = find(engine, id);
-    if (!inherited || !inherited->executor) return false;
+    if (!inherited || !inherited->executor) return;
     AttemptId told = inherited->id;                         /* it may report at once */
     inherited->executor->ops->end(inherited->executor, &told);
-    return true;
 }
 
 bool inherit_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out)

@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "base/trace.h"
 #include "core/input.h"
-#include "dispatch/breaker.h"
+#include "engine/breaker.h"
 #include "dispatch/task.h"
 #include "engine/condition.h"
 #include "engine/engine.h"
@@ -144,6 +144,9 @@ typedef struct Tenant {
 
 /* --- batches ------------------------------------------------------------------------------------------------------- */
 
+/* How an attempt came to begin: by which circuit (NULL: its runner has none), and in which round of that. */
+typedef struct GatePass { Gate *gate; uint32_t round; } GatePass;
+
 /* An attempt that an executor has, or will have once its commit is durable. */
 typedef struct OutEntry {
     struct OutEntry *next;              /* of the same run */
@@ -156,7 +159,7 @@ typedef struct OutEntry {
     bool is_lost;                       /* its lease ran out: the circuit knows, its executor learns it by the commit */
     SubRoutineGroup group;              /* that carries it to its executor ... */
     uint32_t reserved;                  /* ... and the places that its cooperatives keep free until then */
-    Gate *gate;                         /* the circuit of its runner; NULL: it has none */
+    GatePass pass;                      /* by the circuit of its runner */
     Measure *measure;                   /* of an attempt that there was a choice for: what it takes is measured ... */
     int64_t handed_ms;                  /* ... from here */
     Hold *hold;                         /* what it takes of its tenant's envelope; NULL: there is none */
@@ -530,7 +533,7 @@ bool  effect_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth
 void  outs_deinit(Engine *engine);
 void  effect_not_given(Engine *engine, const EffectEntry *entry);
 void  effect_report_over(Engine *engine, const Mail *mail);                /* a report is durable, or was refused */
-bool  effect_end(Engine *engine, const AttemptId *id);                     /* tells its executor to; false where none has it yet */
+bool  effect_is_handed(Engine *engine, const AttemptId *id);               /* an executor has it */
 
 /* effect_notice.c */
 void  effect_acknowledge(Engine *engine, const EngineBatch *batch);
@@ -562,9 +565,9 @@ void     places_deinit(Engine *engine);
 /* Whether its circuit and its rate let one more begin; else `out` says why not. gate_promise(): it is going to. */
 bool  gate_permits(Engine *engine, Str tenant, const RunnerOffer *offer, Place *out);
 void  gate_promise(Engine *engine, Str tenant, const RunnerOffer *offer);
-Gate *gate_begin(Engine *engine, Str tenant, const RunnerOffer *offer);    /* its circuit; NULL: none */
-void  gate_outcome(Engine *engine, Gate *gate, Cause cause);
-bool  gate_end(Gate *gate);                                                /* true: somebody waits for that */
+GatePass gate_begin(Engine *engine, Str tenant, const RunnerOffer *offer);
+void  gate_outcome(Engine *engine, GatePass pass, Cause cause);
+bool  gate_end(GatePass pass);                                             /* true: somebody waits for that */
 void  gates_turn(Engine *engine);
 Value gates_show(const Engine *engine, Str tenant, Arena *arena);          /* circuits of a tenant */
 void  gates_deinit(Engine *engine);
@@ -580,7 +583,6 @@ void   envelope_placed(Tenant *tenant, const Plan *plan, uint32_t step, const Ex
 Hold  *envelope_begin(Engine *engine, Tenant *tenant, const Plan *plan, const AttemptId *id, const Executor *executor);
 void   envelope_end(Engine *engine, Hold *hold);                           /* NULL: nothing */
 bool   envelope_ended(Engine *engine, const Hold *hold, Str *out_why);     /* it was told to end for want of time or money */
-bool   envelope_is_ended(const Hold *hold);                                /* the same; NULL: no */
 void   envelope_pay(Engine *engine, EngineBatch *batch, Resident *resident, const Event *event);
 void   envelope_unpay(EngineBatch *batch);
 /* The same of one that an earlier owner gave to that executor (NULL: it is not here any more) at that time. */
@@ -596,7 +598,7 @@ void   inherit_load(Engine *engine, Resident *resident);                   /* it
 void   inherit_settle(Engine *engine, Resident *resident);                 /* a decision was made: what has ended does not */
 void   inherit_leave(Resident *resident);                                  /* its memory ends */
 Hold  *inherit_hold(Engine *engine, const AttemptId *id);                  /* what it takes of its tenant's envelope; NULL: nothing, or it is none */
-bool   inherit_end(Engine *engine, const AttemptId *id);                   /* tells its executor to; false where there is none */
+void   inherit_end(Engine *engine, const AttemptId *id);                   /* tells its executor to, where there is one */
 bool   inherit_is_out(Engine *engine, uint64_t run_no, uint32_t step, uint32_t nth, Effect *out);      /* as effect_is_out() has it */
 
 /* notify.c */

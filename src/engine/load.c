@@ -174,11 +174,13 @@ void leases_renew(const Engine *engine, Run *run)
     for (uint32_t i = 0; i < run->active_count; i++) {
         const ActiveStep *active = &run->active[i];
         if (active->lease_ms)
-            run_renew(run, active->step, run->steps[active->step].attempt, active->holder, engine->now_ms + holder_lease_ms(engine, active->holder));
+            run_renew(run, active->step, run->steps[active->step].attempt, active->holder, engine->now_ms + holder_lease_ms(engine, active->holder),
+                      RENEWAL_BY_OWNER);
     }
     uint64_t holder = run->rollback.active.holder;
     if (item && run->rollback.active.lease_ms)
-        run_renew(run, item->step, rollback_attempt(run, item->attempt), holder, engine->now_ms + holder_lease_ms(engine, holder));
+        run_renew(run, item->step, rollback_attempt(run, item->attempt), holder, engine->now_ms + holder_lease_ms(engine, holder),
+                  RENEWAL_BY_OWNER);
 }
 
 static void build(Engine *engine, Resident *resident)

@@ -203,9 +203,9 @@ Mail *mail_of_notice(const Notice *notice, Str executor)
     return mail;
 }
 
-Mail *mail_of_engine(uint64_t run_no, CommandKind kind, Str actor)
+Mail *mail_of_engine(uint64_t run_no, const Command *command)
 {
-    Mail *mail = mail_of_command(&(Command){ .kind = kind, .actor = actor }, (Str){ 0 });
+    Mail *mail = mail_of_command(command, (Str){ 0 });
     mail->run_no = run_no;
     return mail;
 }

@@ -59,7 +59,7 @@ Mail *mail_of_revision(const EngineRevision *revision);
 Mail *mail_of_secret(const EngineSecret *secret);
 Mail *mail_of_keep(const EngineKeep *keep);
 Mail *mail_of_notice(const Notice *notice, Str executor);        /* of that name: a report, effect, cost or signal */
-Mail *mail_of_engine(uint64_t run_no, CommandKind kind, Str actor);
+Mail *mail_of_engine(uint64_t run_no, const Command *command);
 void  mail_free(Mail *mail);
 
 /* The command with its values, read into `arena`. */

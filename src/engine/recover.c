@@ -127,9 +127,8 @@ void recover_answered(Engine *engine, const ReadAnswer *answer)
         keep_in_view(engine, run_no);
         /* Its own runs go on by themselves once they are read; of an earlier owner's the recovery may not be durable yet. */
         if (run_no >= engine->first_own_run_no) continue;
-        Mail *mail = mail_of_engine(run_no, COMMAND_RECOVER, STR("engine"));
-        mail->command.holder = holder_make(engine->holder_epoch, 0);
-        decide_mail(engine, resident, mail);
+        Command recover = { .kind = COMMAND_RECOVER, .actor = STR("engine"), .holder = holder_make(engine->holder_epoch, 0) };
+        decide_mail(engine, resident, mail_of_engine(run_no, &recover));
     }
     engine->is_recover_read = !answer->row_count;
 }
@@ -158,9 +157,8 @@ bool engine_release(Engine *engine)
         if (!resident || resident->loader || !is_held(engine, resident, engine->outs.slots[i].item)) continue;
         is_left = true;
         if (resident->inbox.count) continue;                        /* it waits for a value */
-        Mail *mail = mail_of_engine(run_no, COMMAND_RELEASE, STR("engine"));
-        mail->command.holder = holder_make(engine->holder_epoch, 0);
-        queue_mail(engine, resident->tenant, mail);
+        Command release = { .kind = COMMAND_RELEASE, .actor = STR("engine"), .holder = holder_make(engine->holder_epoch, 0) };
+        queue_mail(engine, resident->tenant, mail_of_engine(run_no, &release));
     }
     return !is_left;
 }

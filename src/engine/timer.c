@@ -92,7 +92,7 @@ void timer_turn(Engine *engine)
         forget_slot(engine, first.slot);
         Resident *resident = resident_find(engine, run_no);
         Tenant *tenant = resident && resident->tenant ? resident->tenant : tenant_of(engine, (Str){ 0 });
-        queue_mail(engine, tenant, mail_of_engine(run_no, COMMAND_TIMER, STR("timer")));
+        queue_mail(engine, tenant, mail_of_engine(run_no, &(Command){ .kind = COMMAND_TIMER, .actor = STR("timer") }));
     }
 }
 

@@ -145,6 +145,7 @@ static const DiffRow active_rows[] = {
     { "signal", MEMBER(ActiveStep, signal), NULL },
     { "notice", MEMBER(ActiveStep, notice), NULL },
     { "overdue", MEMBER(ActiveStep, is_overdue), show_bool },
+    { "spent", MEMBER(ActiveStep, is_spent), show_bool },
 };
 
 static const DiffRow job_rows[] = {

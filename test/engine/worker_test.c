@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/breaker.h"
+#include "engine/breaker.h"
 #include "engine/engine.h"
 #include "engine/meter.h"
 #include "harness/test.h"
@@ -465,6 +465,83 @@ TEST(what_workers_hold_for_the_last_owner_is_ended_where_its_tenant_has_nothing_
     }
 }
 
+/* What it was told, if it lives on as if nothing had been said, is the last that counts. */
+TEST(worker_that_does_not_end_when_told_loses_its_lease_and_its_place, "proves: F-086 F-087 F-110 F-112 C-34")
+{
+    static const struct { const char *name; bool is_cancelled, is_taken_over; const char *state, *cause; QuotaTerms terms; } rows[] = {
+        { "time", false, false, "FAILED", "budget-exceeded", { .runtime_ms_max = 9500, .window_ms = INT64_C(86400000) * 365 } },
+        { "money", false, false, "FAILED", "budget-exceeded", { .has_cost_max = true, .cost_micro_max = 1000000, .window_ms = INT64_C(86400000) * 365 } },
+        { "a person", true, false, "CANCELLED", "", { .window_ms = INT64_C(86400000) * 365 } },
+        { "time, and the owner changes", false, true, "FAILED", "budget-exceeded", { .runtime_ms_max = 9500, .window_ms = INT64_C(86400000) * 365 } },
+        { "a person, and the owner changes", true, true, "CANCELLED", "", { .window_ms = INT64_C(86400000) * 365 } },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        TenantQuota quota = { STR_INIT("default"), rows[i].terms };
+        Yard yard;
+        yard_open(&yard);
+        yard.quotas = &quota;
+        yard.quota_count = 1;
+        yard.capacity = 1;
+        take_over(&yard, 0);
+        Helper *deaf = &yard.helpers[0];
+        uint64_t run = start(&yard, "workflow: w\njobs:\n  a: { tasks: [{ run: noop }] }\n");
+        pull(&yard, deaf, 1);
+        EXPECT_INT(deaf->token_count, 1);
+        if (rows[i].terms.has_cost_max) say(&yard, deaf, "messages", "\"message\":{\"cost\":1}");
+        for (int s = 0; s < 9; s++) pass(&yard, 1000);
+        if (!rows[i].terms.has_cost_max) beat(&yard, deaf);
+        pass(&yard, 1000);
+        if (rows[i].is_cancelled) EXPECT(engine_request(yard.engine, &(EngineRequest){ .run_no = run, .command = { .kind = COMMAND_CANCEL, .actor = STR("user:test") } }));
+        turns(&yard);
+        if (rows[i].is_taken_over) take_over(&yard, 0);
+        beat(&yard, deaf);
+        beat(&yard, deaf);
+        EXPECT(deaf->cancelled >= 1);
+        for (int s = 0; s < 28; s++) {
+            pass(&yard, 1000);
+            if (s % 5 == 0) beat(&yard, deaf);
+        }
+        if (!rows[i].terms.has_cost_max) EXPECT_INT(runs_in(&yard, run, "RUNNING"), 1);        /* it has its term to say that it has ended */
+        for (int s = 0; s < 5; s++) {
+            pass(&yard, 1000);
+            beat(&yard, deaf);
+        }
+        EXPECT_INT(runs_in(&yard, run, rows[i].state), 1);
+        EXPECT_STR(cause_of(&yard, run), str_of(rows[i].cause));
+        EXPECT_INT(use_of(&yard, "running"), 0);
+        EngineGauge gauge;
+        engine_gauge(yard.engine, &gauge);
+        EXPECT_INT(gauge.executors[0].under_way, 0);
+        uint32_t accepted = deaf->accepted;
+        report(&yard, deaf, 0);
+        EXPECT_INT(deaf->accepted, accepted);
+        EXPECT_INT(runs_in(&yard, run, rows[i].state), 1);
+        yard_close(&yard);
+    }
+}
+
+TEST(what_is_reported_of_an_attempt_that_its_tenant_has_nothing_left_for_is_no_success, "proves: F-110 F-112")
+{
+    static const TenantQuota quotas[] = { { STR_INIT("default"), { .runtime_ms_max = 5000, .window_ms = INT64_C(86400000) * 365 } } };
+    Yard yard;
+    yard_open(&yard);
+    yard.quotas = quotas;
+    yard.quota_count = 1;
+    take_over(&yard, 0);
+    Helper *helper = &yard.helpers[0];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, helper, 1);
+    for (int s = 0; s < 6; s++) pass(&yard, 1000);
+    beat(&yard, helper);
+    EXPECT_INT(helper->cancelled, 1);
+    report(&yard, helper, 0);
+    EXPECT_INT(helper->accepted, 1);
+    EXPECT_INT(runs_in(&yard, run, "FAILED"), 1);
+    EXPECT_STR(cause_of(&yard, run), STR("budget-exceeded"));
+    yard_close(&yard);
+}
+
 TEST(what_workers_hold_for_the_last_owner_takes_places_of_their_executor, "proves: F-086 F-007 E-058")
 {
     Yard yard;
@@ -618,6 +695,70 @@ TEST(circuit_of_one_tenant_opens_and_others_do_not_notice, "proves: R-108 F-109 
     report(&yard, helper, 0);
     EXPECT_INT(runs_in(&yard, 2, "SUCCEEDED"), 2);
     yard_close(&yard);
+}
+
+TEST(circuit_is_tried_while_an_attempt_of_before_goes_on_and_closes_by_that_alone, "proves: R-108")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.settings = json(&yard, "{\"breaker\":{\"failures\":2,\"open_ms\":10000}}");
+    Helper *slow = &yard.helpers[0], *quick = &yard.helpers[1];
+    start(&yard, ONE);
+    pull(&yard, slow, 1);
+    EXPECT_INT(slow->token_count, 1);
+    for (int i = 0; i < 2; i++) {
+        start(&yard, "workflow: w\njobs:\n  a: { tasks: [{ run: noop }] }\n");
+        pull(&yard, quick, 1);
+        fail_all(&yard, quick);
+    }
+    EXPECT_INT(engine_stats(yard.engine).circuit_counts[BREAKER_OPEN], 1);
+    for (int i = 0; i < 8; i++) start(&yard, ONE);
+    pull(&yard, quick, 8);
+    pass(&yard, 9000);
+    EXPECT_INT(quick->token_count, 0);
+    beat(&yard, slow);
+    pass(&yard, 1000);
+    EXPECT_INT(quick->token_count, 1);                                     /* the one that tries */
+    report(&yard, slow, 0);                                                /* how it was before says nothing of how it is */
+    EXPECT_INT(engine_stats(yard.engine).circuit_counts[BREAKER_HALF_OPEN], 1);
+    pull(&yard, slow, 8);
+    EXPECT_INT(slow->token_count, 0);
+    report(&yard, quick, 0);
+    EXPECT_INT(engine_stats(yard.engine).circuit_counts[BREAKER_HALF_OPEN], 0);
+    static const uint32_t most[] = { 2, 2, 4, 4 };                         /* it doubles after as many successes, not after each */
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        for (int k = 0; k < 4; k++) pull(&yard, slow, 8);
+        EXPECT_INT(slow->token_count, most[i]);
+        say(&yard, slow, "reports", "\"output\":1");
+        for (uint32_t k = 1; k < slow->token_count; k++) slow->tokens[k - 1] = slow->tokens[k];
+        slow->token_count--;
+    }
+    yard_close(&yard);
+}
+
+TEST(every_lease_that_was_lost_is_told_by_the_answer_to_the_first_heartbeat_of_it, "proves: F-086 F-087 F-072")
+{
+    static const struct { const char *name; bool is_taken_over; } rows[] = { { "by whom it had them from", false }, { "by the next owner", true } };
+    enum { HELPERS = 10, EACH = 60 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        Yard yard;
+        yard_open(&yard);
+        for (int h = 0; h < HELPERS; h++) {
+            for (int k = 0; k < EACH; k++) start(&yard, "workflow: w\njobs:\n  a: { tasks: [{ run: noop }] }\n");
+            pull(&yard, &yard.helpers[h], EACH);
+            EXPECT_INT(yard.helpers[h].token_count, EACH);
+        }
+        if (rows[i].is_taken_over) take_over(&yard, 1000);
+        for (int s = 0; s < 33; s++) pass(&yard, 1000);
+        EXPECT_INT(runs_in(&yard, HELPERS * EACH, "FAILED"), HELPERS * EACH);
+        for (int h = 0; h < HELPERS; h++) {
+            beat(&yard, &yard.helpers[h]);
+            EXPECT_INT(yard.helpers[h].answer_count, 2);
+            EXPECT(yard.helpers[h].cancelled >= EACH);
+        }
+        yard_close(&yard);
+    }
 }
 
 TEST(lease_that_runs_out_opens_the_circuit_at_its_due_time, "proves: F-087 F-116 R-108 F-094")

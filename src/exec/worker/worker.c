@@ -32,10 +32,11 @@ typedef enum LeaseState {
 /* An attempt that was given to this executor. */
 typedef struct Lease {
     struct Lease *next;                 /* of those that wait for a worker; of those whose answer is remembered */
+    struct Lease *cancel_next, *cancel_previous;            /* of those that their worker is to end and was not told so */
     AttemptId id;
     uint8_t state;                      /* a LeaseState */
-    bool is_ended;                      /* its worker is to end it */
-    bool is_ended_told;
+    bool is_ended;                      /* its worker is to end it ... */
+    bool is_untold;                     /* ... and was not told so */
     bool is_lost;                       /* given up for its worker's silence: whatever that one says is refused */
     int64_t heard_ms;                   /* when its worker last said anything */
     char *document;                     /* {"task", "definition", "args", "resources", "effect_recorded"}, JSON; NULL: a worker has it */
@@ -53,6 +54,7 @@ typedef struct Exchange {
     struct Exchange *next;
     Arena arena;
     Str worker, tenant;
+    uint64_t worker_hash;
     uint64_t queues;                    /* that it wants work of: a bit for each */
     uint64_t permitted;                 /* that its credential is for, whatever it wants */
     bool is_limited;                    /* to these */
@@ -79,7 +81,7 @@ typedef struct WorkerExecutor {
     uint32_t queue_count;
     RunIndex leases;                    /* by the hash of the id */
     uint32_t lease_count;               /* not reported yet */
-    uint32_t cancel_count;              /* of these, those that their worker is to end and was not told so */
+    RunIndex cancels;                   /* those that their worker is to end and was not told so: a list for each hash of a worker */
     Lease *waiting, *waiting_last;
     Lease *kept, *kept_last;            /* the oldest first */
     uint32_t kept_count;
@@ -223,12 +225,56 @@ static void lease_free(Lease *lease)
     free(lease);
 }
 
-/* Its worker is to end it, and was not told so. */
-static bool has_to_tell(const Lease *lease) { return lease->is_ended && !lease->is_ended_told && (lease->state == LEASE_HELD || lease->is_lost); }
+/* --- what workers are to end, until they are told: who waits asks for his own at every turn -------------------------- */
+
+static Str lease_worker(const Lease *lease) { return (Str){ lease->worker, lease->worker_size }; }
+
+static uint64_t worker_hash(Str worker)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < worker.len; i++) hash = (hash ^ (uint8_t)worker.ptr[i]) * UINT64_C(0x100000001b3);
+    return hash ? hash : 1;
+}
+
+static void cancel_add(WorkerExecutor *pool, Lease *lease)
+{
+    if (lease->is_untold) return;
+    uint64_t hash = worker_hash(lease_worker(lease));
+    lease->is_untold = true;
+    lease->cancel_previous = NULL;
+    lease->cancel_next = run_index_find(&pool->cancels, hash);
+    if (lease->cancel_next) lease->cancel_next->cancel_previous = lease;
+    run_index_put(&pool->cancels, hash, lease);
+    wake_after(pool, 0);                                    /* an exchange that waits is answered, and tells its worker */
+}
+
+static void cancel_remove(WorkerExecutor *pool, Lease *lease)
+{
+    if (!lease->is_untold) return;
+    lease->is_untold = false;
+    if (lease->cancel_next) lease->cancel_next->cancel_previous = lease->cancel_previous;
+    if (lease->cancel_previous) lease->cancel_previous->cancel_next = lease->cancel_next;
+    else if (lease->cancel_next) run_index_put(&pool->cancels, worker_hash(lease_worker(lease)), lease->cancel_next);
+    else run_index_remove(&pool->cancels, worker_hash(lease_worker(lease)));
+}
+
+/* The next that a worker is to be told of, from `lease` on: those of one hash share a list. */
+static Lease *cancel_of(Lease *lease, Str worker)
+{
+    while (lease && !str_is(lease_worker(lease), worker)) lease = lease->cancel_next;
+    return lease;
+}
+
+static Lease *cancel_first(const WorkerExecutor *pool, const Exchange *exchange)
+{
+    return pool->cancels.count ? cancel_of(run_index_find(&pool->cancels, exchange->worker_hash), exchange->worker) : NULL;
+}
+
+/* --- the life of a lease ---------------------------------------------------------------------------------------------- */
 
 static void lease_forget(WorkerExecutor *pool, Lease *lease)
 {
-    pool->cancel_count -= has_to_tell(lease);
+    cancel_remove(pool, lease);
     run_index_remove(&pool->leases, token_hash(&lease->id));
     lease_free(lease);
 }
@@ -261,8 +307,7 @@ static void lease_leave(WorkerExecutor *pool)
 static void lease_report(WorkerExecutor *pool, Lease *lease, const Report *report)
 {
     if (lease->state == LEASE_WAITS) waiting_remove(pool, lease);
-    pool->cancel_count -= has_to_tell(lease);
-    lease->is_ended_told = true;
+    cancel_remove(pool, lease);
     lease->state = LEASE_REPORTED;
     lease_leave(pool);
     send(pool, &(Notice){ .kind = NOTICE_REPORT, .id = lease->id, .report = *report, .value = value_null() });
@@ -443,10 +488,10 @@ static void worker_end(Executor *executor, const AttemptId *id)
     WorkerExecutor *pool = (WorkerExecutor *)executor;
     Lease *lease = lease_find(pool, id);
     if (!lease || lease->state > LEASE_HELD) return;        /* whoever is alive with it is told at its next heartbeat, which the engine answers */
-    if (lease->state == LEASE_HELD && !lease->is_ended) pool->cancel_count++;
+    if (lease->is_ended) return;
     lease->is_ended = true;
     if (lease->state == LEASE_WAITS) lease_cancel(pool, lease, CAUSE_CANCELLED, STR("it was ended before a worker had it"));
-    else wake_after(pool, 0);                               /* an exchange that waits is answered, and tells its worker */
+    else cancel_add(pool, lease);
 }
 
 /* Its worker may be alive: it is told to end it by whatever it asks next. */
@@ -456,10 +501,8 @@ static void worker_lose(Executor *executor, const AttemptId *id)
     Lease *lease = lease_find(pool, id);
     if (!lease || lease->state > LEASE_HELD) return;
     if (lease->state == LEASE_WAITS) waiting_remove(pool, lease);
-    pool->cancel_count -= has_to_tell(lease);
-    lease->is_ended_told = lease->is_ended_told || lease->state == LEASE_WAITS;
+    else if (!lease->is_ended) cancel_add(pool, lease);
     lease->is_ended = lease->is_lost = true;
-    pool->cancel_count += has_to_tell(lease);
     lease_keep(pool, lease, LEASE_REFUSED);
     lease_leave(pool);
     wake_after(pool, 0);
@@ -568,7 +611,7 @@ static void report_take(WorkerExecutor *pool, Exchange *exchange, Value said)
 static void hear(WorkerExecutor *pool, const AttemptId *id)
 {
     Lease *lease = lease_find(pool, id);
-    if (lease) lease->heard_ms = pool->now_ms;
+    if (lease && !lease->is_ended) lease->heard_ms = pool->now_ms;     /* who does not end when told loses its lease */
 }
 
 /* Who is alive with something that nobody wants from him is told so by the same answer, whatever the reason: the attempt ended, is to end,
@@ -578,10 +621,7 @@ static void heartbeat_take(WorkerExecutor *pool, Exchange *exchange, Str text)
     Item item = { .token = arena_copy(&exchange->arena, text) };
     bool is_its_own = token_open(pool, exchange, text, &item.id);
     Lease *lease = is_its_own ? lease_find(pool, &item.id) : NULL;
-    if (lease && lease->is_lost) {
-        pool->cancel_count -= has_to_tell(lease);
-        lease->is_ended_told = true;
-    }
+    if (lease && lease->is_lost) cancel_remove(pool, lease);
     if (!is_its_own || (lease && (lease->is_lost || lease->state > LEASE_REPORTED))) {
         value_list_add(&exchange->ended, value_string(item.token));
         return;
@@ -681,19 +721,12 @@ static Value results_of(Exchange *exchange)
     return value_list_array(&list);
 }
 
-static bool has_to_tell_it(const Lease *lease, Str worker)
-{
-    return has_to_tell(lease) && str_is((Str){ lease->worker, lease->worker_size }, worker);
-}
-
 static Value cancels_of(WorkerExecutor *pool, Exchange *exchange)
 {
     ValueList list = exchange->ended;
-    for (uint32_t i = 0; pool->cancel_count && i < pool->leases.capacity; i++) {
-        Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
-        if (!lease || !has_to_tell_it(lease, exchange->worker)) continue;
-        lease->is_ended_told = true;
-        pool->cancel_count--;
+    for (Lease *lease = cancel_first(pool, exchange), *next; lease; lease = next) {
+        next = cancel_of(lease->cancel_next, exchange->worker);
+        cancel_remove(pool, lease);
         value_list_add(&list, lease_token(pool, &exchange->arena, lease));
     }
     return value_list_array(&list);
@@ -719,19 +752,10 @@ static void exchange_answer(WorkerExecutor *pool, Exchange *exchange)
     exchange_free(pool, exchange);
 }
 
-static bool has_cancel(const WorkerExecutor *pool, Str worker)
-{
-    for (uint32_t i = 0; pool->cancel_count && i < pool->leases.capacity; i++) {
-        const Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
-        if (lease && has_to_tell_it(lease, worker)) return true;
-    }
-    return false;
-}
-
 static bool is_ready(const WorkerExecutor *pool, const Exchange *exchange)
 {
     if (exchange->open_count && pool->now_ms < exchange->settle_ms) return false;
-    return !exchange->want_left || exchange->leases.count || pool->now_ms >= exchange->due_ms || has_cancel(pool, exchange->worker);
+    return !exchange->want_left || exchange->leases.count || pool->now_ms >= exchange->due_ms || cancel_first(pool, exchange);
 }
 
 /* Of the same worker an older one that waits is answered: its connection may be gone, and nobody would know. */
@@ -765,6 +789,7 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
     CHECK(exchange);
     arena_init(&exchange->arena, SIZE_MAX);
     exchange->worker = arena_copy(&exchange->arena, credential->worker);
+    exchange->worker_hash = worker_hash(exchange->worker);
     exchange->tenant = arena_copy(&exchange->arena, credential->tenant);
     exchange->queues = queues;
     exchange->permitted = queues_permitted(pool, credential);
@@ -824,10 +849,7 @@ void worker_exchange_give_back(Executor *executor, Value answer)
     Token token;
     for (uint32_t i = 0; cancels && i < cancels->count; i++) {
         Lease *lease = token_read(value_text(cancels->items[i]), &token) ? lease_find(pool, &token.id) : NULL;
-        if (!lease || !lease->is_ended_told) continue;
-        lease->is_ended_told = false;
-        pool->cancel_count += has_to_tell(lease);
-        wake_after(pool, 0);
+        if (lease && lease->is_ended && (lease->state == LEASE_HELD || lease->is_lost)) cancel_add(pool, lease);
     }
     for (uint32_t i = 0; leases && i < leases->count; i++) {
         Value granted = leases->items[i];
@@ -910,6 +932,7 @@ static void worker_close(Executor *executor)
     for (uint32_t i = 0; i < pool->leases.capacity; i++)
         if (pool->leases.slots[i].number) lease_free(pool->leases.slots[i].item);
     run_index_deinit(&pool->leases);
+    run_index_deinit(&pool->cancels);
     for (Pending *pending; (pending = pool->pending);) {
         pool->pending = pending->next;
         arena_deinit(&pending->arena);

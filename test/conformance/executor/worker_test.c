@@ -409,6 +409,58 @@ TEST(worker_exchange_that_nobody_reads_brings_its_leases_back, "proves: F-072 F-
     for (int i = 0; i < 3; i++) arena_deinit(&all[i]->arena);
 }
 
+static void end(Stand *stand, uint32_t number)
+{
+    Attempt attempt = stand_attempt(stand, number, (Work){ "long", NULL, NULL });
+    stand->executor->ops->end(stand->executor, &attempt.id);
+}
+
+TEST(worker_is_told_once_of_each_of_its_own_attempts_that_it_is_to_end, "proves: F-007 F-072")
+{
+    Stand stand;
+    Seen held[2] = { 0 }, waits = { 0 }, told = { 0 };
+    Seen *all[] = { &held[0], &held[1], &waits, &told };
+    for (int i = 0; i < 4; i++) arena_init(&all[i]->arena, SIZE_MAX);
+    if (stand_open(&stand, &bare, 16)) {
+        Error err;
+        WorkerCredential other = { .worker = STR("w2") };
+        for (uint32_t i = 1; i <= 8; i++) EXPECT(stand_execute(&stand, i, (Work){ "long", NULL, NULL }));
+        EXPECT_OK(ask(&stand, &anybody, "{\"want\":5}", &held[0], &err), &err);
+        stand_turn(&stand, 0);
+        EXPECT_OK(ask(&stand, &other, "{\"want\":3}", &held[1], &err), &err);
+        stand_turn(&stand, 0);
+        EXPECT_INT(count_of(&held[0], "leases"), 5);
+        EXPECT_INT(count_of(&held[1], "leases"), 3);
+        EXPECT_OK(ask(&stand, &other, "{\"want\":1,\"wait_ms\":60000}", &waits, &err), &err);
+        for (uint32_t i = 1; i <= 4; i++) end(&stand, i);
+        stand_turn(&stand, 10);
+        EXPECT_INT(waits.count, 0);                                                                   /* what is to end is another's */
+        end(&stand, 7);
+        end(&stand, 7);
+        stand_turn(&stand, 10);
+        EXPECT_INT(waits.count, 1);
+        EXPECT_INT(count_of(&waits, "cancels"), 1);
+        EXPECT_INT(count_of(&waits, "leases"), 0);
+        const Value *mine = value_get_text(held[0].answer, "leases");
+        Str token = value_get_string(mine->items[1], "token", STR(""));
+        Str report = arena_format(&stand.arena, "{\"reports\":[{\"token\":\"%.*s\",\"failure\":{\"cause\":\"cancelled\"}}],\"want\":1}", STR_ARG(token));
+        EXPECT_OK(ask(&stand, &anybody, report.ptr, &told, &err), &err);                              /* it has ended one of its own accord */
+        EXPECT(stand_await(&stand, 1, 0));
+        stand_turn(&stand, 10);
+        EXPECT_INT(count_of(&told, "cancels"), 3);
+        worker_exchange_give_back(stand.executor, told.answer);                                       /* nobody has read it */
+        EXPECT_OK(ask(&stand, &anybody, "{\"want\":1}", &told, &err), &err);
+        stand_turn(&stand, 10);
+        EXPECT_INT(count_of(&told, "cancels"), 3);
+        EXPECT_OK(ask(&stand, &anybody, "{\"want\":1}", &told, &err), &err);
+        stand_turn(&stand, 10);
+        EXPECT_INT(count_of(&told, "cancels"), 0);
+        EXPECT_INT(stand.report_count, 1);
+    }
+    stand_take_down(&stand);
+    for (int i = 0; i < 4; i++) arena_deinit(&all[i]->arena);
+}
+
 TEST(worker_executor_that_drains_keeps_what_workers_have_and_gives_back_the_rest, "proves: F-087 F-116")
 {
     Stand stand;

@@ -1,4 +1,4 @@
-#include "dispatch/breaker.h"
+#include "engine/breaker.h"
 
 #include "base/limits.h"
 
@@ -7,16 +7,33 @@
 
 static const char *const names[BREAKER_STATE_COUNT] = { "closed", "open", "half-open" };
 
-bool breaker_permits(Breaker *breaker, uint32_t under_way, int64_t now_ms, int64_t *out_due_ms)
+bool breaker_permits(Breaker *breaker, uint32_t promised, int64_t now_ms, int64_t *out_due_ms)
 {
-    if (breaker->state == BREAKER_OPEN && now_ms >= breaker->until_ms) breaker->state = BREAKER_HALF_OPEN;
+    if (breaker->state == BREAKER_OPEN && now_ms >= breaker->until_ms) {
+        breaker->state = BREAKER_HALF_OPEN;
+        breaker->round++;
+        breaker->under_way = 0;
+    }
+    uint32_t count = breaker->under_way + promised;
     *out_due_ms = breaker->state == BREAKER_OPEN ? breaker->until_ms : INT64_MAX;
-    if (breaker->state == BREAKER_CLOSED) return !breaker->slow_max || under_way < breaker->slow_max;
-    return breaker->state == BREAKER_HALF_OPEN && !under_way;
+    if (breaker->state == BREAKER_CLOSED) return !breaker->slow_max || count < breaker->slow_max;
+    return breaker->state == BREAKER_HALF_OPEN && !count;
 }
 
-void breaker_failed(Breaker *breaker, const BreakerTerms *terms, int64_t now_ms)
+uint32_t breaker_begin(Breaker *breaker)
 {
+    breaker->under_way++;
+    return breaker->round;
+}
+
+void breaker_end(Breaker *breaker, uint32_t round)
+{
+    if (round == breaker->round) breaker->under_way--;
+}
+
+void breaker_failed(Breaker *breaker, uint32_t round, const BreakerTerms *terms, int64_t now_ms)
+{
+    if (round != breaker->round) return;
     breaker->failure_count++;
     if (breaker->state == BREAKER_OPEN) return;                 /* of one that began before it was opened */
     if (breaker->state == BREAKER_CLOSED && breaker->failure_count < terms->failure_max) return;
@@ -27,14 +44,15 @@ void breaker_failed(Breaker *breaker, const BreakerTerms *terms, int64_t now_ms)
     breaker->until_ms = now_ms + breaker->open_ms;
 }
 
-void breaker_succeeded(Breaker *breaker)
+void breaker_succeeded(Breaker *breaker, uint32_t round)
 {
+    if (round != breaker->round || breaker->state == BREAKER_OPEN) return;
     breaker->failure_count = 0;
     if (breaker->state == BREAKER_HALF_OPEN) {
         breaker->state = BREAKER_CLOSED;
-        breaker->slow_max = SLOW_START_FIRST;
-    } else if (breaker->state == BREAKER_CLOSED && breaker->slow_max) {
-        breaker->slow_max = breaker->slow_max < SLOW_START_LAST ? breaker->slow_max * 2 : 0;
+        breaker->slow_max = breaker->slow_left = SLOW_START_FIRST;
+    } else if (breaker->slow_max && --breaker->slow_left == 0) {
+        breaker->slow_max = breaker->slow_left = breaker->slow_max < SLOW_START_LAST ? breaker->slow_max * 2 : 0;
     }
 }
 

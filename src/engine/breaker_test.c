@@ -1,42 +1,98 @@
-#include "dispatch/breaker.h"
+#include "engine/breaker.h"
 
 #include "base/limits.h"
 #include "harness/test.h"
 
 static const BreakerTerms terms = { 3, 1000 };
 
+/* Attempts that begin and fail at once. */
+static void fail(Breaker *breaker, int count, int64_t now)
+{
+    for (int i = 0; i < count; i++) {
+        uint32_t round = breaker_begin(breaker);
+        breaker_failed(breaker, round, &terms, now);
+        breaker_end(breaker, round);
+    }
+}
+
+static void succeed(Breaker *breaker, uint32_t round)
+{
+    breaker_succeeded(breaker, round);
+    breaker_end(breaker, round);
+}
+
 TEST(a_circuit_opens_by_failures_in_a_row_and_closes_by_a_probe, "proves: R-108 F-109")
 {
     Breaker breaker = { 0 };
     int64_t due;
-    for (int i = 0; i < 2; i++) breaker_failed(&breaker, &terms, 0);
-    breaker_succeeded(&breaker);                                /* in a row, not in all */
-    for (int i = 0; i < 2; i++) breaker_failed(&breaker, &terms, 0);
+    fail(&breaker, 2, 0);
+    succeed(&breaker, breaker_begin(&breaker));                 /* in a row, not in all */
+    fail(&breaker, 2, 0);
     EXPECT(breaker_permits(&breaker, 100, 0, &due));
-    breaker_failed(&breaker, &terms, 0);
+    fail(&breaker, 1, 0);
     EXPECT(!breaker_permits(&breaker, 0, 999, &due));
     EXPECT_INT(due, 1000);
     EXPECT(breaker_permits(&breaker, 0, 1000, &due));
     EXPECT_STR(str_of(breaker_state_name((BreakerState)breaker.state)), STR("half-open"));
-    EXPECT(!breaker_permits(&breaker, 1, 1000, &due));          /* one at a time */
+    EXPECT(!breaker_permits(&breaker, 1, 1000, &due));          /* one at a time, and what is promised counts */
+    uint32_t probe = breaker_begin(&breaker);
+    EXPECT(!breaker_permits(&breaker, 0, 1000, &due));
     EXPECT_INT(due, INT64_MAX);
-    breaker_failed(&breaker, &terms, 1000);                     /* open again, for twice as long */
+    breaker_end(&breaker, probe);                               /* it said nothing: the next one tries */
+    EXPECT(breaker_permits(&breaker, 0, 1000, &due));
+    fail(&breaker, 1, 1000);                                    /* open again, for twice as long */
     EXPECT(!breaker_permits(&breaker, 0, 2999, &due));
     EXPECT(breaker_permits(&breaker, 0, 3000, &due));
-    breaker_succeeded(&breaker);
+    succeed(&breaker, breaker_begin(&breaker));
     EXPECT_INT(breaker.state, BREAKER_CLOSED);
 }
 
-TEST(a_circuit_that_closes_begins_slowly, "")
+TEST(what_began_before_a_circuit_was_half_open_neither_holds_back_the_probe_nor_decides_for_it, "proves: R-108")
+{
+    static const struct { const char *name; bool is_success; } rows[] = { { "a late success", true }, { "a late failure", false } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        Breaker breaker = { 0 };
+        int64_t due;
+        uint32_t old[4];
+        for (int k = 0; k < 4; k++) old[k] = breaker_begin(&breaker);
+        fail(&breaker, 3, 0);
+        EXPECT(!breaker_permits(&breaker, 0, 0, &due));
+        breaker_succeeded(&breaker, old[0]);                    /* nothing closes it but a probe */
+        breaker_end(&breaker, old[0]);
+        EXPECT_INT(breaker.state, BREAKER_OPEN);
+        EXPECT_INT(breaker.failure_count, 3);
+        EXPECT(breaker_permits(&breaker, 0, 1000, &due));       /* three of them are under way still */
+        uint32_t probe = breaker_begin(&breaker);
+        if (rows[i].is_success) breaker_succeeded(&breaker, old[1]);
+        else breaker_failed(&breaker, old[1], &terms, 1000);
+        breaker_end(&breaker, old[1]);
+        EXPECT_INT(breaker.state, BREAKER_HALF_OPEN);
+        EXPECT(!breaker_permits(&breaker, 0, 1000, &due));      /* nor does its end make room for another probe */
+        succeed(&breaker, probe);
+        EXPECT_INT(breaker.state, BREAKER_CLOSED);
+        EXPECT(breaker_permits(&breaker, 1, 1000, &due));       /* two at a time, beside the two that are left */
+        EXPECT(!breaker_permits(&breaker, 2, 1000, &due));
+        for (int k = 2; k < 4; k++) {
+            breaker_failed(&breaker, old[k], &terms, 1000);
+            breaker_end(&breaker, old[k]);
+        }
+        EXPECT_INT(breaker.failure_count, 0);
+        EXPECT_INT(breaker.under_way, 0);
+    }
+}
+
+TEST(a_circuit_that_closes_begins_slowly_and_doubles_after_as_many_successes, "proves: R-108")
 {
     Breaker breaker = { .state = BREAKER_HALF_OPEN };
     int64_t due;
-    breaker_succeeded(&breaker);
-    for (uint32_t most = 2; most <= 256; most *= 2) {
-        EXPECT(breaker_permits(&breaker, most - 1, 0, &due));
-        EXPECT(!breaker_permits(&breaker, most, 0, &due));
-        breaker_succeeded(&breaker);
-    }
+    succeed(&breaker, breaker_begin(&breaker));
+    for (uint32_t most = 2; most <= 256; most *= 2)
+        for (uint32_t done = 0; done < most; done++) {
+            EXPECT(breaker_permits(&breaker, most - 1, 0, &due));
+            EXPECT(!breaker_permits(&breaker, most, 0, &due));
+            succeed(&breaker, breaker_begin(&breaker));
+        }
     EXPECT(breaker_permits(&breaker, 100000, 0, &due));
 }
 
@@ -44,11 +100,11 @@ TEST(a_circuit_is_never_open_for_longer_than_its_bound, "")
 {
     Breaker breaker = { 0 };
     int64_t now = 0, due;
-    for (int i = 0; i < 3; i++) breaker_failed(&breaker, &terms, now);
+    fail(&breaker, 3, now);
     for (int i = 0; i < 40; i++) {
         now = breaker.until_ms;
         EXPECT(breaker_permits(&breaker, 0, now, &due));
-        breaker_failed(&breaker, &terms, now);
+        fail(&breaker, 1, now);
         EXPECT(breaker.until_ms - now <= BREAKER_OPEN_MS_MAX);
     }
 }
