@@ -438,7 +438,12 @@ def events_are_told_as_they_happen_and_go_on_behind_the_last(t):
     stream = server.connect()
     stream.request("GET", "/api/executions/%s/events" % run["executionId"], headers=head)
     whole = read(stream, lambda events: False)
+    t.equal(whole.pop(), {"event": "end", "data": "{}"}, "the stream of a run says when it ends, and has no id there")
     t.equal([json.loads(e["data"])["number"] for e in whole], list(range(1, run["eventCount"] + 1)), "the stream of a run ends with it")
+    for last, status in ((whole[-1]["id"], 204), (whole[-2]["id"], 200)):
+        with t.row(f"behind {last}"):
+            again = server.get("/api/executions/%s/events" % run["executionId"], headers=dict(head, **{"Last-Event-ID": last}))
+            t.equal((again.status, again.body.decode().count("event: ")), (status, 0 if status == 204 else 2), "what is left of it")
     problem(t, server.get("/api/events", headers={"Last-Event-ID": "x"}), 400, "invalid")
 
 
