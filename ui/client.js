@@ -74,11 +74,12 @@ export class Client {
     return parse(await (await this.send(path, { method: "POST", headers, body: toText(body) })).text());
   }
 
-  // Events of a stream until it ends: { id, event, data } with data as a value.
+  // Events of a stream until it ends: { id, event, data } with data as a value. The last of one that does not go on is "end".
   async *events(path, lastId, signal, onOpen) {
     const headers = { Accept: "text/event-stream", ...(lastId ? { "Last-Event-ID": lastId } : {}) };
     const answer = await this.send(path, { headers, signal });
     onOpen?.();
+    if (answer.status === 204) { yield { id: "", event: "end", data: {} }; return; }
     const pieces = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     const reader = new EventReader();
     for (;;) {

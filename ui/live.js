@@ -9,12 +9,13 @@ const pause = (ms, signal) => new Promise((done) => {
 });
 
 // Follows a stream from now on, or from its beginning, and goes on behind the last event after a cut. `onState` is told "live",
-// "waiting" and "ended". `isOver()` says whether an end of the stream is the end of it all. Returns what stops it.
-export function follow(client, path, { onEvents, onState, isOver = () => false }) {
+// "waiting" and "ended": the stream has said so itself. Returns what stops it.
+export function follow(client, path, { onEvents, onState }) {
   const stop = new AbortController();
   (async () => {
     let lastId = "";
     let wait = FIRST_MS;
+    let isOver = false;
     while (!stop.signal.aborted) {
       try {
         let batch = [];
@@ -22,13 +23,14 @@ export function follow(client, path, { onEvents, onState, isOver = () => false }
         const deliver = () => { flush = null; if (!stop.signal.aborted) onEvents(batch); batch = []; };
         for await (const event of client.events(path, lastId, stop.signal, () => onState("live"))) {
           wait = FIRST_MS;
+          if (event.event === "end") { isOver = true; continue; }
           if (event.id) lastId = event.id;
           batch.push(event.data);
           flush ??= setTimeout(deliver, 40);        // what comes together is shown together
         }
         clearTimeout(flush);
         deliver();
-        if (isOver()) { onState("ended"); return; }
+        if (isOver) { onState("ended"); return; }
       } catch (problem) {
         if (stop.signal.aborted || problem.status === 401) return;
         if ([400, 403, 404].includes(problem.status)) { onState("ended"); return; }

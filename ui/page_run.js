@@ -244,7 +244,6 @@ export function showRun({ client }, [id]) {
 
   const [look, stopLook] = soon(load, 250);
   const stopFollow = follow(client, self + "/events", {
-    isOver: () => state.run !== null && isOver(state.run),
     onEvents: (events) => {
       const last = state.events.at(-1)?.number ?? 0;
       state.events = [...state.events, ...events.filter((event) => event.number > last)].slice(-EVENTS_MAX);

@@ -128,6 +128,7 @@ bool call_query_number(Call *call, const char *name, uint64_t otherwise, uint64_
 
 /* --- answers ------------------------------------------------------------------------------------------------------------- */
 
+/* A 304 is answered with what it stands for: only its head is sent, which tells the size of that. */
 void call_answer(Call *call, unsigned status, const char *type);        /* what is in `out`; NULL: nothing is */
 void call_add_header(Call *call, const char *name, Str value);         /* the value is copied */
 void call_value(Call *call, unsigned status, Value value);

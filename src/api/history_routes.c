@@ -202,8 +202,8 @@ static void answer_content(Call *call, Value content)
         Digest digest = digest_of(buf_peek(&text));
         Str tag = arena_format(&call->arena, "\"%.*s\"", STR_ARG(value_text(digest_value(&call->arena, &digest))));
         call_add_header(call, "ETag", tag);
-        if (call_has_tag(call, "If-None-Match", tag, /* is_weak_enough= */ true)) call_empty(call, 304);
-        else call_text(call, 200, is_text ? "text/plain; charset=utf-8" : "application/json", buf_peek(&text));
+        bool is_known = call_has_tag(call, "If-None-Match", tag, /* is_weak_enough= */ true);
+        call_text(call, is_known ? 304 : 200, is_text ? "text/plain; charset=utf-8" : "application/json", buf_peek(&text));
     }
     buf_deinit(&text);
 }

@@ -317,7 +317,6 @@ static ssize_t stream_read(void *context, uint64_t position, char *bytes, size_t
 static bool wants_gzip(const Call *call)
 {
     Str accepted = call_header(call, "Accept-Encoding");
-    if (call->out.len < API_GZIP_SIZE_MIN) return false;
     for (size_t at = 0; at < accepted.len;) {
         size_t end = str_find(accepted, ',', at);
         Str item = str_slice(accepted, at, end);
@@ -338,7 +337,9 @@ static struct MHD_Response *response_of(Request *request)
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, API_STREAM_PIECE_SIZE, stream_read, request, NULL);
     }
     Buf packed;
-    if (wants_gzip(call)) {
+    bool may_pack = call->out.len >= API_GZIP_SIZE_MIN;
+    if (may_pack) call_add_header(call, "Vary", STR("Accept-Encoding"));      /* on both forms: a cache that has one gives it to whom it fits */
+    if (may_pack && wants_gzip(call)) {
         buf_init(&packed, JSON_SIZE_MAX);
         if (gzip_pack(buf_peek(&call->out), &packed)) {
             buf_deinit(&call->out);
@@ -347,7 +348,6 @@ static struct MHD_Response *response_of(Request *request)
         } else {
             buf_deinit(&packed);
         }
-        call_add_header(call, "Vary", STR("Accept-Encoding"));
     }
     return MHD_create_response_from_buffer(call->out.len, call->out.ptr, MHD_RESPMEM_PERSISTENT);
 }
@@ -683,6 +683,8 @@ bool http_drain(Http *http)
     for (Link *link = http->links; link; link = link->next) is_quiet = is_quiet && link->patience_ms;
     return is_quiet;
 }
+
+bool http_has_tls(const Http *http) { return http->options.certificate; }
 
 Status http_reload(Http *http, Error *err)
 {

@@ -45,7 +45,8 @@ void http_take_left(Http *http);        /* tells these calls */
 void http_turn(Http *http);
 /* Takes no further connections, and closes each when its request is answered. True once none is left that has one. */
 bool http_drain(Http *http);
-/* Reads certificate and key again; where they cannot be used, those before stay. */
+bool http_has_tls(const Http *http);
+/* Reads certificate and key again; where they cannot be used, those before stay. Of HTTP without TLS there is nothing to read. */
 MUST_USE Status http_reload(Http *http, Error *err);
 HttpStats http_stats(const Http *http);
 

@@ -97,7 +97,8 @@ static void print_content(Buf *out, const char *schema, bool is_stream)
 
 static void print_problem(Buf *out, Str status)
 {
-    if (str_is_text(status, "304")) buf_text(out, ",\"304\":{\"description\":\"It is as the caller knows it\"}");
+    if (str_is_text(status, "204")) buf_text(out, ",\"204\":{\"description\":\"A stream that has ended, and of which the caller has had everything\"}");
+    else if (str_is_text(status, "304")) buf_text(out, ",\"304\":{\"description\":\"It is as the caller knows it\"}");
     else
         buf_format(out, ",\"%.*s\":{\"$ref\":\"#/components/responses/%s\"}", STR_ARG(status),
                    str_is_text(status, "429") || str_is_text(status, "503") ? "ProblemForNow" : "Problem");

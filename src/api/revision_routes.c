@@ -175,12 +175,7 @@ void route_revision(Call *call)
 {
     const Cell *row;
     if (!revision_of_address(call, &row)) return;
-    if (call_has_tag(call, "If-None-Match", document_etag(call, row), /* is_weak_enough= */ true)) {
-        call_add_header(call, "ETag", document_etag(call, row));
-        call_empty(call, 304);
-        return;
-    }
-    answer_revision(call, 200, row);
+    answer_revision(call, call_has_tag(call, "If-None-Match", document_etag(call, row), /* is_weak_enough= */ true) ? 304 : 200, row);
 }
 
 /* --- change --------------------------------------------------------------------------------------------------------------------------------- */

@@ -220,7 +220,9 @@ static void reload(Api *api)
     Error err;
     Status status = http_reload(api->http, &err);
     LogLine line = log_begin(status ? LOG_ERROR : LOG_INFO, clock_realtime_ns() / 1000000,
-                             status ? "certificate and key cannot be used: those before stay" : "certificate and key were read again");
+                             status ? "certificate and key cannot be used: those before stay"
+                             : http_has_tls(api->http) ? "certificate and key were read again"
+                             : "there is nothing to read again: the server has no certificate");
     if (status) log_text(&line, "detail", str_of(err.text));
     log_end(&line);
 }

@@ -12,6 +12,9 @@
 #include "os/clock.h"
 #include "value/json.h"
 
+/* Without it a reader cannot tell the end from a cut, and comes back for ever. It has no id: that of the last event holds. */
+#define END "event: end\ndata: {}\n\n"
+
 typedef struct Stream {
     struct Stream *next, *prev;     /* of those of its run, or of its audience */
     struct Stream *walk_next, *walk_prev;
@@ -23,6 +26,7 @@ typedef struct Stream {
     uint64_t since;                 /* of a tenant: what the feed has at hand up to there was not read for it */
     bool is_in_step;                /* of a tenant: all was told that the feed has read for it */
     bool is_walking;                /* it has further to go, and waits for its turn */
+    bool has_place;                 /* whoever asked said what it had last */
     bool is_beat, is_over;
     bool is_of_lines;
     bool is_settled;                /* its execution is; what is still being stored is looked for once more */
@@ -101,7 +105,8 @@ static void read_execution(Stream *stream, Buf *out)
     arena_init(&arena, SIZE_MAX);
     QueryAsk ask = { .query = QUERY_RUN, .params = { cell_int((int64_t)stream->run_no) }, .param_count = 1 };
     Status status = row_select(&arena, stream->call->api->store, &ask, &row, &err);
-    if (!status && row && (uint64_t)row[RUNS_last_position].integer > stream->place.position)
+    uint64_t last = !status && row ? (uint64_t)row[RUNS_last_position].integer : 0;
+    if (last > stream->place.position || (last && last == stream->place.position && stream->place.event != UINT32_MAX))
         status = run_records_next(&arena, stream->call->api->store, row, &place, &records, &has_more, &err);
     for (size_t i = 0; !status && i < records.count && !reading.is_full; i++) {
         uint64_t position = (uint64_t)records.rows[i][LEDGER_position].integer;
@@ -113,6 +118,7 @@ static void read_execution(Stream *stream, Buf *out)
         if (!out->len) buf_text(out, ": on\n\n");
     }
     stream->is_over = !status && (!row || row_is_over(row)) && !reading.is_full && !has_more;
+    if (stream->is_over) buf_text(out, END);
     arena_deinit(&arena);
 }
 
@@ -204,7 +210,7 @@ static void read_lines(Stream *stream, Buf *out)
     }
     if (reading.is_full || !is_settled) return;
     if (was_settled) {
-        buf_text(out, "event: end\ndata: {}\n\n");
+        buf_text(out, END);
         stream->is_over = true;
     } else if (!stream->is_settled) {
         call_wait(stream->call, 2 * LOG_DELAY_MS, beat, NULL);
@@ -338,6 +344,7 @@ static bool read_place(Call *call, Stream *stream)
     Str text = call_header(call, "Last-Event-ID");
     if (!text.len) text = call_query(call, "lastEventId");
     if (!text.len) return true;
+    stream->has_place = true;
     size_t point = str_find(text, '.', 0);
     uint64_t position, event;
     if (stream->is_of_lines) {
@@ -357,11 +364,44 @@ static bool read_place(Call *call, Stream *stream)
     return false;
 }
 
-/* `tenant`: of whose executions; empty: of one alone. */
-static void begin(Call *call, Stream *stream, Str tenant)
+static bool take_any(void *context, const Cell *cells, uint32_t count)
+{
+    (void)cells, (void)count;
+    *(bool *)context = true;
+    return false;
+}
+
+/* Whether a caller that says what it had last has had all that there will be of an execution. */
+static bool is_told(Call *call, const Stream *stream, const Cell *row)
+{
+    Error err;
+    bool has_further = false;
+    if (!stream->has_place) return false;
+    if (stream->is_of_lines) {                  /* the last are stored a moment after the end */
+        bool is_long_over = row_is_settled(row) && row[RUNS_completed_ms].kind == CELL_INT
+                         && call->now_ms - row[RUNS_completed_ms].integer > 2 * LOG_DELAY_MS;
+        QueryAsk ask = { .query = QUERY_LOG_LINES, .param_count = 3, .row_count_max = 1,
+                         .params = { row[RUNS_run_no], cell_int((int64_t)stream->place.position), stream->step } };
+        return is_long_over && !store_select(call->api->store, &ask, take_any, &has_further, &err) && !has_further;
+    }
+    uint64_t last = (uint64_t)row[RUNS_last_position].integer;
+    if (!row_is_over(row) || stream->place.position < last) return false;
+    if (stream->place.position > last) return true;
+    const Cell *record = NULL;
+    QueryAsk ask = { .query = QUERY_RECORD_HASHES, .params = { cell_int((int64_t)last) }, .param_count = 1, .row_count_max = 1 };
+    return !row_select(&call->arena, call->api->store, &ask, &record, &err) && record && stream->place.event >= record[LEDGER_event_count].integer;
+}
+
+/* `tenant`: of whose executions; empty: of one alone, of which `row` is. */
+static void begin(Call *call, Stream *stream, Str tenant, const Cell *row)
 {
     Api *api = call->api;
-    if (!read_place(call, stream) || !call_hold(call, SHARE_STREAMS)) return;
+    if (!read_place(call, stream)) return;
+    if (row && is_told(call, stream, row)) {
+        call_empty(call, 204);                  /* a browser does not come back after that */
+        return;
+    }
+    if (!call_hold(call, SHARE_STREAMS)) return;
     arena_init(&stream->arena, SIZE_MAX);
     stream->call = call;
     api_listen(api);                        /* before looking: what happens after it is told */
@@ -382,14 +422,14 @@ void stream_of_execution(Call *call, const Cell *row)
 {
     Stream *stream = ARENA_NEW(&call->arena, Stream);
     *stream = (Stream){ .run_no = (uint64_t)row[RUNS_run_no].integer, .place.event = UINT32_MAX };
-    begin(call, stream, (Str){ 0 });
+    begin(call, stream, (Str){ 0 }, row);
 }
 
 void stream_of_lines(Call *call, const Cell *row, Cell step)
 {
     Stream *stream = ARENA_NEW(&call->arena, Stream);
     *stream = (Stream){ .run_no = (uint64_t)row[RUNS_run_no].integer, .is_of_lines = true, .step = step };
-    begin(call, stream, (Str){ 0 });
+    begin(call, stream, (Str){ 0 }, row);
 }
 
 void stream_of_tenant(Call *call, Str tenant)
@@ -400,7 +440,7 @@ void stream_of_tenant(Call *call, Str tenant)
     /* Without a place it begins with what happens from now on. */
     QueryAsk ask = { .query = QUERY_LOG_HEAD, .params = { cell_int(1) }, .param_count = 1 };
     if (store_select(call->api->store, &ask, take_last, &stream->place.position, &err)) call_error(call, &err);
-    else begin(call, stream, tenant);
+    else begin(call, stream, tenant, /* row= */ NULL);
 }
 
 /* --- news ---------------------------------------------------------------------------------------------------------------------------------- */

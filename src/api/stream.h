@@ -11,7 +11,8 @@
  * A stream reads the ledger, or the log lines of its execution, from its own place on, a page at a time, whenever the engine has news: nothing is lost however slow its
  * reader is, and nothing is kept for it but the piece that is on its way; a reader that takes nothing for API_STREAM_SLOW_MS is cut off.
  * Streams of tenants have one reader together (api/feed.h), and only those are woken that there is something for; one that is behind
- * walks by itself, with a turn for others after every FEED_TURN_COUNT records. The stream of one execution ends with it; that of lines says so: `event: end`. Only what is durable is told. Of other tenants nothing is.
+ * walks by itself, with a turn for others after every FEED_TURN_COUNT records. The stream of one execution ends with it, and says so: `event: end`;
+ * who comes back behind the last of it is answered 204. Only what is durable is told. Of other tenants nothing is.
  *
  * Owns:   a Stream lives in its call's arena, and is in a list of Streams until the call is over.
  * Fails:  by answers.     Bounds: SHARE_STREAMS of shares.h.     Thread: the server's.

@@ -34,15 +34,12 @@ static void answer_file(Call *call, Str name)
     /* Asked for again each time, so that pages and server are always of one version; what is known already is not sent. */
     call_add_header(call, "Cache-Control", STR("no-cache"));
     call_add_header(call, "ETag", str_of(file->tag));
-    if (call_has_tag(call, "If-None-Match", str_of(file->tag), /* is_weak_enough= */ true)) {
-        call_empty(call, 304);
-        return;
-    }
+    bool is_known = call_has_tag(call, "If-None-Match", str_of(file->tag), /* is_weak_enough= */ true);
     call_add_header(call, "Content-Security-Policy", str_of(content_policy));
     call_add_header(call, "Referrer-Policy", STR("no-referrer"));
     call_add_header(call, "Cross-Origin-Opener-Policy", STR("same-origin"));
     call_add_header(call, "Cross-Origin-Resource-Policy", STR("same-origin"));
-    call_text(call, 200, type_of(name), (Str){ file->text, file->size });
+    call_text(call, is_known ? 304 : 200, type_of(name), (Str){ file->text, file->size });
 }
 
 void route_ui(Call *call) { answer_file(call, STR("index.html")); }

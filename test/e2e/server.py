@@ -178,7 +178,9 @@ def the_tag_of_a_revision_follows_its_flag(t):
     path = "/api/workflows/default/hello/revisions/1"
     tag = server.get(path).headers["ETag"]
     for known in (tag, "W/" + tag, f'"other", {tag}', "*"):
-        t.equal(server.get(path, headers={"If-None-Match": known}).status, 304, known)
+        same = server.get(path, headers={"If-None-Match": known})
+        t.equal((same.status, same.body, same.headers["ETag"]), (304, b"", tag), known)
+        t.equal(same.headers["Content-Length"], server.get(path).headers["Content-Length"], "the size is that of what is not sent")
     t.equal(server.get(path, headers={"If-None-Match": '"other"'}).status, 200)
     t.equal(server.post(path + "/activate", headers={"If-Match": "W/" + tag}).status, 412, "a weak tag is not enough to change something")
     problem(t, server.post(path + "/deactivate", headers={"If-Match": '"other"'}), 412, "precondition-failed")
@@ -488,7 +490,12 @@ def events_are_told_as_they_happen_and_go_on_behind_the_last(t):
     stream = server.connect()
     stream.request("GET", "/api/executions/%s/events" % run["executionId"], headers=head)
     whole = read(stream, lambda events: False)
+    t.equal(whole.pop(), {"event": "end", "data": "{}"}, "the stream of a run says when it ends, and has no id there")
     t.equal([json.loads(e["data"])["number"] for e in whole], list(range(1, run["eventCount"] + 1)), "the stream of a run ends with it")
+    for last, status in ((whole[-1]["id"], 204), (whole[-2]["id"], 200)):
+        with t.row(f"behind {last}"):
+            again = server.get("/api/executions/%s/events" % run["executionId"], headers=dict(head, **{"Last-Event-ID": last}))
+            t.equal((again.status, again.body.decode().count("event: ")), (status, 0 if status == 204 else 2), "what is left of it")
     problem(t, server.get("/api/events", headers={"Last-Event-ID": "x"}), 400, "invalid")
 
 
@@ -685,6 +692,7 @@ def large_answers_are_packed_for_whoever_accepts_it(t):
     plain = server.get("/openapi.json")
     packed = server.get("/openapi.json", headers={"Accept-Encoding": "gzip"})
     t.equal(packed.headers["Content-Encoding"], "gzip")
+    t.equal((packed.headers["Vary"], plain.headers["Vary"]), ("Accept-Encoding", "Accept-Encoding"), "a cache keeps both apart")
     t.equal(gzip.decompress(packed.body), plain.body)
     t.equal(server.get("/openapi.json", headers={"Accept-Encoding": "br, gzip;q=0"}).headers["Content-Encoding"], None, "who refuses it does not get it")
     sent = server.call("POST", "/api/executions", gzip.compress(b"{}"), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})

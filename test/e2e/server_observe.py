@@ -654,6 +654,8 @@ def lines_of_steps_are_told_as_they_are_written_until_the_run_is_settled(t):
     _, answer = open_lines(server, run, {"Last-Event-ID": first[1]["id"]})
     again = events_of(answer)
     t.equal([e.get("id") for e in again], [e.get("id") for e in rest], "it goes on behind the last one")
+    told = {"Accept": "text/event-stream", "Last-Event-ID": rest[-2]["id"]}
+    t.equal(server.get("/api/executions/%s/logs" % run, headers=told).status, 204, "who has had everything")
     _, answer = open_lines(server, run, query="?stepIndex=1")
     t.equal([json.loads(e["data"])["text"] for e in events_of(answer) if e["event"] == "line"], ["fourth"])
     page = server.get("/api/executions/%s/logs?stepIndex=0" % run).json()["items"]

@@ -229,6 +229,9 @@ def a_socket_that_was_handed_over_is_served_and_the_manager_hears_how_it_stands(
         process.send_signal(signal.SIGTERM)
         t.contains(manager.hear(), "STOPPING=1")
         t.equal(process.wait(60), 0)
+        log = (t.folder / "activated.err").read_text()
+        t.contains(log, "there is nothing to read again: the server has no certificate")
+        t.lacks(log, "were read again", "what was not done")
         late = socket.create_connection(("127.0.0.1", port))
         t.true(late, "the socket outlives the process: who comes late waits for the next")
     finally:

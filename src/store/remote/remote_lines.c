@@ -119,6 +119,7 @@ static Status listen_once(Following *following, Str address, Error *err)
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, following->remote->headers);
     curl_slist_free_all(headers);
+    if (!failed && code == 204) following->is_over = true;         /* it ended while the connection was lost */
     if (following->is_over || following->is_unwanted) return OK;
     if (!failed && code != 200 && code != 503) return refuse(following, code, err);
     return error_set(err, ERR_UNAVAILABLE, "the server %.*s cannot be asked: %s", STR_ARG(following->remote->url),
