@@ -30,8 +30,9 @@ void route_revision_dry_run(Call *call)
         call_error(call, &err);
         return;
     }
+    if (!params_fit(call, ask.plan, ask.params)) return;
     status = dry_run(call->api->guard, &ask, &call->arena, &found, &err);
-    if (status == ERR_INVALID) refuse_params(call, &err);
+    if (status == ERR_INVALID) call_problem_fields(call, PROBLEM_PARAMETERS, str_of(err.text), NULL, 0);
     else if (status) call_error(call, &err);
     else call_value(call, 200, found);
 }

@@ -36,8 +36,8 @@ bool start_enter_manual(Call *call, Str tenant, Str workflow, const Plan *plan, 
 void start_execution(Call *call, Str tenant, const Cell *revision, const StartWish *wish);
 /* Starts what the members name (a plan, or the digest of one), with what else the wish says. */
 void start_named(Call *call, MemberList *members, Str tenant, const StartWish *wish);
-/* Answers each wrong parameter with its pointer. */
-void refuse_params(Call *call, const Error *err);
+/* Whether a start of the plan may have these parameters; false after answering each wrong one with its pointer. */
+bool params_fit(Call *call, const Plan *plan, Value params);
 
 /* The revision that the address names; false after answering. */
 bool revision_of_address(Call *call, const Cell **out_row);
