@@ -123,6 +123,10 @@ static void compiled(Call *call, Call *copy)
     Sending *sending = call->state;
     Str named = sending->definition.compiled.plan.tenant;
     (void)copy;
+    if (!api_sees(call, named)) {
+        (void)api_may(call, named, PROBLEM_NOT_FOUND);
+        return;
+    }
     if (!api_may_own(call, named, &sending->tenant)) return;
     if (!str_is(named, sending->tenant)) {
         call_problem(call, PROBLEM_INVALID, "the runbook is of the namespace '%.*s', and the address or the key is of another", STR_ARG(named));
