@@ -18,12 +18,20 @@ static bool fits(Call *call, size_t size)
 
 bool definition_fits(Call *call) { return fits(call, call->body.len); }
 
+static bool is_yaml(Str type)
+{
+    static const char *const names[] = { "application/yaml", "text/yaml", "application/x-yaml" };
+    Str name = str_trim(str_slice(type, 0, str_find(type, ';', 0)));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (call_is_name(name, names[i])) return true;
+    return false;
+}
+
 static bool read(Call *call, Str *out_text, TextFormat *out_format)
 {
     Str type = call_header(call, "Content-Type"), body = buf_peek(&call->body);
     Value value;
-    *out_format = str_starts(type, STR("application/yaml")) || str_starts(type, STR("text/yaml")) || str_starts(type, STR("application/x-yaml"))
-                      ? TEXT_YAML : TEXT_JSON;
+    *out_format = is_yaml(type) ? TEXT_YAML : TEXT_JSON;
     *out_text = body;
     if (*out_format == TEXT_YAML) return call_is_plain(call);
     if (!call_read_json(call, &value)) return false;
