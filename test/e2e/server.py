@@ -222,6 +222,15 @@ def a_definition_with_mistakes_is_refused_with_their_places(t):
 
 
 @case("")
+def media_types_are_of_any_case(t):
+    server = Server(t)
+    for kind in ("application/yaml", "Application/YAML", "TEXT/Yaml; charset=utf-8", "application/x-yaml ;q=1"):
+        with t.row(kind):
+            t.equal(server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": kind}).status // 100, 2)
+    t.equal(server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yamlish"}).status, 415)
+
+
+@case("")
 def the_tag_of_a_revision_follows_its_flag(t):
     server = Server(t)
     server.define(HELLO)
