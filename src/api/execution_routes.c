@@ -51,7 +51,7 @@ bool params_fit(Call *call, const Plan *plan, Value params)
     return false;
 }
 
-static bool find_revision(Call *call, Str tenant, Str workflow, Value wanted, const Cell **out_row)
+bool revision_to_start(Call *call, Str tenant, Str workflow, Value wanted, const Cell **out_row)
 {
     Store *store = call->api->store;
     Error err;
@@ -189,7 +189,7 @@ void route_execution_start(Call *call)
         return;
     }
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND)) return;
-    if (!find_revision(call, tenant, workflow, version ? *version : value_null(), &revision)) return;
+    if (!revision_to_start(call, tenant, workflow, version ? *version : value_null(), &revision)) return;
     if (!enter_manual(call, tenant, revision, &wish.source)) return;
     wish.params = params ? *params : (Value){ .kind = VALUE_OBJECT };
     wish.key = value_get_string(body, "idempotencyKey", STR(""));
