@@ -28,9 +28,19 @@ static Status find_plan(Call *call, const Cell **out_revision, const Plan **out_
 /* The query was read before: what is sent wrongly starts nothing. */
 static void hooked(Call *call, const BridgeAnswer *answer)
 {
+    MemberList members = { .arena = &call->arena };
+    Str id = arena_copy(&call->arena, id_peek(&answer->run_id));
     int64_t wait_ms;
     call->is_repeat = answer->is_repeat || answer->is_noop;
-    if (follow_read(call, &wait_ms)) follow(call, answer->run_no, arena_copy(&call->arena, id_peek(&answer->run_id)), 202, wait_ms);
+    if (!follow_read(call, &wait_ms)) return;
+    if (wait_ms) {
+        follow(call, answer->run_no, id, 202, wait_ms);
+        return;
+    }
+    add_member(&members, "executionId", value_string(id));
+    add_member(&members, "accepted", value_bool(true));
+    add_member(&members, "repeated", value_bool(call->is_repeat));
+    call_value(call, 202, member_list_object(&members));
 }
 
 /* A push that nobody waits for is no mistake of its sender. */
