@@ -13,7 +13,7 @@
 
 /* --- what was asked ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_name(Str name, const char *text)
+bool call_is_name(Str name, const char *text)
 {
     return strlen(text) == name.len && strncasecmp(name.ptr, text, name.len) == 0;
 }
@@ -40,7 +40,7 @@ bool call_is_text(Call *call)
 Str call_header(const Call *call, const char *name)
 {
     for (uint32_t i = 0; i < call->header_count; i++)
-        if (is_name(call->headers[i].name, name)) return call->headers[i].value;
+        if (call_is_name(call->headers[i].name, name)) return call->headers[i].value;
     return (Str){ 0 };
 }
 
@@ -68,7 +68,7 @@ bool call_has_query(const Call *call, const char *name)
 bool call_has_header(const Call *call, const char *name)
 {
     for (uint32_t i = 0; i < call->header_count; i++)
-        if (is_name(call->headers[i].name, name)) return true;
+        if (call_is_name(call->headers[i].name, name)) return true;
     return false;
 }
 
@@ -82,13 +82,13 @@ Str call_query(const Call *call, const char *name)
 static bool is_json_type(Str type)
 {
     Str name = str_trim(str_slice(type, 0, str_find(type, ';', 0)));
-    return !type.len || is_name(name, "application/json") || (name.len > 5 && str_ends(name, STR("+json")));
+    return !type.len || call_is_name(name, "application/json") || (name.len > 5 && str_ends(name, STR("+json")));
 }
 
 bool call_is_plain(Call *call)
 {
     Str coding = str_trim(call_header(call, "Content-Encoding"));
-    if (!coding.len || is_name(coding, "identity")) return true;
+    if (!coding.len || call_is_name(coding, "identity")) return true;
     call_problem(call, PROBLEM_MEDIA_TYPE, "a body is read as it is, and not in the coding '%.*s'; leave out Content-Encoding", STR_ARG(coding));
     return false;
 }

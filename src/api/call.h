@@ -75,6 +75,7 @@ struct Call {
     bool is_done;                   /* the engine has done what it asked for */
     bool is_cut;                    /* a stream whose reader was too slow */
     bool is_copy;                   /* worked on by another thread (aside.h): it is not what waits */
+    bool is_repeat;                 /* of a trigger: what it starts was there already */
     bool is_own_run;                /* what is asked for belongs to the caller's run */
     char id[CALL_ID_SIZE_MAX + 1];                    /* correlation: X-Request-Id, the logs and problems have it */
     uint64_t began_ns;
@@ -112,6 +113,7 @@ struct Call {
 
 /* Whether path, query and headers are text (UTF-8), as everything that becomes JSON has to be; false after answering. */
 bool call_is_text(Call *call);
+bool call_is_name(Str name, const char *text);              /* of a header, or a media type: by any case */
 Str  call_header(const Call *call, const char *name);       /* by any case; empty where there is none */
 bool call_has_header(const Call *call, const char *name);
 Str  call_query(const Call *call, const char *name);        /* the first; empty where there is none */

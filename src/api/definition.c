@@ -18,12 +18,20 @@ static bool fits(Call *call, size_t size)
 
 bool definition_fits(Call *call) { return fits(call, call->body.len); }
 
+static bool is_yaml(Str type)
+{
+    static const char *const names[] = { "application/yaml", "text/yaml", "application/x-yaml" };
+    Str name = str_trim(str_slice(type, 0, str_find(type, ';', 0)));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (call_is_name(name, names[i])) return true;
+    return false;
+}
+
 static bool read(Call *call, Str *out_text, TextFormat *out_format)
 {
     Str type = call_header(call, "Content-Type"), body = buf_peek(&call->body);
     Value value;
-    *out_format = str_starts(type, STR("application/yaml")) || str_starts(type, STR("text/yaml")) || str_starts(type, STR("application/x-yaml"))
-                      ? TEXT_YAML : TEXT_JSON;
+    *out_format = is_yaml(type) ? TEXT_YAML : TEXT_JSON;
     *out_text = body;
     if (*out_format == TEXT_YAML) return call_is_plain(call);
     if (!call_read_json(call, &value)) return false;
@@ -48,15 +56,21 @@ bool definition_is_refused(Call *call, const Definition *definition)
 {
     const Diagnostics *diagnostics = &definition->compiled.diagnostics;
     if (definition->compiled.is_valid && !definition->compiled.is_config) return false;
-    ProblemField fields[64];
-    uint32_t count = 0;
-    for (size_t i = 0; i < diagnostics->count && count < 64; i++) {
+    ProblemField *fields = ARENA_ARRAY(&call->arena, ProblemField, diagnostics->count + 1);
+    uint32_t count = 0, total = diagnostics->error_count;
+    for (size_t i = 0; i < diagnostics->count; i++) {
         const Diagnostic *diagnostic = &diagnostics->items[i];
         if (diagnostic->severity != SEVERITY_ERROR) continue;
         Str detail = diagnostic->help.len ? arena_format(&call->arena, "%.*s; %.*s", STR_ARG(diagnostic->message), STR_ARG(diagnostic->help)) : diagnostic->message;
         fields[count++] = (ProblemField){ diagnostic->pointer, detail, diagnostic->line, diagnostic->column };
     }
-    call_problem_fields(call, PROBLEM_DEFINITION, arena_format(&call->arena, "the definition has %u mistakes", count), fields, count);
+    if (definition->compiled.is_config && !total) {
+        call_problem(call, PROBLEM_DEFINITION, "this is a configuration of runners and no definition");
+        return true;
+    }
+    Str detail = arena_format(&call->arena, "the definition has %u mistake%s", total, total == 1 ? "" : "s");
+    if (total > count) detail = arena_format(&call->arena, "%.*s, of which %u are told: DIAGNOSTIC_COUNT_MAX", STR_ARG(detail), count);
+    call_problem_fields(call, PROBLEM_DEFINITION, detail, fields, count);
     return true;
 }
 

@@ -168,8 +168,20 @@ static Value execution(Call *call, const Cell *row, bool has_steps, PayloadRoom 
 
 Value document_execution(Call *call, const Cell *row, PayloadRoom *room) { return execution(call, row, /* has_steps= */ false, room); }
 
+/* Whoever sends a start trigger may start, and not read: it is told what it has started, and how that is. */
+static Value hooked(Call *call, const Cell *row)
+{
+    MemberList members = { .arena = &call->arena };
+    add_member(&members, "executionId", cell_value(&row[RUNS_id]));
+    add_member(&members, "accepted", value_bool(true));
+    add_member(&members, "repeated", value_bool(call->is_repeat));
+    add_member(&members, "status", value_string(str_of(run_status(row_state(row), row_resolution(row), row[RUNS_cancel_requested].integer != 0))));
+    return member_list_object(&members);
+}
+
 Value document_execution_whole(Call *call, const Cell *row)
 {
+    if (call->route->access == ROUTE_TRIGGER) return hooked(call, row);
     return execution(call, row, /* has_steps= */ true, &(PayloadRoom){ .one_max = SIZE_MAX, .size_max = SIZE_MAX });
 }
 

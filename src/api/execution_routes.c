@@ -9,6 +9,7 @@
 #include "api/stream.h"
 #include "base/limits.h"
 #include "core/decide.h"
+#include "value/json_pointer.h"
 
 /* --- start -------------------------------------------------------------------------------------------------------------------------- */
 
@@ -22,28 +23,35 @@ static void started(Call *call, const BridgeAnswer *answer)
     follow(call, answer->run_no, id, answer->is_repeat ? 200 : 201, starting->wait_ms);
 }
 
-/* The core names all of them in one text. */
-void refuse_params(Call *call, const Error *err)
+/* Below a place of the body; a name may have any characters. */
+static Str pointer_to(Arena *arena, const char *place, Str name)
 {
-    ProblemField fields[32];
-    uint32_t count = 0;
-    Str text = str_of(err->text), mark = STR("parameter '");
-    for (size_t at = 0; at < text.len && count < 32;) {
-        if (!str_starts(str_slice(text, at, text.len), mark)) {
-            at++;
-            continue;
-        }
-        size_t begin = at + mark.len, end = str_find(text, '\'', begin), next = end;
-        while (next < text.len && !str_starts(str_slice(text, next, text.len), mark)) next++;
-        Str what = str_slice(text, at, next);
-        while (what.len && (what.ptr[what.len - 1] == ' ' || what.ptr[what.len - 1] == ';' || what.ptr[what.len - 1] == ',')) what.len--;
-        fields[count++] = (ProblemField){ .pointer = arena_format(&call->arena, "/parameters/%.*s", STR_ARG(str_slice(text, begin, end))), .detail = what };
-        at = next;
-    }
-    call_problem_fields(call, PROBLEM_PARAMETERS, text, fields, count);
+    Buf pointer;
+    buf_init(&pointer, SIZE_MAX);
+    buf_text(&pointer, place);
+    json_pointer_add(&pointer, name);
+    Str copy = arena_copy(arena, buf_peek(&pointer));
+    buf_deinit(&pointer);
+    return copy;
 }
 
-static bool find_revision(Call *call, Str tenant, Str workflow, Value wanted, const Cell **out_row)
+bool params_fit(Call *call, const Plan *plan, Value params)
+{
+    ParamFindings found;
+    decide_check_params(plan, params, &call->arena, &found);
+    if (!found.total) return true;
+    ProblemField *fields = ARENA_ARRAY(&call->arena, ProblemField, found.count);
+    for (uint32_t i = 0; i < found.count; i++)
+        fields[i] = (ProblemField){ .pointer = pointer_to(&call->arena, "/parameters", found.items[i].name),
+                                    .detail = arena_format(&call->arena, "parameter '%.*s' %.*s", STR_ARG(found.items[i].name), STR_ARG(found.items[i].what)) };
+    Str detail = found.total == 1 ? fields[0].detail : arena_format(&call->arena, "%" PRIu32 " parameters are wrong", found.total);
+    if (found.total > found.count)
+        detail = arena_format(&call->arena, "%.*s, of which PARAM_FINDING_COUNT_MAX (%u) are told", STR_ARG(detail), PARAM_FINDING_COUNT_MAX);
+    call_problem_fields(call, PROBLEM_PARAMETERS, detail, fields, found.count);
+    return false;
+}
+
+bool revision_to_start(Call *call, Str tenant, Str workflow, Value wanted, const Cell **out_row)
 {
     Store *store = call->api->store;
     Error err;
@@ -104,8 +112,9 @@ static bool check_start(Call *call, const Digest *digest, Value params, Str key)
     Str made;
     StartRequest request = { .params = params, .payload = value_null(), .key = key };
     Status status = api_plan(call->api, digest, &plan, &err);
+    if (!status && !params_fit(call, plan, params)) return false;
     if (!status && !decide_start_key(plan, &request, &call->arena, &made, &err)) return true;
-    if (!status && err.status == ERR_INVALID) refuse_params(call, &err);
+    if (!status && err.status == ERR_INVALID) call_problem_fields(call, PROBLEM_PARAMETERS, str_of(err.text), NULL, 0);
     else call_error(call, &err);
     return false;
 }
@@ -144,16 +153,16 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
         const BodyMember *member = NULL;
         for (uint32_t k = 0; k < count && !member; k++)
             if (str_is_text(name, known[k].name)) member = &known[k];
-        ProblemField field = { .pointer = arena_format(&call->arena, "/%.*s", STR_ARG(name)), .detail = STR("is not known here") };
+        ProblemField field = { .pointer = pointer_to(&call->arena, "", name), .detail = STR("is not known here") };
         if (member && (member->kind == VALUE_NULL || body.members[i].value.kind == member->kind)) continue;
-        if (member) field.detail = arena_format(&call->arena, "has to be of the type %s", value_kind_name((Value){ .kind = member->kind }));
+        if (member) field.detail = arena_format(&call->arena, "has to be of the type %s", member->kind == VALUE_INT ? "integer" : value_kind_name((Value){ .kind = member->kind }));
         call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%.*s' %.*s", STR_ARG(name), STR_ARG(field.detail)),
                             &field, 1);
         return false;
     }
     for (uint32_t k = 0; k < count; k++) {
         if (!known[k].is_required || value_get_text(body, known[k].name)) continue;
-        ProblemField field = { .pointer = arena_format(&call->arena, "/%s", known[k].name), .detail = STR("is missing") };
+        ProblemField field = { .pointer = pointer_to(&call->arena, "", str_of(known[k].name)), .detail = STR("is missing") };
         call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' is missing", known[k].name), &field, 1);
         return false;
     }
@@ -180,7 +189,7 @@ void route_execution_start(Call *call)
         return;
     }
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND)) return;
-    if (!find_revision(call, tenant, workflow, version ? *version : value_null(), &revision)) return;
+    if (!revision_to_start(call, tenant, workflow, version ? *version : value_null(), &revision)) return;
     if (!enter_manual(call, tenant, revision, &wish.source)) return;
     wish.params = params ? *params : (Value){ .kind = VALUE_OBJECT };
     wish.key = value_get_string(body, "idempotencyKey", STR(""));

@@ -25,12 +25,21 @@ static Status find_plan(Call *call, const Cell **out_revision, const Plan **out_
     return api_plan(call->api, &digest, out_plan, err);
 }
 
+/* The query was read before: what is sent wrongly starts nothing. */
 static void hooked(Call *call, const BridgeAnswer *answer)
 {
     MemberList members = { .arena = &call->arena };
-    add_member(&members, "executionId", value_string(arena_copy(&call->arena, id_peek(&answer->run_id))));
+    Str id = arena_copy(&call->arena, id_peek(&answer->run_id));
+    int64_t wait_ms;
+    call->is_repeat = answer->is_repeat || answer->is_noop;
+    if (!follow_read(call, &wait_ms)) return;
+    if (wait_ms) {
+        follow(call, answer->run_no, id, 202, wait_ms);
+        return;
+    }
+    add_member(&members, "executionId", value_string(id));
     add_member(&members, "accepted", value_bool(true));
-    add_member(&members, "repeated", value_bool(answer->is_repeat || answer->is_noop));
+    add_member(&members, "repeated", value_bool(call->is_repeat));
     call_value(call, 202, member_list_object(&members));
 }
 
@@ -52,6 +61,8 @@ void route_hook(Call *call)
     TriggerProof proof;
     Error err = { 0 };
     Value payload = value_null();
+    int64_t wait_ms;
+    if (!follow_read(call, &wait_ms)) return;
     if (!trigger_is_seen(call, tenant)) return;
     Status status = find_plan(call, &revision, &plan, &err);
     if (!status) status = start_trigger_find(call, plan, call->segments[2], &trigger, &err);

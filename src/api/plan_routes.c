@@ -30,8 +30,9 @@ void route_revision_dry_run(Call *call)
         call_error(call, &err);
         return;
     }
+    if (!params_fit(call, ask.plan, ask.params)) return;
     status = dry_run(call->api->guard, &ask, &call->arena, &found, &err);
-    if (status == ERR_INVALID) refuse_params(call, &err);
+    if (status == ERR_INVALID) call_problem_fields(call, PROBLEM_PARAMETERS, str_of(err.text), NULL, 0);
     else if (status) call_error(call, &err);
     else call_value(call, 200, found);
 }
@@ -122,6 +123,10 @@ static void compiled(Call *call, Call *copy)
     Sending *sending = call->state;
     Str named = sending->definition.compiled.plan.tenant;
     (void)copy;
+    if (!api_sees(call, named)) {
+        (void)api_may(call, named, PROBLEM_NOT_FOUND);
+        return;
+    }
     if (!api_may_own(call, named, &sending->tenant)) return;
     if (!str_is(named, sending->tenant)) {
         call_problem(call, PROBLEM_INVALID, "the runbook is of the namespace '%.*s', and the address or the key is of another", STR_ARG(named));

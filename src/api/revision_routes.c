@@ -401,6 +401,10 @@ static void compiled(Call *call, Call *copy)
     const Plan *plan = &definition->compiled.plan;
     MemberList members = { .arena = &call->arena };
     (void)copy;
+    if (!api_sees(call, plan->tenant)) {
+        (void)api_may(call, plan->tenant, creating->workflow.len ? PROBLEM_WORKFLOW_NOT_FOUND : PROBLEM_NOT_FOUND);
+        return;
+    }
     if (!creating->workflow.len && !api_may_own(call, plan->tenant, &creating->tenant)) return;
     if (!str_is(plan->tenant, creating->tenant) || (creating->workflow.len && !str_is(plan->id, creating->workflow))) {
         call_problem(call, PROBLEM_INVALID, "the definition is of workflow '%.*s' of the namespace '%.*s', and the address or the key is of another",

@@ -36,11 +36,13 @@ bool start_enter_manual(Call *call, Str tenant, Str workflow, const Plan *plan, 
 void start_execution(Call *call, Str tenant, const Cell *revision, const StartWish *wish);
 /* Starts what the members name (a plan, or the digest of one), with what else the wish says. */
 void start_named(Call *call, MemberList *members, Str tenant, const StartWish *wish);
-/* Answers each wrong parameter with its pointer. */
-void refuse_params(Call *call, const Error *err);
+/* Whether a start of the plan may have these parameters; false after answering each wrong one with its pointer. */
+bool params_fit(Call *call, const Plan *plan, Value params);
 
 /* The revision that the address names; false after answering. */
 bool revision_of_address(Call *call, const Cell **out_row);
+/* The revision that a start means: of that version, or with null the active one. False after answering that there is none, or that it is not active. */
+bool revision_to_start(Call *call, Str tenant, Str workflow, Value version, const Cell **out_row);
 /* The next workflow behind that name; empty: there is none. False after answering. */
 bool workflow_after(Call *call, Str tenant, Str after, Str *out_name);
 /* The active one of a workflow; NULL: there is none. */

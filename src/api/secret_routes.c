@@ -194,10 +194,20 @@ void route_execution_token(Call *call)
     else make_token(call, row[RUNS_tenant].text, &(TokenWish){ row[RUNS_id].text, trigger, trigger });
 }
 
-/* Of a webhook: whether the workflow is there, and has it, is said when it is sent. */
+/* Of a webhook of the active revision: no other is taken. */
 void route_workflow_token(Call *call)
 {
     Str tenant = call->segments[0], trigger;
-    if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !read_trigger(call, &trigger)) return;
+    const Cell *revision;
+    const Plan *plan;
+    Error err;
+    if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !read_trigger(call, &trigger)
+        || !revision_to_start(call, tenant, call->segments[1], /* version= */ value_null(), &revision)) return;
+    Status status = plan_of_revision(call, revision, &plan, &err);
+    if (!status) status = trigger_check_webhook(plan, trigger, &err);
+    if (status) {
+        call_error(call, &err);
+        return;
+    }
     make_token(call, tenant, &(TokenWish){ trigger_workflow_bound(&call->arena, call->segments[1]), trigger_webhook_name(&call->arena, trigger), trigger });
 }

@@ -132,6 +132,7 @@
 #define NAME_SIZE_MAX           128u             /* names of workflows, jobs, tasks, artifacts, signals, params, labels */
 #define TEXT_SIZE_MAX           (16u * 1024)     /* a description, a message, a label's value */
 #define CONDITION_SIZE_MAX      (8u * 1024)      /* one condition */
+#define PARAM_FINDING_COUNT_MAX 1000u            /* wrong parameters of one start that are told; the rest are counted */
 #define PLAN_STEP_COUNT_MAX     (1u << 20)       /* a million steps in one plan; measured at 100,000 */
 #define PLAN_EDGE_COUNT_MAX     (1u << 23)
 #define PLAN_SIZE_MAX           (512u << 20)     /* a plan in its stored form */

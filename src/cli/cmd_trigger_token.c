@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "cli/revision_read.h"
 #include "cli/run_read.h"
 #include "cli/secret_order.h"
 #include "cli/server_order.h"
@@ -75,7 +76,23 @@ static ExitCode make(const Args *args, Str tenant, Str bound, Str trigger, Str s
     return EXIT_CODE_OK;
 }
 
-/* Of a webhook: whether the workflow is there, and has it, is the server's to say when it is sent. */
+/* Of the active revision: no other webhook is taken. */
+static ExitCode check_webhook(const Args *args, const char *workflow, Str key)
+{
+    Store *store;
+    const Cell *row;
+    Plan plan;
+    Str document;
+    Error err;
+    ExitCode code = store_open_existing(args, &store);
+    if (code) return code;
+    code = revision_find(args, store, workflow, &row);
+    if (!code) code = revision_plan(args, store, row, &plan, &document);
+    if (!code && trigger_check_webhook(&plan, key, &err)) code = fail(&err);
+    store_close(store);
+    return code;
+}
+
 static ExitCode make_of_workflow(const Args *args, const char *workflow)
 {
     const char *tenant = args_value(args, "tenant");
@@ -84,7 +101,8 @@ static ExitCode make_of_workflow(const Args *args, const char *workflow)
         print_note("maestro: with --workflow the only operand is the key of the webhook\n");
         return EXIT_CODE_USAGE;
     }
-    return make(args, tenant ? str_of(tenant) : STR("default"), trigger_workflow_bound(args->arena, str_of(workflow)),
+    ExitCode code = check_webhook(args, workflow, key);
+    return code ? code : make(args, tenant ? str_of(tenant) : STR("default"), trigger_workflow_bound(args->arena, str_of(workflow)),
                 trigger_webhook_name(args->arena, key), key);
 }
 

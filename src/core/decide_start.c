@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
+#include "base/map.h"
 #include "core/decide_kinds.h"
 #include "core/input.h"
 #include "core/type.h"
@@ -11,14 +12,17 @@
 typedef struct ParamCheck {
     const Plan *plan;
     Arena *arena;
-    Buf wrong;                          /* all that is wrong, one after another */
+    ParamFinding *items;
+    uint32_t count, total;
+    size_t capacity;
     MemberList members;
 } ParamCheck;
 
 static void violation(ParamCheck *check, Str name, const char *what, Str detail)
 {
-    if (check->wrong.len) buf_text(&check->wrong, "; ");
-    buf_format(&check->wrong, "parameter '%.*s' %s%.*s", STR_ARG(name), what, STR_ARG(detail));
+    if (check->total++ >= PARAM_FINDING_COUNT_MAX) return;
+    check->items = arena_grow(check->arena, check->items, sizeof *check->items, check->count, &check->capacity);
+    check->items[check->count++] = (ParamFinding){ name, arena_format(check->arena, "%s%.*s", what, STR_ARG(detail)) };
 }
 
 static Value declared_params(const Plan *plan)
@@ -44,30 +48,52 @@ static void check_declared(ParamCheck *check, Value given)
     }
 }
 
+/* There may be very many of both, and whoever starts a run says how many. */
 static void check_unknown(ParamCheck *check, Value given)
 {
     Value declared = declared_params(check->plan);
+    Map names;
+    map_init(&names, check->arena, declared.count);
+    for (uint32_t i = 0; i < declared.count; i++) (void)map_add(&names, value_get_string(declared.items[i], "name", STR("")), i, NULL);
     for (uint32_t i = 0; i < given.count; i++) {
         Str name = value_text(given.members[i].key);
-        bool is_known = false;
-        for (uint32_t k = 0; k < declared.count && !is_known; k++)
-            is_known = str_is(value_get_string(declared.items[k], "name", STR("")), name);
-        if (!is_known) violation(check, name, "is not declared", STR(""));
+        uint32_t place;
+        if (!map_find(&names, name, &place)) violation(check, name, "is not declared", STR(""));
     }
+}
+
+static void check_all(ParamCheck *check, Value given)
+{
+    if (given.kind == VALUE_OBJECT && given.count) check_unknown(check, given);
+    check_declared(check, given);
+}
+
+void decide_check_params(const Plan *plan, Value given, Arena *arena, ParamFindings *out)
+{
+    ParamCheck check = { .plan = plan, .arena = arena, .members = { .arena = arena } };
+    check_all(&check, given);
+    *out = (ParamFindings){ check.items, check.count, check.total };
+}
+
+/* As many as there is room for in one text, and how many there are where that is not all. */
+static Status refuse_params(const ParamCheck *check, Error *err)
+{
+    char storage[ERROR_TEXT_SIZE - 64];
+    Buf wrong = buf_on(storage, sizeof storage);
+    for (uint32_t i = 0; i < check->count && !buf_overflowed(&wrong); i++)
+        buf_format(&wrong, "%sparameter '%.*s' %.*s", i ? "; " : "", STR_ARG(check->items[i].name), STR_ARG(check->items[i].what));
+    if (!buf_overflowed(&wrong)) return error_set(err, ERR_INVALID, "%.*s", STR_ARG(buf_peek(&wrong)));
+    return error_set(err, ERR_INVALID, "%" PRIu32 " parameters are wrong: %.*s ...", check->total, STR_ARG(buf_peek(&wrong)));
 }
 
 /* {"params": ..., "payload": ...}, checked and with defaults; refused with all that is wrong. */
 Status decide_params(const Plan *plan, Value given, Value payload, Arena *arena, Value *out, Error *err)
 {
-    char storage[ERROR_TEXT_SIZE];
-    ParamCheck check = { .plan = plan, .arena = arena, .wrong = buf_on(storage, sizeof storage), .members = { .arena = arena } };
+    ParamCheck check = { .plan = plan, .arena = arena, .members = { .arena = arena } };
     if (given.kind != VALUE_NULL && given.kind != VALUE_OBJECT)
         return error_set(err, ERR_INVALID, "parameters are an object, this is of type %s", value_kind_name(given));
-    if (given.kind == VALUE_OBJECT) check_unknown(&check, given);
-    check_declared(&check, given);
-    if (check.wrong.len)
-        return error_set(err, ERR_INVALID, "%.*s%s", STR_ARG(buf_peek(&check.wrong)),
-                         buf_overflowed(&check.wrong) ? " ..." : "");
+    check_all(&check, given);
+    if (check.total) return refuse_params(&check, err);
     MemberList whole = { .arena = arena };
     member_list_add(&whole, STR("params"), member_list_object(&check.members));
     member_list_add(&whole, STR("payload"), payload);

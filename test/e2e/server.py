@@ -163,12 +163,71 @@ def a_task_is_told_with_all_that_its_author_said_of_it(t):
     t.contains(json.dumps(events), trace.split("-")[1])
 
 
+@case("proves: R-081 G-06")
+def every_parameter_that_is_wrong_is_named(t):
+    server = Server(t)
+    names = [f"parameter_with_a_long_name_{i:03}" for i in range(60)]
+    params = ", ".join(f"{{ name: {name}, type: integer }}" for name in names)
+    server.define(f"workflow: many\nparams: [{params}]\njobs: {{ a: {{ tasks: [{{ name: s, run: noop }}] }} }}\n")
+    dry = "/api/workflows/default/many/revisions/1/dry-run"
+    for given, what in (({}, "is missing"), (dict.fromkeys(names, "x"), "is not of type integer")):
+        for path, body in (("/api/executions", {"workflowId": "many", "parameters": given}), (dry, {"parameters": given})):
+            with t.row(f"{what}, {path}"):
+                told = problem(t, server.post(path, body), 400, "parameter-validation")
+                t.equal(told["detail"], "60 parameters are wrong")
+                t.equal([(e["pointer"], e["detail"]) for e in told["errors"]], [("/parameters/" + name, f"parameter '{name}' {what}") for name in names])
+    flood = {f"p{i}": 1 for i in range(1200)}
+    told = problem(t, server.post("/api/executions", {"workflowId": "many", "parameters": flood}), 400, "parameter-validation")
+    t.equal((told["detail"], len(told["errors"])), ("1260 parameters are wrong, of which PARAM_FINDING_COUNT_MAX (1000) are told", 1000))
+    right = problem(t, server.post("/api/executions", {"workflowId": "many", "parameters": dict.fromkeys(names, 1) | {"it's": 1}}), 400, "parameter-validation")
+    t.equal((right["detail"], right["errors"]), ("parameter 'it's' is not declared", [{"pointer": "/parameters/it's", "detail": "parameter 'it's' is not declared"}]))
+
+
+@case("proves: R-081")
+def pointers_of_members_are_escaped(t):
+    server = Server(t)
+    server.define(HELLO)
+    for name, token in (("a/b", "a~1b"), ("a~b", "a~0b"), ("~1", "~01"), ('it"s', 'it"s'), ("", ""), ("é", "é")):
+        with t.row(name):
+            told = problem(t, server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x", name: 1}}), 400, "parameter-validation")
+            t.equal(told["errors"][0]["pointer"], "/parameters/" + token, "of a parameter")
+            told = problem(t, server.post("/api/executions", {"workflowId": "hello", name: 1}), 400, "invalid")
+            t.equal(told["errors"][0]["pointer"], "/" + token, "of a member")
+    told = problem(t, server.post("/api/executions", {"workflowId": "hello", "version": 1.5}), 400, "invalid")
+    t.equal(told["errors"], [{"pointer": "/version", "detail": "has to be of the type integer"}])
+
+
+@case("proves: F-092")
+def a_definition_is_refused_with_every_mistake_and_how_many_there_are(t):
+    server = Server(t)
+
+    def refused(count):
+        jobs = "".join(f"  j{i}: {{ tasks: [{{ name: s, run: noop, lgo: hi }}] }}\n" for i in range(count))
+        answer = server.call("POST", "/api/workflows", "workflow: bad\njobs:\n" + jobs, headers={"Content-Type": "application/yaml"})
+        return problem(t, answer, 400, "definition-invalid")
+
+    for count, detail, told in ((1, "the definition has 1 mistake", 1), (300, "the definition has 300 mistakes", 300),
+                                (1500, "the definition has 1500 mistakes, of which 1000 are told: DIAGNOSTIC_COUNT_MAX", 1000)):
+        body = refused(count)
+        t.equal((body["detail"], len(body["errors"])), (detail, told))
+        t.equal([e["pointer"] for e in body["errors"]], [f"/jobs/j{i}/tasks/0/lgo" for i in range(told)])
+
+
 @case("")
 def a_definition_with_mistakes_is_refused_with_their_places(t):
     server = Server(t)
     answer = server.call("POST", "/api/workflows", "workflow: x\njobz: {}\n", headers={"Content-Type": "application/yaml"})
     body = problem(t, answer, 400, "definition-invalid")
     t.contains(json.dumps(body["errors"]), '"line": 2', "the errors")
+
+
+@case("")
+def media_types_are_of_any_case(t):
+    server = Server(t)
+    for kind in ("application/yaml", "Application/YAML", "TEXT/Yaml; charset=utf-8", "application/x-yaml ;q=1"):
+        with t.row(kind):
+            t.equal(server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": kind}).status // 100, 2)
+    t.equal(server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yamlish"}).status, 415)
 
 
 @case("")

@@ -28,7 +28,7 @@ jobs:
 """
 
 WAITING = """workflow: waits
-triggers: [{ schedule: "0 1 * * *" }, { webhook: { key: hook, auth: { api_key: true } } }]
+triggers: [{ schedule: "0 1 * * *" }, { webhook: { key: hook, auth: { api_key: true } } }, { webhook: { key: bearing, auth: { bearer: true } } }]
 jobs:
   a:
     tasks:
@@ -204,6 +204,9 @@ def fit(server, operation):
     if name == "hook":
         server.define(WAITING)
         return {"trigger": ["hook"]}
+    if name == "workflow_token":
+        server.define(WAITING)
+        return {"workflowId": ["waits"], "trigger": ["bearing"]}
     if name == "artifact":
         server.define(MADE)
         return {"executionId": [server.begin("made", wait="30s")["executionId"]], "artifactId": ["a.list"]}

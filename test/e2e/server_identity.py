@@ -3,8 +3,8 @@
 import json
 import threading
 
-from maestro_test import case, main
-from server_test import HELLO, Server
+from maestro_test import ROOT, case, main
+from server_test import HELLO, Server, problem
 
 
 def refusals(t, server):
@@ -14,6 +14,28 @@ def refusals(t, server):
     records = [json.loads(line) for line in shown.out.splitlines()]
     return [dict(event, actor=record["actor"], rationale=record["rationale"])
             for record in records for event in record["events"] if event["event"] == "access-refused"]
+
+
+@case("proves: F-003")
+def a_definition_of_another_tenant_is_answered_as_what_is_not_there_and_told_to_the_ledger(t):
+    server = Server(t)
+    author = server.key("admin", "gamma")
+    server.define(HELLO.replace("workflow: hello", "workflow: x\ntenant: gamma"), tenant="gamma", key=author)
+    with open(ROOT / "examples" / "log-analysis.yaml", encoding="utf-8") as file:
+        runbook = file.read()
+    stolen = HELLO.replace("workflow: hello", "workflow: hello\ntenant: default")
+    rows = (("/api/workflows", stolen, "workflow.create", "not-found"), ("/api/workflows/gamma/x/revisions", stolen, "workflow.create", "workflow-not-found"),
+            ("/api/runbooks?action=run", runbook, "workflow.validate", "not-found"), ("/api/runbooks?action=plan", runbook, "workflow.validate", "not-found"))
+    for path, text, verb, kind in rows:
+        with t.row(path):
+            answer = server.call("POST", path, text, key=author, headers={"Content-Type": "application/yaml"})
+            body = problem(t, answer, 404, kind)
+            t.equal(body["detail"], "there is nothing here that this key may see")
+            t.until(lambda: [r for r in refusals(t, server) if r["name"] == verb and r["rationale"] == "it belongs to tenant 'default'"], "it is in the ledger")
+    own = server.call("POST", "/api/workflows/gamma/x/revisions", HELLO.replace("workflow: hello", "workflow: y\ntenant: gamma"), key=author,
+                      headers={"Content-Type": "application/yaml"})
+    t.contains(problem(t, own, 400, "invalid")["detail"], "the definition is of workflow 'y'")
+    t.equal(server.get("/api/workflows?namespace=default").json()["items"], [], "nothing was stored")
 
 
 @case("proves: F-003")

@@ -8,6 +8,11 @@ from server_test import HELLO, Server, problem
 
 VALUE = 'planted-"value"-77ab'
 
+ORDERED = """workflow: order
+triggers: [{ webhook: { key: new-order, auth: { bearer: true } } }, { webhook: { key: signed } }]
+jobs: { a: { tasks: [{ name: say, run: noop }] } }
+"""
+
 GATED = """workflow: gated
 jobs:
   a:
@@ -179,6 +184,8 @@ def commands_say_the_same_of_a_server_as_beside_its_store(t):
     server = Server(t)
     server.define(GATED)
     run = server.begin("gated", wait="30s")["executionId"]
+    for tenant in ("default", "acme"):
+        server.define(f"tenant: {tenant}\n" + ORDERED, tenant=tenant)
 
     def both(*args, **options):
         here, there = at_store(t, server, *args, **options), at_server(t, server, *args, **options)
@@ -196,7 +203,7 @@ def commands_say_the_same_of_a_server_as_beside_its_store(t):
     for args in (("key", "list"), ("key", "list", "--json"), ("key", "list", "--tenant", "acme"), ("key", "list", "--tenant", "@all"), ("key", "revoke", "cccccccc"),
                  ("secret", "list"), ("secret", "remove", "NONE"), ("secret", "remove", "a b"), ("secret", "set", "api-key/abcdefgh"),
                  ("trigger-token", run, "approval"), ("trigger-token", run, "approval", "--json"), ("trigger-token", run, "none"),
-                 ("trigger-token", "--workflow", "order", "new-order"), ("trigger-token", "--workflow", "order", "new-order", "--json", "--tenant", "acme")):
+                 ("trigger-token", "--workflow", "order", "new-order"), ("trigger-token", "--workflow", "order", "none"), ("trigger-token", "--workflow", "nothing", "none"), ("trigger-token", "--workflow", "order", "new-order", "--json", "--tenant", "acme")):
         with t.row(" ".join(args)):
             both(*args)
     for args in (("secret", "set", "TOKEN"), ("secret", "set", "definition/order", "--json", "--tenant", "acme")):
@@ -231,7 +238,15 @@ def the_token_that_a_server_makes_sends_its_trigger_and_no_other(t):
     t.equal(server.get(f"/api/executions/{runs[0]}?wait=30s").json()["status"], "COMPLETED")
     problem(t, server.post(f"/api/executions/{runs[0]}/trigger-token", {"trigger": "none"}), 400, "invalid")
     problem(t, server.post("/api/executions/%s/trigger-token" % ("c" * 21), {"trigger": "approval"}), 404, "execution-not-found")
-    t.equal(server.post("/api/workflows/fresh/order/trigger-token", {"trigger": "new-order"}).json()["token"],
+    of_workflow = "/api/workflows/fresh/order/trigger-token"
+    problem(t, server.post(of_workflow, {"trigger": "new-order"}), 404, "workflow-not-found")
+    revision = server.define("tenant: fresh\n" + ORDERED, tenant="fresh")["_links"]["self"]["href"]
+    t.contains(problem(t, server.post(of_workflow, {"trigger": "x"}), 400, "invalid")["detail"], "has no webhook 'x'")
+    problem(t, server.post(of_workflow, {"trigger": "signed"}), 400, "invalid")
+    server.post(revision + "/deactivate")
+    problem(t, server.post(of_workflow, {"trigger": "new-order"}), 409, "revision-not-active")
+    server.post(revision + "/activate")
+    t.equal(server.post(of_workflow, {"trigger": "new-order"}).json()["token"],
             at_store(t, server, "trigger-token", "--workflow", "order", "new-order", "--tenant", "fresh").out.strip(), "of a tenant that had no key")
 
 

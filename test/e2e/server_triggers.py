@@ -122,6 +122,28 @@ def documented(t, secret_value, address, path):
     return json.loads(done.stdout)
 
 
+@case("proves: F-043 C-04")
+def a_start_trigger_waits_as_a_start_does(t):
+    server = Server(t)
+    server.define(TRIGGERED)
+    secret(t, server, "order-secret", "s3cret-value")
+    path = "/maestro/hooks/default/triggered/signed"
+
+    def send(query, n):
+        body = json.dumps({"n": n}).encode()
+        return server.call("POST", path + query, body, key="", headers=sign("s3cret-value", path, body))
+
+    for query in ("?wait=zzz", "?wait=-1", "?wait=31s", "?wait=5m"):
+        with t.row(query):
+            t.contains(problem(t, send(query, 1), 400, "invalid")["detail"], "'wait' of the query")
+    t.equal(runs(server, "triggered"), [], "what is wrong starts nothing")
+    waited = send("?wait=20s", 1)
+    t.equal((waited.status, waited.json()["accepted"], waited.json()["repeated"], waited.json()["status"]), (202, True, False, "COMPLETED"))
+    t.equal(sorted(waited.json()), ["accepted", "executionId", "repeated", "status"], "whoever may start may not read")
+    at_once = send("", 2)
+    t.equal((at_once.status, at_once.json()["accepted"]), (202, True))
+
+
 @case("proves: F-048 F-050 A-197")
 def a_sender_signs_as_the_guide_says(t):
     server = Server(t)
