@@ -53,6 +53,13 @@ static Status store_open(Str url, bool is_created, Store **out_store, Error *err
     return status ? status : sqlite_store_open(&(SqliteOptions){ .path = path, .is_created = is_created }, out_store, err);
 }
 
+static Status store_look(Str url, Error *err)
+{
+    char path[STORE_PATH_SIZE_MAX + 1];
+    Status status = path_of(url, path, err);
+    return status ? status : sqlite_store_look(path, err);
+}
+
 static Status store_claim(Str url, Claim *out_claim, Error *err)
 {
     char path[STORE_PATH_SIZE_MAX + 1];
@@ -467,7 +474,7 @@ static Status limits(const char *directory, double *out_events_per_s, double *ou
 }
 
 const Adapters adapters = {
-    .limits = limits,       .store_open = store_open,   .store_claim = store_claim, .store_unclaim = store_unclaim,
+    .limits = limits,       .store_open = store_open,   .store_look = store_look,   .store_claim = store_claim, .store_unclaim = store_unclaim,
     .crew_open = crew_open, .crew_close = crew_close,   .crew_runner = crew_runner, .crew_weight = crew_weight,
     .worker_run = worker_run, .cell_start = cell_start, .cell_stop = cell_stop,
     .crew_exchange = crew_exchange, .crew_withdraw = crew_withdraw, .crew_give_back = crew_give_back, .server_ask = server_ask, .server_call = server_call, .server_lines = server_lines,

@@ -76,6 +76,8 @@ typedef struct ServerCall {
 typedef struct Adapters {
     /* `url` is sqlite:PATH, memory:, a path, or the address of a server. */
     Status (*store_open)(Str url, bool is_created, Store **out_store, Error *err);
+    /* Whether there is one that could be opened, of a URL with a file; ERR_NOT_FOUND: there is none yet. Writes nothing. */
+    Status (*store_look)(Str url, Error *err);
     /* Keeps others from becoming the store's owner until store_unclaim(): by whoever is about to. ERR_CONFLICT where another
      * process owns it or has claimed it; the text says which. */
     Status (*store_claim)(Str url, Claim *out_claim, Error *err);

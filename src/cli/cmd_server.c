@@ -1,4 +1,6 @@
+#include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -15,12 +17,13 @@
 #include "cli/server_order.h"
 #include "cli/service.h"
 #include "cli/workplace.h"
+#include "os/file.h"
 
 #define TURN_MS 1000
 
 static const Option options[] = {
     { "config", 0, "FILE", NULL, "Where these options are written down; what is given here wins. See docs/server.md." },
-    { "check-config", 0, NULL, NULL, "Only looks whether it could start with what it is given, and says so." },
+    { "check-config", 0, NULL, NULL, "Only looks at what it is given, starts nothing, and says what is wrong." },
     { "listen", 0, "ADDRESS:PORT", NULL, "Where to listen; by default 127.0.0.1:8080. Port 0 takes a free one." },
     { "tls-cert", 0, "FILE", NULL, "Certificate chain as PEM: HTTPS is served." },
     { "tls-key", 0, "FILE", NULL, "Its private key as PEM." },
@@ -251,18 +254,45 @@ static Status check_parts(const Args *args, Error *err)
     return status;
 }
 
-/* The rest of what can be wrong with what it was given; nothing is made, and nothing is listened on. */
+/* What lies beside a store, such as its lock, is made in its folder, and so is the folder where it is missing. */
+static Status check_folder(const Args *args, Error *err)
+{
+    char *path = (char *)arena_copy(args->arena, str_of(store_path(args->arena, store_url(args)))).ptr;
+    for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+        slash[slash == path] = '\0';
+        if (!file_exists(path) && slash != path) continue;
+        if (!file_is_directory(path)) return error_set(err, ERR_DENIED, "a store cannot be made below %s, which is no directory", path);
+        return access(path, W_OK | X_OK) ? error_set(err, ERR_DENIED, "a store cannot be kept in %s: %s", path, strerror(errno)) : OK;
+    }
+    return access(".", W_OK | X_OK) ? error_set(err, ERR_DENIED, "a store cannot be kept here: %s", strerror(errno)) : OK;
+}
+
+/* One that is there is looked at: it may be no store, or that of a newer maestro. */
+static Status check_store(const Args *args, bool *out_is_there, Error *err)
+{
+    Status status = store_check_url(args->arena, store_url(args), err);
+    if (!status) status = check_folder(args, err);
+    if (status) return status;
+    status = adapters.store_look(store_url(args), err);
+    *out_is_there = !status;
+    return status == ERR_NOT_FOUND ? OK : status;
+}
+
+/* The rest of what can be wrong with what it was given; nothing is made, and nothing is listened on. Who owns the store, and whether the
+ * port is free, is not asked: this is called beside a server that runs. */
 static ExitCode check_only(Serving *serving)
 {
     const Args *args = serving->args;
+    bool is_there;
     Error err;
     const char *address = args_value(args, "listen");
-    Status status = store_check_url(args->arena, store_url(args), &err);
+    Status status = check_store(args, &is_there, &err);
     if (!status && address) status = service_check_address(args->arena, address, &err);
     if (!status) status = check_parts(args, &err);
     if (status) return fail(&err);
     ExitCode code = guardrails_open(args, serving->catalog, /* plan= */ NULL, &serving->guard);
-    if (!code) print_format("a server can start with this: store %.*s\n", STR_ARG(store_url(args)));
+    if (!code) print_format("nothing is wrong with these settings: store %.*s, %s\n", STR_ARG(store_url(args)),
+                            is_there ? "which is there" : "which is made when a server starts");
     return code;
 }
 

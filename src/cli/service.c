@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,11 +101,27 @@ static Status find_address(Arena *arena, const char *text, struct addrinfo **out
     return failed ? error_set(err, ERR_INVALID, "--listen %s: %s", text, gai_strerror(failed)) : status;
 }
 
+/* With any port that is free: whoever listens on the one that is meant is not in the way. */
+static Status try_address(const char *text, const struct addrinfo *found, Error *err)
+{
+    struct sockaddr_storage address = { 0 };
+    memcpy(&address, found->ai_addr, found->ai_addrlen);
+    if (address.ss_family == AF_INET) ((struct sockaddr_in *)&address)->sin_port = 0;
+    else ((struct sockaddr_in6 *)&address)->sin6_port = 0;
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_usable = fd >= 0 && !bind(fd, (const struct sockaddr *)&address, found->ai_addrlen);
+    int reason = errno;
+    if (fd >= 0) close(fd);
+    return is_usable ? OK : error_set(err, ERR_UNAVAILABLE, "cannot listen on %s: %s; --listen takes another address", text, strerror(reason));
+}
+
 Status service_check_address(Arena *arena, const char *text, Error *err)
 {
     struct addrinfo *found;
     Status status = find_address(arena, text, &found, err);
-    if (!status) freeaddrinfo(found);
+    if (status) return status;
+    status = try_address(text, found, err);
+    freeaddrinfo(found);
     return status;
 }
 

@@ -16,6 +16,7 @@
 
 /* Takes what the environment says: *out_fd is the socket that was handed over, -1 where there is none. */
 MUST_USE Status service_begin(int *out_fd, Error *err);
+/* Whether this machine has the address; its port is not touched. */
 MUST_USE Status service_check_address(Arena *arena, const char *address, Error *err);
 MUST_USE Status service_listen(Arena *arena, const char *address, int *out_fd, Error *err);
 Str  service_address(Arena *arena, int fd);         /* where it listens, as 127.0.0.1:8080 */

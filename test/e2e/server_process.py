@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The server as a process: the file of its settings, what systemd gives it and is told, signals."""
+import gzip
 import json
 import os
 import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
@@ -106,18 +108,48 @@ def settings_are_checked_without_starting_anything(t):
     t.write("runners.yaml", RUNNERS)
     good = t.maestro("server", "--config", t.write("good.yaml", f"store: sqlite:{store}\nrunners: runners.yaml\n"), "--check-config")
     t.equal(good.code, 0, good.err)
-    t.contains(good.out, "can start")
+    t.contains(good.out, "nothing is wrong")
+    t.write("text.db", "this is no store, and never was one\n" * 40)
+    t.write("a-file", "")
     rows = [
         (f"store: sqlite:{store}\nrunners: none.yaml\n", "none.yaml"), (f"store: sqlite:{store}\npolicy: none.rego\n", "none.rego"),
         (f"store: sqlite:{store}\naccess: none.rego\n", "none.rego"), (f"store: sqlite:{store}\ntls: {{ cert: c.pem, key: k.pem }}\n", "c.pem"),
         (f"store: sqlite:{store}\nlisten: nonsense\n", "ADDRESS:PORT"), ("store: 'memory:'\n", "sqlite:PATH"), ("store: mysql:x\n", "mysql:"),
+        ("store: sqlite:text.db\n", "text.db"), ("store: sqlite:a-file/store.db\n", "no directory"),
+        (f"store: sqlite:{store}\nlisten: 192.0.2.7:8080\n", "192.0.2.7:8080"),        # of the addresses that nobody has
     ]
     for text, part in rows:
         with t.row(text):
             result = t.maestro("server", "--config", t.write("bad.yaml", text), "--check-config")
             t.true(result.code not in (0, None), f"the exit code {result.code}")
             t.contains(result.err, part)
+            if "text.db" in text or "a-file" in text or "192.0.2.7" in text:
+                free = [] if "listen" in text else ["--listen", "127.0.0.1:0"]
+                started = t.maestro("server", "--config", t.folder / "bad.yaml", *free)
+                t.equal(started.code, result.code, "a server ends with the same: " + started.err)
     t.true(not store.exists(), "nothing was made")
+
+
+@case("proves: R-015")
+def settings_are_checked_beside_a_server_that_runs_and_a_store_of_another_time_is_left_alone(t):
+    server = Server(t)
+    settings = t.write("server.yaml", f"store: sqlite:{server.store}\nlisten: 127.0.0.1:{server.port}\n")
+    beside = t.maestro("server", "--config", settings, "--check-config")
+    t.equal(beside.code, 0, beside.err)
+    t.contains(beside.out, "which is there")
+    server.stop()
+    with sqlite3.connect(server.store) as file:
+        newest = file.execute("SELECT max(version) FROM maestro_schema").fetchone()[0]
+        file.execute("INSERT INTO maestro_schema VALUES (?, 0)", (newest + 1,))
+    file.close()
+    newer = t.maestro("server", "--config", settings, "--check-config")
+    t.equal(newer.code, 69, newer.err)
+    t.contains(newer.err, "newer maestro")
+    old = t.folder / "old.db"
+    old.write_bytes(gzip.decompress((ROOT / "test/golden/store/1.db.gz").read_bytes()))
+    before = old.read_bytes()
+    older = t.maestro("server", "--store", f"sqlite:{old}", "--check-config")
+    t.equal((older.code, old.read_bytes() == before), (0, True), "a store of an earlier maestro, which a start upgrades: " + older.err)
 
 
 @case()

@@ -23,5 +23,7 @@ typedef struct SqliteOptions {
 } SqliteOptions;
 
 MUST_USE Status sqlite_store_open(const SqliteOptions *options, Store **out_store, Error *err);
+/* Whether the file is a store that could be opened, by the same rules, of an older maestro as well; nothing is written, upgraded or locked. */
+MUST_USE Status sqlite_store_look(const char *path, Error *err);
 
 #endif
