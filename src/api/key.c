@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/known.h"
 #include "base/base64.h"
 #include "base/check.h"
 #include "base/id.h"
@@ -133,25 +134,9 @@ static bool key_split(Str key, Str *out_tenant, Str *out_id, Str *out_secret)
 
 /* --- who calls ------------------------------------------------------------------------------------------------------------------ */
 
-/* A bucket that fills with time: how many thousandths of a request there is room for. */
-typedef struct Rate { int64_t milli, at_ms; } Rate;
-
-typedef struct Known {
-    char tenant[NAME_SIZE_MAX + 1], id[KEY_ID_SIZE + 1];       /* an empty id: of a tenant as a whole */
-    Digest hash;                    /* of the secret */
-    KeyRole role;
-    int64_t expires_ms;
-    char *limits;                   /* its document, where that limits it; NULL: it does not */
-    int64_t looked_ms, used_ms;
-    int64_t told_ms;                /* when its use was last recorded; INT64_MIN: never */
-    Rate rate;
-} Known;
-
 struct KeyRing {
     Vault *vault;
-    KeyRates rates;
-    Known *known;
-    uint32_t count;
+    Callers callers;
     uint64_t version;               /* of the secrets: as of which all this is known */
 };
 
@@ -160,71 +145,23 @@ KeyRing *keyring_new(Vault *vault, KeyRates rates)
     KeyRing *ring = calloc(1, sizeof *ring);
     CHECK(ring);
     ring->vault = vault;
-    ring->rates = rates;
+    known_init(&ring->callers, rates);
     return ring;
 }
 
 void keyring_free(KeyRing *ring)
 {
     if (!ring) return;
-    for (uint32_t i = 0; i < ring->count; i++) free(ring->known[i].limits);
-    free(ring->known);
+    known_deinit(&ring->callers);
     free(ring);
 }
 
 void keyring_refresh(KeyRing *ring, uint64_t version)
 {
-    if (ring->version == version) return;
     ring->version = version;
-    for (uint32_t i = 0; i < ring->count; i++) ring->known[i].looked_ms = INT64_MIN;
 }
 
-static Known *known_find(KeyRing *ring, Str tenant, Str id)
-{
-    for (uint32_t i = 0; i < ring->count; i++)
-        if (str_is_text(id, ring->known[i].id) && str_is_text(tenant, ring->known[i].tenant)) return &ring->known[i];
-    return NULL;
-}
-
-/* A place for it; where there is none left, that of the one that was used least recently. */
-static Known *known_add(KeyRing *ring, Str tenant, Str id, int64_t now_ms)
-{
-    int64_t per_s = (int64_t)(id.len ? ring->rates.key_per_s : ring->rates.tenant_per_s);
-    Known *place = NULL;
-    if (ring->count < API_KEY_COUNT_MAX) {
-        if (!(ring->count & (ring->count - 1))) {
-            ring->known = realloc(ring->known, sizeof *ring->known * (ring->count ? 2u * ring->count : 1u));
-            CHECK(ring->known);
-        }
-        place = &ring->known[ring->count++];
-        place->limits = NULL;
-    } else {
-        place = &ring->known[0];
-        for (uint32_t i = 1; i < ring->count; i++)
-            if (ring->known[i].used_ms < place->used_ms) place = &ring->known[i];
-    }
-    free(place->limits);
-    *place = (Known){ .looked_ms = INT64_MIN, .told_ms = INT64_MIN, .rate = { per_s * 1000 * API_RATE_BURST_S, now_ms } };
-    memcpy(place->tenant, tenant.ptr, tenant.len);
-    memcpy(place->id, id.ptr, id.len);
-    return place;
-}
-
-static bool rate_take(uint64_t rate_per_s, Rate *rate, int64_t now_ms, uint64_t *out_wait_s)
-{
-    int64_t per_s = (int64_t)rate_per_s, full = per_s * 1000 * API_RATE_BURST_S, passed_ms = now_ms - rate->at_ms;
-    if (passed_ms > 0) {
-        int64_t gained = passed_ms > full / per_s ? full : passed_ms * per_s;
-        rate->milli = rate->milli + gained > full ? full : rate->milli + gained;
-        rate->at_ms = now_ms;
-    }
-    if (rate->milli >= 1000) {
-        rate->milli -= 1000;
-        return true;
-    }
-    *out_wait_s = 1;
-    return false;
-}
+static int64_t steady_now_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000u); }
 
 /* What the store says of a key: its document, opened. What it is limited to is kept as text: few keys are, and the ring has no arena. */
 static Status look_up(KeyRing *ring, Arena *arena, Str tenant, Str id, Known *known, Error *err)
@@ -246,82 +183,93 @@ static Status look_up(KeyRing *ring, Arena *arena, Str tenant, Str id, Known *kn
 
 static Status check(KeyRing *ring, Arena *arena, Known *known, Str tenant, Str id, int64_t steady_ms, Error *err)
 {
-    if (known->looked_ms != INT64_MIN && steady_ms - known->looked_ms < API_KEY_FRESH_MS) return OK;
+    bool is_fresh = known->looked_ms != INT64_MIN && steady_ms - known->looked_ms < API_KEY_FRESH_MS;
+    if (is_fresh && known->looked_version == ring->version) return OK;
     Status status = look_up(ring, arena, tenant, id, known, err);
-    if (!status) known->looked_ms = steady_ms;
-    return status;
+    if (status) return status;
+    known->looked_ms = steady_ms;
+    known->looked_version = ring->version;
+    return OK;
 }
 
 Status keyring_take(KeyRing *ring, Str tenant, uint64_t *out_wait_s, Error *err)
 {
-    int64_t steady_ms = (int64_t)(clock_monotonic_ns() / 1000000u);
-    Known *whole = known_find(ring, tenant, STR(""));
-    if (!whole) whole = known_add(ring, tenant, STR(""), steady_ms);
-    whole->used_ms = steady_ms;
-    if (rate_take(ring->rates.tenant_per_s, &whole->rate, steady_ms, out_wait_s)) return OK;
-    return error_set(err, ERR_LIMIT, "tenant '%.*s' has sent more than %" PRIu64 " requests a second", STR_ARG(tenant), ring->rates.tenant_per_s);
+    return known_pay_tenant(&ring->callers, tenant, steady_now_ms(), out_wait_s, err);
 }
 
-/* What a key says of itself, and the place that remembers it. */
-typedef struct Shown { Str tenant, id; Known *known; } Shown;
+/* What a key says of itself, and what is known of it: in its place, or where there is none for it, here. */
+typedef struct Shown { Str tenant, id; Known *known, fresh; } Shown;
 
+static void shown_end(Shown *shown) { free(shown->fresh.limits); }
+
+/* Nobody is remembered who has not proved that the key is there: strangers do not fill the ring. */
+static void remember(KeyRing *ring, Shown *shown, int64_t steady_ms)
+{
+    Known *place = known_add(&ring->callers.keys, shown->tenant, shown->id, ring->callers.rates.key_per_s, steady_ms);
+    if (!place) return;
+    place->hash = shown->fresh.hash;
+    place->role = shown->fresh.role;
+    place->expires_ms = shown->fresh.expires_ms;
+    place->limits = shown->fresh.limits;
+    place->looked_ms = shown->fresh.looked_ms;
+    place->looked_version = shown->fresh.looked_version;
+    shown->fresh.limits = NULL;
+    shown->known = place;
+}
+
+/* shown_end() is called in either case. */
 static Status prove(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Shown *out, Error *err)
 {
-    Str tenant, id, secret;
-    int64_t steady_ms = (int64_t)(clock_monotonic_ns() / 1000000u);
-    if (!key_split(key, &tenant, &id, &secret)) return error_set(err, ERR_DENIED, "no key looks like this");
-    Known *known = known_find(ring, tenant, id), fresh = { .looked_ms = INT64_MIN };
-    /* Nobody is remembered who has not proved that the key is there: strangers do not fill the ring. */
-    Status status = check(ring, arena, known ? known : &fresh, tenant, id, steady_ms, err);
+    Str secret;
+    int64_t steady_ms = steady_now_ms();
+    *out = (Shown){ .fresh.looked_ms = INT64_MIN };
+    if (!key_split(key, &out->tenant, &out->id, &secret)) return error_set(err, ERR_DENIED, "no key looks like this");
+    Known *place = known_find(&ring->callers.keys, out->tenant, out->id);
+    out->known = place ? place : &out->fresh;
+    Status status = check(ring, arena, out->known, out->tenant, out->id, steady_ms, err);
     if (status == ERR_UNAVAILABLE) return status;
     if (status) {
-        if (known) known->looked_ms = INT64_MIN;
-        return error_set(err, ERR_DENIED, "there is no key %.*s of tenant '%.*s'", STR_ARG(id), STR_ARG(tenant));
+        out->known->looked_ms = INT64_MIN;
+        return error_set(err, ERR_DENIED, "there is no key %.*s of tenant '%.*s'", STR_ARG(out->id), STR_ARG(out->tenant));
     }
-    const Known *facts = known ? known : &fresh;
     Digest given = digest_of(hash_of(arena, secret));
-    bool is_another = sodium_memcmp(&given, &facts->hash, sizeof given) != 0, is_over = facts->expires_ms && facts->expires_ms <= now_ms;
-    if (is_another || is_over) {
-        free(fresh.limits);
-        return is_another ? error_set(err, ERR_DENIED, "the secret of key %.*s is another", STR_ARG(id))
-                          : error_set(err, ERR_DENIED, "key %.*s has expired", STR_ARG(id));
-    }
-    if (!known) {
-        known = known_add(ring, tenant, id, steady_ms);
-        known->hash = fresh.hash;
-        known->role = fresh.role;
-        known->expires_ms = fresh.expires_ms;
-        known->limits = fresh.limits;
-        known->looked_ms = fresh.looked_ms;
-    }
-    known->used_ms = steady_ms;
-    *out = (Shown){ tenant, id, known };
+    if (sodium_memcmp(&given, &out->known->hash, sizeof given) != 0) return error_set(err, ERR_DENIED, "the secret of key %.*s is another", STR_ARG(out->id));
+    if (out->known->expires_ms && out->known->expires_ms <= now_ms) return error_set(err, ERR_DENIED, "key %.*s has expired", STR_ARG(out->id));
+    if (place) known_use(&ring->callers.keys, place, steady_ms);
+    else remember(ring, out, steady_ms);
     return OK;
 }
 
 Status keyring_check(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Error *err)
 {
     Shown shown;
-    return prove(ring, arena, key, now_ms, &shown, err);
+    Status status = prove(ring, arena, key, now_ms, &shown, err);
+    shown_end(&shown);
+    return status;
+}
+
+/* When it is used is recorded once in a while, which takes a place to remember that. */
+static bool is_use_due(Known *place, int64_t steady_ms)
+{
+    if (!place || (place->told_ms != INT64_MIN && steady_ms - place->told_ms < API_KEY_USE_MS)) return false;
+    place->told_ms = steady_ms;
+    return true;
 }
 
 Status keyring_find(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Caller *out, uint64_t *out_wait_s, Error *err)
 {
     Shown shown;
-    Status status = prove(ring, arena, key, now_ms, &shown, err);
-    if (status) return status;
-    Str tenant = shown.tenant, id = shown.id;
-    Known *known = shown.known;
-    KeyRole role = known->role;
     KeyFacts facts = { .limits = { value_null(), value_null() } };
-    if (known->limits) CHECK(key_read_document(arena, str_of(known->limits), &facts, err) == OK);      /* it was read before */
-    int64_t steady_ms = known->used_ms;
-    bool is_use_due = known->told_ms == INT64_MIN || steady_ms - known->told_ms >= API_KEY_USE_MS;
-    if (is_use_due) known->told_ms = steady_ms;
-    *out = (Caller){ .key = arena_copy(arena, id), .tenant = arena_copy(arena, tenant), .role = str_of(key_role_names[role]),
-                     .actor = arena_format(arena, "key:%.*s", STR_ARG(id)), .is_use_due = is_use_due,
-                     .limits = key_limits_copy(arena, &facts.limits) };
-    if (!rate_take(ring->rates.key_per_s, &known->rate, steady_ms, out_wait_s))
-        return error_set(err, ERR_LIMIT, "key %.*s has sent more than %" PRIu64 " requests a second", STR_ARG(id), ring->rates.key_per_s);
-    return keyring_take(ring, tenant, out_wait_s, err);
+    int64_t steady_ms = steady_now_ms();
+    Status status = prove(ring, arena, key, now_ms, &shown, err);
+    if (!status) {
+        Known *place = shown.known == &shown.fresh ? NULL : shown.known;
+        if (shown.known->limits) CHECK(key_read_document(arena, str_of(shown.known->limits), &facts, err) == OK);      /* it was read before */
+        *out = (Caller){ .key = arena_copy(arena, shown.id), .tenant = arena_copy(arena, shown.tenant), .role = str_of(key_role_names[shown.known->role]),
+                         .actor = arena_format(arena, "key:%.*s", STR_ARG(shown.id)), .is_use_due = is_use_due(place, steady_ms),
+                         .limits = key_limits_copy(arena, &facts.limits) };
+        status = known_pay(&ring->callers, place, shown.tenant, shown.id, steady_ms, out_wait_s, err);
+    }
+    shown_end(&shown);
+    return status;
 }

@@ -8,11 +8,12 @@
  * owns the store is told before the change is answered (keyring_refresh()): so one that was revoked is refused from then on. For
  * changes that nobody told, the store is asked again after API_KEY_FRESH_MS.
  *
- * Every key, and every tenant, has a rate of its own: so many requests a second, and a burst of API_RATE_BURST_S seconds.
+ * Every key, and every tenant, has a rate of its own: so many requests a second, and a burst of API_RATE_BURST_S seconds. What is remembered
+ * of them, and what becomes of who is forgotten, is api/known.h.
  *
  * Owns:   a KeyRing owns what it remembers. Borrows the vault.
  * Fails:  ERR_DENIED, with a reason for the log and not for the caller; ERR_LIMIT where the rate is used up; ERR_UNAVAILABLE.
- * Bounds: API_KEY_COUNT_MAX remembered; the oldest is forgotten for the next.     Thread: one.
+ * Bounds: those of api/known.h; a key beyond them is looked up in the store at each request.     Thread: one.
  */
 #ifndef API_KEY_H
 #define API_KEY_H

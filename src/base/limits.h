@@ -395,7 +395,8 @@
 #define FORECAST_RUN_COUNT_MAX  20u              /* earlier runs that say how long a step takes ... */
 #define FORECAST_ROW_COUNT_MAX  8192u            /* ... and their steps together */
 #define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on */
-#define API_KEY_COUNT_MAX       4096u            /* keys at hand, with their rates */
+#define API_KEY_COUNT_MAX       16384u           /* keys at hand, with their rates, 6 MB; of a tenant those beyond share one rate */
+#define API_TENANT_COUNT_MAX    4096u            /* tenants at hand, with their rates; one more is refused while all of them are in use */
 #define API_REFUSAL_COUNT_MAX   256u             /* different refusals that are told apart at a time; further ones are counted together */
 #define API_REFUSAL_SPAN_MS     60000            /* of equal ones within this time the first is recorded at once, the others by their count */
 #define API_REFUSAL_TEXT_SIZE   200u             /* what is recorded of an address or a reason */
