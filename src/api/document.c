@@ -61,7 +61,8 @@ static void add_actions(Call *call, MemberList *links, const Cell *row)
             add_member(links, actions[i].name, api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), actions[i].name));
     if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return;
     add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
-    add_member(links, "trigger", api_link(call, "/maestro/trigger/%.*s/%.*s", STR_ARG(id), STR_ARG(row[RUNS_awaiting_trigger_key].text)));
+    add_member(links, "trigger", api_link(call, "/maestro/trigger/%.*s/%.*s", STR_ARG(id),
+                                          STR_ARG(api_escape(call, row[RUNS_awaiting_trigger_key].text))));
     if (takes_token(call, row)) add_member(links, "trigger-token", api_link(call, "/api/executions/%.*s/trigger-token", STR_ARG(id)));
 }
 
@@ -202,7 +203,7 @@ ExecutionName document_execution_name(Call *call, const Cell *run)
 static Value step_links(Call *call, const Cell *row, const ExecutionName *execution)
 {
     MemberList links = { .arena = &call->arena };
-    Str step = row[STEP_RUNS_step_key].text;
+    Str step = api_escape(call, row[STEP_RUNS_step_key].text);
     if (row[STEP_RUNS_output_at].kind == CELL_INT)
         add_member(&links, "artifact", api_link(call, "/api/executions/%.*s/artifacts/%.*s", STR_ARG(execution->id), STR_ARG(step)));
     if (row[STEP_RUNS_attempt].integer > 1)

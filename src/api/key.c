@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "lang/shape.h"
 #include "os/clock.h"
 #include "os/entropy.h"
 #include "value/canonical.h"
@@ -98,9 +99,9 @@ Status key_check_other_secret(Str name, Error *err)
 
 Status key_check_tenant(Str tenant, Error *err)
 {
-    bool is_right = tenant.len && tenant.len <= NAME_SIZE_MAX;
-    for (size_t i = 0; i < tenant.len; i++) is_right &= tenant.ptr[i] > ' ' && tenant.ptr[i] <= '~';
-    return is_right ? OK : error_set(err, ERR_INVALID, "a key is sent as text: its tenant has 1 to %u letters, digits and signs of ASCII", NAME_SIZE_MAX);
+    if (str_is_text(tenant, "*") || name_is_valid(tenant, /* dotted= */ false)) return OK;
+    return error_set(err, ERR_INVALID, "'%.*s' is no name of a tenant: as in definitions it has 1 to %u letters, digits, _ and -, the last not at its beginning",
+                     (int)(tenant.len < 100 ? tenant.len : 100), tenant.ptr, NAME_SIZE_MAX);
 }
 
 Status key_read_document(Arena *arena, Str document, KeyFacts *out, Error *err)
@@ -114,7 +115,7 @@ Status key_read_document(Arena *arena, Str document, KeyFacts *out, Error *err)
     return OK;
 }
 
-/* Tenants may have points in their names: the last two parts are the id and the secret. */
+/* From the end: keys of tenants with points in their names were made once, and hold. */
 static bool key_split(Str key, Str *out_tenant, Str *out_id, Str *out_secret)
 {
     size_t last = key.len, middle;

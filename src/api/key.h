@@ -49,7 +49,7 @@ MUST_USE Status key_read_document(Arena *arena, Str document, KeyFacts *out, Err
 Str key_secret_name(Arena *arena, Str id);
 /* ERR_INVALID where it is one: keys are no secrets that people set. */
 MUST_USE Status key_check_other_secret(Str name, Error *err);
-/* Whether a key can have the name of the tenant in its text. */
+/* Whether it is the name of a tenant, as definitions have them, or "*". */
 MUST_USE Status key_check_tenant(Str tenant, Error *err);
 
 typedef struct KeyRing KeyRing;

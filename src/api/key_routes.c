@@ -28,7 +28,7 @@ static Value key_value(Call *call, const KeyRow *row, Str key)
     add_member(&members, "createdAt", time_of(call, row->created_ms));
     add_member(&members, "createdBy", value_string(row->created_by));
     if (key.len) add_member(&members, "key", value_string(key));
-    Str tenant = str_is_text(row->tenant, "*") ? STR(KEY_TENANT_ALL) : row->tenant;
+    Str tenant = api_escape(call, str_is_text(row->tenant, "*") ? STR(KEY_TENANT_ALL) : row->tenant);
     add_member(&links, "revoke", api_link(call, "/api/keys/%.*s?namespace=%.*s", STR_ARG(row->id), STR_ARG(tenant)));
     add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);
@@ -144,7 +144,7 @@ void route_key_create(Call *call)
     KeyFacts *facts = &making->row.facts;
     if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !read_facts(call, body, facts) || !may_make(call, tenant, facts->role)) return;
     if (key_check_tenant(tenant, &err)) {
-        call_error(call, &err);
+        refuse_member(call, "namespace", "is no name of a tenant: as in definitions these have letters, digits, _ and -, the last not at the beginning");
         return;
     }
     making->row.tenant = tenant;

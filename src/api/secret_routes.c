@@ -16,7 +16,7 @@ static Value secret_value(Call *call, const Cell *row)
     add_member(&members, "createdBy", cell_value(&row[SECRETS_created_by]));
     add_member(&members, "updatedAt", cell_time(&call->arena, &row[SECRETS_updated_ms]));
     add_member(&members, "updatedBy", cell_value(&row[SECRETS_updated_by]));
-    Value self = api_link(call, "/api/secrets/%.*s?namespace=%.*s", STR_ARG(row[SECRETS_name].text), STR_ARG(row[SECRETS_tenant].text));
+    Value self = api_link(call, "/api/secrets/%.*s?namespace=%.*s", STR_ARG(row[SECRETS_name].text), STR_ARG(api_escape(call, row[SECRETS_tenant].text)));
     add_member(&links, "set", self);
     add_member(&links, "remove", self);
     add_member(&members, "_links", member_list_object(&links));

@@ -79,7 +79,13 @@ def what_is_no_key_is_refused(t):
     for name, body, pointer in rows:
         with t.row(name):
             t.equal(problem(t, server.post("/api/keys", body), 400, "invalid")["errors"][0]["pointer"], pointer)
-    problem(t, server.post("/api/keys", {"role": "viewer", "namespace": "a b"}), 400, "invalid")
+    for namespace in ("a b", "x#y", "a%2fb", "..", "*x", "a/b", "a.b", "-a", "\u00e9", "x" * 129):
+        with t.row(namespace):
+            refused = problem(t, server.post("/api/keys", {"role": "viewer", "namespace": namespace}), 400, "invalid")
+            t.equal([error["pointer"] for error in refused["errors"]], ["/namespace"])
+    made = server.call("PUT", "/api/secrets/some/S?namespace=x%23%26y", {"value": "x"}).json()
+    t.equal(made["_links"]["remove"]["href"], "/api/secrets/some/S?namespace=x%23%26y", "what stands in a link is escaped")
+    t.equal(server.call("DELETE", made["_links"]["remove"]["href"]).status, 204, "and leads there")
     problem(t, server.get("/api/keys?cursor=nonsense"), 400, "invalid")
     first = server.post("/api/keys", {"role": "viewer"}, headers={"Idempotency-Key": "k"})
     second = server.post("/api/keys", {"role": "viewer"}, headers={"Idempotency-Key": "k"})
