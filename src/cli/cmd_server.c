@@ -30,7 +30,7 @@ static const Option options[] = {
     { "public", 0, "URL", NULL, "Where others reach it, as https://maestro.example; steps are told so. By default where it listens." },
     { "access", 0, "PATH", NULL, "A policy that decides who may do what, in place of the built-in one." },
     SHELL_OPTION,
-    { "rate", 0, "NUMBER", NULL, "Requests a second that one key may send." },
+    { "rate", 0, "NUMBER", NULL, "Requests a second that one key may send, and two seconds' worth at once; by default 20000." },
     { "tenant-rate", 0, "NUMBER", NULL, "The same of all keys of a tenant together; four times --rate where it is left out." },
     { "max-executions", 0, "NUMBER", NULL, "Executions in memory at a time; from four fifths of it on new ones are refused: 429." },
     { "log-level", 0, "LEVEL", NULL, "What is logged: error, warning (by default: refusals and runs that fail, too), info (requests and every "

@@ -68,6 +68,16 @@ def what_the_options_say_can_be_written_down_and_paths_are_the_files(t):
     t.equal(server.stop().code, 0)
 
 
+@case()
+def who_was_silent_may_send_two_seconds_worth_at_once_as_the_page_says(t):
+    server = Server(t, "--rate", "10")
+    key = server.key("viewer")
+    begun = time.monotonic()
+    taken = sum(server.get("/api", key=key).status == 200 for _ in range(60))
+    t.true(20 <= taken <= 21 + 10 * (time.monotonic() - begun), f"{taken} of 60 were taken")
+    t.contains((ROOT / "docs/server.md").read_text(), "two\nseconds' worth at once", "the page")
+
+
 @case("proves: R-087")
 def an_option_wins_over_the_file(t):
     config = t.write("server.yaml", "listen: 127.0.0.1:1\nstore: sqlite:one.db\npolicy: nowhere.rego\n")
