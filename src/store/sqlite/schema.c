@@ -165,10 +165,10 @@ static Status migrate(Connection *connection, const Migration *migration, bool i
     return status;
 }
 
-Status schema_refuse_newer(const Connection *connection, int64_t version, int64_t known, Error *err)
+Status schema_refuse_newer(const char *path, int64_t version, int64_t known, Error *err)
 {
     return error_set(err, ERR_UNAVAILABLE, "%s: it was written by a newer maestro (version %" PRId64 " of the tables, this one knows %" PRId64
-                     "); nothing was changed", connection->path, version, known);
+                     "); nothing was changed", path, version, known);
 }
 
 Status schema_upgrade(Connection *connection, const Migration *migrations, uint32_t count, int64_t now_ms, Error *err)
@@ -179,7 +179,7 @@ Status schema_upgrade(Connection *connection, const Migration *migrations, uint3
         Status status = schema_version(connection, &version, err);
         if (status) return status;
         if (version == current) return OK;
-        if (version > current) return schema_refuse_newer(connection, version, current, err);
+        if (version > current) return schema_refuse_newer(connection->path, version, current, err);
         status = connection_run(connection, "BEGIN IMMEDIATE", err);
         if (status) return status;
         if (!version) status = make(connection, current, now_ms, err);

@@ -21,7 +21,7 @@ MUST_USE Status schema_version(Connection *connection, int64_t *out_version, Err
 /* Makes or upgrades the tables. `migrations` are in order and end with the current version. */
 MUST_USE Status schema_upgrade(Connection *connection, const Migration *migrations, uint32_t count, int64_t now_ms, Error *err);
 /* Of a version that is ahead of the last migration. */
-MUST_USE Status schema_refuse_newer(const Connection *connection, int64_t version, int64_t known, Error *err);
+MUST_USE Status schema_refuse_newer(const char *path, int64_t version, int64_t known, Error *err);
 const Migration *schema_migrations(uint32_t *out_count);
 
 #endif

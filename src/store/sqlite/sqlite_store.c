@@ -245,7 +245,6 @@ static Status look_at_tables(const char *path, bool is_created, int64_t *out_ver
 
 Status sqlite_store_look(const char *path, Error *err)
 {
-    Connection connection;
     int64_t version;
     uint32_t count;
     const Migration *migrations = schema_migrations(&count);
@@ -253,8 +252,7 @@ Status sqlite_store_look(const char *path, Error *err)
     if (!status) status = wal_check(path, err);
     if (!status) status = look_at_tables(path, /* is_created= */ false, &version, err);
     if (status || version <= migrations[count - 1].version) return status;
-    connection.path = path;
-    return schema_refuse_newer(&connection, version, migrations[count - 1].version, err);
+    return schema_refuse_newer(path, version, migrations[count - 1].version, err);
 }
 
 /* Makes or upgrades the tables where that is needed, under the lock. Who finds them in order needs no lock. */
