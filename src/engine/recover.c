@@ -95,7 +95,9 @@ void recover_more(Engine *engine)
         engine->rescan_at = 0;
         recover_begin(engine, /* is_rescan= */ true);
     }
-    if (engine->is_recovering && engine->is_recover_read && !is_reading(engine)) end(engine);
+    /* While the store refuses, runs that were thrown away are not in memory either: all are looked for when it takes something again. */
+    bool is_read = engine->is_recovering && engine->is_recover_read && engine->state != ENGINE_STALLED;
+    if (is_read && !is_reading(engine)) end(engine);
     if (!engine->is_recovering || engine->is_recover_asked || engine->is_recover_read || recover_is_full(engine)) return;
     /* No more runs than there is room for their questions: one that finds none is looked for again only after a while. */
     uint32_t free_count = ENGINE_READ_COUNT_MAX - engine->read_count;

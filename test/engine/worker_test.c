@@ -542,6 +542,70 @@ TEST(what_is_reported_of_an_attempt_that_its_tenant_has_nothing_left_for_is_no_s
     yard_close(&yard);
 }
 
+static MemoryFault refuse_commits(void *context, bool is_read, uint64_t number)
+{
+    (void)number;
+    return !is_read && *(const bool *)context ? MEMORY_FAULT_REFUSE : MEMORY_FAULT_NONE;
+}
+
+/* The yard with a store that refuses commits for as long as `is_refusing` says. */
+static void own_store_that_refuses(Yard *yard, bool *is_refusing)
+{
+    kill_owner(yard);
+    store_close(yard->store);
+    yard->store = memory_store_new(&(MemoryOptions){ .fault = refuse_commits, .context = is_refusing });
+    own(yard);
+}
+
+TEST(what_is_under_way_goes_on_while_the_store_refuses_again_and_again, "proves: F-116 F-086")
+{
+    bool is_refusing = false;
+    Yard yard;
+    yard_open(&yard);
+    own_store_that_refuses(&yard, &is_refusing);
+    Helper *helper = &yard.helpers[0];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, helper, 1);
+    is_refusing = true;
+    say(&yard, helper, "messages", "\"message\":{\"cost\":1}");           /* decided, refused, and decided again */
+    for (int s = 0; s < 8; s++) pass(&yard, 1000);
+    beat(&yard, helper);
+    EXPECT_INT(helper->cancelled, 0);
+    is_refusing = false;
+    for (int s = 0; s < 8; s++) pass(&yard, 1000);
+    beat(&yard, helper);
+    EXPECT_INT(helper->cancelled, 0);
+    report(&yard, helper, 0);
+    EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), 1);
+    yard_close(&yard);
+}
+
+TEST(end_that_was_not_recorded_is_decided_again_and_nobody_hears_of_it_before, "proves: F-110 F-085")
+{
+    static const TenantQuota quotas[] = { { STR_INIT("default"), { .runtime_ms_max = 5000, .window_ms = INT64_C(86400000) * 365 } } };
+    bool is_refusing = false;
+    Yard yard;
+    yard_open(&yard);
+    yard.quotas = quotas;
+    yard.quota_count = 1;
+    own_store_that_refuses(&yard, &is_refusing);
+    Helper *helper = &yard.helpers[0];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, helper, 1);
+    is_refusing = true;
+    for (int s = 0; s < 8; s++) pass(&yard, 1000);
+    beat(&yard, helper);
+    EXPECT_INT(helper->cancelled, 0);                                     /* I11 */
+    is_refusing = false;
+    for (int s = 0; s < 8; s++) pass(&yard, 1000);
+    beat(&yard, helper);
+    EXPECT_INT(helper->cancelled, 1);
+    report(&yard, helper, 0);
+    EXPECT_INT(runs_in(&yard, run, "FAILED"), 1);
+    EXPECT_STR(cause_of(&yard, run), STR("budget-exceeded"));
+    yard_close(&yard);
+}
+
 TEST(what_workers_hold_for_the_last_owner_takes_places_of_their_executor, "proves: F-086 F-007 E-058")
 {
     Yard yard;
