@@ -249,6 +249,7 @@ static Advance begin_attempt(const Settle *settle, const Compensation *item)
     event->name = place.executor;
     event->text = place.rationale;
     event->payload = payload;
+    event->flags = place.admission;
     event->due_ms = !is_here ? settle->now_ms + ACCEPT_MS_DEFAULT : undo->timeout_ms ? settle->now_ms + undo->timeout_ms : 0;
     event->lease_ms = is_here && place.lease_ms ? settle->now_ms + place.lease_ms : 0;
     event->holder = is_here ? place.holder : 0;

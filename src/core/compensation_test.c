@@ -342,6 +342,23 @@ TEST(a_crash_hands_the_same_compensation_over_again, "proves: F-068 F-002 F-090"
     stage_close(&s);
 }
 
+TEST(what_the_admission_of_a_compensation_was_decided_by_is_recorded, "proves: E-002 E-031")
+{
+    Stage s;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD AUTO))) return;
+    static const uint32_t pressures[] = { 700, 300 };
+    s.pressure.in_flight = pressures[0];
+    EXPECT_OK(stage_undo(&s, "c", CAUSE_NONE), &s.err);
+    for (uint32_t i = 0; i < 2; i++) {
+        const Event *started = stage_last(&s, EVENT_COMPENSATION_RUNNING);
+        EXPECT_INT(admission_unpack(started->flags).pressure.in_flight, pressures[i]);
+        s.pressure.in_flight = pressures[1];                        /* each time it is handed over, it is asked again */
+        s.epoch++;
+        EXPECT_OK(stage_do(&s, &(Command){ .kind = COMMAND_RECOVER, .holder = holder_make(s.epoch, 0), .value = value_null() }), &s.err);
+    }
+    stage_close(&s);
+}
+
 TEST(a_compensation_that_ends_its_owner_again_and_again_has_failed, "proves: F-068 A-090")
 {
     Stage s;

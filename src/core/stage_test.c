@@ -123,8 +123,11 @@ static Place world_place(void *context, const Plan *plan, const Run *run, uint32
     Place place = { .kind = stage->place, .executor = STR("local"), .rationale = stage->place_text };
     if (stage->room == 0) place.kind = PLACE_LATER;
     if (place.kind == PLACE_HERE) place.holder = holder_make(stage->epoch, 1);
-    if (place.kind != PLACE_HERE || run->state == RUN_COMPENSATING) return place;
-    Task task = retry_task(plan, run, step, TASK_ACCEPTED);
+    if (place.kind != PLACE_HERE) return place;
+    TaskTerms undo = { .intent = plan->terms->steps[step].intent, .spawn_budget = 1u + plan->terms->cooperative_max,
+                       .cooperative_max = plan->terms->cooperative_max };
+    bool is_undo = run->state == RUN_COMPENSATING;
+    Task task = is_undo ? task_restore(&undo, TASK_ACCEPTED, 0, 0) : retry_task(plan, run, step, TASK_ACCEPTED);
     Admission admission = task_admit(&task, &stage->pressure);
     place.admission = admission_pack(&admission);
     place.drop = admission.drop;

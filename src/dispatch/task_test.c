@@ -226,6 +226,34 @@ TEST(rfc_4_the_budget_is_never_exceeded_and_its_end_is_a_drop, "proves: E-016 E-
             }
 }
 
+TEST(rfc_9_a_task_of_whose_budget_nothing_is_left_is_dropped_when_it_is_asked_for, "proves: E-053 E-017 E-056")
+{
+    static const struct { const char *name; uint32_t spawned, depth; Pressure pressure; AdmissionKind kind; DropCause drop; } rows[] = {
+        { "one that has one left is admitted", 2, 0, { 0 }, ADMISSION_ADMIT, DROP_NONE },
+        { "nothing is left", 3, 0, { 0 }, ADMISSION_DROP, DROP_SPAWN_BUDGET },
+        { "more was spawned than it permits", 4, 0, { 0 }, ADMISSION_DROP, DROP_SPAWN_BUDGET },
+        { "at a retry", 3, 1, { 0 }, ADMISSION_DROP, DROP_SPAWN_BUDGET },
+        { "a full executor does not defer it", 3, 0, { .in_flight = 1000 }, ADMISSION_DROP, DROP_SPAWN_BUDGET },
+        { "a full queue is not what drops it", 3, 1, { .queue = 1000 }, ADMISSION_DROP, DROP_SPAWN_BUDGET },
+    };
+    TaskTerms terms = { .intent = INTENT_HEAVY, .spawn_budget = 3, .retry_depth_max = 4, .cooperative_max = COOPERATIVE_COUNT_DEFAULT };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        Task task = task_restore(&terms, TASK_ACCEPTED, rows[i].spawned, rows[i].depth);
+        Admission asked = task_ask(&task, &rows[i].pressure);
+        EXPECT_INT(asked.kind, rows[i].kind);
+        EXPECT_INT(asked.drop, rows[i].drop);
+        EXPECT_INT(task.stage, TASK_ACCEPTED);                  /* asking changes nothing */
+        Admission admission = task_admit(&task, &rows[i].pressure);
+        EXPECT_INT(admission.kind, rows[i].kind);
+        EXPECT_INT(carry_out(&task, &admission), rows[i].kind == ADMISSION_ADMIT);
+        EXPECT_INT(task.spawn_count, rows[i].spawned + (rows[i].kind == ADMISSION_ADMIT));
+        if (rows[i].kind == ADMISSION_ADMIT) continue;
+        EXPECT_INT(task.stage, TASK_DROPPED);
+        EXPECT_INT(task_admit(&task, &none).drop, DROP_SPAWN_BUDGET);       /* for good */
+    }
+}
+
 TEST(rfc_8_escalation_tightens_and_bypasses_nothing, "proves: E-049 E-050 E-051 E-052 E-048")
 {
     Task task = accepted(9, 5, INTENT_NORMAL);

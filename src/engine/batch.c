@@ -187,7 +187,7 @@ static void collect(Engine *engine, EngineBatch *batch, Resident *resident, cons
         case EVENT_COMPENSATION_RUNNING:
             if (event->holder) {
                 Effect effect = { EFFECT_EXECUTE, event->step, rollback_attempt(&resident->run, event->attempt), event->holder };
-                effect_given(engine, resident, &effect, /* cooperative_count= */ engine->placed_admission.cooperative_count);
+                effect_given(engine, resident, &effect, admission_unpack(event->flags).cooperative_count);
                 add_effect(batch, resident->run_no, effect);
             }
             break;

@@ -133,7 +133,6 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     Admission admission = task_admit(&task, &pressure);
     if (admission.kind != ADMISSION_ADMIT) return not_admitted(engine, &admission);
     gate_promise(engine, run->tenant, offer);
-    engine->placed_admission = admission;
     engine->placed_count = places_for(executor, taken, &admission);
     engine->placing[executor->slot] += engine->placed_count;
     engine->tenant_placing++;

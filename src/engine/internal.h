@@ -296,9 +296,8 @@ struct Engine {
     uint32_t *placing;                  /* by executor: given away in the decision being made */
     uint32_t tenant_placing;            /* the same for the tenant */
     Executor *placed;                   /* that the last step asked about was given; NULL: none */
-    uint32_t placed_step;               /* that step ... */
-    Admission placed_admission;         /* ... what was decided about it, and the places that were taken for it */
-    uint32_t placed_count;
+    uint32_t placed_step;               /* that step, ... */
+    uint32_t placed_count;              /* ... and the places that were taken for it */
     uint64_t decision_no;               /* of the decision being made */
     RunIndex gates;                     /* by the hash of runner and tenant: see gate.c */
     int64_t gates_due;                  /* when one of them may permit what it held back; INT64_MAX: never */

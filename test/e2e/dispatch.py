@@ -358,6 +358,29 @@ def rfc_4_a_declared_budget_ends_the_task_before_its_tries_do(t):
     t.equal([event["name"] for event in desk.events("step-dropped")], ["spawn-budget"])
 
 
+UNDONE = """workflow: undone
+failure_resolution: { strategy: auto_compensate }
+jobs:
+  a:
+    tasks:
+      - { name: light, run: job/load, intent: light, compensation: { run: job/undo } }
+      - { name: heavy, run: job/load, intent: heavy, compensation: { run: job/undo } }
+  b:
+    needs: [a]
+    tasks: [{ name: bad, run: job/bad, intent: heavy }]
+"""
+
+
+@case("proves: E-002 E-031 E-034")
+def rfc_2_what_undoes_a_step_is_dispatched_by_an_admission_of_its_own(t):
+    desk = Desk(t, ALONE)
+    t.equal(desk.run(UNDONE).code, 1)
+    t.equal([flags(event)["cooperatives"] for event in desk.events("step-dispatched")], [0, 1, 1])
+    undone = desk.events("compensation-step-started")
+    t.equal([(event["step"], flags(event)["cooperatives"]) for event in undone], [(1, 1), (0, 0)], "as the intent of the step is")
+    t.equal(t.maestro("replay", "last", "--verify", *desk.options).code, 0)
+
+
 @case("proves: E-019 F-092")
 def rfc_4_a_task_without_a_usable_budget_is_refused_when_it_is_read(t):
     desk = Desk(t, FAILING)
