@@ -303,6 +303,8 @@
 #define TENANT_IDLE_COUNT_MAX   1024u            /* tenants that nothing is known of but their names, before they are forgotten */
 #define LOG_DELAY_MS            100              /* how long lines of logs wait for a commit to go along with ... */
 #define LOG_BATCH_COUNT         4096u            /* ... unless there are so many */
+#define HEAP_LARGE_SIZE         (ARENA_BLOCK_SIZE_MAX + 4096u)   /* allocations from here on go back to the system when they are freed */
+#define HEAP_KEPT_SIZE          (32u << 20)      /* of smaller ones, what is kept for the next at the end of the heap */
 #define CONTROL_CLIENT_COUNT_MAX 48u             /* processes that send commands to the owner of a store, at a time */
 #define CONTROL_LINE_SIZE_MAX   (64u << 20)      /* one command: a start brings its plan */
 #define DRAIN_RENEW_MS          200              /* how often an owner that ends renews the leases of attempts elsewhere */
