@@ -238,7 +238,8 @@ static Status send_start(const Petition *petition, Error *err)
     start.is_stored_only = str_is_text(value_get_string(request, "verb", STR("")), "store-revision");
     Status status = read_plan(petition, &start.plan, err);
     if (status) return status;
-    return engine_start(engine, &start) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further runs now");
+    if (engine_start(engine, &start)) return OK;
+    return error_set(err, ERR_LIMIT, "the engine takes no further runs now: %s", engine_full_text(engine));
 }
 
 /* --- the door ------------------------------------------------------------------------------------------------------------------ */
