@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "cli/command.h"
+#include "os/usage.h"
 
 static void print_help(void (*print)(Buf *), FILE *file)
 {
@@ -60,6 +61,7 @@ static ExitCode run_command(const Verb *command, int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (sodium_init() < 0) return EXIT_CODE_INTERNAL;       /* it also finds the fastest code for this processor */
+    usage_return_large();
     print_begin();
     if (argc < 2) {
         print_help(program_help, stderr);

@@ -271,11 +271,19 @@ static void print_engine(Buf *out, const Survey *survey)
     plain(out, METRIC_STARTS, (double)stats->start_count);
     plain(out, METRIC_REFUSED, (double)stats->refused_count);
     plain(out, METRIC_RUNS, stats->run_count);
+    Labels labels;
+    head(out, METRIC_STARTS_REFUSED);
+    for (unsigned cause = FULL_NOT + 1; cause < FULL_CAUSE_COUNT; cause++)
+        value(out, METRIC_STARTS_REFUSED, label(&labels, "cause", full_cause_name((FullCause)cause)), (double)stats->full_counts[cause]);
+    plain(out, METRIC_MEMORY_HELD, (double)stats->size);
+    plain(out, METRIC_MEMORY_MAX, (double)stats->size_max);
+    plain(out, METRIC_MEMORY_PAYLOADS, (double)stats->hot_size);
     plain(out, METRIC_ATTEMPTS_NOW, stats->attempt_under_way);
     plain(out, METRIC_BATCHES_NOW, stats->batch_under_way);
     plain(out, METRIC_READS_NOW, survey->gauge.reads);
     plain(out, METRIC_STALLS, stats->stall_count);
     plain(out, METRIC_LOG_LINES, (double)survey->meter.log_lines);
+    plain(out, METRIC_LOG_LINES_DROPPED, (double)survey->meter.log_lines_dropped);
 }
 
 static void print_store(Api *api, Buf *out, const EngineMeter *meter)

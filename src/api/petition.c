@@ -259,7 +259,8 @@ static Status send_start(const Petition *petition, Error *err)
     Status status = read_seen(request, &start.seen, err);
     if (!status) status = read_plan(petition, &start.plan, err);
     if (status) return status;
-    return engine_start(engine, &start) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further runs now");
+    if (engine_start(engine, &start)) return OK;
+    return error_set(err, ERR_LIMIT, "the engine takes no further runs now: %s", engine_full_text(engine));
 }
 
 /* --- the door ------------------------------------------------------------------------------------------------------------------ */

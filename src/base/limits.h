@@ -262,10 +262,14 @@
 #define ENGINE_RUN_COUNT_MAX    65536u           /* runs in memory; parked ones are not */
 #define ENGINE_QUEUE_COUNT_MAX  65536u           /* requests that wait, of one tenant */
 #define TENANT_WEIGHT_MAX       100u             /* the largest share of a tenant beside others */
-#define ENGINE_FILL_MAX         800u             /* thousandths of these two at which new runs are refused */
+#define ENGINE_FILL_MAX         800u             /* thousandths of these two, and of ENGINE_SIZE_MAX, at which new runs are refused */
 #define ENGINE_PLAN_COUNT_MAX   1024u            /* plans kept that no run in memory uses */
-#define ENGINE_SIZE_MAX         ((size_t)1 << 30) /* bytes of runs in memory, of what waits for them and of commits under way */
-#define ENGINE_HOT_SHARE        8u               /* of these: an eighth are payloads at hand of runs that wait; others are fetched again */
+#define ENGINE_SIZE_MAX         ((size_t)1 << 30) /* bytes of runs in memory, of what waits for them and of commits under way: engine_size() */
+#define ENGINE_SIZE_MB_MIN      64u              /* the least that may be set: a batch and a payload fit */
+#define ENGINE_SIZE_MB_MAX      (1u << 20)
+#define ENGINE_OUT_SHARE        4u               /* of these: a quarter is what executors of this process keep of their attempts, beyond one */
+#define ENGINE_HOT_SHARE        16u              /* of these: a sixteenth are payloads at hand of runs that wait; others are fetched again */
+#define ENGINE_BATCH_SHARE      32u              /* of these: no batch takes further decisions beyond so much of it, nor beyond BATCH_SIZE_MAX */
 #define ENGINE_HOT_SIZE_MAX     (1u << 20)       /* outputs kept at hand for one run; others are fetched again */
 #define ENGINE_HOT_SIZE_MIN     4096u            /* payloads of one run that stay at hand: fetching them would cost more */
 #define ENGINE_FETCH_COUNT_MAX  64u              /* payloads that are fetched at a time */
@@ -281,7 +285,7 @@
 #define PAYLOAD_SIZE_MAX        (64u << 20)      /* one payload of a record, as canonical JSON: parameters, an input, an output, what a signal brings */
 #define DECISION_PAYLOAD_SIZE   (16u << 20)      /* payloads of a decision after which it begins no further step; the next one goes on */
 #define DECISION_TEXT_SIZE_MAX  (8u << 20)       /* names, keys and texts of the events that a command leads to */
-#define BATCH_SIZE_MAX          (32u << 20)      /* records and payloads after which a batch takes no further decision */
+#define BATCH_SIZE_MAX          (32u << 20)      /* records, payloads and log lines after which a batch takes no further decision */
 #define QUEUE_QUANTUM           256              /* events a tenant may decide before it is another one's turn */
 #define TIMER_SWEEP_MS          60000            /* how often, and how far ahead, times of parked runs are looked at */
 #define TIMER_SWEEP_AGAIN_MS    100
@@ -304,6 +308,9 @@
 #define TENANT_IDLE_COUNT_MAX   1024u            /* tenants that nothing is known of but their names, before they are forgotten */
 #define LOG_DELAY_MS            100              /* how long lines of logs wait for a commit to go along with ... */
 #define LOG_BATCH_COUNT         4096u            /* ... unless there are so many */
+#define LOG_WAITING_SIZE_MAX    (16u << 20)      /* lines that wait for a commit; beyond it they are left out and counted */
+#define HEAP_LARGE_SIZE         (ARENA_BLOCK_SIZE_MAX + 4096u)   /* allocations from here on go back to the system when they are freed */
+#define HEAP_KEPT_SIZE          (32u << 20)      /* of smaller ones, what is kept for the next at the end of the heap */
 #define CONTROL_CLIENT_COUNT_MAX 48u             /* processes that send commands to the owner of a store, at a time */
 #define CONTROL_LINE_SIZE_MAX   (64u << 20)      /* one command: a start brings its plan */
 #define DRAIN_RENEW_MS          200              /* how often an owner that ends renews the leases of attempts elsewhere */

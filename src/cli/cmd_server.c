@@ -33,6 +33,7 @@ static const Option options[] = {
     { "rate", 0, "NUMBER", NULL, "Requests a second that one key may send, and two seconds' worth at once; by default 20000." },
     { "tenant-rate", 0, "NUMBER", NULL, "The same of all keys of a tenant together; four times --rate where it is left out." },
     { "max-executions", 0, "NUMBER", NULL, "Executions in memory at a time; from four fifths of it on new ones are refused: 429." },
+    { "max-memory", 0, "MB", NULL, "Memory for executions and what waits for them; from four fifths of it on new ones are refused: 429." },
     { "log-level", 0, "LEVEL", NULL, "What is logged: error, warning (by default: refusals and runs that fail, too), info (requests and every "
                                      "state of runs), debug (every event)." },
     { "log-requests", 0, NULL, NULL, "Logs every request, and not only those that are refused or fail." },
@@ -77,6 +78,7 @@ typedef struct Serving {
     int fd, signal_fd;
     KeyRates rates;
     uint64_t count_max;                         /* executions in memory */
+    uint64_t memory_mb;                         /* for them and what waits for them */
     Log log;
     uint32_t interrupt_count;
 } Serving;
@@ -209,6 +211,7 @@ static ExitCode open_place(Serving *serving)
     if (code) return code;
     serving->place.guard = serving->guard;
     serving->place.run_count_max = (uint32_t)serving->count_max;
+    serving->place.size_max = (size_t)serving->memory_mb << 20;
     serving->place.is_cell = args_flag(serving->args, "cell");
     serving->place.server = public_url(serving->args, serving->fd);
     code = workplace_open(serving->args, serving->catalog, &serving->place, &is_busy);
@@ -227,6 +230,7 @@ static ExitCode check(Serving *serving)
         || !args_number(args, "tenant-rate", API_TENANT_RATE_FACTOR * serving->rates.key_per_s, 1, API_TENANT_RATE_FACTOR * API_RATE_PER_S_MAX,
                         &serving->rates.tenant_per_s)
         || !args_number(args, "max-executions", ENGINE_RUN_COUNT_MAX, 5, 1u << 24, &serving->count_max)
+        || !args_number(args, "max-memory", ENGINE_SIZE_MAX >> 20, ENGINE_SIZE_MB_MIN, ENGINE_SIZE_MB_MAX, &serving->memory_mb)
         || !read_log(args, &serving->log)) return EXIT_CODE_USAGE;
     if (!certificate != !key) {
         print_note("maestro: --tls-cert and --tls-key go together\n");

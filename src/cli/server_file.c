@@ -22,6 +22,7 @@ static const struct { const char *outer, *inner, *option; Meaning meaning; } row
     { "rate", NULL, "rate", PLAIN },
     { "tenant_rate", NULL, "tenant-rate", PLAIN },
     { "max_executions", NULL, "max-executions", PLAIN },
+    { "max_memory", NULL, "max-memory", PLAIN },
     { "tls", "cert", "tls-cert", A_FILE },
     { "tls", "key", "tls-key", A_FILE },
     { "log", "level", "log-level", PLAIN },

@@ -169,7 +169,8 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
                     .context = &out->crew, .secret = vault_secret, .secret_context = out->vault,
                     .verdict = out->guard ? guard_verdict : NULL, .policies = out->guard ? guard_policies : NULL,
                     .credential = out->server.len ? make_credential : NULL, .credential_context = out->vault, .server = out->server,
-                    .verdict_context = out->guard, .run_count_max = out->run_count_max },
+                    .verdict_context = out->guard, .run_count_max = out->run_count_max,
+                    .size_max = out->size_max },
         .notices = out->crew.notices,
     };
     return host_open(&host, &out->host, err);
@@ -178,7 +179,7 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
 ExitCode workplace_open(const Args *args, const Catalog *catalog, Workplace *out, bool *out_busy)
 {
     *out = (Workplace){ .url = store_url(args), .guard = out->guard, .server = out->server, .is_bench = out->is_bench, .is_absent = out->is_absent,
-                        .run_count_max = out->run_count_max, .is_cell = out->is_cell };
+                        .run_count_max = out->run_count_max, .size_max = out->size_max, .is_cell = out->is_cell };
     *out_busy = false;
     Error err;
     Status status = open_parts(args, catalog, out, &err);

@@ -36,6 +36,7 @@ typedef struct Workplace {
     Str server;                         /* where its runners find it: they get credentials of their attempts; empty: nowhere */
     bool is_bench;                      /* with runners for measuring */
     uint32_t run_count_max;             /* runs in memory at a time; 0: ENGINE_RUN_COUNT_MAX */
+    size_t size_max;                    /* bytes of them and of what waits for them; 0: ENGINE_SIZE_MAX */
     bool is_absent;                     /* carries out no step: for commands that change runs and go */
     bool is_cell;                       /* carries out leases of a central server, too */
 } Workplace;

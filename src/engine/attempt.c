@@ -20,6 +20,11 @@ Attempt attempt_copy(Arena *arena, const Attempt *attempt)
     return copy;
 }
 
+size_t attempt_size(const Attempt *attempt)
+{
+    return value_copy_size(attempt->input) + value_copy_size(attempt->params) + value_copy_size(attempt->context) + value_copy_size(attempt->args);
+}
+
 int64_t attempt_left_ms(const Attempt *attempt, int64_t otherwise)
 {
     if (attempt->deadline_ms == 0) return otherwise;

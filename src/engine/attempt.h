@@ -13,6 +13,7 @@
 
 bool    attempt_id_is(const AttemptId *a, const AttemptId *b);
 Attempt attempt_copy(Arena *arena, const Attempt *attempt);
+size_t  attempt_size(const Attempt *attempt);       /* of what such a copy has from its run; settings and names are few */
 /* Milliseconds until its deadline, never below 0; `otherwise` where it has none. */
 int64_t attempt_left_ms(const Attempt *attempt, int64_t otherwise);
 

@@ -55,6 +55,12 @@ static bool has_other_tenants(const Engine *engine)
     return engine->tenants_seq + BATCH_OTHERS_COUNT >= engine->next_seq;
 }
 
+bool batch_is_large(const Engine *engine)
+{
+    size_t share = engine->options.size_max / ENGINE_BATCH_SHARE;
+    return engine->open && engine->open->size >= (share < BATCH_SIZE_MAX ? share : BATCH_SIZE_MAX);
+}
+
 bool batch_is_full(const Engine *engine)
 {
     const EngineBatch *open = engine->open;
@@ -62,7 +68,7 @@ bool batch_is_full(const Engine *engine)
     bool has_other_runs = engine->runs_seq + BATCH_OTHERS_COUNT >= open->seq;
     /* Of many runs that all take much, none keeps the others waiting. */
     bool is_one_runs = open->run_weight_max >= share(engine) && open->run_weight_max >= open->weight / 2;
-    return open->weight >= BATCH_EVENT_COUNT_MAX || open->size >= BATCH_SIZE_MAX || (has_other_runs && is_one_runs);
+    return open->weight >= BATCH_EVENT_COUNT_MAX || batch_is_large(engine) || (has_other_runs && is_one_runs);
 }
 
 /* It has had its share of the open batch; others still find room in it. */

@@ -1,5 +1,6 @@
 /* effect.c - what follows a commit: attempts handed to executors, given up, resumed. */
 #include "base/limits.h"
+#include "engine/attempt.h"
 #include "engine/effect_parts.h"
 #include "engine/redact.h"
 
@@ -162,6 +163,7 @@ void effect_perform(Engine *engine, const EffectEntry *entry)
             report_failure(engine, &id, err.status == ERR_UNAVAILABLE ? CAUSE_TRANSIENT : CAUSE_PERMANENT, str_of(err.text));
             break;
         }
+        out_measure(engine, out, executor, executor->is_keeper ? attempt_size(&attempt) : 0);
         hand_over(engine, executor, entry, out, &attempt);
         resident_cool(engine, resident);
         break;

@@ -108,6 +108,13 @@ void out_unreserve(Engine *engine, Executor *executor, OutEntry *entry)
     if (count) effect_room(engine, executor, count);
 }
 
+void out_measure(Engine *engine, OutEntry *entry, const Executor *executor, size_t size)
+{
+    engine->out_size -= entry->size;
+    entry->size = executor->is_keeper ? size : 0;
+    engine->out_size += entry->size;
+}
+
 void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool is_reported)
 {
     Executor *executor = holder_executor(engine, id->holder);
@@ -117,6 +124,7 @@ void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool is_repor
     entry->pass = (GatePass){ 0 };
     envelope_end(engine, entry->hold);
     entry->hold = NULL;
+    out_measure(engine, entry, executor, 0);
     CHECK(executor->under_way && entry->tenant->running_count && engine->stats.attempt_under_way);
     executor->under_way--;
     executor->offers <<= 1;                                 /* room that came to be counts like an offer that was taken */
@@ -165,6 +173,7 @@ void effect_given(Engine *engine, Resident *resident, const Effect *effect, uint
     if (earlier && earlier->is_handed) earlier->is_stray = true;
     else if (earlier) out_end(engine, &id, earlier, /* is_reported= */ false);
     OutEntry *entry = out_add(engine, resident, effect);
+    out_measure(engine, entry, executor, resident_text_size(resident, MISSING_PARAMS));
     resident->is_woken = false;
     uint32_t taken = executor->under_way + executor->inherited + executor->reserved;
     uint32_t free = !executor->capacity ? cooperative_count : taken < executor->capacity ? executor->capacity - taken : 0;

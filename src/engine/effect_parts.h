@@ -19,6 +19,7 @@ void out_end_handed(Engine *engine, Executor *executor, AttemptId id);
 OutEntry *out_add(Engine *engine, Resident *resident, const Effect *effect);
 void out_remove(Engine *engine, uint64_t run_no, OutEntry *entry);
 void out_unreserve(Engine *engine, Executor *executor, OutEntry *entry);
+void out_measure(Engine *engine, OutEntry *entry, const Executor *executor, size_t size);      /* so much its executor keeps of it */
 void out_end(Engine *engine, const AttemptId *id, OutEntry *entry, bool is_reported);
 bool out_take_back(Engine *engine, const AttemptId *id, bool is_reported);
 

@@ -126,6 +126,7 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     if (engine->state == ENGINE_DRAINING) return (Place){ .kind = PLACE_LATER };
     if (ceiling && (running >= ceiling || recover_is_blind(engine))) return (Place){ .kind = PLACE_LATER };
     if (!effect_has_room(engine, executor, run->tenant, runner)) return (Place){ .kind = PLACE_LATER };
+    if (executor->is_keeper && engine->out_size > engine->options.size_max / ENGINE_OUT_SHARE) return (Place){ .kind = PLACE_LATER };
     if (!envelope_permits(engine, resident->tenant, plan, step, executor, is_undo, &held)) return held;
     if (!gate_permits(engine, run->tenant, offer, &held)) return held;
     Task task = effect_task(plan, run, step, is_undo, TASK_ACCEPTED);

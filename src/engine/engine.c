@@ -238,7 +238,7 @@ int64_t engine_due_ms(const Engine *engine)
     if (engine->envelopes_due < due && engine->state != ENGINE_STALLED) due = engine->envelopes_due;
     bool can_rescan = engine->rescan_at && !engine->is_recovering && engine->state != ENGINE_STALLED;
     if (can_rescan && engine->rescan_at < due) due = engine->rescan_at;
-    if (engine->lines && engine->state != ENGINE_STALLED && engine->lines_due < due) due = engine->lines_due;
+    if (engine->lines && engine->state != ENGINE_STALLED && !batch_is_large(engine) && engine->lines_due < due) due = engine->lines_due;
     if (engine->state == ENGINE_STALLED && engine->retry_at < due) due = engine->retry_at;
     return due == INT64_MAX ? due : due - (engine->now_ms - engine->wall_ms);       /* from the log's time to the clock's */
 }
@@ -318,14 +318,35 @@ void engine_plan_text(Engine *engine, const Digest *plan, Str text)
     if (entry) plan_keep_text(entry, text);
 }
 
-/* New runs are refused at a fill of ENGINE_FILL_MAX, so that work of admitted ones finds room (C-94). */
+static const struct { const char *name, *text; } full_causes[FULL_CAUSE_COUNT] = {
+    [FULL_NOT] = { "", "" },
+    [FULL_QUEUE] = { "queue", "the queue of the tenant is filled to four fifths" },
+    [FULL_RUNS] = { "executions", "as many executions are in memory as may be (--max-executions), to four fifths" },
+    [FULL_MEMORY] = { "memory", "the memory for executions (--max-memory) is filled to four fifths" },
+    [FULL_ENDING] = { "ending", "this process is about to end" },
+};
+
+const char *full_cause_name(FullCause cause) { return full_causes[cause].name; }
+
+const char *engine_full_text(const Engine *engine) { return full_causes[engine->full].text; }
+
+/* At a fill of ENGINE_FILL_MAX. */
+static FullCause full_cause(const Engine *engine, const Tenant *tenant)
+{
+    const EngineOptions *options = &engine->options;
+    if (engine->state >= ENGINE_DRAINING) return FULL_ENDING;
+    if (tenant->queue.count >= (uint64_t)options->queue_count_max * ENGINE_FILL_MAX / 1000) return FULL_QUEUE;
+    if (engine->run_count >= (uint64_t)options->run_count_max * ENGINE_FILL_MAX / 1000) return FULL_RUNS;
+    return engine_size(engine) >= options->size_max / 1000 * ENGINE_FILL_MAX ? FULL_MEMORY : FULL_NOT;
+}
+
 bool engine_start(Engine *engine, const EngineStart *start)
 {
     Tenant *tenant = tenant_of(engine, start->tenant);
-    uint64_t queue_max = (uint64_t)engine->options.queue_count_max * ENGINE_FILL_MAX / 1000;
-    uint64_t run_max = (uint64_t)engine->options.run_count_max * ENGINE_FILL_MAX / 1000;
-    if (tenant->queue.count >= queue_max || engine->run_count >= run_max || engine->state >= ENGINE_DRAINING) {
+    engine->full = full_cause(engine, tenant);
+    if (engine->full) {
         engine->stats.refused_count++;
+        engine->stats.full_counts[engine->full]++;
         return false;
     }
     queue_mail(engine, tenant, mail_of_start(start));
@@ -390,6 +411,9 @@ EngineStats engine_stats(const Engine *engine)
 {
     EngineStats stats = engine->stats;
     stats.run_count = engine->run_count;
+    stats.size = engine_size(engine);
+    stats.size_max = engine->options.size_max;
+    stats.hot_size = engine->hot_size;
     stats.batch_under_way = engine->under_way_count;
     stats.stall_count = engine->stall_count;
     return stats;

@@ -22,7 +22,7 @@
  *         store that refuses commits (a full disk) makes requests fail with its reason until it accepts again, and is tried
  *         ever more rarely, STORE_RETRY_MS at first; what runs have under way goes on, and what it says is kept. One that
  *         fences (another owner) ends the engine: engine_state().
- * Bounds: ENGINE_QUEUE_COUNT_MAX a tenant, ENGINE_RUN_COUNT_MAX in memory, BATCH_EVENT_COUNT_MAX a batch.
+ * Bounds: ENGINE_QUEUE_COUNT_MAX a tenant, ENGINE_RUN_COUNT_MAX and ENGINE_SIZE_MAX in memory, BATCH_EVENT_COUNT_MAX a batch.
  * Thread: one. Other threads reach it through rings (engine/notice_ring.h, a request ring of its host).
  * Invariants I1, I2, I9..I14, I17, cited at their CHECKs.
  */
@@ -236,8 +236,13 @@ MUST_USE Status engine_plan_add(Engine *engine, Str document, Digest *out_digest
 /* The definition that a plan was made of, as its author wrote it: stored with its revision. Without, the plan stands for it. */
 void engine_plan_text(Engine *engine, const Digest *plan, Str text);
 
+/* Why a run is not begun: nothing new is taken on at four fifths of what fits, so that work of runs that were finds room (C-94). */
+typedef enum FullCause { FULL_NOT, FULL_QUEUE, FULL_RUNS, FULL_MEMORY, FULL_ENDING, FULL_CAUSE_COUNT } FullCause;
+const char *full_cause_name(FullCause cause);   /* "queue", "executions", "memory", "ending" */
+
 /* False where the queue of that tenant is full: refuse it, and say so. Texts and values are copied. */
 bool engine_start(Engine *engine, const EngineStart *start);
+const char *engine_full_text(const Engine *engine);     /* why the last start was not taken on, for people; static */
 bool engine_request(Engine *engine, const EngineRequest *request);
 bool engine_revise(Engine *engine, const EngineRevision *revision);
 bool engine_secret(Engine *engine, const EngineSecret *secret);
@@ -279,6 +284,9 @@ typedef struct EngineStats {
     uint32_t run_count;                 /* in memory */
     uint32_t attempt_under_way;
     uint32_t batch_under_way;
+    size_t size, size_max;              /* engine_size(), and what bounds it */
+    size_t hot_size;                    /* of that, payloads of runs at hand */
+    uint64_t full_counts[FULL_CAUSE_COUNT];     /* starts that were not taken on, by cause */
     uint64_t drop_counts[DROP_CAUSE_COUNT];     /* tasks that the dispatch core dropped, by cause */
     uint64_t defer_count;               /* attempts that stayed queued, for want of room or since they were held back */
     uint64_t quota_refused_count;       /* starts that were refused since their tenant had nothing left */
@@ -287,6 +295,9 @@ typedef struct EngineStats {
     uint32_t stall_count;               /* how often in a row the store has refused; 0: it takes commits */
 } EngineStats;
 EngineStats engine_stats(const Engine *engine);
+/* Bytes that grow with the work there is: states of runs, their payloads at hand, requests and reports that are not settled, log lines
+ * that are not stored, what executors of this process keep of their attempts, and the commits under way. */
+size_t engine_size(const Engine *engine);
 /* Tenants as they are now: [{tenant, weight, queued, executions, limits, use, left, circuits}]; of one, or with an empty name of all
  * that have limits or anything in memory. In the arena. */
 Value engine_tenants(Engine *engine, Str tenant, Arena *arena);

@@ -120,6 +120,7 @@ struct Executor {
     uint32_t capacity;              /* attempts at a time; 0: without bound */
     bool answers_again;             /* a report that was taken is answered as that when it is said again, also by the next process */
     bool is_outside;                /* its runners are other programs: they get a credential of their attempt */
+    bool is_keeper;                 /* it keeps what it was given of an attempt until that ends */
     int64_t lease_ms;               /* of one that is elsewhere: how long an attempt may be silent; 0: it is part of this process */
     uint32_t lane_count;            /* lanes, in which runs wait for its room apart: whoever waits in one is not looked at for another; 0: one */
     const Site *site;               /* where it works, for placement; NULL: part of this process, and bound by no constraint */

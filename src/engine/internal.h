@@ -92,6 +92,7 @@ typedef struct Resident {
     uint16_t hot_round;                 /* how often they were looked through for that */
     bool is_fetch_asked;                /* the store has the question for `fetching`; else it waits in Engine.fetches ... */
     struct Resident *fetch_next;        /* ... before this one */
+    size_t state_size;                  /* of its state, as far as its plan says it */
     uint32_t begun_count;               /* step runs that have rows: see view/projection.h */
     uint32_t *step_numbers;             /* of a plan with loops: see view/projection.h; else NULL */
     uint64_t snapshot_event;            /* event number of its newest snapshot row */
@@ -164,6 +165,7 @@ typedef struct OutEntry {
     int64_t handed_ms;                  /* ... from here */
     Hold *hold;                         /* what it takes of its tenant's envelope; NULL: there is none */
     bool is_stray;                      /* given up, and its number is given out anew: whoever has it is being ended */
+    size_t size;                        /* of what its executor keeps of it; before it is handed over, what that will be at least */
     struct Redaction *secrets;          /* that it got: they are taken out of what it says; NULL: none */
     bool is_reported;                   /* it has ended; that is not durable yet, and the run, read anew, does not know it */
 } OutEntry;
@@ -270,7 +272,11 @@ struct Engine {
     Resident *newest, *oldest;          /* by last use */
     uint64_t next_serial;
     uint32_t run_count;
+    size_t state_size;                  /* of all of them, without: */
     size_t hot_size;                    /* payloads at hand, of all of them */
+    size_t mail_size;                   /* commands and notices that were queued and are not settled yet */
+    size_t out_size;                    /* of attempts, as far as executors keep what they were given */
+    size_t line_size;                   /* of lines below */
     ResidentList fetches;               /* that miss a payload which the store is not asked for yet */
     uint32_t fetch_count;               /* payloads that it is being asked for ... */
     size_t fetch_size;                  /* ... and their bytes, of those whose size is known */
@@ -353,6 +359,7 @@ struct Engine {
     int64_t lines_due;
     uint64_t next_line_no;
 
+    FullCause full;                     /* why the last start was not taken on */
     Observe observe;
     void *observe_context;
     EngineStats stats;
@@ -480,6 +487,7 @@ void batch_submit(Engine *engine);
 void batch_completed(Engine *engine, const Completion *completion);
 void batch_retry(Engine *engine);
 bool batch_is_full(const Engine *engine);
+bool batch_is_large(const Engine *engine);                                 /* the open one, by its bytes */
 bool batch_is_full_for(const Engine *engine, const Tenant *tenant);
 /* What the events from that one on cost to write, in events: one that skips a range of steps writes a row for each. */
 uint32_t     decision_weight(const Decision *decision, uint32_t first);

@@ -24,6 +24,11 @@ void log_line_add(Engine *engine, const Notice *notice)
                         &(Observation){ .kind = OBSERVE_LOG, .run_no = notice->id.run_no, .plan = &resident->plan->plan, .run = &resident->run,
                                         .step = notice->id.step, .text = notice->text, .is_error = notice->is_error,
                                         .now_ms = engine->now_ms });
+    /* The store is slower than what is written: a hole in a log is told, and work goes on. */
+    if (engine->line_size + notice->text.len > LOG_WAITING_SIZE_MAX) {
+        engine->meter.log_lines_dropped++;
+        return;
+    }
     LogLine *line = malloc(sizeof *line + notice->text.len);
     CHECK(line);
     uint32_t number = resident->run.steps[notice->id.step].number;
@@ -37,6 +42,7 @@ void log_line_add(Engine *engine, const Notice *notice)
     }
     engine->lines_last = line;
     engine->line_count++;
+    engine->line_size += line->size;
     engine->meter.log_lines++;
 }
 
@@ -52,7 +58,7 @@ static void note_run(EngineBatch *batch, uint64_t run_no)
 void log_lines_store(Engine *engine)
 {
     if (!engine->lines || (!engine->open && engine->now_ms < engine->lines_due && engine->line_count < LOG_BATCH_COUNT)) return;
-    if (engine->state == ENGINE_STALLED) return;
+    if (engine->state == ENGINE_STALLED || batch_is_large(engine)) return;
     EngineBatch *batch = batch_open(engine);
     const TableInfo *info = table_info(TABLE_LOGS);
     while (engine->lines) {
@@ -68,10 +74,12 @@ void log_lines_store(Engine *engine)
         cells[LOGS_text] = cell_text(arena_copy(&batch->batch.arena, (Str){ line->text, line->size }));
         projection_row(batch->projection, TABLE_LOGS, ROW_INSERT, table_mask(info), cells);
         note_run(batch, line->run_no);
+        batch->size += line->size;
         free(line);
     }
     engine->lines_last = NULL;
     engine->line_count = 0;
+    engine->line_size = 0;
 }
 
 void log_lines_deinit(Engine *engine)

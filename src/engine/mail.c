@@ -59,7 +59,7 @@ static Mail *mail_alloc(size_t size)
 {
     Mail *mail = malloc(sizeof *mail + size);
     CHECK(mail);
-    *mail = (Mail){ 0 };
+    *mail = (Mail){ .size = sizeof *mail + size };
     return mail;
 }
 
@@ -210,8 +210,16 @@ Mail *mail_of_engine(uint64_t run_no, const Command *command)
     return mail;
 }
 
+void mail_hold(Mail *mail, size_t *held)
+{
+    if (mail->held) return;
+    mail->held = held;
+    *held += mail->size;
+}
+
 void mail_free(Mail *mail)
 {
+    if (mail->held) *mail->held -= mail->size;
     free(mail);
 }
 

@@ -14,6 +14,8 @@
 
 typedef struct Mail {
     struct Mail *next;
+    size_t size;                    /* of all of it */
+    size_t *held;                   /* the engine's count of such bytes, once it is part of that; NULL: not yet */
     bool is_start;
     bool is_notice;                 /* from an executor: decided again where its commit fails */
     uint64_t serial;                /* of a notice: of its attempt */
@@ -60,6 +62,7 @@ Mail *mail_of_secret(const EngineSecret *secret);
 Mail *mail_of_keep(const EngineKeep *keep);
 Mail *mail_of_notice(const Notice *notice, Str executor);        /* of that name: a report, effect, cost or signal */
 Mail *mail_of_engine(uint64_t run_no, const Command *command);
+void  mail_hold(Mail *mail, size_t *held);                  /* its bytes count there until it is freed; the first one stays */
 void  mail_free(Mail *mail);
 
 /* The command with its values, read into `arena`. */

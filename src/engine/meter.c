@@ -86,6 +86,15 @@ void meter_batch(Engine *engine, const EngineBatch *batch)
     spread_add(&meter->batch_bytes, spread_sizes, size);
 }
 
+size_t engine_size(const Engine *engine)
+{
+    size_t size = engine->state_size + engine->hot_size + engine->mail_size + engine->out_size + engine->line_size;
+    if (engine->open) size += engine->open->batch.arena.size;
+    for (const EngineBatch *batch = engine->under_way; batch; batch = batch->next) size += batch->batch.arena.size;
+    for (const EngineBatch *batch = engine->failed; batch; batch = batch->next) size += batch->batch.arena.size;
+    return size;
+}
+
 /* --- how full it is ---------------------------------------------------------------------------------------------------- */
 
 static void queue_add(QueueGauge *queue, uint32_t depth, int64_t waited_ms)

@@ -30,7 +30,7 @@ typedef struct EngineMeter {
     uint64_t step_retries, run_retries, compensation_retries;
     uint64_t leases_granted, leases_expired;
     uint64_t late_reports;              /* of attempts that were given up */
-    uint64_t log_lines;
+    uint64_t log_lines, log_lines_dropped;
     Spread queue_wait;                  /* microseconds that a command waited for its turn */
     Spread batch_events, batch_records, batch_bytes;
     uint64_t commit_failures;           /* batches that the store did not take */

@@ -111,41 +111,16 @@ static void entry_free(NoticeRing *ring, Entry *entry)
     free(entry);
 }
 
-/* An allocation may be put to an even place and a text has a NUL behind it: never more than this beside its bytes. */
-#define ALLOCATION_EXTRA 32u
 #define BLOCK_EXTRA 64u
 
 static size_t text_size(Str text)
 {
-    return text.len ? text.len + ALLOCATION_EXTRA : 0;
-}
-
-static size_t value_size(Value value)
-{
-    size_t size = ALLOCATION_EXTRA;
-    switch ((ValueKind)value.kind) {
-    case VALUE_NULL:
-    case VALUE_BOOL:
-    case VALUE_INT:
-        return 0;
-    case VALUE_DECIMAL:
-    case VALUE_STRING:
-        return size + value.count;
-    case VALUE_ARRAY:
-    case VALUE_SET:
-        for (uint32_t i = 0; i < value.count; i++) size += sizeof(Value) + value_size(value.items[i]);
-        return size;
-    case VALUE_OBJECT:
-        for (uint32_t i = 0; i < value.count; i++)
-            size += sizeof(Member) + value_size(value.members[i].key) + value_size(value.members[i].value);
-        return size;
-    }
-    check_failed("a kind of value", __FILE__, __LINE__);
+    return text.len ? text.len + VALUE_COPY_EXTRA : 0;
 }
 
 static size_t notice_size(const Notice *notice)
 {
-    return value_size(notice->value) + value_size(notice->report.output) + text_size(notice->report.message)
+    return value_copy_size(notice->value) + value_copy_size(notice->report.output) + text_size(notice->report.message)
          + text_size(notice->name) + text_size(notice->text) + text_size(notice->tenant);
 }
 

@@ -87,6 +87,7 @@ static void forget_idle(Engine *engine)
 void queue_mail(Engine *engine, Tenant *tenant, Mail *mail)
 {
     mail->queued_ms = engine->now_ms;
+    mail_hold(mail, &engine->mail_size);
     if (!engine->is_turning) {
         mail->fresh_next = engine->fresh;
         engine->fresh = mail;

@@ -51,6 +51,8 @@ Resident *resident_add(Engine *engine, uint64_t run_no, const Id *id)
     run_index_put(&engine->runs, run_no, resident);
     run_index_put(&engine->ids, id_hash(id), resident);
     link_newest(engine, resident);
+    resident->state_size = sizeof *resident;
+    engine->state_size += sizeof *resident;
     engine->run_count++;
     return resident;
 }
@@ -63,6 +65,9 @@ void resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tena
     resident->tenant->user_count++;
     run_init(&resident->run, &plan->plan, &resident->id, resident->run_no);
     uint32_t count = plan->plan.step_count;
+    size_t size = count * (sizeof(StepRun) + sizeof *resident->since) + plan->plan.job_count * sizeof(JobRun);
+    resident->state_size += size;
+    engine->state_size += size;
     resident->since_base = engine->now_ms;
     resident->since = count <= RESIDENT_FEW_COUNT ? resident->since_few : calloc(count, sizeof *resident->since);
     CHECK(resident->since);
@@ -120,6 +125,7 @@ void resident_remove(Engine *engine, Resident *resident)
     resident_keep_tracestate(resident, (Str){ 0 });
     if (resident->since != resident->since_few) free(resident->since);
     free(resident->step_numbers);
+    engine->state_size -= resident->state_size;
     free(resident);
     engine->run_count--;
 }

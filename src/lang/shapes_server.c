@@ -10,6 +10,8 @@ static const Type type_tenant_rate_per_s = { .kind = TYPE_INT, .min = 1, .max = 
 
 static const Type type_executions = { .kind = TYPE_INT, .min = 5, .max = 1 << 24 };
 
+static const Type type_memory_mb = { .kind = TYPE_INT, .min = ENGINE_SIZE_MB_MIN, .max = ENGINE_SIZE_MB_MAX };
+
 static const Field tls_fields[] = {
     { "cert", &type_line, "Certificate chain as PEM; read again on SIGHUP.", FIELD_REQUIRED },
     { "key", &type_line, "Its private key as PEM; the same.", FIELD_REQUIRED },
@@ -54,6 +56,7 @@ static const Field server_fields[] = {
     { "rate", &type_rate_per_s, "Requests a second that one key may send." },
     { "tenant_rate", &type_tenant_rate_per_s, "The same of all keys of a tenant together; four times `rate` where it is left out." },
     { "max_executions", &type_executions, "Executions in memory at a time; from four fifths of it on new ones are refused." },
+    { "max_memory", &type_memory_mb, "Megabytes for executions and what waits for them; from four fifths of it on new ones are refused." },
     { "tls", &type_tls, "Certificate and key: HTTPS is served." },
     { "log", &type_log, "What the server says on standard error." },
     { "otlp", &type_line, "The collector that traces are sent to: OTLP over HTTP, as http://collector:4318." },

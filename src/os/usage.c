@@ -2,11 +2,14 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/limits.h"
 
 #define STAT_SIZE 1024
 
@@ -56,4 +59,12 @@ Usage usage_read(void)
                     .began_s = boot_s() + fields[STAT_BEGAN] / ticks, .thread_count = (uint32_t)fields[STAT_THREADS],
                     .fd_count = count_descriptors(),
                     .fd_count_max = limit.rlim_cur > UINT32_MAX ? UINT32_MAX : (uint32_t)limit.rlim_cur };
+}
+
+void usage_return_large(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, HEAP_LARGE_SIZE);
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_SIZE);      /* else it would give back, and take again, with every batch */
+#endif
 }

@@ -17,4 +17,8 @@ typedef struct Usage {
 
 Usage usage_read(void);
 
+/* From now on what was large goes back to the system when it is freed: libc would take larger and larger pieces for usual, and a process that
+ * had many payloads in memory once would keep their room. Before there are threads. */
+void usage_return_large(void);
+
 #endif

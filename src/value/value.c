@@ -156,6 +156,29 @@ Value value_copy(Arena *arena, Value value)
     check_failed("a kind of value", __FILE__, __LINE__);
 }
 
+size_t value_copy_size(Value value)
+{
+    size_t size = VALUE_COPY_EXTRA;
+    switch ((ValueKind)value.kind) {
+    case VALUE_NULL:
+    case VALUE_BOOL:
+    case VALUE_INT:
+        return 0;
+    case VALUE_DECIMAL:
+    case VALUE_STRING:
+        return size + value.count;
+    case VALUE_ARRAY:
+    case VALUE_SET:
+        for (uint32_t i = 0; i < value.count; i++) size += sizeof(Value) + value_copy_size(value.items[i]);
+        return size;
+    case VALUE_OBJECT:
+        for (uint32_t i = 0; i < value.count; i++)
+            size += sizeof(Member) + value_copy_size(value.members[i].key) + value_copy_size(value.members[i].value);
+        return size;
+    }
+    check_failed("a kind of value", __FILE__, __LINE__);
+}
+
 /* --- read -------------------------------------------------------------------------------------------------------- */
 
 const char *value_kind_name(Value value)

@@ -71,6 +71,9 @@ Value value_object(Arena *scratch, Member *members, uint32_t count);
 /* Takes the items: sorts them in place and drops repetitions; of 1 and 1.0 the one that was written first stays. */
 Value value_set(Arena *scratch, Value *items, uint32_t count);
 Value value_copy(Arena *arena, Value value);
+/* What a copy takes at most. An allocation may be put to an even place and a text has a NUL behind it: never more than the extra. */
+#define VALUE_COPY_EXTRA 32u
+size_t value_copy_size(Value value);
 
 /* A list that grows while a container is being made; its arrays live in the arena it was given. */
 typedef struct ValueList {

@@ -137,7 +137,7 @@ static void report_due(Hall *hall)
     }
 }
 
-static Hall *hall_open(void)
+static Hall *hall_open(const EngineOptions *bounds)
 {
     Hall *hall = calloc(1, sizeof *hall);
     Error err;
@@ -149,7 +149,7 @@ static Hall *hall_open(void)
     count_apart(hall->store);
     hall->now_ms = 1766000000000;
     EngineOptions options = { .store = hall->store, .log = 1, .executors = hall->executors, .executor_count = 1, .runner = find_runner,
-                              .random = chance, .context = hall, .run_count_max = RUNS_IN_MEMORY };
+                              .random = chance, .context = hall, .run_count_max = bounds->run_count_max, .size_max = bounds->size_max };
     EXPECT_OK(engine_open(&options, &(EngineClock){ hall->now_ms, hall->now_ms }, &hall->engine, &err), &err);
     engine_observe(hall->engine, observe, hall);
     return hall;
@@ -163,7 +163,7 @@ static Digest plan_add(Hall *hall)
     Error err;
     Digest digest = { 0 };
     catalog_init(&catalog, &hall->arena);
-    compile(&hall->arena, STR("workflow: w\njobs:\n  a: { tasks: [{ run: noop, intent: heavy, retries: { attempts: 3, delay: 1s, jitter_ms: 0 } }] }\n"),
+    compile(&hall->arena, STR("workflow: w\nparams: [{ name: large, type: string, default: \"\" }]\njobs:\n  a: { tasks: [{ run: noop, intent: heavy, retries: { attempts: 3, delay: 1s, jitter_ms: 0 } }] }\n"),
             &(CompileOptions){ .file = STR("test.yaml"), .format = TEXT_YAML, .catalog = &catalog }, &compiled);
     EXPECT(compiled.is_valid);
     buf_init(&document, SIZE_MAX);
@@ -224,7 +224,7 @@ static uint32_t p99(Hall *hall, uint64_t first, uint64_t last)
 
 TEST(rfc_10_ten_times_the_capacity_for_a_day_drops_nothing_that_was_admitted, "proves: E-058 E-059 E-060 C-94")
 {
-    Hall *hall = hall_open();
+    Hall *hall = hall_open(&(EngineOptions){ .run_count_max = RUNS_IN_MEMORY });
     if (!hall) return;
     offer(hall, 10, DAY_S);
     EngineStats stats = engine_stats(hall->engine);
@@ -251,7 +251,7 @@ TEST(what_is_admitted_waits_as_long_whatever_is_offered_beyond, "proves: E-060")
     static const uint32_t factors[] = { 1, 2, 5, 10 };
     uint32_t waits[4];
     for (int i = 0; i < 4; i++) {
-        Hall *hall = hall_open();
+        Hall *hall = hall_open(&(EngineOptions){ .run_count_max = RUNS_IN_MEMORY });
         if (!hall) return;
         offer(hall, factors[i], 6 * HOUR_S);
         EXPECT_INT(hall->ended, hall->admitted);
@@ -259,4 +259,85 @@ TEST(what_is_admitted_waits_as_long_whatever_is_offered_beyond, "proves: E-060")
         hall_close(hall);
     }
     EXPECT(waits[3] <= waits[1] * 12 / 10);
+}
+
+/* --- large parameters -------------------------------------------------------------------------------------------------- */
+
+enum { LARGE_SIZE = 128 << 10, LARGE_BOUND = 16 << 20, LARGE_BURST = 150, LARGE_MINUTES = 20 };
+
+/* What the engine allocates beside what it counts: arenas and buffers of the decision at hand, tables. */
+enum { LARGE_BESIDE = 4 << 20 };
+
+typedef struct Peak { size_t counted, heap; } Peak;
+
+static void turn_and_look(Hall *hall, size_t idle, Peak *peak)
+{
+    engine_turn(hall->engine, &(EngineClock){ hall->now_ms, hall->now_ms });
+    size_t counted = engine_stats(hall->engine).size, heap = heap_size() - store_size - idle;
+    if (counted > peak->counted) peak->counted = counted;
+    if (heap > peak->heap) peak->heap = heap;
+}
+
+static void offer_large(Hall *hall, Value params)
+{
+    Digest plan = plan_add(hall);
+    for (uint32_t i = 0; i < LARGE_BURST; i++, hall->offered++) {
+        bool is_taken = engine_start(hall->engine, &(EngineStart){ .plan = plan, .tenant = STR("default"), .reply = replied, .context = hall,
+                                                                   .request.params = params, .command.actor = STR("user:test") });
+        hall->admitted += is_taken;
+        hall->refused += !is_taken;
+    }
+}
+
+static Value large_params(Hall *hall)
+{
+    MemberList members = { .arena = &hall->arena };
+    char *text = arena_bytes(&hall->arena, LARGE_SIZE);
+    memset(text, 'x', LARGE_SIZE);
+    member_list_add(&members, STR("large"), value_string((Str){ text, LARGE_SIZE }));
+    return member_list_object(&members);
+}
+
+TEST(bytes_stay_below_their_bound_under_ten_times_the_capacity_of_runs_with_large_parameters, "proves: E-060 C-94")
+{
+    Hall *hall = hall_open(&(EngineOptions){ .run_count_max = RUN_MAX, .size_max = LARGE_BOUND });
+    if (!hall) return;
+    Value params = large_params(hall);
+    size_t idle = heap_size() - store_size;
+    Peak peak = { 0 };
+    /* All that is too much at once: in each burst what ten times the capacity is in the time to the next one. */
+    uint32_t between = LARGE_BURST * TAKES_S / (10 * CAPACITY);
+    for (uint32_t second = 0; second < LARGE_MINUTES * 60 || hall->ended + hall->failed < hall->admitted; second++) {
+        hall->now_ms += 1000;
+        if (second < LARGE_MINUTES * 60 && second % between == 0) offer_large(hall, params);
+        report_due(hall);
+        for (int i = 0; i < 8; i++) turn_and_look(hall, idle, &peak);
+        if (!EXPECT(second < DAY_S)) break;                         /* it would go on for ever */
+    }
+    EngineStats stats = engine_stats(hall->engine);
+    EXPECT_INT(hall->ended, hall->admitted);
+    EXPECT_INT(hall->failed, 0);
+    EXPECT_INT(stats.full_counts[FULL_MEMORY], hall->refused);
+    EXPECT(hall->refused > 0 && hall->admitted * LARGE_SIZE > 4u * LARGE_BOUND);
+    test_expect(peak.counted <= LARGE_BOUND, __FILE__, __LINE__, "%zu bytes counted, of %d", peak.counted, LARGE_BOUND);
+    test_expect(peak.heap <= LARGE_BOUND + LARGE_BESIDE, __FILE__, __LINE__, "%zu bytes allocated, of %d", peak.heap, LARGE_BOUND);
+    EXPECT_INT(stats.hot_size, 0);
+    hall_close(hall);
+}
+
+TEST(an_executor_that_keeps_what_it_is_given_gets_no_more_than_its_share_of_the_memory, "proves: E-060")
+{
+    Hall *hall = hall_open(&(EngineOptions){ .run_count_max = RUN_MAX, .size_max = 8 * LARGE_SIZE });
+    if (!hall) return;
+    hall->port.is_keeper = true;
+    offer_large(hall, large_params(hall));
+    EXPECT(hall->admitted > 4);
+    for (uint32_t second = 0; second < HOUR_S && hall->ended < hall->admitted; second++) {
+        hall->now_ms += 1000;
+        report_due(hall);
+        for (int i = 0; i < 8; i++) engine_turn(hall->engine, &(EngineClock){ hall->now_ms, hall->now_ms });
+    }
+    EXPECT_INT(hall->ended, hall->admitted);
+    EXPECT(hall->open_max <= 8 / ENGINE_OUT_SHARE + 1);            /* of the six that it would take */
+    hall_close(hall);
 }

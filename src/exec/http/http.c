@@ -95,7 +95,7 @@ Status http_executor_open(const HttpOptions *options, Executor **out_executor, E
     CHECK(http != NULL);
     uint32_t capacity = options->capacity ? options->capacity : CAPACITY_DEFAULT;
     if (capacity > HTTP_COUNT_MAX) capacity = HTTP_COUNT_MAX;
-    http->base = (Executor){ .ops = &http_ops, .name = options->name, .kind = STR("http"), .is_outside = true, .capacity = capacity };
+    http->base = (Executor){ .ops = &http_ops, .name = options->name, .kind = STR("http"), .is_outside = true, .is_keeper = true, .capacity = capacity };
     http->sink = options->sink;
     http->callback_url = options->callback;
     if (options->callback.len) {

@@ -90,7 +90,7 @@ Status native_executor_open(const NativeOptions *options, Executor **out_executo
     NativeExecutor *native = calloc(1, sizeof *native);
     CHECK(native != NULL);
     uint32_t capacity = options->capacity ? options->capacity : NATIVE_WAITING_COUNT_MAX;
-    native->base = (Executor){ .ops = &native_ops, .name = options->name, .kind = STR("native"),
+    native->base = (Executor){ .ops = &native_ops, .name = options->name, .kind = STR("native"), .is_keeper = true,
                                .capacity = capacity < NATIVE_WAITING_COUNT_MAX ? capacity : NATIVE_WAITING_COUNT_MAX };
     native->functions = options->functions;
     native->function_count = options->function_count;

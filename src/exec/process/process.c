@@ -160,7 +160,7 @@ Status process_executor_open(const ProcessOptions *options, Executor **out_execu
 {
     ProcessExecutor *process = calloc(1, sizeof *process);
     CHECK(process != NULL);
-    process->base = (Executor){ .ops = &process_ops, .name = options->name, .kind = STR("process"), .is_outside = true,
+    process->base = (Executor){ .ops = &process_ops, .name = options->name, .kind = STR("process"), .is_outside = true, .is_keeper = true,
                                 .capacity = capacity_of(options) };
     process->host.sink = options->sink;
     process->host.log_size_max = options->log_size_max ? options->log_size_max : LOG_SIZE_DEFAULT;
