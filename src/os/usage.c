@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -56,4 +57,11 @@ Usage usage_read(void)
                     .began_s = boot_s() + fields[STAT_BEGAN] / ticks, .thread_count = (uint32_t)fields[STAT_THREADS],
                     .fd_count = count_descriptors(),
                     .fd_count_max = limit.rlim_cur > UINT32_MAX ? UINT32_MAX : (uint32_t)limit.rlim_cur };
+}
+
+void usage_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }

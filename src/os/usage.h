@@ -16,5 +16,8 @@ typedef struct Usage {
 } Usage;
 
 Usage usage_read(void);
+/* What was freed goes back to the system, also from the middle of the heap: takes milliseconds where there is much of it. Where the
+ * library has no such thing, nothing happens. */
+void usage_trim(void);
 
 #endif
