@@ -62,6 +62,8 @@ typedef struct Api {
     struct Streams *streams;        /* see stream.h */
     ClientRun client_runs[API_CLIENT_RUN_COUNT];
     uint32_t client_run_next;
+    size_t freed_size;              /* about so much since memory was given back to the system */
+    int64_t freed_ms;               /* when the last of it was */
     bool is_draining;
     const char *public_url;         /* before paths of links; "" */
 } Api;

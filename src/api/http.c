@@ -24,6 +24,7 @@
 #define TLS_PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1:-RSA"     /* nothing before 1.2, nor without forward secrecy */
 #define IDLE_TURN_COUNT_MAX 64u     /* turns that brought nothing before it is not believed any more that there is something to do */
 #define IDLE_TURN_MS 5
+#define STREAM_BLOCK_SIZE 4096u     /* what libmicrohttpd keeps for a stream; it is used for HTTP 1.0 alone */
 #define LEFT_COUNT 64u              /* taken at a time of those that have left */
 
 /* One connection: from when on it has no request that came whole. */
@@ -304,6 +305,8 @@ static ssize_t stream_read(void *context, uint64_t position, char *bytes, size_t
     }
     if (!size && request->has_ended) return MHD_CONTENT_READER_END_OF_STREAM;
     if (!size) {
+        buf_deinit(&request->piece);            /* one that waits holds nothing */
+        buf_init(&request->piece, SIZE_MAX);
         if (!call->is_woken) suspend(request);
         return 0;
     }
@@ -334,7 +337,7 @@ static struct MHD_Response *response_of(Request *request)
     Call *call = &request->call;
     if (call->stream.next) {
         buf_init(&request->piece, SIZE_MAX);
-        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, API_STREAM_PIECE_SIZE, stream_read, request, NULL);
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_SIZE, stream_read, request, NULL);
     }
     Buf packed;
     bool may_pack = call->out.len >= API_GZIP_SIZE_MIN;

@@ -20,9 +20,12 @@
 #include "base/limits.h"
 #include "os/clock.h"
 #include "os/thread.h"
+#include "os/usage.h"
 #include "os/wake.h"
 
 #define DRAIN_TURN_MS 50
+
+static int64_t wall_ms(void) { return clock_realtime_ns() / 1000000; }
 
 struct Server {
     ServerOptions options;
@@ -190,6 +193,8 @@ static void done(void *context, const Call *call, uint64_t took_ns)
     Api *api = context;
     bool may_come_again = call->status == 429 || call->status == 503;
     if (may_come_again && call->proof) trigger_withdraw(&api->triggers.replays, call->proof);
+    api->freed_size += API_TRIM_CALL_SIZE + call->body.len + call->out.len;
+    api->freed_ms = wall_ms();
     metrics_count(&api->metrics, call, took_ns);
     herald_call(api->herald, call, took_ns);
     refusals_note(api->refusals, call);
@@ -227,7 +232,15 @@ static void reload(Api *api)
     log_end(&line);
 }
 
-static int64_t wall_ms(void) { return clock_realtime_ns() / 1000000; }
+/* Requests leave holes between what stays: without this the memory of the busiest moment is never given back. It takes milliseconds, so that
+ * it waits for a moment in which nobody asks. */
+static void trim(Api *api)
+{
+    int64_t quiet_ms = wall_ms() - api->freed_ms;
+    if (api->freed_size < API_TRIM_SIZE_MIN || (quiet_ms >= 0 && quiet_ms < API_TRIM_QUIET_MS)) return;
+    api->freed_size = 0;
+    usage_trim();
+}
 
 /* Of two times from now, of which -1 is never. */
 static int64_t soonest(int64_t one, int64_t other) { return one < 0 ? other : other < 0 || one < other ? one : other; }
@@ -270,6 +283,7 @@ static void run(void *context)
         http_turn(api->http);
         store_renew(api->store);
         if (!api->is_draining) debounces_turn(api->debounces, wall_ms());
+        trim(api);
         bool is_over = api->is_draining && http_drain(api->http);
         refusals_turn(api->refusals, wall_ms(), /* is_end= */ is_over);
         if (is_over && refusals_are_told(api->refusals)) atomic_store(&server->is_drained, true);

@@ -221,13 +221,13 @@ static void read_lines(Stream *stream, Buf *out)
 static bool next_piece(void *context, Buf *out)
 {
     Stream *stream = context;
-    arena_reset(&stream->arena);
     if (stream->is_over || !bearer_holds(stream->call, &stream->arena, clock_realtime_ns() / 1000000)) return false;
     if (stream->is_of_lines) read_lines(stream, out);
     else if (stream->run_no) read_execution(stream, out);
     else read_tenant(stream, out);
     if (!out->len && stream->is_beat) buf_text(out, ": beat\n\n");
     stream->is_beat = false;
+    arena_deinit(&stream->arena);           /* there may be many that wait */
     return !stream->call->api->is_draining;
 }
 

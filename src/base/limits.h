@@ -407,6 +407,9 @@
 #define API_SURVEY_MS_MAX       2000             /* how long /metrics waits for the engine */
 #define API_STREAM_PIECE_SIZE   (64u * 1024)     /* sent at a time */
 #define API_RING_COUNT          16384u           /* requests and news between the threads of a server */
+#define API_TRIM_QUIET_MS       1000             /* without a request for so long, memory that was freed goes back to the system ... */
+#define API_TRIM_SIZE_MIN       (16u << 20)      /* ... where so much has been freed, as far as can be told */
+#define API_TRIM_CALL_SIZE      (32u * 1024)     /* what a request takes beside its body and answer */
 #define API_DRAIN_MS_MAX        30000            /* how long a server that ends waits for what it has begun */
 #define REMOTE_RETRY_COUNT      10u              /* connections in a row that fail before a command gives its server up ... */
 #define REMOTE_RETRY_MS         500              /* ... and how long it waits between them */

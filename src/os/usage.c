@@ -68,3 +68,10 @@ void usage_return_large(void)
     mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_SIZE);      /* else it would give back, and take again, with every batch */
 #endif
 }
+
+void usage_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
+}

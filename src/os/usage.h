@@ -16,6 +16,9 @@ typedef struct Usage {
 } Usage;
 
 Usage usage_read(void);
+/* What was freed goes back to the system, also from the middle of the heap: takes milliseconds where there is much of it. Where the
+ * library has no such thing, nothing happens. */
+void usage_trim(void);
 
 /* From now on what was large goes back to the system when it is freed: libc would take larger and larger pieces for usual, and a process that
  * had many payloads in memory once would keep their room. Before there are threads. */

@@ -8,7 +8,7 @@ import signal
 import socket
 import struct
 
-from maestro_test import ROOT, case, main
+from maestro_test import ROOT, SANITIZED, case, main
 from server_test import HELLO, Server, problem
 
 
@@ -170,6 +170,23 @@ def gauge(server, name):
 
 def asks(server, path, key):
     return plain(server, f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
+
+
+@case("")
+def memory_of_many_streams_is_given_back_when_they_are_gone(t):
+    open_files()
+    server = Server(t)
+    keys = [server.key("viewer", tenant) for tenant in ("acme", "acme", "beta", "beta")]
+    others_are_served(t, server)
+    before = resident_kb(server)
+    for _ in range(3):
+        clients = [asks(server, "/api/events", key) for key in keys for _ in range(250)]
+        t.until(lambda: gauge(server, "maestro_event_streams") == 1000, "they are open")
+        for client in clients:
+            client.close()
+        t.until(lambda: gauge(server, "maestro_event_streams") == 0, "they are gone")
+    if not SANITIZED:                           # which keep what is freed for a while, on purpose
+        t.until(lambda: resident_kb(server) - before < 10 * 1024, "their memory is the system's again")
 
 
 @case("")
