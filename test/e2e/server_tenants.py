@@ -362,7 +362,7 @@ def a_definition_goes_where_it_says_that_it_belongs(t):
     def send(key=None, query=""):
         text = HELLO.replace("workflow: hello", "workflow: hello\ntenant: acme")
         return server.call("POST", "/api/workflows" + query, text, key=key, headers={"Content-Type": "application/yaml"})
-    problem(t, send(server.key("author")), 400, "invalid")
+    problem(t, send(server.key("author")), 404, "not-found")
     problem(t, send(query="?namespace=default"), 400, "invalid")
     made = send()
     t.equal((made.status, made.json()["revisionId"]["namespace"]), (201, "acme"), "a key of every tenant")
