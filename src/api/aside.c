@@ -156,6 +156,8 @@ void aside_begin(Call *call, AsideWork work, AsideDone done)
 
 int aside_fd(const Aside *aside) { return wake_fd(&aside->wake); }
 
+bool aside_is_busy(const Aside *aside) { return aside->job_count > 0; }
+
 void aside_take(Aside *aside)
 {
     wake_lower(&aside->wake);

@@ -44,5 +44,6 @@ void aside_free(Aside *aside);          /* after http_close(): calls are let go 
 void aside_begin(Call *call, AsideWork work, AsideDone done);
 int  aside_fd(const Aside *aside);      /* readable when there is something to take */
 void aside_take(Aside *aside);          /* answers what is done */
+bool aside_is_busy(const Aside *aside); /* something waits, is under way, or is not taken yet */
 
 #endif

@@ -9,10 +9,12 @@
  *   ====                                  the next one, to the same server
  *   GET /api/executions/$RUN              the execution that there is; $TOKEN: of the lease that a worker has of it
  */
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/api.h"
+#include "api/aside.h"
 #include "api/debounce.h"
 #include "api/petition.h"
 #include "api/stream.h"
@@ -403,6 +405,15 @@ static Str filled(Arena *into, Str text)
     return copy;
 }
 
+/* What a handler has done beside it is waited for. */
+static void aside_carry_out(void)
+{
+    while (aside_is_busy(world.api.aside)) {
+        (void)poll(&(struct pollfd){ .fd = aside_fd(world.api.aside), .events = POLLIN }, 1, -1);
+        aside_take(world.api.aside);
+    }
+}
+
 static void request_send(Str text)
 {
     Call call = { .api = &world.api, .source = STR("127.0.0.1"), .now_ms = world.now_ms, .id = "fuzz", .trace = trace_make(1) };
@@ -415,6 +426,7 @@ static void request_send(Str text)
     else check_answer(&call);
     if (call.route && (find_caller(&call) || call.route->access != ROUTE_KEY)) {
         call.route->handle(&call);
+        aside_carry_out();
         jobs_carry_out();
         if (!call.status && call.woken) call.woken(&call);
         if (!call.status) {
@@ -461,6 +473,8 @@ static void chance(void *context, uint8_t *bytes, size_t size)
 static void world_close(void)
 {
     if (!world.is_open) return;
+    aside_stop(world.api.aside);
+    aside_free(world.api.aside);
     engine_close(world.engine);
     world.pool->ops->close(world.pool);
     keyring_free(world.api.keys);
@@ -491,6 +505,7 @@ static void world_open(void)
                        .triggers = { .store = world.store, .vault = world.vault }, .public_url = "" };
     world.api.shares = shares_new();
     world.api.streams = streams_new(world.api.store);
+    FUZZ_HOLDS(aside_open(&(AsideOptions){ .store = world.store, .catalog = &catalog }, &world.api.aside, &err) == OK);
     FUZZ_HOLDS(debounces_open(&world.api, &world.api.debounces, &err) == OK);
     turns();
     Str made = arena_format(&arena, "POST /api/workflows\nContent-Type: application/yaml\n\n%s", definition);
