@@ -64,6 +64,7 @@ typedef struct Api {
     uint32_t client_run_next;
     size_t freed_size;              /* about so much since memory was given back to the system */
     int64_t freed_ms;               /* when the last of it was */
+    uint64_t closed_count;          /* connections, as far as they are counted in it */
     bool is_draining;
     const char *public_url;         /* before paths of links; "" */
 } Api;

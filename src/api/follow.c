@@ -57,6 +57,7 @@ static void due_remove(Api *api, Follower *follower)
 static void leave(Follower *follower)
 {
     Api *api = follower->call->api;
+    follower->call->over = NULL;
     due_remove(api, follower);
     if (follower->prev) follower->prev->next = follower->next;
     else *list_of(api, follower->run_no) = follower->next;
@@ -103,6 +104,9 @@ static void leave_client(Call *call, bool is_broken)
     due_add(call->api, follower);
 }
 
+/* When the server ends, those that wait are woken, and a connection that is closed by then ends before it is its turn to be answered. */
+static void be_over(Call *call) { leave(call->state); }
+
 /* False after answering: others of its key or tenant wait already. Who has started the run is told it as it is, since whoever is refused
  * would start it again. */
 static bool may_wait(Follower *follower)
@@ -127,6 +131,7 @@ void follow(Call *call, uint64_t run_no, Str execution_id, unsigned status, int6
                             .status = status, .next = *list_of(api, run_no) };
     if (follower->next) follower->next->prev = follower;
     call->state = follower;
+    call->over = be_over;
     *list_of(api, run_no) = follower;
     api_listen(api);                        /* before looking: what happens after it is told */
     if (look(follower) || !may_wait(follower)) return;

@@ -482,6 +482,7 @@ static void request_over(void *context, struct MHD_Connection *connection, void 
     *state = NULL;
     Call *call = &request->call;
     waiting_remove(http, call);
+    if (call->over) call->over(call);
     if (call->stream.next) call->stream.end(call->stream.context);
     if (request->response) MHD_destroy_response(request->response);
     share_give_back(http->options.shares, &request->bodies);

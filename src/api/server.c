@@ -236,6 +236,13 @@ static void reload(Api *api)
  * it waits for a moment in which nobody asks. */
 static void trim(Api *api)
 {
+    HttpStats stats = http_stats(api->http);
+    uint64_t closed_count = stats.accepted - stats.connection_count;
+    if (closed_count != api->closed_count) {                /* each had memory of its own, however long it has been silent */
+        api->freed_size += (size_t)(closed_count - api->closed_count) * API_TRIM_CALL_SIZE;
+        api->freed_ms = wall_ms();
+        api->closed_count = closed_count;
+    }
     int64_t quiet_ms = wall_ms() - api->freed_ms;
     if (api->freed_size < API_TRIM_SIZE_MIN || (quiet_ms >= 0 && quiet_ms < API_TRIM_QUIET_MS)) return;
     api->freed_size = 0;

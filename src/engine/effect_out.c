@@ -43,13 +43,25 @@ void out_end_handed(Engine *engine, Executor *executor, AttemptId id)
     }
 }
 
-static void lose(Engine *engine, const AttemptId *id)
+/* What it ended with: who was told to end and did not is no sign of how its runner is. */
+static Cause lost_cause(const Decision *decision, uint32_t from)
+{
+    for (uint32_t i = from; i < decision->event_count; i++) {
+        const Event *event = &decision->events[i];
+        if (event->step != decision->events[from].step) continue;
+        if (event->kind == EVENT_STEP_CANCELLED) return CAUSE_CANCELLED;
+        if (event->cause == CAUSE_BUDGET_EXCEEDED) return CAUSE_BUDGET_EXCEEDED;
+    }
+    return CAUSE_LEASE_EXPIRED;
+}
+
+static void lose(Engine *engine, const AttemptId *id, Cause cause)
 {
     OutEntry *entry = run_index_find(&engine->outs, id->run_no);
     while (entry && (entry->step != id->step || entry->attempt != id->attempt || entry->is_reported || entry->is_stray)) entry = entry->next;
     if (!entry || !entry->is_handed || entry->is_lost || !holder_executor(engine, entry->holder)->lease_ms) return;
     entry->is_lost = true;
-    gate_outcome(engine, entry->pass, CAUSE_LEASE_EXPIRED);
+    gate_outcome(engine, entry->pass, cause);
 }
 
 void effect_lost(Engine *engine, Resident *resident, const Decision *decision)
@@ -59,7 +71,7 @@ void effect_lost(Engine *engine, Resident *resident, const Decision *decision)
         AttemptId id = { .run_no = resident->run_no, .step = event->step, .attempt = event->attempt };
         if (event->kind == EVENT_COMPENSATION_ATTEMPT_FAILED && event->cause == CAUSE_LEASE_EXPIRED) id.attempt = rollback_attempt(&resident->run, event->attempt);
         else if (event->kind != EVENT_LEASE_EXPIRED) continue;
-        lose(engine, &id);
+        lose(engine, &id, lost_cause(decision, i));
     }
 }
 

@@ -20,6 +20,16 @@ TEST(a_token_is_made_for_triggers_that_are_authenticated_by_one_alone, "proves: 
     EXPECT_INT(trigger_check_bearer(&plan, STR("run-1"), STR("signed"), &err), ERR_INVALID);
     EXPECT_STR(str_of(err.text), STR("run run-1 has no trigger 'signed' that is authenticated by a bearer token"));
     EXPECT_INT(trigger_check_bearer(&plan, STR("run-1"), STR("nothing"), &err), ERR_INVALID);
+
+    const char *document = "{\"triggers\":[{\"manual\":true},{\"webhook\":{\"key\":\"paid\",\"auth\":{\"bearer\":true}}},"
+                           "{\"webhook\":{\"key\":\"signed\",\"auth\":{\"hmac\":\"hook\"}}}]}";
+    Plan of_webhooks = { .id = STR("orders") };
+    EXPECT_OK(json_parse(&arena, str_of(document), &of_webhooks.document, &err), &err);
+    EXPECT_OK(trigger_check_webhook(&of_webhooks, STR("paid"), &err), &err);
+    EXPECT_INT(trigger_check_webhook(&of_webhooks, STR("signed"), &err), ERR_INVALID);
+    EXPECT_INT(trigger_check_webhook(&of_webhooks, STR("nothing"), &err), ERR_INVALID);
+    EXPECT_STR(str_of(err.text), STR("workflow 'orders' has no webhook 'nothing' that is authenticated by a bearer token"));
+
     EXPECT_STR(trigger_workflow_bound(&arena, STR("orders")), STR("workflow/orders"));
     EXPECT_STR(trigger_webhook_name(&arena, STR("paid")), STR("webhook:paid"));
     arena_deinit(&arena);

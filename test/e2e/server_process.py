@@ -347,5 +347,20 @@ def who_is_answered_is_shown_what_was_committed(t):
     t.equal(wrong, [], "none is told that what it stored is not there")
 
 
+@case()
+def a_server_ends_in_order_beside_many_who_waited_and_have_gone(t):
+    server = Server(t, "--runners", str(t.write("runners.yaml", RUNNERS)))
+    server.define("workflow: waits\njobs: { a: { tasks: [{ name: one, run: far/greet }] } }\n")
+    run = server.begin("waits")["executionId"]
+    question = f"GET /api/executions/{run}?wait=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\n\r\n".encode()
+    sockets = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+    for one in sockets:
+        one.sendall(question)
+    t.until(lambda: "\nmaestro_http_requests_waiting 200\n" in server.get("/metrics").body.decode(), "all of them wait")
+    for one in sockets:
+        one.close()
+    t.equal(server.stop().code, 0, "the exit code")
+
+
 if __name__ == "__main__":
     main()
