@@ -154,16 +154,55 @@ bool api_is_ready(const Api *api) { return !api->is_draining && bridge_state(api
 
 /* --- plans ---------------------------------------------------------------------------------------------------------------------------- */
 
+static void give_up(Api *api, ApiPlan *plan)
+{
+    api->plan_size -= plan->arena.size;
+    api->freed_size += plan->arena.size;
+    arena_deinit(&plan->arena);
+    plan->is_used = false;
+}
+
+/* Of those in use the one that was asked for longest ago; NULL: there is none. */
+static ApiPlan *oldest_plan(Api *api, uint32_t *out_count)
+{
+    ApiPlan *oldest = NULL;
+    *out_count = 0;
+    for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++) {
+        ApiPlan *plan = &api->plans[i];
+        if (!plan->is_used) continue;
+        ++*out_count;
+        if (!oldest || plan->asked < oldest->asked) oldest = plan;
+    }
+    return oldest;
+}
+
+static void give_up_beyond(Api *api, uint32_t held_count)
+{
+    uint32_t count;
+    for (ApiPlan *oldest; api->plan_size > API_PLAN_SIZE_MAX && (oldest = oldest_plan(api, &count)) && count > held_count;) give_up(api, oldest);
+}
+
+void api_plans_trim(Api *api) { give_up_beyond(api, /* held_count= */ 0); }
+
+static ApiPlan *place_for_plan(Api *api)
+{
+    uint32_t count;
+    for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
+        if (!api->plans[i].is_used) return &api->plans[i];
+    ApiPlan *oldest = oldest_plan(api, &count);
+    give_up(api, oldest);
+    return oldest;
+}
+
 Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *err)
 {
     for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
         if (api->plans[i].is_used && memcmp(&api->plans[i].digest, digest, sizeof *digest) == 0) {
+            api->plans[i].asked = ++api->plan_asked;
             *out_plan = &api->plans[i].plan;
             return OK;
         }
-    ApiPlan *place = &api->plans[api->plan_next];
-    if (place->is_used) arena_deinit(&place->arena);
-    place->is_used = false;
+    ApiPlan *place = place_for_plan(api);
     arena_init(&place->arena, SIZE_MAX);
     Cell row[RUNS_plan_digest + 1] = { 0 };
     row[RUNS_plan_digest] = cell_blob((Str){ (const char *)digest->bytes, DIGEST_SIZE });
@@ -174,7 +213,9 @@ Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *er
     }
     place->digest = *digest;
     place->is_used = true;
-    api->plan_next = (api->plan_next + 1) % API_PLAN_COUNT_MAX;
+    place->asked = ++api->plan_asked;
+    api->plan_size += place->arena.size;
+    give_up_beyond(api, API_PLAN_HELD_COUNT);
     *out_plan = &place->plan;
     return OK;
 }

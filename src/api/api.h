@@ -26,7 +26,7 @@
 #include "secret/trigger.h"
 #include "view/run_rows.h"
 
-typedef struct ApiPlan { Digest digest; Arena arena; Plan plan; bool is_used; } ApiPlan;
+typedef struct ApiPlan { Digest digest; Arena arena; Plan plan; uint64_t asked; bool is_used; } ApiPlan;
 
 /* Who asked for work lately. */
 typedef struct WorkerSeen { char executor[NAME_SIZE_MAX + 1], worker[NAME_SIZE_MAX + 1], tenant[NAME_SIZE_MAX + 1]; int64_t last_ms; } WorkerSeen;
@@ -56,7 +56,8 @@ typedef struct Api {
     WorkerSeen workers[API_WORKER_COUNT_MAX];
     Zones *zones;                   /* for schedules */
     ApiPlan plans[API_PLAN_COUNT_MAX];
-    uint32_t plan_next;
+    uint64_t plan_asked;            /* how often one was asked for: the least is the oldest */
+    size_t plan_size;               /* bytes of all of them */
     struct Follower *followers[API_FOLLOW_BUCKET_COUNT];       /* that wait for news of a run: see follow.h */
     struct Follower *due_first, *due_last;                      /* those of them that have news */
     struct Streams *streams;        /* see stream.h */
@@ -94,8 +95,10 @@ void api_refuse(Call *call, const BridgeAnswer *answer);        /* what the engi
 /* It takes work: it has recovered what there was, the store takes commits, and it is not about to end. */
 bool api_is_ready(const Api *api);
 
-/* The plan with that digest, kept at hand. */
+/* The plan with that digest, kept at hand: it and the one that was asked for before it stay until the request is carried out. What
+ * outlives that, or a third one, is copied. */
 MUST_USE Status api_plan(Api *api, const Digest *digest, const Plan **out_plan, Error *err);
+void api_plans_trim(Api *api);          /* between requests: what is beyond API_PLAN_SIZE_MAX is given up, the oldest first */
 void api_plans_deinit(Api *api);
 
 /* What schedules are read with. */

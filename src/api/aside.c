@@ -74,6 +74,7 @@ static void run(void *context)
         AsideJob *job = take_next(aside);
         pthread_mutex_unlock(&aside->mutex);
         job->work(&job->copy);
+        api_plans_trim(&aside->api);
         store_renew(aside->api.store);      /* what it has read is not held on to while there is nothing to do */
         pthread_mutex_lock(&aside->mutex);
         list_add(&aside->finished, job);

@@ -29,7 +29,8 @@ static bool add_schedule(Listing *listing, const Cell *row, const Plan *plan, ui
                                             row[REVISIONS_version].integer));
     add_member(&links, "override", api_link(call, "/api/schedules/override"));
     add_member(&members, "_links", member_list_object(&links));
-    page_add(&listing->page, member_list_object(&members), workflow, (int64_t)trigger + 1, 0);
+    /* The plans of further workflows may take the place of this one before the page is sent. */
+    page_add(&listing->page, value_copy(&call->arena, member_list_object(&members)), workflow, (int64_t)trigger + 1, 0);
     return true;
 }
 

@@ -93,7 +93,8 @@ static void add_entry(Scheduler *scheduler, const Cell *row, const Plan *plan, u
         if (scheduler->count == API_SCHEDULE_COUNT_MAX) tell("error", &entry, 0, "a schedule is not followed", STR("there are more than API_SCHEDULE_COUNT_MAX"));
         return;
     }
-    if (schedule_read(arena, settings, plan->id, &names, &entry.schedule, &err)) {
+    /* The schedule outlives the plan, which is at hand for as long as there is room. */
+    if (schedule_read(arena, value_copy(arena, settings), plan->id, &names, &entry.schedule, &err)) {
         tell("error", &entry, 0, "a schedule is not followed", str_of(err.text));
         return;
     }

@@ -290,6 +290,7 @@ static void run(void *context)
         http_turn(api->http);
         store_renew(api->store);
         if (!api->is_draining) debounces_turn(api->debounces, wall_ms());
+        api_plans_trim(api);
         trim(api);
         bool is_over = api->is_draining && http_drain(api->http);
         refusals_turn(api->refusals, wall_ms(), /* is_end= */ is_over);

@@ -263,7 +263,9 @@
 #define ENGINE_QUEUE_COUNT_MAX  65536u           /* requests that wait, of one tenant */
 #define TENANT_WEIGHT_MAX       100u             /* the largest share of a tenant beside others */
 #define ENGINE_FILL_MAX         800u             /* thousandths of these two, and of ENGINE_SIZE_MAX, at which new runs are refused */
-#define ENGINE_PLAN_COUNT_MAX   1024u            /* plans kept that no run in memory uses */
+#define ENGINE_PLAN_COUNT_MAX   1024u            /* plans kept that no run in memory uses ... */
+#define ENGINE_PLAN_SIZE_MAX    ((size_t)128 << 20) /* ... and bytes of all plans in memory at which those leave ... */
+#define ENGINE_PLAN_LEAVE_COUNT 256u             /* ... of them in one turn: each is looked for among all */
 #define ENGINE_SIZE_MAX         ((size_t)1 << 30) /* bytes of runs in memory, of what waits for them and of commits under way: engine_size() */
 #define ENGINE_SIZE_MB_MIN      64u              /* the least that may be set: a batch and a payload fit */
 #define ENGINE_SIZE_MB_MAX      (1u << 20)
@@ -423,7 +425,9 @@
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
 #define API_FOLLOW_BUCKET_COUNT 1024u            /* lists of requests that wait for a run, by its number */
 #define API_FOLLOW_TURN_NS      250000u          /* how long those of them that have news are answered before others have their turn */
-#define API_PLAN_COUNT_MAX      64u              /* plans at hand for checking parameters */
+#define API_PLAN_COUNT_MAX      64u              /* plans at hand for checking parameters ... */
+#define API_PLAN_SIZE_MAX       ((size_t)64 << 20) /* ... and their bytes, beyond the two that a request uses */
+#define API_PLAN_HELD_COUNT     2u               /* that one request uses at a time: it compares a revision with the active one */
 #define API_GRAPH_STEP_COUNT_MAX 4096u          /* steps of an execution that is drawn or projected; more are only listed */
 #define FORECAST_RUN_COUNT_MAX  20u              /* earlier runs that say how long a step takes ... */
 #define FORECAST_ROW_COUNT_MAX  8192u            /* ... and their steps together */

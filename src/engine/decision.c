@@ -286,7 +286,7 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
     if (!status)
         status = decide(&env, &target->plan, &resident->run, &command, engine->now_ms, &decision, &err);
     if (status) resident->plan = before;
-    else if (target != before) resident_revised(resident, before);
+    else if (target != before) resident_revised(engine, resident, before);
     if (status == ERR_UNAVAILABLE && decision.missing != STEP_NONE) {
         mail_list_put_back(&resident->inbox, mail);
         load_fetch(engine, resident, decision.missing);

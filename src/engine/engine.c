@@ -208,6 +208,7 @@ bool engine_turn(Engine *engine, const EngineClock *clock)
     engine->is_turning = true;
     take_time(engine, clock);
     queue_stamp(engine);
+    plan_cache_trim(engine);
     bool has_more = turn(engine, clock);
     engine->is_turning = false;
     return has_more;
@@ -315,7 +316,7 @@ Status engine_plan_add(Engine *engine, Str document, Digest *out_digest, Error *
 void engine_plan_text(Engine *engine, const Digest *plan, Str text)
 {
     PlanEntry *entry = plan_cache_find(engine, plan);
-    if (entry) plan_keep_text(entry, text);
+    if (entry) plan_keep_text(engine, entry, text);
 }
 
 static const struct { const char *name, *text; } full_causes[FULL_CAUSE_COUNT] = {

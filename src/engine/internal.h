@@ -40,11 +40,19 @@ typedef struct PlanEntry {
     bool is_active;                     /* of a revision that is known: it may be started */
     uint32_t user_count;                /* runs in memory, and starts under way */
     uint64_t used;                      /* turn of the last use: the oldest leaves first */
+    uint64_t seq;                       /* newest batch that may borrow of it: it stays until that is durable */
+    size_t size;                        /* its part of PlanCache.size */
+    bool is_awaited;                    /* a start on its way needs the text, which the store does not have */
     bool is_stored;                     /* durable, or on its way in a batch that is not refused yet */
 } PlanEntry;
 
 #define PLAN_SLOT_COUNT 256u
-typedef struct PlanCache { PlanEntry *slots[PLAN_SLOT_COUNT]; uint32_t count; } PlanCache;
+typedef struct PlanCache {
+    PlanEntry *slots[PLAN_SLOT_COUNT];
+    uint32_t count;
+    size_t size;                        /* bytes of all of them */
+    bool is_due;                        /* some came or got free since room was made */
+} PlanCache;
 
 /* --- runs in memory ------------------------------------------------------------------------------------------------ */
 
@@ -372,7 +380,9 @@ Status engine_take_log(Engine *engine, int64_t now_ms, Error *err);
 /* plans.c */
 PlanEntry *plan_cache_find(Engine *engine, const Digest *digest);
 Status     plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error *err);
-void plan_keep_text(PlanEntry *entry, Str text);                           /* unless it has one */
+void       plan_keep_text(Engine *engine, PlanEntry *entry, Str text);      /* unless it has one */
+void       plan_release(Engine *engine, PlanEntry *entry);                  /* a run that had it leaves */
+void       plan_cache_trim(Engine *engine);                                 /* those that nobody uses leave, beyond the bounds */
 Status     plan_schema_check(PlanEntry *entry, Value schema, Value instance, Arena *scratch, Error *err);
 void       plan_cache_deinit(Engine *engine);
 /* By which circuit and rate of a runner are known: of several executors that offer it each has its own. */
@@ -383,7 +393,7 @@ MUST_USE Status plan_check_offers(const PlanEntry *entry, Error *err);     /* ev
 Resident *resident_find(Engine *engine, uint64_t run_no);
 Resident *resident_of_id(Engine *engine, const Id *id);
 Resident *resident_add(Engine *engine, uint64_t run_no, const Id *id);
-void      resident_revised(Resident *resident, PlanEntry *before);          /* its plan is another one now */
+void      resident_revised(Engine *engine, Resident *resident, PlanEntry *before);          /* its plan is another one now */
 void      resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tenant);
 void      resident_keep_tracestate(Resident *resident, Str text);          /* copied */
 void      resident_remove(Engine *engine, Resident *resident);

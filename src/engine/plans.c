@@ -32,18 +32,64 @@ PlanEntry *plan_cache_find(Engine *engine, const Digest *digest)
     return NULL;
 }
 
-/* The plan that nobody uses and that was used longest ago makes room. Where all are in use the cache grows. */
-static void make_room(Engine *engine)
+/* What its arena holds grows with the schemas that are compiled. */
+static void weigh(Engine *engine, PlanEntry *entry)
+{
+    size_t size = sizeof *entry + entry->arena.size + entry->text.len;
+    engine->plans.size += size - entry->size;
+    entry->size = size;
+}
+
+static bool is_over(const Engine *engine)
+{
+    return engine->plans.count > ENGINE_PLAN_COUNT_MAX || engine->plans.size > ENGINE_PLAN_SIZE_MAX;
+}
+
+/* What was found in this turn or the last one may be about to be used. */
+static bool may_leave(const Engine *engine, const PlanEntry *entry)
+{
+    return !entry->user_count && !entry->is_awaited && entry->is_stored && entry->used + 1 < engine->turn && batch_is_durable(engine, entry->seq);
+}
+
+/* The plan that nobody uses and that was used longest ago; NULL: there is none. *out_later: some may leave in a later turn. */
+static PlanEntry **find_oldest(Engine *engine, bool *out_later)
 {
     PlanEntry **oldest = NULL;
     for (uint32_t i = 0; i < PLAN_SLOT_COUNT; i++)
-        for (PlanEntry **place = &engine->plans.slots[i]; *place; place = &(*place)->next)
-            if (!(*place)->user_count && (*place)->is_stored && (!oldest || (*place)->used < (*oldest)->used)) oldest = place;
-    if (!oldest) return;
-    PlanEntry *gone = *oldest;
-    *oldest = gone->next;
-    entry_free(gone);
-    engine->plans.count--;
+        for (PlanEntry **place = &engine->plans.slots[i]; *place; place = &(*place)->next) {
+            if (!may_leave(engine, *place)) *out_later = *out_later || !(*place)->user_count;
+            else if (!oldest || (*place)->used < (*oldest)->used) oldest = place;
+        }
+    return oldest;
+}
+
+/* Between turns, when nobody has one at hand without holding it. Where all are in use the cache grows. */
+void plan_cache_trim(Engine *engine)
+{
+    bool is_later = false;
+    if (!engine->plans.is_due || !is_over(engine)) return;
+    for (uint32_t i = 0; is_over(engine); i++) {
+        PlanEntry **oldest = find_oldest(engine, &is_later);
+        if (!oldest || i == ENGINE_PLAN_LEAVE_COUNT) {
+            is_later = is_later || oldest;
+            break;
+        }
+        PlanEntry *gone = *oldest;
+        *oldest = gone->next;
+        engine->plans.size -= gone->size;
+        engine->plans.count--;
+        entry_free(gone);
+    }
+    engine->plans.is_due = is_later;
+}
+
+void plan_release(Engine *engine, PlanEntry *entry)
+{
+    entry->user_count--;
+    entry->used = engine->turn;
+    entry->seq = engine->next_seq;                          /* its rows may borrow texts of it */
+    weigh(engine, entry);
+    engine->plans.is_due = true;
 }
 
 Str offer_gate(Arena *arena, Str runner, const Executor *executor, bool is_choice)
@@ -145,22 +191,25 @@ Status plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error
         entry_free(entry);
         return status;
     }
-    if (engine->plans.count >= ENGINE_PLAN_COUNT_MAX) make_room(engine);
     find_offers(engine, entry);
     PlanEntry **slot = slot_of(engine, &digest);
     entry->next = *slot;
     *slot = entry;
     engine->plans.count++;
+    engine->plans.is_due = true;
+    weigh(engine, entry);
     *out_entry = entry;
     return OK;
 }
 
-void plan_keep_text(PlanEntry *entry, Str text)
+void plan_keep_text(Engine *engine, PlanEntry *entry, Str text)
 {
+    entry->is_awaited = text.len && !entry->revision;
     if (entry->text.len || !text.len) return;
     char *copy = malloc(text.len);
     CHECK(copy);
     entry->text = (Str){ memcpy(copy, text.ptr, text.len), text.len };
+    weigh(engine, entry);
 }
 
 /* Schemas are compiled when they are first needed, and kept with the plan; they are told apart by where they lie in it. */

@@ -77,9 +77,9 @@ void resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tena
 }
 
 /* Rows of batches that are still on their way borrow texts of the plan that it had. By the next time these are durable. */
-void resident_revised(Resident *resident, PlanEntry *before)
+void resident_revised(Engine *engine, Resident *resident, PlanEntry *before)
 {
-    if (resident->earlier) resident->earlier->user_count--;
+    if (resident->earlier) plan_release(engine, resident->earlier);
     resident->earlier = before;
     resident->plan->user_count++;
 }
@@ -115,8 +115,8 @@ void resident_remove(Engine *engine, Resident *resident)
         hot_clear(engine, resident);
         free(resident->outputs);
         run_deinit(&resident->run);
-        resident->plan->user_count--;
-        if (resident->earlier) resident->earlier->user_count--;
+        plan_release(engine, resident->plan);
+        if (resident->earlier) plan_release(engine, resident->earlier);
         resident->tenant->user_count--;
     }
     load_unqueue(engine, resident);

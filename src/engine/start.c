@@ -33,6 +33,7 @@ static void store_plan(Engine *engine, PlanEntry *entry)
     if (entry->is_stored) return;
     EngineBatch *batch = batch_open(engine);
     entry->is_stored = true;
+    entry->seq = batch->seq;
     Cell *cells = ARENA_ARRAY(&batch->batch.arena, Cell, table_info(TABLE_PLANS)->column_count);
     cells[PLANS_digest] = cell_blob((Str){ (const char *)entry->digest.bytes, DIGEST_SIZE });
     cells[PLANS_document] = cell_text(arena_copy(&batch->batch.arena, entry->document));
@@ -107,6 +108,7 @@ static void begin(Engine *engine, Mail *mail, PlanEntry *entry, Str key, uint32_
 static void with_plan(Engine *engine, Mail *mail, PlanEntry *entry)
 {
     entry->user_count++;
+    entry->is_awaited = false;
     arena_reset(&engine->arena);
     StartRequest request;
     Error err = { 0 };
