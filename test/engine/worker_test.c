@@ -853,6 +853,22 @@ TEST(lease_that_runs_out_opens_the_circuit_at_its_due_time, "proves: F-087 F-116
     yard_close(&yard);
 }
 
+TEST(worker_that_does_not_end_what_was_cancelled_says_nothing_of_its_runner, "proves: R-108")
+{
+    Yard yard;
+    yard_open(&yard);
+    yard.settings = json(&yard, "{\"breaker\":{\"failures\":1,\"open_ms\":10000}}");
+    Helper *lost = &yard.helpers[0];
+    uint64_t run = start(&yard, ONE);
+    pull(&yard, lost, 1);
+    EXPECT_INT(lost->token_count, 1);
+    EXPECT(engine_request(yard.engine, &(EngineRequest){ .run_no = run, .command = { .kind = COMMAND_CANCEL, .actor = STR("user:test") } }));
+    pass(&yard, 30000);
+    EXPECT_INT(runs_in(&yard, run, "CANCELLED"), 1);
+    EXPECT_INT(engine_stats(yard.engine).circuit_open_count, 0);
+    yard_close(&yard);
+}
+
 TEST(lease_that_runs_out_leaves_its_place_at_its_due_time, "proves: F-087 F-116 E-058")
 {
     Yard yard;
