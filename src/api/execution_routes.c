@@ -35,6 +35,20 @@ static Str pointer_to(Arena *arena, const char *place, Str name)
     return copy;
 }
 
+/* One that is wrong is told whole; of several their names. */
+static Str params_detail(Arena *arena, const ParamFindings *found, const ProblemField *fields)
+{
+    Buf detail;
+    if (found->total == 1) return fields[0].detail;
+    buf_init(&detail, SIZE_MAX);
+    buf_format(&detail, "%" PRIu32 " parameters are wrong", found->total);
+    if (found->total > found->count) buf_format(&detail, ", of which PARAM_FINDING_COUNT_MAX (%u) are told", PARAM_FINDING_COUNT_MAX);
+    for (uint32_t i = 0; i < found->count; i++) buf_format(&detail, "%s'%.*s'", i ? ", " : ": ", STR_ARG(found->items[i].name));
+    Str copy = arena_copy(arena, buf_peek(&detail));
+    buf_deinit(&detail);
+    return copy;
+}
+
 bool params_fit(Call *call, const Plan *plan, Value params)
 {
     ParamFindings found;
@@ -44,10 +58,7 @@ bool params_fit(Call *call, const Plan *plan, Value params)
     for (uint32_t i = 0; i < found.count; i++)
         fields[i] = (ProblemField){ .pointer = pointer_to(&call->arena, "/parameters", found.items[i].name),
                                     .detail = arena_format(&call->arena, "parameter '%.*s' %.*s", STR_ARG(found.items[i].name), STR_ARG(found.items[i].what)) };
-    Str detail = found.total == 1 ? fields[0].detail : arena_format(&call->arena, "%" PRIu32 " parameters are wrong", found.total);
-    if (found.total > found.count)
-        detail = arena_format(&call->arena, "%.*s, of which PARAM_FINDING_COUNT_MAX (%u) are told", STR_ARG(detail), PARAM_FINDING_COUNT_MAX);
-    call_problem_fields(call, PROBLEM_PARAMETERS, detail, fields, found.count);
+    call_problem_fields(call, PROBLEM_PARAMETERS, params_detail(&call->arena, &found, fields), fields, found.count);
     return false;
 }
 
