@@ -1,6 +1,7 @@
 #include "cli/follow.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/limits.h"
 #include "cli/run_read.h"
@@ -80,24 +81,32 @@ static Status read_lines(Look *look, Error *err)
     return status;
 }
 
-/* The step of a line: its row names the step run by its number. */
-static uint32_t step_of_line(const Follow *follow, const Cell *line)
+/* The step of a line: its row names the step run by its number. False where that has not begun yet. */
+static bool step_of_line(const Follow *follow, const Cell *line, uint32_t *out_step)
 {
     const Run *run = &follow->replay.run;
     int64_t number = line[LOGS_step_index].kind == CELL_INT ? line[LOGS_step_index].integer + 1 : 0;
-    for (uint32_t i = 0; number && i < run->step_count; i++)
-        if (run->steps[i].number == number) return i;
-    return 0;
+    *out_step = 0;
+    for (uint32_t i = 0; number && i < run->step_count; i++) {
+        if (run->steps[i].number != number) continue;
+        *out_step = i;
+        return true;
+    }
+    return !number;
 }
 
+/* Of one millisecond are often the beginning of a step, what it says, and its end: what it says comes in between. */
 static void give_lines(Look *look, int64_t until_ms)
 {
     const Follow *follow = look->follow;
     for (; look->line_next < look->lines.count; look->line_next++) {
         const Cell *line = look->lines.rows[look->line_next];
-        if (line[LOGS_time_ms].integer > until_ms) return;
+        int64_t time_ms = line[LOGS_time_ms].integer;
+        uint32_t step;
+        bool has_begun = step_of_line(follow, line, &step);
+        if (time_ms > until_ms || (time_ms == until_ms && !has_begun)) return;
         Observation observation = { .kind = OBSERVE_LOG, .plan = &follow->plan, .run = &follow->replay.run,
-                                    .step = step_of_line(follow, line), .now_ms = line[LOGS_time_ms].integer,
+                                    .step = step, .now_ms = line[LOGS_time_ms].integer,
                                     .text = line[LOGS_text].text, .is_error = str_is_text(line[LOGS_stream].text, "stderr") };
         look->observe(look->context, &observation);
         look->count++;
@@ -127,6 +136,13 @@ static Status give_record(Look *look, const Cell *cells, Error *err)
     return OK;
 }
 
+/* Lines are stored a moment after their step has ended: where the run has ended, too, nobody looks again. */
+static Status read_last_lines(Look *look, Error *err)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = 2 * LOG_DELAY_MS * 1000000L }, NULL);
+    return read_lines(look, err);
+}
+
 /* The lines that are there, then the row, then its records: what the row does not show yet comes with the next look. */
 static Status look_once(Look *look, Error *err)
 {
@@ -135,6 +151,7 @@ static Status look_once(Look *look, Error *err)
     StepRows records;
     Status status = read_lines(look, err);
     if (!status) status = run_row(&look->arena, follow->store, id_peek(&follow->replay.run.id), &row, err);
+    if (!status && row && follow->has_logs && !follow->is_settled && row_is_settled(row)) status = read_last_lines(look, err);
     if (!status && !row) status = error_set(err, ERR_NOT_FOUND, "run %s is no longer in the store", follow->replay.run.id.text);
     if (!status) status = run_records(&look->arena, follow->store, row, follow->replay.run.event_count, false, &records, err);
     for (size_t i = 0; !status && i < records.count; i++) status = give_record(look, records.rows[i], err);

@@ -82,6 +82,19 @@ def runs_are_started_and_steered_from_elsewhere(t):
     t.equal(server.get("/api/workflows/default/hello").json()["activeVersion"], None)
 
 
+@case()
+def a_run_prints_the_same_lines_in_the_same_order_from_elsewhere(t):
+    server = Server(t)
+    path = t.write("hello.yaml", HELLO)
+
+    def said(ran):
+        t.equal(ran.code, 0, ran.out + ran.err)
+        return re.sub(r"\([\d.]+s\)", "()", re.sub(r"run \S{21}", "run", ran.out + ran.err)).splitlines()
+    here = said(t.maestro("run", path, "--param", "who=Ana", "--store", f"sqlite:{t.folder}/own.db"))
+    for _ in range(5):
+        t.equal(said(remote(t, server, "run", path, "--param", "who=Ana", "--again")), here)
+
+
 def as_key(t, server, key, *args, **options):
     return t.maestro(*args, "--server", f"http://127.0.0.1:{server.port}", env={"MAESTRO_TOKEN": key}, **options)
 
