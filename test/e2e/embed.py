@@ -42,11 +42,11 @@ def built(t, target="order"):
 
 
 def killed_while_shipping(t, program, env, store):
-    """What it printed before it was killed."""
+    """What it printed before it was killed: the id of the run and its shipping, which two threads tell in either order."""
     process = subprocess.Popen([program, "17", store], stdout=subprocess.PIPE, text=True,
                                env=os.environ | env | {"ORDER_SHIP_MS": "60000"})
     lines, until = [], time.monotonic() + 60
-    while time.monotonic() < until and not any(line.startswith("shipping") for line in lines):
+    while time.monotonic() < until and not all(any(part in line for line in lines) for part in ("shipping", "new run")):
         line = process.stdout.readline()
         if not line:
             break
