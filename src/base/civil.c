@@ -115,3 +115,46 @@ bool civil_read_ms(Str text, int64_t *out_ms)
     *out_ms = ms;
     return true;
 }
+
+/* Digits from `from` on, as many as there are; the first three of them as milliseconds. */
+static size_t read_fraction(Str text, size_t from, int64_t *out_ms)
+{
+    size_t at = from;
+    int64_t worth = 100;
+    for (*out_ms = 0; at < text.len && ascii_is_digit(text.ptr[at]); at++, worth /= 10) *out_ms += (text.ptr[at] - '0') * worth;
+    return at;
+}
+
+/* "Z", "+02:00": what its clock is ahead of UTC. */
+static bool read_offset(Str text, int64_t *out_ms)
+{
+    uint64_t hours, minutes;
+    *out_ms = 0;
+    if (text.len == 1) return text.ptr[0] == 'Z' || text.ptr[0] == 'z';
+    if (text.len != 6 || (text.ptr[0] != '+' && text.ptr[0] != '-') || text.ptr[3] != ':') return false;
+    if (!str_to_u64(str_slice(text, 1, 3), &hours) || !str_to_u64(str_slice(text, 4, 6), &minutes) || hours > 23 || minutes > 59) return false;
+    *out_ms = (int64_t)(hours * 60 + minutes) * (text.ptr[0] == '-' ? -60000 : 60000);
+    return true;
+}
+
+/* The date and the time of day are read as our own form has them; what stands behind is what others do otherwise. */
+bool civil_read_time(Str text, int64_t *out_ms)
+{
+    enum { SECONDS_END = 19, DAY_END = 10 };
+    char storage[sizeof "YYYY-MM-DDTHH:MM:SS.mmmZ"];
+    Buf own = buf_on(storage, sizeof storage);
+    int64_t ms, fraction_ms = 0, offset_ms;
+    size_t at = SECONDS_END;
+    if (text.len <= SECONDS_END || (text.ptr[DAY_END] != 'T' && text.ptr[DAY_END] != 't')) return false;
+    buf_str(&own, str_slice(text, 0, DAY_END));
+    buf_char(&own, 'T');
+    buf_str(&own, str_slice(text, DAY_END + 1, SECONDS_END));
+    buf_text(&own, ".000Z");
+    if (text.ptr[at] == '.') {
+        at = read_fraction(text, SECONDS_END + 1, &fraction_ms);
+        if (at == SECONDS_END + 1) return false;
+    }
+    if (!civil_read_ms(buf_peek(&own), &ms) || !read_offset(str_slice(text, at, text.len), &offset_ms)) return false;
+    *out_ms = ms + fraction_ms - offset_ms;
+    return true;
+}

@@ -35,6 +35,8 @@ CivilTime civil_time(int64_t seconds);
 /* "2026-11-16T01:25:00.123Z": milliseconds since 1970 as people and programs are shown them, and back (exactly that form). */
 void civil_print_ms(Buf *buf, int64_t ms);
 bool civil_read_ms(Str text, int64_t *out_ms);
+/* What others write for a time (RFC 3339): "2026-11-16T01:25:00Z", "2026-11-16t01:25:00.5+02:00". Of the digits of a second three are kept. */
+bool civil_read_time(Str text, int64_t *out_ms);
 
 int32_t civil_weekday(int64_t days);                    /* 0 is Sunday */
 int32_t civil_year_day(CivilDate date);                 /* from 1 */

@@ -104,3 +104,34 @@ TEST(times_are_printed_and_read_as_utc_text, "")
         EXPECT(!buf_overflowed(&buf));
     }
 }
+
+TEST(times_are_read_as_others_write_them, "")
+{
+    static const struct { const char *text; int64_t ms; } cases[] = {
+        { "1970-01-01T00:00:00Z", 0 },
+        { "1970-01-01T00:00:00.000Z", 0 },
+        { "1970-01-01t00:00:01.5z", 1500 },
+        { "1970-01-01T00:00:00.0019999Z", 1 },
+        { "1970-01-01T02:00:00+02:00", 0 },
+        { "1969-12-31T18:30:00.25-05:30", 250 },
+        { "2027-01-31T00:00:00-00:00", INT64_C(1801353600000) },
+        { "9999-12-31T23:59:59Z", INT64_C(253402300799000) },
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t ms = 7;
+        ROW(cases[i].text);
+        EXPECT(civil_read_time(str_of(cases[i].text), &ms));
+        EXPECT_INT(ms, cases[i].ms);
+    }
+    static const char *const refused[] = {
+        "", "2025-11-16", "2025-11-16T00:00:00", "2025-11-16 00:00:00Z", "2025-11-16T00:00:00.Z", "2025-11-16T00:00Z",
+        "2025-02-29T00:00:00Z", "2025-11-16T24:00:00Z", "2025-11-16T00:00:60Z", "2025-11-16T00:00:00+2:00", "2025-11-16T00:00:00+24:00",
+        "2025-11-16T00:00:00+02:60", "2025-11-16T00:00:00+0200", "2025-11-16T00:00:00ZZ", "2025-11-16T00:00:00.5", "-025-11-16T00:00:00Z",
+    };
+    for (uint32_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        int64_t ms = 7;
+        ROW(refused[i]);
+        EXPECT(!civil_read_time(str_of(refused[i]), &ms));
+        EXPECT_INT(ms, 7);
+    }
+}

@@ -211,6 +211,7 @@
 #define WORKER_ITEM_COUNT_MAX   1024u            /* reports, messages, heartbeats and leases of one exchange, each */
 #define WORKER_EXCHANGE_COUNT_MAX 4096u          /* exchanges that wait at one executor */
 #define WORKER_WAIT_MS_MAX      60000            /* how long one of them waits for work */
+#define WORKER_AWAY_MS          5000             /* a queue that nobody has asked for work of so long after the start has no worker */
 #define WORKER_NAME_SIZE_MAX    128u             /* of a worker: its key, and what it calls itself ... */
 #define WORKER_OWN_NAME_SIZE_MAX 100u            /* ... which is at most this */
 #define BREAKER_FAILURE_COUNT_DEFAULT 5u         /* failures in a row by which a circuit opens where runners.yaml does not say ... */
@@ -244,6 +245,7 @@
 #define STORE_READ_MS_MAX       1000             /* one read: a longer one would keep the write-ahead log from shrinking */
 #define STORE_READ_SIZE         (16u << 20)      /* records and payloads that a reader takes in one read; a next one goes on */
 #define STORE_GROUP_SIZE_MAX    (8u << 20)       /* records of waiting batches that share one transaction */
+#define STORE_ROOM_SIZE         (1u << 20)       /* that a SQLite file which had no room must have before it takes commits again */
 #define STORE_STATEMENT_COUNT_MAX 256u           /* prepared statements that one connection keeps */
 #define STORE_CACHE_SIZE        (8u << 20)       /* pages that the writing connection of a SQLite file keeps */
 #define STORE_WAL_SIZE_MAX      (64u << 20)      /* of a SQLite file; beyond it the writer itself writes pages back ... */
@@ -284,7 +286,8 @@
 #define BATCH_SHARE_MIN         32u              /* events and rows of one run, or of one tenant, in a batch while others are at work, too */
 #define BATCH_SHARE_MAX         512u             /* the same where a commit takes long anyway */
 #define BATCH_OTHERS_COUNT      8u               /* batches for which someone who took part in one counts as being at work */
-#define PAYLOAD_SIZE_MAX        (64u << 20)      /* one payload of a record, as canonical JSON: parameters, an input, an output, what a signal brings */
+#define PAYLOAD_SIZE_MAX        (64u << 20)      /* one payload of a record, as canonical JSON: parameters, an input, an
+                                                  * output, what a signal brings */
 #define DECISION_PAYLOAD_SIZE   (16u << 20)      /* payloads of a decision after which it begins no further step; the next one goes on */
 #define DECISION_TEXT_SIZE_MAX  (8u << 20)       /* names, keys and texts of the events that a command leads to */
 #define BATCH_SIZE_MAX          (32u << 20)      /* records, payloads and log lines after which a batch takes no further decision */
@@ -333,8 +336,10 @@
 #define TRIGGER_WINDOW_MS       (5 * 60 * 1000)  /* G-20: how old a signed request may be, unless its trigger says otherwise */
 #define TRIGGER_RATE_COUNT      60u              /* G-20: triggers that are taken ... */
 #define TRIGGER_RATE_MS         (60 * 1000)      /* ... in this time, unless the trigger says otherwise */
-#define TRIGGER_REPLAY_COUNT_MAX 131072u         /* requests of one trigger that its rate_limit and replay_window may make it remember: 50/s and 5m are 30,100 */
-#define TENANT_REPLAY_COUNT_MAX (4u * TRIGGER_REPLAY_COUNT_MAX)     /* of all triggers of a tenant at a time; beyond it its requests are refused; 25 MB */
+#define TRIGGER_REPLAY_COUNT_MAX 131072u         /* requests of one trigger that its rate_limit and replay_window may
+                                                  * make it remember: 50/s and 5m are 30,100 */
+#define TENANT_REPLAY_COUNT_MAX (4u * TRIGGER_REPLAY_COUNT_MAX)     /* of all triggers of a tenant at a time; beyond it
+                                                                     * its requests are refused; 25 MB */
 #define TRIGGER_BODY_SIZE_MAX   (16u << 20)      /* a request's body */
 #define TRIGGER_HEADER_COUNT_MAX 128u            /* and its headers */
 
@@ -344,7 +349,10 @@
 #define HERALD_RECORD_COUNT_MAX 16384u           /* committed records that wait to be told; beyond it they are dropped and counted */
 #define HERALD_RECORD_SIZE_MAX  (64u << 20)      /* the same in bytes */
 #define HERALD_TURN_MS          100              /* how long what came is gathered before it is looked at */
+#define HERALD_LINE_SIZE_MAX    ((size_t)1 << 20) /* lines of the server's log that wait for its reader; beyond it they are dropped and counted */
 #define HERALD_RUN_COUNT_MAX    16384u           /* runs whose spans are under way in memory; others are read again when they go on */
+#define HERALD_RUN_SIZE_MAX     ((size_t)64 << 20) /* the same in bytes: six runs of 100,000 steps; the one being told stays beyond it */
+#define HERALD_NAME_SIZE_MAX    ((size_t)32 << 20) /* names of steps of plans at hand; those of the plan in use stay beyond it */
 #define SPAN_COUNT_MAX          16384u           /* spans that wait to be sent; beyond it the newest are dropped and counted */
 #define SPAN_BATCH_COUNT        512u             /* sent at a time */
 #define SPAN_DELAY_MS           1000             /* how long a span waits for others at most */
@@ -386,11 +394,14 @@
 #define API_PAGE_COUNT_MAX      500u
 #define API_STEP_COUNT_MAX      API_PAGE_COUNT_MAX      /* steps that an execution has with it: R-097 wants 100; the list of steps has the others */
 #define API_SPAN_COUNT_MAX      10000u           /* spans in one trace: what a page of a browser can still draw */
-#define API_HISTORY_EVENT_COUNT_MAX 40000u       /* events of the runs that one answer is made of: a tenth of a second, in which nobody else is answered */
+#define API_HISTORY_EVENT_COUNT_MAX 40000u       /* events of the runs that one answer is made of: a tenth of a second of the
+                                                  * thread beside the server's, in which others that need it wait */
 #define API_WORKER_COUNT_MAX    256u             /* workers whose last exchange is known; of more the one that is silent longest is forgotten */
 #define API_WORKER_SILENT_MS    60000            /* a worker that has not asked for so long counts as silent: twice what an exchange waits */
 #define API_SCHEDULE_COUNT_MAX  4096u            /* schedules of active revisions that a server starts runs by */
 #define API_SCHEDULE_LOOK_MS    2000             /* how often it looks whether revisions have changed */
+#define API_SCHEDULE_READ_COUNT 4u               /* reads of records that tell which have; of more changes nobody asks which, and all are read */
+#define API_SCHEDULE_STALE_COUNT 64u             /* schedules that were replaced, more than are followed: then all are read again */
 #define API_SCHEDULE_LATE_S     60               /* F-036: an occurrence that is later than this starts nothing any more */
 #define SKIP_COUNT_MAX          4096u            /* occurrences that started nothing and are not recorded yet: one of each schedule */
 #define API_TIME_COUNT_MAX      100u             /* occurrences of a schedule in one answer */
@@ -413,12 +424,14 @@
 #define API_TRIM_SIZE_MIN       (16u << 20)      /* ... where so much has been freed, as far as can be told */
 #define API_TRIM_CALL_SIZE      (32u * 1024)     /* what a request takes beside its body and answer */
 #define API_DRAIN_MS_MAX        30000            /* how long a server that ends waits for what it has begun */
-#define REMOTE_RETRY_COUNT      10u              /* connections in a row that fail before a command gives its server up ... */
-#define REMOTE_RETRY_MS         500              /* ... and how long it waits between them */
+#define REMOTE_AWAY_MS_MAX      30000            /* how long a command that shows a run waits for its server to come back ... */
+#define REMOTE_RETRY_MS         500              /* ... between two tries ... */
+#define REMOTE_RETRY_COUNT      (REMOTE_AWAY_MS_MAX / REMOTE_RETRY_MS)      /* ... and how many of them fail in a row before it gives up */
 #define REMOTE_SILENCE_S        60L              /* a stream without a byte for so long has lost its server: there is a beat every 15 s */
 #define API_STORE_ANSWER_SIZE_MAX (64u << 20)    /* rows of one query, for a command that is a client */
 #define API_CLIENT_RUN_COUNT    64u              /* runs that commands which are clients have looked at last */
-#define TENANT_HOOK_COUNT_MAX   4096u            /* start triggers of a tenant whose rates are known at a time, 230 KB; others are refused meanwhile */
+#define TENANT_HOOK_COUNT_MAX   4096u            /* start triggers of a tenant whose rates are known at a time, 230 KB;
+                                                  * others are refused meanwhile */
 #define API_DEBOUNCE_COUNT_MAX  1024u            /* starts that wait for the end of their trigger's debouncing ... */
 #define API_DEBOUNCE_TENANT_MAX 512u             /* ... of one tenant ... */
 #define API_DEBOUNCE_KEY_MAX    256u             /* ... and of one sender */
@@ -428,6 +441,8 @@
 #define API_PLAN_COUNT_MAX      64u              /* plans at hand for checking parameters ... */
 #define API_PLAN_SIZE_MAX       ((size_t)64 << 20) /* ... and their bytes, beyond the two that a request uses */
 #define API_PLAN_HELD_COUNT     2u               /* that one request uses at a time: it compares a revision with the active one */
+#define API_PLAN_FACT_COUNT     4096u            /* facts of plans that are remembered, 700 KB */
+#define API_HERE_SIZE_MAX       (256u * 1024)    /* a revision or a body of JSON that is larger is read beside the server's thread */
 #define API_GRAPH_STEP_COUNT_MAX 4096u          /* steps of an execution that is drawn or projected; more are only listed */
 #define FORECAST_RUN_COUNT_MAX  20u              /* earlier runs that say how long a step takes ... */
 #define FORECAST_ROW_COUNT_MAX  8192u            /* ... and their steps together */
@@ -435,6 +450,7 @@
 #define API_KEY_COUNT_MAX       16384u           /* keys at hand, with their rates, 6 MB; of a tenant those beyond share one rate */
 #define API_TENANT_COUNT_MAX    4096u            /* tenants at hand, with their rates; one more is refused while all of them are in use */
 #define API_REFUSAL_COUNT_MAX   256u             /* different refusals that are told apart at a time; further ones are counted together */
+#define API_REFUSAL_REASON_COUNT_MAX 64u         /* of these, those that differ from another by the reason alone, be it a key that is made up */
 #define API_REFUSAL_SPAN_MS     60000            /* of equal ones within this time the first is recorded at once, the others by their count */
 #define API_REFUSAL_TEXT_SIZE   200u             /* what is recorded of an address or a reason */
 #define API_KEY_EXECUTOR_COUNT_MAX 32u          /* executors that a worker's key is limited to ... */
@@ -444,7 +460,8 @@
 #define API_RATE_PER_S_DEFAULT  20000u           /* requests a second of one key ... */
 #define API_RATE_PER_S_MAX      1000000u         /* more than a server answers */
 #define API_RATE_BURST_S        2u               /* ... of so many seconds at once */
-#define API_TENANT_RATE_FACTOR  4u               /* and of all keys of a tenant so many times that, where nothing is said: one key leaves the others theirs */
+#define API_TENANT_RATE_FACTOR  4u               /* and of all keys of a tenant so many times that, where nothing is
+                                                  * said: one key leaves the others theirs */
 
 /* --- the embedded library ---------------------------------------------------------------------------------------- */
 #define EMBED_REQUEST_COUNT_MAX 1024u            /* calls of a program's threads that wait for the engine */
@@ -514,7 +531,8 @@ static_assert(4 * (uint64_t)PAYLOAD_SIZE_MAX + DECISION_PAYLOAD_SIZE + INPUT_SIZ
               "what a command brings and all steps that one decision begins must fit beside one record");
 static_assert(DECISION_TEXT_SIZE_MAX + (DECISION_WEIGHT_MAX + ADVANCE_EVENT_COUNT_MIN) * (TEXT_SIZE_MAX + IDEMPOTENCY_KEY_SIZE_MAX + (8u << 10))
                   < RECORD_SIZE_MAX, "the texts of one decision must fit one record");
-static_assert(API_DEFINITION_SIZE_MAX <= API_BODY_SIZE_MAX && API_DEFINITION_SIZE_MAX <= DEFINITION_SIZE_MAX, "a definition is a body, and one that commands read");
+static_assert(API_DEFINITION_SIZE_MAX <= API_BODY_SIZE_MAX && API_DEFINITION_SIZE_MAX <= DEFINITION_SIZE_MAX,
+              "a definition is a body, and one that commands read");
 static_assert(JSON_DEPTH_MAX >= DEFINITION_DEPTH_MAX, "a definition's values must be printable as JSON");
 
 #endif

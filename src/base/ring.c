@@ -4,6 +4,18 @@
 
 #include "base/check.h"
 
+/* What a cell says is counted from its own index, so that cells of zeroes are free ones. A ring for many, in which few wait, has none of its
+ * memory but what was used. */
+static uint64_t cell_turn(const RingCell *cell, uint64_t index)
+{
+    return atomic_load_explicit(&cell->turns, memory_order_acquire) + index;
+}
+
+static void cell_set_turn(RingCell *cell, uint64_t index, uint64_t turn)
+{
+    atomic_store_explicit(&cell->turns, turn - index, memory_order_release);
+}
+
 void ring_init(Ring *ring, uint32_t capacity)
 {
     CHECK(capacity > 0 && capacity <= UINT32_C(1) << 30);
@@ -11,7 +23,6 @@ void ring_init(Ring *ring, uint32_t capacity)
     while (count < capacity) count *= 2;
     *ring = (Ring){ .cells = calloc(count, sizeof(RingCell)), .mask = count - 1 };
     CHECK(ring->cells != NULL);
-    for (uint64_t i = 0; i < count; i++) atomic_init(&ring->cells[i].turn, i);
     atomic_init(&ring->tail, 0);
 }
 
@@ -26,9 +37,9 @@ bool ring_put(Ring *ring, void *item)
     CHECK(item != NULL);
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     for (;;) {
-        RingCell *cell = &ring->cells[tail & ring->mask];
-        uint64_t turn = atomic_load_explicit(&cell->turn, memory_order_acquire);
-        int64_t ahead = (int64_t)(turn - tail);
+        uint64_t index = tail & ring->mask;
+        RingCell *cell = &ring->cells[index];
+        int64_t ahead = (int64_t)(cell_turn(cell, index) - tail);
         if (ahead < 0) return false;                    /* it still holds the item of a round ago */
         if (ahead > 0) {                                /* someone else filled it: look at the new tail */
             tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -38,17 +49,18 @@ bool ring_put(Ring *ring, void *item)
                                                    memory_order_relaxed))
             continue;
         cell->item = item;
-        atomic_store_explicit(&cell->turn, tail + 1, memory_order_release);
+        cell_set_turn(cell, index, tail + 1);
         return true;
     }
 }
 
 void *ring_take(Ring *ring)
 {
-    RingCell *cell = &ring->cells[ring->head & ring->mask];
-    if (atomic_load_explicit(&cell->turn, memory_order_acquire) != ring->head + 1) return NULL;
+    uint64_t index = ring->head & ring->mask;
+    RingCell *cell = &ring->cells[index];
+    if (cell_turn(cell, index) != ring->head + 1) return NULL;
     void *item = cell->item;
-    atomic_store_explicit(&cell->turn, ring->head + ring->mask + 1, memory_order_release);
+    cell_set_turn(cell, index, ring->head + ring->mask + 1);
     ring->head++;
     return item;
 }

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 typedef struct RingCell {
-    _Atomic uint64_t turn;
+    _Atomic uint64_t turns;             /* its turn, less its own index: 0 in a new ring */
     void *item;
 } RingCell;
 

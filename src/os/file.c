@@ -116,6 +116,20 @@ Status file_publish(const char *part, const char *path, Error *err)
     return reason ? refuse(err, reason, path) : file_sync_directory(path, err);
 }
 
+Status file_room(const char *path, size_t size, Error *err)
+{
+    char name[PATH_MAX], text[128];
+    if (snprintf(name, sizeof name, "%s.XXXXXX", path) >= (int)sizeof name) return refuse(err, ENAMETOOLONG, path);
+    int fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0) return refuse(err, errno, path);
+    unlink(name);
+    int reason = posix_fallocate(fd, 0, (off_t)size);
+    close(fd);
+    if (!reason) return OK;
+    return error_set(err, ERR_UNAVAILABLE, "%s: there is no room for %zu bytes beside it: %s", path, size,
+                     strerror_r(reason, text, sizeof text));
+}
+
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

@@ -23,6 +23,9 @@ MUST_USE Status file_write(const char *path, Str text, Error *err);
 MUST_USE Status file_publish(const char *part, const char *path, Error *err);
 /* Makes durable what was made, renamed or removed beside that path. */
 MUST_USE Status file_sync_directory(const char *path, Error *err);
+/* Whether there is room for a file of so many bytes beside that path, within every quota and limit: ERR_UNAVAILABLE where there is none.
+ * One is made for that, and is gone at once. */
+MUST_USE Status file_room(const char *path, size_t size, Error *err);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 /* The file that a path means: what its links lead to, where its last name is a symbolic one, though nothing may be there yet. What

@@ -1,7 +1,9 @@
 #include "os/file.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +40,24 @@ TEST(a_written_file_reads_back, "")
     EXPECT(!file_exists(path_of("a")));
     rmdir(directory);
     arena_deinit(&arena);
+}
+
+TEST(room_is_asked_for_and_nothing_is_left_of_it, "")
+{
+    REQUIRE(make_directory());
+    Error err;
+    struct rlimit before, tight;
+    REQUIRE(!getrlimit(RLIMIT_FSIZE, &before));
+    EXPECT_OK(file_room(path_of("room"), 1u << 20, &err), &err);
+    void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
+    tight = (struct rlimit){ .rlim_cur = 1u << 16, .rlim_max = before.rlim_max };
+    REQUIRE(!setrlimit(RLIMIT_FSIZE, &tight));
+    EXPECT_INT(file_room(path_of("room"), 1u << 20, &err), ERR_UNAVAILABLE);
+    EXPECT_OK(file_room(path_of("room"), 1u << 12, &err), &err);
+    REQUIRE(!setrlimit(RLIMIT_FSIZE, &before));
+    (void)signal(SIGXFSZ, was);
+    EXPECT_INT(file_room(path_of("nowhere/room"), 1, &err), ERR_NOT_FOUND);
+    EXPECT(!rmdir(directory));                  /* it is empty */
 }
 
 TEST(what_cannot_be_read_is_refused_by_name, "")

@@ -69,6 +69,13 @@ void usage_return_large(void)
 #endif
 }
 
+void usage_return_all(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, ARENA_BLOCK_SIZE);
+#endif
+}
+
 void usage_trim(void)
 {
 #ifdef __GLIBC__

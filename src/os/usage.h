@@ -21,7 +21,11 @@ Usage usage_read(void);
 void usage_trim(void);
 
 /* From now on what was large goes back to the system when it is freed: libc would take larger and larger pieces for usual, and a process that
- * had many payloads in memory once would keep their room. Before there are threads. */
+ * had many payloads in memory once would keep their room. */
 void usage_return_large(void);
+/* While a process begins: pieces from the first block of an arena on are pages of their own. So a table of zeroes takes no memory before it is
+ * used, and what only the beginning needs (policies that are compiled to be checked) goes back and leaves no holes. Too slow for what comes
+ * often: usage_return_large() ends it, also beside threads, since it changes one word that they read whole. */
+void usage_return_all(void);
 
 #endif

@@ -16,6 +16,7 @@
 
 void json_pointer_add(Buf *buf, Str token);             /* "/" and the token, escaped */
 void json_pointer_add_index(Buf *buf, uint32_t index);
+Str  json_pointer_below(Arena *arena, Str place, Str token);        /* the place of that name below another */
 
 bool json_pointer_is_valid(Str pointer);
 /* Takes the first token off a valid pointer and writes it decoded to `token`, cleared before; false at its end. */
