@@ -81,7 +81,9 @@ static void check_dispatch(Diagnostics *diagnostics, const Node *dispatch)
     const Node *cooperatives = dispatch && dispatch->kind == NODE_MAP ? node_get(dispatch, "cooperatives") : NULL;
     uint64_t count;
     if (!cooperatives || cooperatives->kind != NODE_NUMBER || !str_to_u64(node_text(cooperatives), &count) || count <= COOPERATIVE_COUNT_MAX) return;
-    diagnose(diagnostics, SEVERITY_ERROR, cooperatives, "%" PRIu64 " cooperative sub-routines are more than COOPERATIVE_COUNT_MAX (%u)", count, COOPERATIVE_COUNT_MAX);
+    diagnose(diagnostics, SEVERITY_ERROR, cooperatives,
+             "%" PRIu64 " cooperative sub-routines are more than COOPERATIVE_COUNT_MAX (%u)", count,
+             COOPERATIVE_COUNT_MAX);
 }
 
 typedef void (*LineCheck)(Diagnostics *diagnostics, const Node *line);

@@ -1,6 +1,7 @@
 #include "lang/compatibility.h"
 
 #include "base/map.h"
+#include "value/json_pointer.h"
 
 typedef struct Comparison {
     Arena *arena;
@@ -8,11 +9,14 @@ typedef struct Comparison {
     Compatibility *out;
 } Comparison;
 
-static void report(const Comparison *comparison, Str subject, Str what)
+/* What is compared: in words, and as a place. */
+typedef struct Subject { Str text, pointer; } Subject;
+
+static void report(const Comparison *comparison, Subject subject, Str what)
 {
     Compatibility *out = comparison->out;
     out->total++;
-    if (out->count < COMPATIBILITY_COUNT_MAX) out->findings[out->count++] = (Incompatibility){ subject, what };
+    if (out->count < COMPATIBILITY_COUNT_MAX) out->findings[out->count++] = (Incompatibility){ subject.text, subject.pointer, what };
 }
 
 static Value array_of(Value object, const char *key)
@@ -47,14 +51,16 @@ static bool param_is_demanded(Value param)
     return value_get_bool(param, "required", true) && !value_get_text(param, "default");
 }
 
-static Str param_subject(const Comparison *comparison, Value param)
+static Subject param_subject(const Comparison *comparison, Value param)
 {
-    return arena_format(comparison->arena, "parameter '%.*s'", STR_ARG(value_get_string(param, "name", STR(""))));
+    Str name = value_get_string(param, "name", STR(""));
+    return (Subject){ arena_format(comparison->arena, "parameter '%.*s'", STR_ARG(name)),
+                      json_pointer_below(comparison->arena, STR("/parameters"), name) };
 }
 
 static void compare_param(const Comparison *comparison, Value before, const Value *after)
 {
-    Str subject = param_subject(comparison, before);
+    Subject subject = param_subject(comparison, before);
     if (!after) {
         report(comparison, subject, STR("was removed"));        /* a start that gives it is refused */
         return;
@@ -78,10 +84,17 @@ static void compare_params(const Comparison *comparison)
 
 /* --- outputs ------------------------------------------------------------------------------------------------------------- */
 
-static void compare_output(const Comparison *comparison, Str step, Member before, Value after)
+static Subject step_subject(const Comparison *comparison, Str step)
 {
+    return (Subject){ arena_format(comparison->arena, "step '%.*s'", STR_ARG(step)), json_pointer_below(comparison->arena, STR("/steps"), step) };
+}
+
+static void compare_output(const Comparison *comparison, Subject step, Member before, Value after)
+{
+    Arena *arena = comparison->arena;
     Str name = value_text(before.key);
-    Str subject = arena_format(comparison->arena, "output '%.*s' of step '%.*s'", STR_ARG(name), STR_ARG(step));
+    Subject subject = { arena_format(arena, "output '%.*s' of %.*s", STR_ARG(name), STR_ARG(step.text)),
+                        json_pointer_below(arena, json_pointer_below(arena, step.pointer, STR("outputs")), name) };
     const Value *found = value_get(after, name);
     if (!found || found->kind != VALUE_STRING || before.value.kind != VALUE_STRING) {
         if (!found) report(comparison, subject, STR("was removed"));
@@ -97,14 +110,15 @@ static void compare_step(const Comparison *comparison, const PlanStep *before, c
     Value outputs = object_of(before->settings, "outputs");
     const Value *schema = value_get_text(before->settings, "output_schema");
     if (!outputs.count && !schema) return;                      /* it promised nothing */
-    Str subject = arena_format(comparison->arena, "step '%.*s'", STR_ARG(before->id));
+    Subject subject = step_subject(comparison, before->id);
     if (!after) {
         report(comparison, subject, STR("was removed, and with it the outputs that it declares"));
         return;
     }
     for (uint32_t i = 0; i < outputs.count; i++)
-        compare_output(comparison, before->id, outputs.members[i], object_of(after->settings, "outputs"));
+        compare_output(comparison, subject, outputs.members[i], object_of(after->settings, "outputs"));
     const Value *now = value_get_text(after->settings, "output_schema");
+    subject.pointer = json_pointer_below(comparison->arena, subject.pointer, STR("output_schema"));
     if (schema && !now) report(comparison, subject, STR("no longer declares the schema of its output"));
     else if (schema && !value_equals(*schema, *now)) report(comparison, subject, STR("declares another schema for its output"));
 }

@@ -21,6 +21,7 @@
 
 typedef struct Incompatibility {
     Str subject;                    /* "parameter 'amount'", "output 'total' of step 'pay.charge'" */
+    Str pointer;                    /* "/parameters/amount", "/steps/pay.charge/outputs/total" */
     Str what;                       /* "was removed" */
 } Incompatibility;
 

@@ -71,6 +71,29 @@ TEST(what_callers_and_readers_rely_on_is_compared, "proves: F-118")
     }
 }
 
+TEST(what_breaks_is_named_by_a_json_pointer, "proves: F-118")
+{
+    static const struct { const char *name, *before, *after, *want; } rows[] = {
+        { "a removed parameter", PARAMS("{ name: p, type: string }"), JOBS, "/parameters/p" },
+        { "a new parameter", JOBS, PARAMS("{ name: p, type: string }"), "/parameters/p" },
+        { "an output", WITH_OUTPUTS("outputs: { n: integer, m: string }"), WITH_OUTPUTS("outputs: { m: string }"), "/steps/a.t/outputs/n" },
+        { "a step", WITH_OUTPUTS("outputs: { n: integer }"), "jobs: { b: { tasks: [{ log: x }] } }\n", "/steps/a.t" },
+        { "a schema", WITH_OUTPUTS("output_schema: { type: object }"), JOBS, "/steps/a.t/output_schema" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Arena arena;
+        Plan before, after;
+        Compatibility result;
+        ROW(rows[i].name);
+        arena_init(&arena, SIZE_MAX);
+        if (read_plan(&arena, rows[i].before, &before) && read_plan(&arena, rows[i].after, &after)) {
+            compatibility_compare(&arena, &before, &after, &result);
+            if (EXPECT_INT(result.count, 1)) EXPECT_STR(result.findings[0].pointer, str_of(rows[i].want));
+        }
+        arena_deinit(&arena);
+    }
+}
+
 TEST(what_is_not_told_is_counted, "")
 {
     Arena arena;

@@ -311,6 +311,7 @@ Value diagnostics_value(const Diagnostics *diagnostics, Arena *arena)
         member_list_add(&members, STR("column"), value_int(diagnostic->column));
         member_list_add(&members, STR("width"), value_int(diagnostic->width));
         member_list_add(&members, STR("message"), value_string(diagnostic->message));
+        if (diagnostic->details.len) member_list_add(&members, STR("details"), value_string(diagnostic->details));
         if (diagnostic->help.len) member_list_add(&members, STR("help"), value_string(diagnostic->help));
         if (diagnostic->pointer.len) member_list_add(&members, STR("pointer"), value_string(diagnostic->pointer));
         value_list_add(&list, member_list_object(&members));

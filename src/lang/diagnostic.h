@@ -61,7 +61,7 @@ void diagnostics_point(Diagnostics *diagnostics, const Node *root);
 /* In the order of their places. */
 void diagnostics_sort(Diagnostics *diagnostics);
 void diagnostics_print(const Diagnostics *diagnostics, bool color, Buf *out);
-/* [{"severity","file","line","column","width","message","help","pointer"}] */
+/* [{"severity","file","line","column","width","message","details","help","pointer"}] */
 Value diagnostics_value(const Diagnostics *diagnostics, Arena *arena);
 
 #endif

@@ -576,7 +576,7 @@ static bool has_comments(Str text)
     yaml_parser_t parser;
     bool found = false, is_over = false;
     size_t at = 0, character = 0;               /* the same place, in bytes and in characters */
-    if (!yaml_parser_initialize(&parser)) return false;
+    if (!text.len || !yaml_parser_initialize(&parser)) return false;
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.ptr, text.len);
     while (!found && !is_over) {

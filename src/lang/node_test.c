@@ -49,6 +49,20 @@ TEST(scalars_follow_the_core_schema, "")
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_value(rows[i].yaml, TEXT_YAML, rows[i].json);
 }
 
+TEST(a_text_of_no_bytes_is_refused_wherever_it_points, "")
+{
+    static const Str rows[] = { STR_INIT(""), { NULL, 0 }, STR_INIT("\xef\xbb\xbf"), STR_INIT("\n") };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int format = TEXT_YAML; format <= TEXT_JSON; format++) {
+            Arena arena;
+            Error err;
+            Node *root;
+            arena_init(&arena, SIZE_MAX);
+            EXPECT_INT(node_read(&arena, rows[i], (TextFormat)format, &root, &err), ERR_INVALID);
+            arena_deinit(&arena);
+        }
+}
+
 TEST(json_is_read_as_json, "")
 {
     expect_value("{\"a\": [\"\\ud83d\\ude00\", \"\\/\", 1e2, null]}", TEXT_JSON,

@@ -270,6 +270,7 @@ Status node_read_yaml(NodeBuilder *builder, Str text, Error *err)
     if (!yaml_parser_initialize(&reader.parser)) return error_set(err, ERR_LIMIT, "no memory is left to read the text");
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     if (str_starts(text, STR("\xef\xbb\xbf"))) text = str_slice(text, 3, text.len);      /* some editors write one */
+    if (!text.len) text = STR("");          /* libyaml permits no null pointer, which a body of no bytes has */
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text.ptr, text.len);
     map_init(&reader.anchor_names, builder->arena, 0);
 

@@ -42,6 +42,19 @@ static void say(const Production *production, Answer answer, const Node *at, con
     va_end(args);
 }
 
+/* What this checklist does not decide itself. Whoever has given a store or a server is not told to give one. */
+static void say_open(const Production *production, const char *where, const char *see, const char *format, ...) PRINTF_LIKE(4, 5);
+
+static void say_open(const Production *production, const char *where, const char *see, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    Str what = arena_format_args(production->arena, format, args);
+    va_end(args);
+    if (!production->facts->has_place) say(production, ANSWER_UNDECIDED, NULL, "needs a %s: %.*s", where, STR_ARG(what));
+    else say(production, ANSWER_UNDECIDED, NULL, "is looked at by hand%s%s: %.*s", see ? ", with " : "", see ? see : "", STR_ARG(what));
+}
+
 /* "1 task", "3 tasks". */
 static const char *plural(uint32_t count)
 {
@@ -209,9 +222,8 @@ static void decide_version(const Production *production)
     char storage[DIGEST_TEXT_SIZE + 1];
     Buf digest = buf_on(storage, sizeof storage);
     digest_print(&digest, &production->plan->digest);
-    say(production, ANSWER_UNDECIDED, NULL,
-        "needs a store: the revision in use, its version and hash, to compare with this plan, %.*s",
-        STR_ARG(buf_peek(&digest)));
+    say_open(production, "store", "'maestro revisions'", "the revision in use, its version and hash, to compare with this plan, %.*s",
+             STR_ARG(buf_peek(&digest)));
 }
 
 static void decide_idempotency(const Production *production)
@@ -324,7 +336,8 @@ static void decide_reviewed(const Production *production)
     for (uint32_t i = 0; i < production->plan->step_count; i++)
         review_policies(production, &seen, &tally, production->nodes[i]);
     for (uint32_t i = 0; i < production->facts->everywhere_count; i++)
-        if (map_add(&seen, production->facts->everywhere[i], 0, NULL)) review_policy(production, &tally, production->root, production->facts->everywhere[i]);
+        if (map_add(&seen, production->facts->everywhere[i], 0, NULL))
+            review_policy(production, &tally, production->root, production->facts->everywhere[i]);
     bool is_recorded = production->facts->is_reviewed != NULL;
     if (tally.failed_count)
         tally_say(production, &tally, "policy version", is_recorded ? "attached without a recorded review that approves it"
@@ -414,10 +427,8 @@ static void decide_blast_radius(const Production *production)
 static void decide_quotas(const Production *production)
 {
     const Value *config = value_get_text(production->plan->document, "config");
-    say(production, ANSWER_UNDECIDED, NULL,
-        "needs a server: the quotas of the tenant '%.*s', to compare with %" PRId64
-        " steps at a time and the budgets here",
-        STR_ARG(production->plan->tenant), config ? value_get_int(*config, "max_concurrency", 0) : 0);
+    say_open(production, "server", NULL, "the quotas of the tenant '%.*s', to compare with %" PRId64 " steps at a time and the budgets here",
+             STR_ARG(production->plan->tenant), config ? value_get_int(*config, "max_concurrency", 0) : 0);
 }
 
 /* --- line 5: audit ----------------------------------------------------------------------------------------------- */
@@ -460,8 +471,8 @@ static void decide_compensations(const Production *production)
             tally_step(production, &untested, i, STR(""));
     Str names = tally_names(&untested);
     if (untested.count)
-        say(production, ANSWER_UNDECIDED, NULL,
-            "needs a store: a successful test, with this version, of each compensation: %.*s", STR_ARG(names));
+        say_open(production, "store", "'maestro show RUN --events'", "a successful test, with this version, of each compensation: %.*s",
+                 STR_ARG(names));
     else
         say(production, ANSWER_NOT_APPLICABLE, NULL, "no task declares a compensation");
 }
@@ -576,8 +587,7 @@ static void decide_privilege(const Production *production)
 
 static void decide_boundaries(const Production *production)
 {
-    say(production, ANSWER_UNDECIDED, NULL, "needs a server: the network and data boundaries of the tenant '%.*s'",
-           STR_ARG(production->plan->tenant));
+    say_open(production, "server", NULL, "the network and data boundaries of the tenant '%.*s'", STR_ARG(production->plan->tenant));
 }
 
 /* --- line 8: disaster recovery and resilience -------------------------------------------------------------------- */
@@ -608,8 +618,7 @@ static void decide_exercised(const Production *production)
         if (production->approvals.has_gate[i]) tally_step(production, &gates, i, STR(""));
     Str names = tally_names(&gates);
     if (gates.count)
-        say(production, ANSWER_UNDECIDED, NULL, "needs a store: runs in which each approval was given: %.*s",
-            STR_ARG(names));
+        say_open(production, "store", "'maestro show RUN --events'", "runs in which each approval was given: %.*s", STR_ARG(names));
     else
         say(production, ANSWER_NOT_APPLICABLE, NULL, "no task or job waits for an approval");
 }
@@ -702,13 +711,13 @@ static void collect_nodes(Production *production)
 
 typedef void (*Decide)(const Production *production);
 
-/* One row for each check. It has a function, or a sentence that says what must be known; and a reason why it does not
- * apply to runbooks, where that is so. */
+/* One row for each check. It has a function, or a sentence that says what must be known, where, and what shows it to
+ * who looks; and a reason why it does not apply to runbooks, where that is so. */
 static const struct {
     const char *name, *requirement;
     uint8_t line;
     Decide decide;
-    const char *needs, *not_of_runbooks;
+    const char *needs, *not_of_runbooks, *where, *see;
 } rows[] = {
     { "spec-schema", "F-171", 1, decide_schema, NULL, NULL },
     { "spec-lint", "F-172", 1, decide_lint, NULL, NULL },
@@ -723,14 +732,16 @@ static const struct {
     { "placement-constraints", "F-180", 3, decide_placement, NULL, "a runbook has no jobs" },
     { "blast-radius-budget", "F-181", 3, decide_blast_radius, NULL, "a runbook has no blast radius" },
     { "tenant-quotas", "F-182", 3, decide_quotas, NULL, NULL },
-    { "metrics", "F-183", 4, NULL, "needs a running server: whether it exports counts by state, latencies and retries",
-      NULL },
-    { "structured-logs", "F-184", 4, NULL, "needs a running server: the setting of its logs", NULL },
+    { "metrics", "F-183", 4, NULL,
+      "whether it exports counts by state, latencies and retries", NULL, "running server", "GET /metrics" },
+    { "structured-logs", "F-184", 4, NULL,
+      "the setting of its logs", NULL, "running server", NULL },
     { "traces", "F-185", 4, NULL,
-      "needs a running server: the setting of its traces, and an attempt to which they were propagated", NULL },
-    { "ledger-sink", "F-186", 5, NULL, "needs a store: whether a ledger sink is enabled", NULL },
+      "the setting of its traces, and an attempt to which they were propagated", NULL, "running server", NULL },
+    { "ledger-sink", "F-186", 5, NULL,
+      "whether a ledger sink is enabled", NULL, "store", NULL },
     { "ledger-immutable", "F-187", 5, NULL,
-      "needs a store: whether it refuses changes to the ledger, and a verification of the chain", NULL },
+      "whether it refuses changes to the ledger, and a verification of the chain", NULL, "store", "'maestro store verify'" },
     { "evidence-retention", "F-188", 5, decide_evidence, NULL, "a runbook declares no evidence" },
     { "retry-classes", "F-189", 6, decide_retries, NULL, "a runbook has no tasks; artifacts declare no retries" },
     { "compensations-tested", "F-190", 6, decide_compensations, NULL, "a runbook has no compensations" },
@@ -740,14 +751,15 @@ static const struct {
     { "least-privilege", "F-194", 7, decide_privilege, NULL,
       "a runbook has no tasks; artifacts declare no identities" },
     { "network-data-boundaries", "F-195", 7, decide_boundaries, NULL, NULL },
-    { "ledger-backup", "F-196", 8, NULL, "needs a store: the target of its backups, and whether it can be reached",
-      NULL },
-    { "replay-tested", "F-197", 8, NULL, "needs a store: a replay of a run of this plan that matched its ledger",
-      NULL },
+    { "ledger-backup", "F-196", 8, NULL,
+      "the target of its backups, and whether it can be reached", NULL, "store", "'maestro store backup'" },
+    { "replay-tested", "F-197", 8, NULL,
+      "a replay of a run of this plan that matched its ledger", NULL, "store", "'maestro replay RUN --verify'" },
     { "lease-thresholds", "F-198", 8, decide_leases, NULL, "a runbook declares no lease" },
-    { "controls-tested", "F-199", 9, NULL, "needs a store: a pause, a resume and a cancel in runs of this version",
-      NULL },
-    { "dry-run-reviewed", "F-200", 9, NULL, "needs a store: a dry run of this version, and who has reviewed it", NULL },
+    { "controls-tested", "F-199", 9, NULL,
+      "a pause, a resume and a cancel in runs of this version", NULL, "store", "'maestro show RUN --events'" },
+    { "dry-run-reviewed", "F-200", 9, NULL,
+      "a dry run of this version, and who has reviewed it", NULL, "store", "'maestro plan FILE --dry-run'" },
     { "approvals-exercised", "F-201", 9, decide_exercised, NULL, "a runbook waits for no approval" },
     { "runbooks-linked", "F-202", 10, decide_runbooks, NULL, "a runbook of artifacts links no others" },
     { "ownership-contact", "F-203", 10, decide_ownership, NULL, NULL },
@@ -761,7 +773,7 @@ static void decide_row(const Production *production, size_t row)
 {
     bool is_about_spec = rows[row].decide == decide_schema || rows[row].decide == decide_lint;
     if (rows[row].needs)
-        say(production, ANSWER_UNDECIDED, NULL, "%s", rows[row].needs);
+        say_open(production, rows[row].where, rows[row].see, "%s", rows[row].needs);
     else if (!production->has_plan && !is_about_spec)
         say(production, ANSWER_UNDECIDED, NULL, "needs a definition without mistakes");
     else if (rows[row].not_of_runbooks && production->plan->kind == PLAN_RUNBOOK)

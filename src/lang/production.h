@@ -2,7 +2,8 @@
  *
  * The checklist has ten lines and thirty-four checks. What the definition and the configuration decide is decided here:
  * it passes, or fails with the tasks that lack something and where they stand, or does not apply because there is nothing
- * to look at. What only a store or a running server can tell is left undecided and says what it needs.
+ * to look at. What only a store or a running server can tell is left undecided and says what it needs; what they do not decide either, that
+ * somebody has to look.
  *
  * Readings of the rows, where they leave one open:
  *   - a policy counts as attached where every task is under one; of a definition in which one task is not, it is not;
@@ -41,6 +42,7 @@ typedef struct ProductionReport {
 
 /* What only a store or a server knows. */
 typedef struct ProductionFacts {
+    bool has_place;                 /* one was given: what is undecided all the same is looked at by hand, and says with what */
     /* Whether the version of a policy that is in force was reviewed; *out_text: by whom, or why it was not. NULL: nobody was asked, and
      * who is named in the configuration counts (`reviewed_by`). */
     bool (*is_reviewed)(void *context, Str policy, Str *out_text);

@@ -23,7 +23,8 @@ extern const Type type_workflow, type_runbook, type_config, type_component, type
 
 /* Pieces that more than one table uses. */
 extern const Type type_name, type_ref, type_text, type_line, type_bool, type_condition, type_template, type_any, type_schema;
-extern const Type type_duration, type_timeout, type_duration_or_seconds, type_true, type_some_refs, type_money, type_positive, type_count, type_number;
+extern const Type type_duration, type_timeout, type_duration_or_seconds, type_true, type_some_refs, type_money,
+    type_positive, type_count, type_number;
 extern const Type type_names, type_refs, type_texts, type_labels, type_schemas;
 extern const Type type_failure_mode, type_priority;
 

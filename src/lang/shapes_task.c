@@ -180,7 +180,8 @@ static const Type type_weight = { .kind = TYPE_INT, .min = 0, .max = 1000000 };
     { "run", &type_ref, "The runner that does the work." }, \
     { "log", &type_template, "Writes a message to the log: short for the runner log." }, \
     { "intent", &type_intent, "How heavy the work is, for the dispatch of it.", .otherwise = "\"normal\"" }, \
-    { "spawn_budget", &type_spawn_budget, "Sub-routines that may ever carry it to its runner, retries included; left out, enough for all its attempts." }, \
+    { "spawn_budget", &type_spawn_budget, \
+      "Sub-routines that may ever carry it to its runner, retries included; left out, enough for all its attempts." }, \
     { "input", &type_any, "What the runner gets; texts may hold ${paths}." }, \
     { "args", &type_template_list, "Arguments, passed to the runner in order and unchanged." }, \
     { "input_schema", &type_schema, "What the input must look like, checked before dispatch." }, \

@@ -16,7 +16,9 @@ void trigger_check(Compiler *compiler, const Node *settings)
     Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, rate ? rate : window,
                                       "within the replay_window more requests would come than TRIGGER_REPLAY_COUNT_MAX (%u), which are remembered",
                                       TRIGGER_REPLAY_COUNT_MAX);
-    if (most) diagnostic_help(compiler->diagnostics, diagnostic, "with this replay_window a rate_limit of %" PRId64 " in that time is possible; or shorten the window", most);
+    if (most)
+        diagnostic_help(compiler->diagnostics, diagnostic, "with this replay_window a rate_limit of %" PRId64
+                        " in that time is possible; or shorten the window", most);
     else diagnostic_help(compiler->diagnostics, diagnostic, "shorten the replay_window");
 }
 

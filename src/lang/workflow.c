@@ -96,7 +96,9 @@ static void collect_jobs(Workflow *workflow, const Node *jobs)
         if (node->kind == NODE_MAP && !node_get(node, "tasks") && !node_get(node, "branch")) {
             Diagnostic *diagnostic = diagnose(workflow->compiler->diagnostics, SEVERITY_ERROR, job->key,
                                               "the job '%.*s' has nothing to do", STR_ARG(job->id));
-            diagnostic_help(workflow->compiler->diagnostics, diagnostic, "a job has 'tasks', or a 'branch', or both; one that only waits has tasks: [{ run: noop }]");
+            diagnostic_help(
+                workflow->compiler->diagnostics, diagnostic,
+                "a job has 'tasks', or a 'branch', or both; one that only waits has tasks: [{ run: noop }]");
         }
         collect_tasks(workflow, i);
     }

@@ -229,6 +229,13 @@ Str policy_package(const Policy *policy, uint32_t index)
     return index < policy->package_count ? policy->packages[index].name : (Str){ 0 };
 }
 
+bool policy_has_allow(const Policy *policy)
+{
+    for (uint32_t i = 0; i < policy->package_count; i++)
+        if (policy->packages[i].has_allow) return true;
+    return false;
+}
+
 uint32_t      policy_reads(const Policy *policy) { return policy->reads; }
 
 static bool evaluate(const RegoQuery *query, Value input, const PolicyMoment *moment, Value *out, RegoEvalError *error)

@@ -53,6 +53,7 @@ Str           policy_name(const Policy *policy);
 const Digest *policy_digest(const Policy *policy);     /* of its modules, its data and its hooks; not of file names */
 bool          policy_is_asked(const Policy *policy, Hook hook);
 uint32_t      policy_reads(const Policy *policy);      /* PolicyReads */
+bool          policy_has_allow(const Policy *policy);  /* some package has the rule: else all is permitted that no rule denies */
 Str           policy_package(const Policy *policy, uint32_t index);     /* "data.maestro.deploy"; empty beyond the last */
 
 /* What an evaluation may know beside its input. */

@@ -86,6 +86,21 @@ TEST(a_policy_permits_by_a_clear_answer_and_by_nothing_else, "proves: F-095")
         expect_answer(cases[i].name, cases[i].module, cases[i].input, cases[i].want);
 }
 
+TEST(whether_a_policy_has_a_rule_allow_is_known, "")
+{
+    static const struct { const char *name, *module; bool has_allow; } cases[] = {
+        { "it has", "package maestro\nallow if input.x == 1", true },
+        { "it has both", "package maestro\ndefault allow := false\ndeny contains \"no\" if input.x", true },
+        { "it denies alone", "package maestro\ndeny contains \"no\" if input.x", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Bench bench;
+        ROW(cases[i].name);
+        if (EXPECT_OK(open_bench(&bench, cases[i].module, HOOKS_ALL), &bench.err)) EXPECT(policy_has_allow(bench.policy) == cases[i].has_allow);
+        close_bench(&bench);
+    }
+}
+
 TEST(what_cannot_be_evaluated_is_denied_and_says_so, "")
 {
     static const struct { const char *name, *module, *code; } cases[] = {

@@ -336,6 +336,7 @@ static BuiltinResult parse(BuiltinContext *context, Str text, bool as_written, V
                           .anchors = { .arena = context->arena } };
     if (!builtin_fits(context, text.len, err)) return BUILTIN_HALT;
     if (!yaml_parser_initialize(&reader.parser)) return builtin_error(err, "yaml: out of memory");
+    if (!text.len) text = STR("");          /* libyaml permits no null pointer */
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text.ptr, text.len);
     BuiltinResult result = read_document(&reader, out);
     *out_place = place_of(&reader);
