@@ -144,7 +144,9 @@ static Begin begin_select(const Settle *settle, uint32_t step, const ConditionRe
     Begin begin = BEGIN_DONE;
     if (choice.is_strange && terms->otherwise.len) choose(&choice, value_string(terms->otherwise));
     bool is_chosen = choice.keys.len && (!choice.is_strange || terms->otherwise.len);
-    if (choice.is_several) begin = fail(settle, step, CAUSE_CONDITION_ERROR, STR("the selection names several cases, and an exclusive branch takes one"));
+    if (choice.is_several)
+        begin = fail(settle, step, CAUSE_CONDITION_ERROR,
+                     STR("the selection names several cases, and an exclusive branch takes one"));
     else if (buf_overflowed(&choice.keys)) begin = fail(settle, step, CAUSE_CONDITION_ERROR, STR("the selection is too long"));
     else if (!is_chosen) begin = fail(settle, step, CAUSE_CONDITION_UNDEFINED, text);
     else take(settle, step, arena_copy(arena, buf_peek(&choice.keys)), is_defined ? summary(arena, result->value) : value_null(), text);

@@ -277,7 +277,8 @@ TEST(a_cycle_at_its_bound_fails_or_goes_on_as_declared, "proves: F-027")
 TEST(cycles_inside_one_another_count_their_own_rounds, "proves: F-027")
 {
     /* b goes round within a..c. */
-    STAGE(s, PLAN_HEAD "\"jobs\":[{\"id\":\"a\",\"priority\":\"normal\"},{\"id\":\"b\",\"priority\":\"normal\"},{\"id\":\"c\",\"priority\":\"normal\"}],"
+    STAGE(s, PLAN_HEAD
+          "\"jobs\":[{\"id\":\"a\",\"priority\":\"normal\"},{\"id\":\"b\",\"priority\":\"normal\"},{\"id\":\"c\",\"priority\":\"normal\"}],"
           "\"steps\":[{\"id\":\"a.a\",\"kind\":\"task\",\"job\":0},{\"id\":\"b.b\",\"kind\":\"task\",\"job\":1},{\"id\":\"c.c\",\"kind\":\"task\",\"job\":2}],"
           "\"edges\":[[0,1,\"order\"],[1,2,\"order\"]],\"loops\":["
           "{\"head\":0,\"tail\":2,\"max_iterations\":2,\"on_max\":\"continue\",\"when\":\"yes\"},"

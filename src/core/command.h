@@ -60,6 +60,8 @@ typedef struct Report {
 typedef struct Command {
     CommandKind kind;
     Str id;                         /* unique; empty for what the engine itself sends */
+    Str alias;                      /* a second id of it: its answer is kept under both. It is looked for by `id` alone; may be empty */
+    Str asked;                      /* digest of the request as its sender wrote it, by which it is known again; empty: of what it is here */
     Str actor, rationale;           /* "user:ana", "executor:local", "timer" / why; may be empty */
     Str origin;                     /* the address that a trigger came from; may be empty */
     Str bridge;                     /* of a signal: the other tenant that sends it, by a bridge; empty: the run's own */

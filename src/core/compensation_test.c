@@ -6,7 +6,8 @@
 #include "core/stage_test.h"
 #include "harness/test.h"
 
-#define UNDO ",\"compensation\":{\"run\":\"undo\",\"timeout_ms\":9000,\"retries\":{\"attempts\":2,\"delay_ms\":1000,\"jitter_ms\":0,\"on\":[\"transient\"]}}"
+#define UNDO \
+    ",\"compensation\":{\"run\":\"undo\",\"timeout_ms\":9000,\"retries\":{\"attempts\":2,\"delay_ms\":1000,\"jitter_ms\":0,\"on\":[\"transient\"]}}"
 #define AUTO "\"failure_resolution\":{\"strategy\":\"AUTO_COMPENSATE\",\"compensation_scope\":\"ALL\"},"
 /* a, b, c, d one after the other; d cannot be undone. */
 #define CHAIN(head) head "\"steps\":[" TASK("a", UNDO) "," TASK("b", UNDO) "," TASK("c", UNDO) "," TASK("d", "") \
@@ -244,7 +245,9 @@ TEST(work_that_was_done_before_its_gate_was_denied_is_undone, "proves: F-162 C-6
 TEST(only_the_failed_step_is_undone_where_the_scope_says_so, "proves: A-023 C-60")
 {
     Stage s;
-    if (!fail_at_d(&s, CHAIN(TREE_HEAD "\"failure_resolution\":{\"strategy\":\"AUTO_COMPENSATE\",\"compensation_scope\":\"FAILED_STEP_ONLY\"},"))) return;
+    if (!fail_at_d(&s, CHAIN(TREE_HEAD
+                             "\"failure_resolution\":{\"strategy\":\"AUTO_COMPENSATE\",\"compensation_scope\":\"FAILED_STEP_ONLY\"},")))
+        return;
     EXPECT_INT(s.run.state, RUN_COMPENSATED);                       /* d has no recorded effect: its record is skipped */
     EXPECT_INT(s.run.rollback.count, 1);
     EXPECT_INT(item(&s, 0)->state, COMPENSATION_SKIPPED);
@@ -423,7 +426,9 @@ TEST(many_compensations_are_planned_in_bounded_decisions, "proves: A-088")
     Buf plan;
     buf_init(&plan, 1 << 22);
     buf_text(&plan, TREE_HEAD "\"config\":{\"max_concurrency\":4000},\"steps\":[");
-    for (int i = 0; i < 3000; i++) buf_format(&plan, "%s{\"id\":\"s%d\",\"kind\":\"task\",\"run\":\"noop\",\"compensation\":{\"run\":\"undo\"}}", i ? "," : "", i);
+    for (int i = 0; i < 3000; i++)
+        buf_format(&plan, "%s{\"id\":\"s%d\",\"kind\":\"task\",\"run\":\"noop\",\"compensation\":{\"run\":\"undo\"}}",
+                   i ? "," : "", i);
     buf_text(&plan, "]}");
     Stage s;
     bool is_open = stage_open_str(&s, buf_peek(&plan));
@@ -513,8 +518,8 @@ TEST(an_overdue_compensation_whose_owner_dies_has_run_out_of_time, "proves: A-09
 
 TEST(why_a_step_is_not_undone_is_told, "proves: A-075")
 {
-    STAGE(s, TREE_HEAD "\"failure_mode\":\"continue-independent\",\"steps\":[" TASK("a", UNDO) "," TASK("b", "") "," TASK("c", UNDO) "," TASK("d", UNDO)
-          "],\"edges\":[[2,3,\"order\"]]}");
+    STAGE(s, TREE_HEAD "\"failure_mode\":\"continue-independent\",\"steps\":[" TASK("a", UNDO) "," TASK("b", "") ","
+          TASK("c", UNDO) "," TASK("d", UNDO) "],\"edges\":[[2,3,\"order\"]]}");
     REQUIRE_OK(stage_start(&s, "{}"), &s.err);
     EXPECT_OK(stage_succeed(&s, "a", NULL), &s.err);
     EXPECT_OK(stage_succeed(&s, "b", NULL), &s.err);
@@ -522,7 +527,8 @@ TEST(why_a_step_is_not_undone_is_told, "proves: A-075")
     EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "b")), STR("it has no compensation"));
     EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "c")), STR("it failed, and no effect of it is recorded"));
     EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "d")), STR("it was not carried out"));
-    EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "a")), STR("its result is another run's"));   /* of what succeeded, nothing else */
+    EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "a")),
+               STR("its result is another run's"));                 /* of what succeeded, nothing else */
     EXPECT_OK(compensate(&s, SCOPE_FULL, ""), &s.err);
     EXPECT_OK(stage_undo(&s, "a", CAUSE_NONE), &s.err);
     EXPECT_STR(compensation_why_none(&s.plan, &s.run, stage_index(&s, "a")), STR("it has been compensated already"));

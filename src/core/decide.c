@@ -167,7 +167,9 @@ Status decide_signal(const Asked *asked, Error *err)
     Event *event = decision_event(decision, EVENT_SIGNAL_RECEIVED, command->holder ? command->step : STEP_NONE);   /* of an attempt */
     event->name = command->name;
     event->sort = command->sort;
-    event->source = command->bridge.len ? arena_format(decision->arena, "%.*s of the tenant %.*s", STR_ARG(command->actor), STR_ARG(command->bridge)) : command->actor;
+    event->source = command->bridge.len ? arena_format(decision->arena, "%.*s of the tenant %.*s",
+                                                       STR_ARG(command->actor), STR_ARG(command->bridge))
+                                        : command->actor;
     event->payload = payload;
     event->count = run->signal_count + 1;
     event->flags = command->is_denial;
@@ -191,7 +193,9 @@ Status decide_rebind(const Asked *asked, Error *err)
     Buf text;
     buf_init(&text, TEXT_SIZE_MAX);
     if (asked->command->value.count) status = canonical_print(&text, asked->command->value, err);
-    if (!status && buf_overflowed(&text)) status = error_set(err, ERR_LIMIT, "the names of a placement take more than TEXT_SIZE_MAX (%u) bytes", TEXT_SIZE_MAX);
+    if (!status && buf_overflowed(&text))
+        status = error_set(err, ERR_LIMIT, "the names of a placement take more than TEXT_SIZE_MAX (%u) bytes",
+                           TEXT_SIZE_MAX);
     if (!status && !str_is(buf_peek(&text), run->bound))
         decision_event(decision, EVENT_RUN_REBOUND, 0)->text = arena_copy(decision->arena, buf_peek(&text));
     buf_deinit(&text);

@@ -180,9 +180,14 @@ typedef struct StartRequest {
 
 /* A parameter of a start that is wrong, and how: "is missing", "is not of type integer". */
 typedef struct ParamFinding { Str name, what; } ParamFinding;
-typedef struct ParamFindings { const ParamFinding *items; uint32_t count, total; } ParamFindings;     /* PARAM_FINDING_COUNT_MAX are kept, all are counted */
+typedef struct ParamFindings {
+    const ParamFinding *items;
+    uint32_t count, total;
+} ParamFindings;     /* PARAM_FINDING_COUNT_MAX are kept, all are counted */
+/* The parameters that a plan declares: a list. */
+Value decide_declared(const Plan *plan);
 /* All that is wrong with the parameters given: null, or an object. In the arena; names are those given or declared. */
-void decide_check_params(const Plan *plan, Value given, Arena *arena, ParamFindings *out);
+void decide_check_params(Value declared, Value given, Arena *arena, ParamFindings *out);
 /* The key that a start with these parameters has: empty where neither the request nor the definition gives one. */
 MUST_USE Status decide_start_key(const Plan *plan, const StartRequest *request, Arena *arena, Str *out_key, Error *err);
 /* Refused with ERR_INVALID where parameters are wrong: nothing is created then. */

@@ -10,7 +10,7 @@
 /* --- parameters --------------------------------------------------------------------------------------------------------- */
 
 typedef struct ParamCheck {
-    const Plan *plan;
+    Value declared;
     Arena *arena;
     ParamFinding *items;
     uint32_t count, total;
@@ -25,7 +25,7 @@ static void violation(ParamCheck *check, Str name, const char *what, Str detail)
     check->items[check->count++] = (ParamFinding){ name, arena_format(check->arena, "%s%.*s", what, STR_ARG(detail)) };
 }
 
-static Value declared_params(const Plan *plan)
+Value decide_declared(const Plan *plan)
 {
     const Value *declared = value_get_text(plan->document, "params");
     return declared && declared->kind == VALUE_ARRAY ? *declared : value_array(NULL, 0);
@@ -33,7 +33,7 @@ static Value declared_params(const Plan *plan)
 
 static void check_declared(ParamCheck *check, Value given)
 {
-    Value declared = declared_params(check->plan);
+    Value declared = check->declared;
     for (uint32_t i = 0; i < declared.count; i++) {
         Str name = value_get_string(declared.items[i], "name", STR(""));
         Str type = value_get_string(declared.items[i], "type", STR(""));
@@ -51,7 +51,7 @@ static void check_declared(ParamCheck *check, Value given)
 /* There may be very many of both, and whoever starts a run says how many. */
 static void check_unknown(ParamCheck *check, Value given)
 {
-    Value declared = declared_params(check->plan);
+    Value declared = check->declared;
     Map names;
     map_init(&names, check->arena, declared.count);
     for (uint32_t i = 0; i < declared.count; i++) (void)map_add(&names, value_get_string(declared.items[i], "name", STR("")), i, NULL);
@@ -68,9 +68,9 @@ static void check_all(ParamCheck *check, Value given)
     check_declared(check, given);
 }
 
-void decide_check_params(const Plan *plan, Value given, Arena *arena, ParamFindings *out)
+void decide_check_params(Value declared, Value given, Arena *arena, ParamFindings *out)
 {
-    ParamCheck check = { .plan = plan, .arena = arena, .members = { .arena = arena } };
+    ParamCheck check = { .declared = declared, .arena = arena, .members = { .arena = arena } };
     check_all(&check, given);
     *out = (ParamFindings){ check.items, check.count, check.total };
 }
@@ -89,7 +89,7 @@ static Status refuse_params(const ParamCheck *check, Error *err)
 /* {"params": ..., "payload": ...}, checked and with defaults; refused with all that is wrong. */
 Status decide_params(const Plan *plan, Value given, Value payload, Arena *arena, Value *out, Error *err)
 {
-    ParamCheck check = { .plan = plan, .arena = arena, .members = { .arena = arena } };
+    ParamCheck check = { .declared = decide_declared(plan), .arena = arena, .members = { .arena = arena } };
     if (given.kind != VALUE_NULL && given.kind != VALUE_OBJECT)
         return error_set(err, ERR_INVALID, "parameters are an object, this is of type %s", value_kind_name(given));
     check_all(&check, given);

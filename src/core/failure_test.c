@@ -77,7 +77,8 @@ TEST(independent_steps_go_on_where_the_definition_says_so, "proves: C-17 C-18 K-
 TEST(a_run_may_succeed_without_an_optional_artifact, "proves: C-18 K-021")
 {
     static const struct { const char *plan; RunState want; } rows[] = {
-        { BOOK_HEAD "\"steps\":[{\"id\":\"a\",\"kind\":\"artifact\",\"run\":\"x\",\"optional\":true},{\"id\":\"b\",\"kind\":\"artifact\",\"run\":\"x\"},"
+        { BOOK_HEAD
+          "\"steps\":[{\"id\":\"a\",\"kind\":\"artifact\",\"run\":\"x\",\"optional\":true},{\"id\":\"b\",\"kind\":\"artifact\",\"run\":\"x\"},"
           "{\"id\":\"c\",\"kind\":\"artifact\",\"run\":\"x\"}],\"edges\":[[0,1,\"data\"]]}", RUN_SUCCEEDED },
         { BOOK_HEAD "\"steps\":[{\"id\":\"a\",\"kind\":\"artifact\",\"run\":\"x\"},{\"id\":\"b\",\"kind\":\"artifact\",\"run\":\"x\"},"
           "{\"id\":\"c\",\"kind\":\"artifact\",\"run\":\"x\"}],\"edges\":[[0,1,\"data\"]]}", RUN_FAILED },
@@ -135,7 +136,8 @@ TEST(an_output_that_is_not_as_declared_fails_the_step, "proves: R-049 F-075")
 TEST(the_deadline_ends_the_run, "proves: C-43 K-010")
 {
     static const struct { const char *plan; Resolution want; } rows[] = {
-        { WIDE(TREE_HEAD "\"config\":{\"timeout_ms\":5000},\"failure_resolution\":{\"strategy\":\"AWAIT_DECISION\",\"on_timeout\":\"AWAIT_DECISION\"},"),
+        { WIDE(TREE_HEAD
+               "\"config\":{\"timeout_ms\":5000},\"failure_resolution\":{\"strategy\":\"AWAIT_DECISION\",\"on_timeout\":\"AWAIT_DECISION\"},"),
           RESOLUTION_AWAITING_DECISION },
         { WIDE(BOOK_HEAD "\"config\":{\"timeout_ms\":5000},\"failure_resolution\":{\"strategy\":\"AWAIT_DECISION\",\"on_timeout\":\"FAIL\"},"),
           RESOLUTION_RESOLVED },

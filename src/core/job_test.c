@@ -8,7 +8,9 @@
 
 /* left: a b c, one after another; right: d; after: e, which needs both. */
 #define JOBS(head, a, b, d) \
-    PLAN_HEAD head "\"jobs\":[{\"id\":\"left\",\"priority\":\"normal\"},{\"id\":\"right\",\"priority\":\"normal\"},{\"id\":\"after\",\"priority\":\"normal\"}],\"steps\":[" JOB_TASK("a", "0", a) "," \
+    PLAN_HEAD head \
+    "\"jobs\":[{\"id\":\"left\",\"priority\":\"normal\"},{\"id\":\"right\",\"priority\":\"normal\"},{\"id\":\"after\",\"priority\":\"normal\"}],\"steps\":[" \
+    JOB_TASK("a", "0", a) "," \
     JOB_TASK("b", "0", b) "," JOB_TASK("c", "0", "") "," JOB_TASK("d", "1", d) "," JOB_TASK("e", "2", "") "]," \
     "\"edges\":[[0,1,\"order\"],[1,2,\"order\"],[2,4,\"order\"],[3,4,\"order\"]]}"
 #define INDEPENDENT "\"failure_mode\":\"continue-independent\","
@@ -207,7 +209,8 @@ TEST(a_job_is_cancelled_from_every_state_it_can_be_in, "proves: F-130 F-083")
         ROW(rows[i].name);
         Buf text;
         buf_init(&text, 1 << 16);
-        buf_format(&text, PLAN_HEAD INDEPENDENT "\"jobs\":[{\"id\":\"left\",\"priority\":\"normal\"}],\"steps\":[" JOB_TASK("a", "0", "%s") "," JOB_TASK("b", "0", "") "],"
+        buf_format(&text, PLAN_HEAD INDEPENDENT "\"jobs\":[{\"id\":\"left\",\"priority\":\"normal\"}],\"steps\":["
+                   JOB_TASK("a", "0", "%s") "," JOB_TASK("b", "0", "") "],"
                    "\"edges\":[[0,1,\"order\"]]}", rows[i].more);
         Stage s;
         bool is_open = EXPECT(stage_open_str(&s, buf_peek(&text)));
@@ -290,7 +293,9 @@ TEST(a_cancelled_job_fails_the_run_by_the_rules_of_any_failure, "proves: F-130 G
 
 TEST(a_poll_that_holds_the_run_ends_with_its_job, "proves: F-130 C-84")
 {
-    STAGE(s, JOBS(INDEPENDENT, ",\"poll\":{\"interval_ms\":1000,\"max_duration_ms\":5000,\"max_attempts\":1,\"on_timeout\":\"PauseWorkflow\"}", "", ""));
+    STAGE(s, JOBS(INDEPENDENT,
+                  ",\"poll\":{\"interval_ms\":1000,\"max_duration_ms\":5000,\"max_attempts\":1,\"on_timeout\":\"PauseWorkflow\"}",
+                  "", ""));
     REQUIRE_OK(stage_start(&s, "{}"), &s.err);
     REQUIRE_OK(stage_succeed(&s, "a", "{\"complete\":false}"), &s.err);
     EXPECT_INT(s.run.state, RUN_PAUSED);

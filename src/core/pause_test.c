@@ -376,3 +376,11 @@ TEST(outcomes_of_pauses_have_names, "")
                                                               "cancelled" };
     for (int i = 0; i < TRIGGER_OUTCOME_COUNT; i++) EXPECT_STR(str_of(trigger_outcome_name((TriggerOutcome)i)), str_of(names[i]));
 }
+
+TEST(what_became_of_a_trigger_that_was_received_has_a_name, "")
+{
+    static const struct { uint32_t flags; const char *name; } cases[] = {
+        { 0, "answered" }, { TRIGGER_IS_DENIAL, "denied" }, { TRIGGER_IS_KEPT, "kept" }, { TRIGGER_IS_UNMET, "unmet" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) EXPECT_STR(str_of(trigger_flags_name(cases[i].flags)), str_of(cases[i].name));
+}

@@ -182,7 +182,8 @@ void placement_print(Buf *out, const Candidate *candidates, uint32_t count, uint
         scored++;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (i != chosen && !candidates[i].reason) buf_format(out, "%s%.*s %u", scored++ ? ", " : "", STR_ARG(candidates[i].name), candidates[i].score);
+        if (i != chosen && !candidates[i].reason)
+            buf_format(out, "%s%.*s %u", scored++ ? ", " : "", STR_ARG(candidates[i].name), candidates[i].score);
     for (uint32_t i = 0; i < count; i++) {
         if (!candidates[i].reason) continue;
         if (!rejected && scored) buf_text(out, "; ");
@@ -203,7 +204,8 @@ Status placement_check_bound(Value bound, Error *err)
         bool is_known = str_is_text(key, "regions") || str_is_text(key, "clouds") || str_is_text(key, "requires");
         if (!is_known) return error_set(err, ERR_INVALID, "a placement has regions, clouds and requires, and no '%.*s'", STR_ARG(key));
         if (names.kind != VALUE_ARRAY || names.count == 0 || names.count > PLACEMENT_NAME_COUNT_MAX)
-            return error_set(err, ERR_INVALID, "'%.*s' is a list of 1 to PLACEMENT_NAME_COUNT_MAX (%u) names", STR_ARG(key), PLACEMENT_NAME_COUNT_MAX);
+            return error_set(err, ERR_INVALID, "'%.*s' is a list of 1 to PLACEMENT_NAME_COUNT_MAX (%u) names",
+                             STR_ARG(key), PLACEMENT_NAME_COUNT_MAX);
         for (uint32_t j = 0; j < names.count; j++)
             if (names.items[j].kind != VALUE_STRING || names.items[j].count == 0 || names.items[j].count > NAME_SIZE_MAX)
                 return error_set(err, ERR_INVALID, "a name in '%.*s' is a text of 1 to NAME_SIZE_MAX (%u) bytes", STR_ARG(key), NAME_SIZE_MAX);

@@ -366,8 +366,10 @@ TEST(what_a_default_is_made_of_is_fetched_or_fails_the_step, "proves: A-149 A-25
 
 TEST(a_poll_knows_which_one_it_is, "proves: A-173")
 {
-    STAGE(s, TREE_HEAD "\"steps\":[" TASK("a", ",\"input\":{\"n\":\"${poll.attempt}\",\"of\":\"${poll.max_attempts}\",\"since\":\"${poll.started_at}\"},"
-          "\"poll\":{\"interval_ms\":1000,\"max_duration_ms\":9000,\"max_attempts\":7}") "]}");
+    STAGE(s, TREE_HEAD "\"steps\":["
+          TASK("a",
+               ",\"input\":{\"n\":\"${poll.attempt}\",\"of\":\"${poll.max_attempts}\",\"since\":\"${poll.started_at}\"},"
+               "\"poll\":{\"interval_ms\":1000,\"max_duration_ms\":9000,\"max_attempts\":7}") "]}");
     REQUIRE_OK(stage_start(&s, "{}"), &s.err);
     EXPECT_INT(value_get_int(s.last_payload, "n", 0), 1);
     EXPECT_INT(value_get_int(s.last_payload, "of", 0), 7);

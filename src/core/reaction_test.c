@@ -100,9 +100,13 @@ TEST(a_short_circuit_over_a_branch_does_not_hang_the_run, "proves: F-054")
         ROW(rows[i].outcome);
         static char plan[1024];
         Buf buf = buf_on(plan, sizeof plan - 1);
-        buf_format(&buf, TREE_HEAD "\"on_signal\":{\"go\":[{\"short_circuit\":{\"target\":\"b\",\"outcome\":\"%s\"}}]},\"steps\":[" TASK("a", "")
-                   ",{\"id\":\"b\",\"name\":\"b\",\"kind\":\"branch\",\"cases\":[\"then\",\"else\"],\"condition\":\"yes\",\"converge\":3}," TASK("c", "") "," TASK("d", "")
-                   "],\"edges\":[[0,1,\"order\"],[1,2,\"branch\",\"then\"],[1,3,\"branch\",\"else\"],[2,3,\"order\"]]}", rows[i].outcome);
+        buf_format(&buf, TREE_HEAD
+                   "\"on_signal\":{\"go\":[{\"short_circuit\":{\"target\":\"b\",\"outcome\":\"%s\"}}]},\"steps\":["
+                   TASK("a", "")
+                   ",{\"id\":\"b\",\"name\":\"b\",\"kind\":\"branch\",\"cases\":[\"then\",\"else\"],\"condition\":\"yes\",\"converge\":3},"
+                   TASK("c", "") "," TASK("d", "")
+                   "],\"edges\":[[0,1,\"order\"],[1,2,\"branch\",\"then\"],[1,3,\"branch\",\"else\"],[2,3,\"order\"]]}",
+                   rows[i].outcome);
         plan[buf.len] = '\0';
         STAGE(s, plan);
         REQUIRE_OK(stage_start(&s, "{}"), &s.err);

@@ -56,7 +56,8 @@ TEST(after_a_crash_the_same_attempt_is_executed_again, "proves: C-22 F-058 F-087
 
 TEST(what_is_repeated_after_a_crash_is_admitted_and_dispatched_anew, "proves: E-002 E-031 E-034 E-018 F-071 C-69")
 {
-    static const struct { const char *name, *more; Pressure pressure; bool has_room; uint32_t executions, cooperatives[3]; bool is_escalated[3]; } rows[] = {
+    static const struct { const char *name, *more; Pressure pressure; bool has_room;
+                          uint32_t executions, cooperatives[3]; bool is_escalated[3]; } rows[] = {
         { "a normal one", "", { 0 }, true, 3, { 0 }, { false, false, true } },
         { "a heavy one has a cooperative while its budget has room", ",\"intent\":\"heavy\"", { 0 }, true, 2, { 1, 0 }, { false, true } },
         { "from the queue, too", ",\"intent\":\"heavy\"", { 0 }, false, 2, { 1, 0 }, { false, true } },
@@ -140,7 +141,8 @@ TEST(a_step_that_ends_its_owner_again_and_again_fails, "proves: F-061 F-063 F-08
         { "only while the spawn budget lasts", ",\"spawn_budget\":4," FOUR, true, 4, "spawn-budget", "spawn_budget of 4 is used up" },
         { "with retries the budget permits no more either", ",\"spawn_budget\":2," FOUR, true, 2, "spawn-budget", "spawn_budget of 2" },
         { "unless that is not among the causes", ",\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}", true, 3 },
-        { "which the budget does not ask for", ",\"spawn_budget\":2,\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}", true, 2, "spawn-budget", "spawn_budget of 2" },
+        { "which the budget does not ask for", ",\"spawn_budget\":2,\"retries\":{\"attempts\":4,\"on\":[\"timeout\"]}",
+          true, 2, "spawn-budget", "spawn_budget of 2" },
     };
 #undef FOUR
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -217,8 +219,10 @@ TEST(what_was_spawned_stays_counted_however_its_execution_ended, "proves: E-015 
         { "a heavy one has cooperatives each time", ",\"intent\":\"heavy\",\"spawn_budget\":5", { RELEASE, RELEASE, RELEASE }, 3, 5, CAUSE_LOST },
         { "a death before it", "", { CRASH, RELEASE, RELEASE }, 3, 3, CAUSE_LOST },
         { "and behind it", "", { RELEASE, RELEASE, CRASH }, 3, 3, CAUSE_LOST },
-        { "a retry behind it", ",\"spawn_budget\":2,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":0}", { RELEASE, FAIL }, 2, 2, CAUSE_ERROR },
-        { "and before it", ",\"spawn_budget\":3,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":0}", { FAIL, RELEASE, CRASH }, 3, 3, CAUSE_LOST },
+        { "a retry behind it", ",\"spawn_budget\":2,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":0}",
+          { RELEASE, FAIL }, 2, 2, CAUSE_ERROR },
+        { "and before it", ",\"spawn_budget\":3,\"retries\":{\"attempts\":4,\"jitter_ms\":0,\"delay_ms\":0}",
+          { FAIL, RELEASE, CRASH }, 3, 3, CAUSE_LOST },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ROW(rows[i].name);

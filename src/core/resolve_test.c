@@ -157,7 +157,9 @@ TEST(a_retry_from_a_step_that_was_not_completed_is_refused, "proves: A-057")
 
 TEST(a_failed_run_is_marked_resolved_or_cancelled_for_good, "proves: A-032 A-033 A-014 C-07 C-10")
 {
-    static const struct { DecisionKind decision; RunState state; } rows[] = { { DECISION_MARK_RESOLVED, RUN_FAILED }, { DECISION_CANCEL, RUN_CANCELLED } };
+    static const struct { DecisionKind decision; RunState state; } rows[] = {
+        { DECISION_MARK_RESOLVED, RUN_FAILED }, { DECISION_CANCEL, RUN_CANCELLED }
+    };
     for (int i = 0; i < 2; i++) {
         Stage s;
         ROW(decision_kind_name(rows[i].decision));
@@ -210,7 +212,8 @@ TEST(a_retry_needs_the_policy_and_money, "proves: F-079")
     stage_close(&s);
     STAGE(c, TREE_HEAD "\"config\":{\"cost_limit_micro\":10}," RETRY("") "\"steps\":[" TASK("a", "") "]}");
     REQUIRE_OK(stage_start(&c, "{}"), &c.err);
-    EXPECT_OK(stage_do(&c, &(Command){ .kind = COMMAND_COST, .attempt = 1, .holder = holder_make(1, 1), .number = 10, .value = value_null() }), &c.err);
+    EXPECT_OK(stage_do(&c, &(Command){ .kind = COMMAND_COST, .attempt = 1, .holder = holder_make(1, 1), .number = 10,
+                                       .value = value_null() }), &c.err);
     EXPECT_OK(stage_fail(&c, "a", CAUSE_PERMANENT), &c.err);
     EXPECT_INT(c.run.resolution, RESOLUTION_AWAITING_DECISION);     /* nothing is retried that may not cost */
     EXPECT_INT(resolve(&c, DECISION_RETRY), ERR_CONFLICT);
@@ -239,7 +242,8 @@ TEST(what_an_earlier_run_of_a_step_said_is_not_taken_for_a_later_one, "")
     stage_close(&s);
 }
 
-#define BRANCHED TREE_HEAD "\"steps\":[" TASK("a", "") ",{\"id\":\"k\",\"kind\":\"branch\",\"select\":\"param p\",\"cases\":[\"x\",\"y\"],\"converge\":4}," \
+#define BRANCHED TREE_HEAD "\"steps\":[" TASK("a", "") \
+    ",{\"id\":\"k\",\"kind\":\"branch\",\"select\":\"param p\",\"cases\":[\"x\",\"y\"],\"converge\":4}," \
     TASK("x", "") "," TASK("y", "") "," TASK("z", "") "],\"edges\":[[0,1,\"order\"],[1,2,\"branch\",\"x\"],[1,3,\"branch\",\"y\"],[2,4,\"order\"]," \
     "[3,4,\"order\"]],\"params\":[{\"name\":\"p\",\"type\":\"string\"}]}"
 
@@ -538,7 +542,8 @@ TEST(a_revision_that_does_not_fit_what_is_kept_is_refused_by_the_name_of_the_ste
           "b", "step 'd' is new", RETRY_ONLY, ERR_CONFLICT },
         { "a step less", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "],\"edges\":[[0,1,\"order\"]]}", "b", "step 'c' is missing",
           RETRY_ONLY, ERR_CONFLICT },
-        { "other needs", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") "," TASK("c", "") "],\"edges\":[[0,1,\"order\"],[0,2,\"order\"]]}",
+        { "other needs", REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", "") ","
+          TASK("c", "") "],\"edges\":[[0,1,\"order\"],[0,2,\"order\"]]}",
           "b", "step 'a' is needed by others", RETRY_ONLY, ERR_CONFLICT },
         { "a pause", STEPS(TASK("a", ""), TASK("b", ",\"pause_after\":{\"trigger\":\"t\"}"), TASK("c", "")), "b", "step 'b' pauses",
           RETRY_ONLY, ERR_CONFLICT },
@@ -573,8 +578,10 @@ TEST(a_revision_may_bring_parameters_that_have_defaults, "proves: A-048")
 {
     STAGE(s, REVISION_FIRST);
     fail_second(&s);
-    REQUIRE_OK(retry_revised(&s, TREE_HEAD "\"params\":[{\"name\":\"n\",\"type\":\"integer\",\"default\":1},{\"name\":\"speed\",\"type\":\"string\",\"default\":\"slow\"}],\"steps\":["
-                             TASK("a", "") "," TASK("b", "") "," TASK("c", "") "]," REVISION_TAIL, "b", RETRY_ONLY), &s.err);
+    REQUIRE_OK(retry_revised(
+        &s, TREE_HEAD
+        "\"params\":[{\"name\":\"n\",\"type\":\"integer\",\"default\":1},{\"name\":\"speed\",\"type\":\"string\",\"default\":\"slow\"}],\"steps\":["
+        TASK("a", "") "," TASK("b", "") "," TASK("c", "") "]," REVISION_TAIL, "b", RETRY_ONLY), &s.err);
     const Event *changed = stage_last(&s, EVENT_PARAMS_CHANGED);
     if (EXPECT(changed)) EXPECT(memmem(changed->text.ptr, changed->text.len, "speed", 5) != NULL);
     stage_close(&s);
@@ -584,7 +591,8 @@ TEST(a_revision_that_cannot_be_carried_out_is_refused, "proves: F-084")
 {
     STAGE(s, REVISION_FIRST);
     fail_second(&s);
-    EXPECT_INT(retry_revised(&s, REVISION_HEAD "\"steps\":[" TASK("a", "") "," TASK("b", ",\"canary\":{\"percent\":5}") "," TASK("c", "") "]," REVISION_TAIL,
+    EXPECT_INT(retry_revised(&s, REVISION_HEAD "\"steps\":[" TASK("a", "") ","
+                             TASK("b", ",\"canary\":{\"percent\":5}") "," TASK("c", "") "]," REVISION_TAIL,
                              "b", RETRY_ONLY), ERR_CONFLICT);
     EXPECT(strstr(s.err.text, "canary") != NULL);
     EXPECT_INT(s.run.state, RUN_FAILED);

@@ -248,7 +248,8 @@ TEST(what_its_tenant_has_nothing_left_for_has_failed_whatever_is_reported_of_it,
         EXPECT_OK(stage_do(&s, &spent), &s.err);                /* it was told already */
         stage_wait(&s, 5000);
         EXPECT_INT(stage_count(&s, EVENT_STEP_OVERDUE), 1);
-        Command report = { .kind = COMMAND_REPORT, .attempt = 1, .holder = holder_make(1, 1), .report = { rows[i].cause, rows[i].said, value_null() } };
+        Command report = { .kind = COMMAND_REPORT, .attempt = 1, .holder = holder_make(1, 1),
+                           .report = { rows[i].cause, rows[i].said, value_null() } };
         EXPECT_OK(stage_do(&s, &report), &s.err);
         EXPECT_INT(stage_state(&s, "a"), STEP_FAILED);          /* its retries are for transient failures */
         EXPECT_INT(stage_last(&s, EVENT_STEP_FAILED)->cause, CAUSE_BUDGET_EXCEEDED);

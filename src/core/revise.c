@@ -94,7 +94,8 @@ static Status check_run(const Plan *before, const Plan *after, Error *err)
         is_same = a->reactions[i].kind == b->reactions[i].kind && str_is(a->reactions[i].signal, b->reactions[i].signal);
     if (!is_same) return error_set(err, ERR_CONFLICT, "that revision reacts to other signals (on_signal): a run goes on only with the same");
     if (a->has_blast_max != b->has_blast_max)
-        return error_set(err, ERR_CONFLICT, "that revision %s a blast_radius: a run goes on only with the same", b->has_blast_max ? "has" : "has no longer");
+        return error_set(err, ERR_CONFLICT, "that revision %s a blast_radius: a run goes on only with the same",
+                         b->has_blast_max ? "has" : "has no longer");
     return OK;
 }
 

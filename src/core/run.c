@@ -87,7 +87,8 @@ size_t run_size(const Run *run)
     size_t size = sizeof *run + run->step_count * sizeof *run->steps + run->job_count * sizeof *run->jobs
                 + run->loop_count * (sizeof *run->loops + sizeof *run->loop_ends)
                 + run->rollback.capacity * sizeof *run->rollback.items + run->active_capacity * sizeof *run->active
-                + (run->reaction_count ? run->reaction_count / 8 + 1 : 0) + run->poll_slot_count * sizeof *run->polls + run->end_slot_count * sizeof *run->ends
+                + (run->reaction_count ? run->reaction_count / 8 + 1 : 0) + run->poll_slot_count * sizeof *run->polls
+                + run->end_slot_count * sizeof *run->ends
                 + run->pause_slot_count * (sizeof *run->answers + sizeof *run->pauses)
                 + run->signal_capacity * sizeof *run->signals + run->use_capacity * sizeof *run->uses
                 + run->tenant.len + run->definition.len + run->key.len + run->source.len + run->parent.len + run->directory.len

@@ -164,6 +164,7 @@ typedef enum TriggerFlag {
     TRIGGER_IS_KEPT = 2,            /* for a pause that is still ahead */
     TRIGGER_IS_UNMET = 4,           /* the condition of its pause does not hold */
 } TriggerFlag;
+const char *trigger_flags_name(uint32_t flags);     /* what came of it: "answered", "denied", "kept", "unmet" */
 
 /* The trigger that is awaited. */
 typedef struct Awaited {

@@ -1,4 +1,5 @@
-/* run_apply.h - what the files of the fold share. run.h is the manual; nothing but run_apply.c and its siblings run_jobs.c, run_rollback.c and run_waits.c includes this.
+/* run_apply.h - what the files of the fold share. run.h is the manual; nothing but run_apply.c and its siblings run_edges.c,
+ * run_jobs.c, run_rollback.c and run_waits.c includes this.
  *
  * Owns: nothing.     Fails: never; what cannot be is CHECKed.     Thread: one at a time.
  */
@@ -24,11 +25,25 @@ void apply_step_move(const Apply *apply, uint32_t index, StepState to);
 /* The work of a step has ended in that state: its edges are decided, and what is behind it is asked. */
 void apply_step_ended(const Apply *apply, uint32_t index, StepState to);
 void apply_step_closed(const Apply *apply, uint32_t index);     /* counted as ended from now on */
-void apply_tail_ended(const Apply *apply, uint32_t index);      /* the end of a loop's tail leads to a question */
 void apply_wind_down(const Apply *apply);                       /* nothing new starts from now on */
 
 /* Not done, since its job was cancelled: for what is behind it as if it had failed. */
 void apply_step_cut(const Apply *apply, uint32_t index);
+
+void apply_failure(const Apply *apply);                         /* the event's is why the run fails */
+
+/* run_edges.c: edges, branches, loops */
+typedef enum EdgeFate { EDGE_DEAD, EDGE_LIVE, EDGE_DOOMED } EdgeFate;
+EdgeFate apply_edge_fate(const StepRun *step);                  /* how a step that has ended leaves the edges behind it */
+void apply_edges_decide(const Apply *apply, uint32_t index, EdgeFate fate);
+/* Behind a branch: those of cases by the keys it took (NULL: none), others as behind any step. */
+void apply_keys_decide(const Apply *apply, uint32_t index, const Str *keys);
+void apply_tail_ended(const Apply *apply, uint32_t index);      /* the end of a loop's tail leads to a question */
+void apply_begin_steps(const Apply *apply);                     /* those that nothing has to come before; of a run that
+                                                                 * is retried, those that are run anew */
+void apply_branch_taken(const Apply *apply);
+void apply_loop_repeated(const Apply *apply);
+void apply_loop_left(const Apply *apply);
 
 /* run_jobs.c: jobs */
 static inline bool step_is_under_way(StepState state) { return state == STEP_DISPATCHED || state == STEP_RUNNING; }
@@ -57,7 +72,6 @@ void apply_notification_ended(const Apply *apply);
 void apply_notification_failed(const Apply *apply);
 void apply_params_changed(const Apply *apply);
 void apply_rebound(const Apply *apply);
-void apply_revised(const Apply *apply);
 void apply_revised(const Apply *apply);
 void apply_reaction_fired(const Apply *apply);
 void apply_terminating(const Apply *apply);

@@ -189,6 +189,13 @@ void apply_trigger_ended(const Apply *apply)
     else run->answers[pause->slot] = event->payload != EVENT_NO_PAYLOAD ? apply->place->position : 0;
 }
 
+const char *trigger_flags_name(uint32_t flags)
+{
+    if (flags & TRIGGER_IS_KEPT) return "kept";
+    if (flags & TRIGGER_IS_UNMET) return "unmet";
+    return flags & TRIGGER_IS_DENIAL ? "denied" : "answered";
+}
+
 /* --- parameters and revision ------------------------------------------------------------------------------------------------------------ */
 
 /* Its plan has the same shape, so that nothing else of the run changes. */

@@ -344,7 +344,9 @@ static void execute_again(const Settle *settle, uint32_t step, const Failure *lo
 {
     bool is_held = settle->run->state == RUN_PAUSED || run_holds_job(settle->run, settle->plan, step);
     Place place = is_held ? (Place){ .kind = PLACE_LATER } : settle->env->place(settle->env->context, settle->plan, settle->run, step);
-    if (place.kind == PLACE_HERE) settle_dispatch(settle, step, settle->run->steps[step].attempt, &place, &(Dispatched){ .payload = EVENT_NO_PAYLOAD });
+    if (place.kind == PLACE_HERE)
+        settle_dispatch(settle, step, settle->run->steps[step].attempt, &place,
+                        &(Dispatched){ .payload = EVENT_NO_PAYLOAD });
     else if (place.kind == PLACE_DROPPED) settle_drop(settle, step, &place, lost);
     else put_back(settle, step);
 }

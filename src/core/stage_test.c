@@ -213,7 +213,8 @@ static void check_same(const Run *a, const Run *b)
     }
     for (uint32_t i = 0; i < a->signal_count && i < b->signal_count; i++) {
         const RunSignal *x = &a->signals[i], *y = &b->signals[i];
-        EXPECT(x->number == y->number && x->sort == y->sort && x->is_denial == y->is_denial && x->is_trigger == y->is_trigger && x->at == y->at && str_is(x->name, y->name));
+        EXPECT(x->number == y->number && x->sort == y->sort && x->is_denial == y->is_denial
+               && x->is_trigger == y->is_trigger && x->at == y->at && str_is(x->name, y->name));
     }
     for (uint32_t i = 0; i < a->use_count && i < b->use_count; i++)
         EXPECT(a->uses[i].number == b->uses[i].number && a->uses[i].step == b->uses[i].step);
@@ -329,7 +330,8 @@ static void check_lists(Stage *stage)
     uint32_t ready_count = 0;
     for (int p = 0; p < PRIORITY_COUNT; p++) ready_count += run->ready[p].count;
     if (run_is_winding(run) || (run->state != RUN_RUNNING && run->state != RUN_WAITING_SIGNAL)) return;
-    bool waits = run->waiting_count && ready_count == paused_ready && !run->running_count && !run->polling_count;                                    /* C-08 */
+    bool waits = run->waiting_count && ready_count == paused_ready && !run->running_count
+              && !run->polling_count;                                   /* C-08 */
     EXPECT_INT(run->state == RUN_WAITING_SIGNAL, waits);
 }
 

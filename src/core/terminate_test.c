@@ -62,7 +62,8 @@ TEST(an_end_is_asked_before_the_pause_of_the_same_step, "")
 
 TEST(a_job_ends_the_run_behind_its_last_task, "proves: A-117")
 {
-    STAGE(s, PLAN_HEAD "\"jobs\":[{\"id\":\"j\",\"priority\":\"normal\"" END("yes", "SUCCEEDED") "},{\"id\":\"k\",\"priority\":\"normal\"}],\"steps\":["
+    STAGE(s, PLAN_HEAD "\"jobs\":[{\"id\":\"j\",\"priority\":\"normal\""
+          END("yes", "SUCCEEDED") "},{\"id\":\"k\",\"priority\":\"normal\"}],\"steps\":["
           "{\"id\":\"j.a\",\"name\":\"a\",\"kind\":\"task\",\"run\":\"noop\",\"job\":0},"
           "{\"id\":\"j.b\",\"name\":\"b\",\"kind\":\"task\",\"run\":\"noop\",\"job\":0},"
           "{\"id\":\"k.c\",\"name\":\"c\",\"kind\":\"task\",\"run\":\"noop\",\"job\":1}],"

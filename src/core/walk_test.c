@@ -202,16 +202,20 @@ static void make_model(Model *model, uint64_t seed, bool is_wild)
 
 static void print_wild(Model *model, Buf *buf)
 {
-    if (below(model, 3) == 0) buf_format(buf, ",\"retries\":{\"attempts\":%u,\"delay_ms\":%u,\"jitter_ms\":5}", 1 + below(model, 3), below(model, 50));
+    if (below(model, 3) == 0)
+        buf_format(buf, ",\"retries\":{\"attempts\":%u,\"delay_ms\":%u,\"jitter_ms\":5}", 1 + below(model, 3),
+                   below(model, 50));
     if (below(model, 4) == 0) buf_format(buf, ",\"timeout_ms\":%u", 1 + below(model, 200));
     if (below(model, 6) == 0)
         buf_format(buf, ",\"wait_for_signal\":{\"signal\":\"go\",\"when\":\"%s\"%s}", below(model, 2) ? "after" : "before",
                    below(model, 2) ? ",\"timeout_ms\":100" : "");
     static const char *const poll_actions[] = { "FailWorkflow", "PauseWorkflow", "ContinueWithDefault" };
     if (below(model, 6) == 0)
-        buf_format(buf, ",\"poll\":{\"interval_ms\":%u,\"max_duration_ms\":%u,\"max_attempts\":%u,\"backoff\":\"%s\",\"on_timeout\":\"%s\",\"on_abort\":\"%s\","
-                   "\"default_output\":{\"no\":1}}", 1 + below(model, 60), 100 + below(model, 300), 1 + below(model, 5),
-                   below(model, 2) ? "fixed" : "exponential", poll_actions[below(model, 3)], poll_actions[below(model, 3)]);
+        buf_format(
+            buf,
+            ",\"poll\":{\"interval_ms\":%u,\"max_duration_ms\":%u,\"max_attempts\":%u,\"backoff\":\"%s\",\"on_timeout\":\"%s\",\"on_abort\":\"%s\","
+            "\"default_output\":{\"no\":1}}", 1 + below(model, 60), 100 + below(model, 300), 1 + below(model, 5),
+            below(model, 2) ? "fixed" : "exponential", poll_actions[below(model, 3)], poll_actions[below(model, 3)]);
     static const char *const pause_actions[] = { "FailWorkflow", "Reminder", "AutoApprove" };
     if (below(model, 6) == 0) {
         buf_format(buf, ",\"pause_after\":{\"trigger\":\"t%u\"", model->trigger_count++);
@@ -228,16 +232,18 @@ static void print_wild(Model *model, Buf *buf)
     static const char *const strategies[] = { "replay-safe", "dedupe-key", "effect-recorded" };
     buf_format(buf, ",\"strategy\":\"%s\"", strategies[below(model, 3)]);
     if (below(model, 5) == 0) buf_text(buf, ",\"key\":\"k-${run.iteration}\"");
-    if (below(model, 2)) buf_format(buf, ",\"compensation\":{\"run\":\"undo\",\"timeout_ms\":%u,\"retries\":{\"attempts\":%u,\"delay_ms\":%u,\"jitter_ms\":5}}",
-                                    50 + below(model, 100), 1 + below(model, 3), below(model, 30));
+    if (below(model, 2))
+        buf_format(buf,
+                   ",\"compensation\":{\"run\":\"undo\",\"timeout_ms\":%u,\"retries\":{\"attempts\":%u,\"delay_ms\":%u,\"jitter_ms\":5}}",
+                   50 + below(model, 100), 1 + below(model, 3), below(model, 30));
 }
 
 /* As a workflow, every chain is a job; as a step tree, there are none. */
 static void print_model(Model *model, Buf *buf, bool has_jobs)
 {
     uint32_t job_count = 0;
-    buf_format(buf, "{\"format\":1,\"kind\":\"%s\",\"id\":\"w\",\"tenant\":\"t\",\"config\":{\"max_concurrency\":%u},", has_jobs ? "workflow" : "step-tree",
-               1 + below(model, 6));
+    buf_format(buf, "{\"format\":1,\"kind\":\"%s\",\"id\":\"w\",\"tenant\":\"t\",\"config\":{\"max_concurrency\":%u},",
+               has_jobs ? "workflow" : "step-tree", 1 + below(model, 6));
     if (model->is_wild) {
         if (below(model, 2)) buf_text(buf, "\"failure_mode\":\"continue-independent\",");
         if (below(model, 2)) buf_text(buf, "\"on_fail_fast\":\"cancel\",");
@@ -277,13 +283,15 @@ static void print_model(Model *model, Buf *buf, bool has_jobs)
     }
     buf_text(buf, "],\"loops\":[");
     for (uint32_t l = 0; l < model->loop_count; l++)
-        buf_format(buf, "%s{\"head\":%u,\"tail\":%u,\"max_iterations\":%u,\"on_max\":\"%s\",\"when\":\"rounds %u\"}", l ? "," : "", model->loops[l][0],
-                   model->loops[l][1], 1 + below(model, 3), below(model, 2) ? "fail" : "continue", 1 + below(model, 3));
+        buf_format(buf, "%s{\"head\":%u,\"tail\":%u,\"max_iterations\":%u,\"on_max\":\"%s\",\"when\":\"rounds %u\"}",
+                   l ? "," : "", model->loops[l][0], model->loops[l][1], 1 + below(model, 3),
+                   below(model, 2) ? "fail" : "continue", 1 + below(model, 3));
     buf_text(buf, "]");
     if (has_jobs) {
         static const char *const priorities[] = { "low", "normal", "high", "critical" };
         buf_text(buf, ",\"jobs\":[");
-        for (uint32_t j = 0; j < job_count; j++) buf_format(buf, "%s{\"id\":\"j%u\",\"priority\":\"%s\"}", j ? "," : "", j, priorities[below(model, 4)]);
+        for (uint32_t j = 0; j < job_count; j++)
+            buf_format(buf, "%s{\"id\":\"j%u\",\"priority\":\"%s\"}", j ? "," : "", j, priorities[below(model, 4)]);
         buf_text(buf, "]");
     }
     buf_text(buf, "}");
@@ -347,7 +355,8 @@ static void random_world(Model *model, Stage *s)
 {
     static const PlaceKind places[] = { PLACE_HERE, PLACE_HERE, PLACE_HERE, PLACE_THERE, PLACE_LATER, PLACE_DEFERRED };
     s->place = places[below(model, 6)];
-    for (int hook = 0; hook < HOOK_COUNT; hook++) s->verdicts[hook] = below(model, 12) ? VERDICT_ALLOW : below(model, 2) ? VERDICT_DENY : VERDICT_LATER;
+    for (int hook = 0; hook < HOOK_COUNT; hook++)
+        s->verdicts[hook] = below(model, 12) ? VERDICT_ALLOW : below(model, 2) ? VERDICT_DENY : VERDICT_LATER;
     static const DedupeKind kinds[] = { DEDUPE_NONE, DEDUPE_NONE, DEDUPE_DONE, DEDUPE_UNDER_WAY, DEDUPE_MISSING };
     s->dedupe = (Dedupe){ .kind = kinds[below(model, 5)], .source = STR("other"), .output = value_int(1) };
     s->schema_error = NULL;
@@ -393,8 +402,10 @@ static Command random_command(Model *model, Stage *s)
     }
     command.report = (Report){ .cause = causes[below(model, 8)], .message = STR("no"), .output = below(model, 2) ? value_int(7) : value_null() };
     bool is_polled = s->run.active_count && step_polls(&s->plan.terms->steps[command.step]) && command.kind == COMMAND_REPORT;
-    static const char *const polled[] = { "{\"complete\":true,\"output\":3}", "{\"complete\":false}", "{\"continue\":true,\"nextInterval\":0.05}",
-                                          "{\"complete\":false,\"continue\":false}", "{\"complete\":false,\"output\":{\"at\":1}}", "{\"complete\":1}" };
+    static const char *const polled[] = { "{\"complete\":true,\"output\":3}", "{\"complete\":false}",
+                                          "{\"continue\":true,\"nextInterval\":0.05}",
+                                          "{\"complete\":false,\"continue\":false}",
+                                          "{\"complete\":false,\"output\":{\"at\":1}}", "{\"complete\":1}" };
     Error err;
     if (is_polled && below(model, 12)) (void)!json_parse(&s->log_arena, str_of(polled[below(model, 6)]), &command.report.output, &err);
     Buf text = buf_on(trigger, sizeof trigger);
@@ -418,7 +429,12 @@ static Command random_command(Model *model, Stage *s)
         command.is_denial = below(model, 8) == 0;
         if (below(model, 3) == 0) command.name = STR("react");
         break;
-    case 7: command.kind = COMMAND_EFFECT; command.is_committed = below(model, 2); command.is_withdrawn = !command.is_committed && below(model, 3) == 0; command.value = value_int(5); break;
+    case 7:
+        command.kind = COMMAND_EFFECT;
+        command.is_committed = below(model, 2);
+        command.is_withdrawn = !command.is_committed && below(model, 3) == 0;
+        command.value = value_int(5);
+        break;
     case 8: command.kind = below(model, 2) ? COMMAND_ORPHANED : COMMAND_SPENT; break;
     case 9:
         command.kind = below(model, 3) ? COMMAND_RECOVER : COMMAND_RELEASE;
@@ -551,5 +567,6 @@ TEST(whatever_happens_the_fold_of_the_events_is_the_run_and_every_run_ends, "pro
         if (!is_over) return;
     }
     EXPECT(decisions > 50000);
-    EXPECT(ends[RUN_SUCCEEDED] > 100 && ends[RUN_FAILED] > 100 && ends[RUN_CANCELLED] > 100 && ends[RUN_COMPENSATED] > 100);  /* the walks go everywhere */
+    EXPECT(ends[RUN_SUCCEEDED] > 100 && ends[RUN_FAILED] > 100 && ends[RUN_CANCELLED] > 100
+           && ends[RUN_COMPENSATED] > 100);                         /* the walks go everywhere */
 }
