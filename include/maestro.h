@@ -209,7 +209,8 @@ typedef struct MaestroSubmitted {
 
 /* Starts a run; returns when its start is durable. `submit` may be NULL. MAESTRO_INVALID where parameters are wrong, or where
  * the definition names a policy that cannot be asked here (its file is not there or has mistakes); MAESTRO_DENIED where a
- * policy forbids it; MAESTRO_LIMIT where the engine has too much to do. */
+ * policy forbids it; MAESTRO_CONFLICT where the key has a run that was started with other parameters; MAESTRO_LIMIT where the
+ * engine has too much to do. */
 MAESTRO_API MAESTRO_MUST_USE MaestroStatus maestro_submit(Maestro *maestro, const MaestroDefinition *definition,
                                                           const MaestroSubmit *submit, MaestroSubmitted *out_run,
                                                           MaestroError *err);

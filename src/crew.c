@@ -207,7 +207,8 @@ static Status add_processes(Crew *crew, Value executors, const char *lock_path, 
     Status status = OK;
     for (uint32_t i = 0; !status && i < executors.count; i++)
         if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "process"))
-            status = declared(crew, add_process(crew, value_text(executors.members[i].key), executors.members[i].value, NULL, err), executors.members[i].value);
+            status = declared(crew, add_process(crew, value_text(executors.members[i].key), executors.members[i].value,
+                                                NULL, err), executors.members[i].value);
     return status ? status : add_process(crew, STR("processes"), value_null(), lock_path, err);
 }
 
@@ -352,8 +353,8 @@ static bool crew_runner(void *context, Str tenant, Str runner, uint32_t nth, Run
     Str withheld = crew->catalog ? catalog_withheld(crew->catalog, runner) : STR("");
     Str help = withheld.len ? withheld : STR("register it in runners.yaml, below `runners` of an executor");
     /* Whoever carries out nothing at all knows nothing of runners either. */
-    *out = (RunnerOffer){ .executor = crew->edge ? crew->offered[0] : crew->executors[0], .settings = value_null(), .is_unknown = crew->catalog != NULL,
-                          .help = help };
+    *out = (RunnerOffer){ .executor = crew->edge ? crew->offered[0] : crew->executors[0], .settings = value_null(),
+                          .is_unknown = crew->catalog != NULL, .help = help };
     return true;
 }
 
@@ -383,10 +384,12 @@ static bool find_here(void *context, Str runner, Executor **out_executor, Value 
 
 static Status worker_run(const WorkerErrand *errand, Crew *crew, Error *err)
 {
-    return puller_run(&(PullerOptions){ .server = errand->server, .executor = errand->executor, .worker = errand->worker, .bearer = errand->bearer, .ca = getenv("MAESTRO_CA"),
-                                        .queues = errand->queues, .queue_count = errand->queue_count, .capacity = errand->capacity,
-                                        .executors = crew->executors, .executor_count = crew->count, .notices = crew->notices,
-                                        .find = find_here, .context = crew, .stop_fd = errand->stop_fd, .told = errand->told }, err);
+    return puller_run(&(PullerOptions){ .server = errand->server, .executor = errand->executor,
+                                        .worker = errand->worker, .bearer = errand->bearer, .ca = getenv("MAESTRO_CA"),
+                                        .queues = errand->queues, .queue_count = errand->queue_count,
+                                        .capacity = errand->capacity, .executors = crew->executors,
+                                        .executor_count = crew->count, .notices = crew->notices, .find = find_here,
+                                        .context = crew, .stop_fd = errand->stop_fd, .told = errand->told }, err);
 }
 
 static bool cell_knows(void *context, Str runner)
@@ -446,7 +449,8 @@ static void crew_give_back(void *context, Str executor, Value answer)
 {
     const Crew *crew = context;
     for (uint32_t i = 0; i < crew->count; i++)
-        if (executor_is_worker(crew->executors[i]) && str_is(crew->executors[i]->name, executor)) worker_exchange_give_back(crew->executors[i], answer);
+        if (executor_is_worker(crew->executors[i]) && str_is(crew->executors[i]->name, executor))
+            worker_exchange_give_back(crew->executors[i], answer);
 }
 
 static Status server_ask(Str url, Arena *arena, Value request, Value *out_answer, Error *err)
@@ -477,5 +481,6 @@ const Adapters adapters = {
     .limits = limits,       .store_open = store_open,   .store_look = store_look,   .store_claim = store_claim, .store_unclaim = store_unclaim,
     .crew_open = crew_open, .crew_close = crew_close,   .crew_runner = crew_runner, .crew_weight = crew_weight,
     .worker_run = worker_run, .cell_start = cell_start, .cell_stop = cell_stop,
-    .crew_exchange = crew_exchange, .crew_withdraw = crew_withdraw, .crew_give_back = crew_give_back, .server_ask = server_ask, .server_call = server_call, .server_lines = server_lines,
+    .crew_exchange = crew_exchange, .crew_withdraw = crew_withdraw, .crew_give_back = crew_give_back,
+    .server_ask = server_ask, .server_call = server_call, .server_lines = server_lines,
 };

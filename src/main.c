@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "cli/command.h"
+#include "cli/workplace.h"
 #include "os/usage.h"
 
 static void print_help(void (*print)(Buf *), FILE *file)
@@ -51,7 +52,8 @@ static ExitCode run_command(const Verb *command, int argc, char **argv)
         } else if (!command->run) {
             code = lack_command(command);
         } else {
-            code = command->run(&args);
+            code = store_check_server(&args);
+            if (!code) code = command->run(&args);
         }
     }
     arena_deinit(&arena);

@@ -43,7 +43,8 @@ TEST(rfc_5_1_a_group_has_one_primary_which_alone_commits_and_any_number_of_coope
         EXPECT_INT(group.primary.state, SUBROUTINE_VOID);
         EXPECT(group_dispatch(&group, witness, &at, NULL));
         EXPECT_INT(at.primary, SUBROUTINE_COMMITTED);
-        for (uint32_t i = 0; i < count; i++) EXPECT(at.cooperatives[i] != SUBROUTINE_COMMITTED && group.cooperatives[i].state != SUBROUTINE_COMMITTED);
+        for (uint32_t i = 0; i < count; i++)
+            EXPECT(at.cooperatives[i] != SUBROUTINE_COMMITTED && group.cooperatives[i].state != SUBROUTINE_COMMITTED);
     }
 }
 

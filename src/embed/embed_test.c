@@ -251,6 +251,25 @@ TEST(a_key_that_has_a_run_gives_that_run_also_after_opening_again, "")
     place_remove(&place);
 }
 
+TEST(a_key_that_has_a_run_with_other_parameters_is_a_conflict, "")
+{
+    static const char yaml[] = "workflow: person\nparams: [{ name: who, type: string }]\njobs:\n  a: { tasks: [{ name: x, run: quick }] }\n";
+    PLACE(place);
+    World world = { 0 };
+    MaestroError err;
+    MaestroSubmitted first, again;
+    REQUIRE(place_make(&place));
+    REQUIRE(EXPECT_INT(world_open(&world, place.store, 0, &err), MAESTRO_OK));
+    EXPECT_INT(run_text(&world, yaml, &(MaestroSubmit){ .key = "k", .params = "{\"who\":\"Ana\"}" }, &first, &err), MAESTRO_OK);
+    EXPECT_INT(run_text(&world, yaml, &(MaestroSubmit){ .key = "k", .params = "{\"who\":\"Ben\"}" }, &again, &err), MAESTRO_CONFLICT);
+    EXPECT(strstr(err.text, first.id) && strstr(err.text, "who is \"Ana\" there and \"Ben\" here"));
+    EXPECT_INT(run_text(&world, yaml, &(MaestroSubmit){ .key = "k", .params = "{\"who\":\"Ana\"}" }, &again, &err), MAESTRO_OK);
+    EXPECT(again.is_repeat);
+    EXPECT_INT(maestro_wait(world.maestro, first.id, 10000, NULL, &err), MAESTRO_OK);
+    maestro_close(world.maestro, 1000, NULL);
+    place_remove(&place);
+}
+
 TEST(a_run_that_was_cut_off_goes_on_when_the_store_is_opened_again, "")
 {
     static const char yaml[] = "workflow: cut\njobs:\n  a: { tasks: [{ name: x, run: quick }] }\n"

@@ -166,11 +166,11 @@ static Status open_engine(Maestro *maestro, const MaestroOptions *options, Error
     maestro->vault = open_vault(maestro, url);
     HostOptions host = {
         .engine = { .store = maestro->store, .log = 1, .owner = maestro->actor, .executors = maestro->crew.executors,
-                    .executor_count = maestro->crew.count, .runner = adapters.crew_runner, .weight = adapters.crew_weight, .quotas = maestro->crew.quotas,
+                    .executor_count = maestro->crew.count, .runner = adapters.crew_runner,
+                    .weight = adapters.crew_weight, .quotas = maestro->crew.quotas,
                     .quota_count = maestro->crew.quota_count, .random = random_bytes,
                     .context = &maestro->crew, .secret = vault_secret, .secret_context = maestro->vault,
-                    .verdict = guard_verdict, .policies = guard_policies,
-                    .verdict_context = maestro->guard },
+                    .verdict = guard_verdict, .policies = guard_policies, .verdict_context = maestro->guard },
         .notices = maestro->crew.notices,
     };
     status = host_open(&host, &maestro->host, err);

@@ -387,7 +387,9 @@ static void reply(Engine *engine, uint64_t seq, const ReplyEntry *entry)
 void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *error, bool is_noop)
 {
     ReplyEntry entry = { .mail = mail, .reply = { .status = status, .is_noop = is_noop, .is_over_quota = mail->is_over_quota,
-                                               .is_stale = mail->is_stale } };
+                                               .quota_ms = mail->quota_ms, .is_stale = mail->is_stale,
+                                               .is_other_start = mail->is_other_start, .is_of_params = mail->is_of_params,
+                                               .outcome = status ? NULL : mail->outcome } };
     if (error) entry.error = *error;
     if (resident) {
         entry.reply.run_id = resident->id;
@@ -400,14 +402,13 @@ void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, 
     reply(engine, resident ? resident->batch_seq : 0, &entry);
 }
 
-/* A start whose key has a run that is only in the store. */
-void batch_reply_row(Engine *engine, Mail *mail, const Cell *row)
+void batch_reply_stored(Engine *engine, Mail *mail, RunState state, Status status, const Error *error)
 {
     ReplyEntry entry = { .mail = mail,
-                         .reply = { .run_no = (uint64_t)row[RUNS_run_no].integer, .is_repeat = true, .is_noop = true } };
-    RunState state;
-    CHECK(id_read(row[RUNS_id].text, &entry.reply.run_id));
-    if (run_state_find(row[RUNS_state].text, &state)) entry.reply.run_state = (uint8_t)state;
+                         .reply = { .status = status, .run_id = mail->run_id, .run_no = mail->run_no, .run_state = (uint8_t)state,
+                                    .is_repeat = !status, .is_noop = !status, .is_other_start = mail->is_other_start } };
+    if (status) entry.error = *error;
+    mail->is_refused = status != OK;
     reply(engine, /* seq= */ 0, &entry);
 }
 
@@ -427,12 +428,9 @@ static bool is_held(Engine *engine, const EngineBatch *batch)
     return true;
 }
 
-void batch_submit(Engine *engine)
+/* False: the store takes no more now, and more is decided into it. */
+static bool hand_over(Engine *engine, EngineBatch *batch)
 {
-    EngineBatch *batch = engine->open;
-    /* While tenants share the log, a batch stays open until the one before it is durable: who comes meanwhile is in it. */
-    uint32_t count_max = has_other_tenants(engine) ? 1 : ENGINE_BATCH_COUNT_MAX;
-    if (!batch || engine->under_way_count >= count_max || engine->state == ENGINE_STALLED || is_held(engine, batch)) return;
     Batch *out = &batch->batch;
     out->now_ms = engine->now_ms;
     batch->submitted_ms = engine->steady_ms;
@@ -443,7 +441,7 @@ void batch_submit(Engine *engine)
     out->records = batch->records;
     if (engine->envelope_count) envelopes_store(engine, batch);
     projection_finish(batch->projection, &out->changes, &out->change_count);
-    if (!engine->store->ops->submit(engine->store, out)) return;     /* it takes no more now: more is decided into it */
+    if (!engine->store->ops->submit(engine->store, out)) return false;
     engine->open = NULL;
     batch->next = NULL;
     *(engine->under_way_last ? &engine->under_way_last->next : &engine->under_way) = batch;
@@ -451,6 +449,16 @@ void batch_submit(Engine *engine)
     engine->under_way_count++;
     engine->stats.batch_count++;
     meter_batch(engine, batch);
+    return true;
+}
+
+void batch_submit(Engine *engine)
+{
+    EngineBatch *batch = engine->open;
+    /* While tenants share the log, a batch stays open until the one before it is durable: who comes meanwhile is in it. */
+    uint32_t count_max = has_other_tenants(engine) ? 1 : ENGINE_BATCH_COUNT_MAX;
+    if (!batch || engine->under_way_count >= count_max || engine->state == ENGINE_STALLED || is_held(engine, batch)) return;
+    (void)hand_over(engine, batch);
 }
 
 static void retire(Engine *engine, EngineBatch *batch)
@@ -468,6 +476,7 @@ static void retire(Engine *engine, EngineBatch *batch)
 static void release(Engine *engine, EngineBatch *batch)
 {
     engine->durable_seq = batch->seq;                           /* I11: only now does anything leave the process */
+    meter_durable(engine, batch);
     if (engine->observe) effect_observe(engine, batch);
     secrets_observe(engine);
     for (uint32_t i = 0; i < batch->reply_count; i++) answer(&batch->replies[i]);
@@ -491,11 +500,11 @@ static void discard(Engine *engine, EngineBatch *batch)
 {
     for (uint32_t i = 0; i < batch->reply_count; i++) {
         ReplyEntry *entry = &batch->replies[i];
-        entry->reply.status = ERR_UNAVAILABLE;
+        entry->reply = (EngineReply){ .status = ERR_UNAVAILABLE };
         entry->error = engine->trouble;
         answer(entry);
     }
-    for (uint32_t i = 0; i < batch->plan_count; i++) batch->plans[i]->is_stored = false;
+    for (uint32_t i = 0; i < batch->plan_count; i++) plan_discarded(batch->plans[i]);
     for (Mail *mail; (mail = mail_list_take(&batch->notices));) queue_mail(engine, tenant_of_run(engine, mail->run_no), mail);
     for (uint32_t i = 0; i < batch->effect_count; i++)
         if (batch->effects[i].effect.kind == EFFECT_EXECUTE) effect_not_given(engine, &batch->effects[i]);
@@ -554,8 +563,10 @@ static void fail(Engine *engine, EngineBatch *batch, const Completion *completio
 {
     engine->meter.commit_failures++;
     if (completion->outcome == STORE_FENCED && engine->state != ENGINE_FENCED) fence(engine, &completion->error);
-    /* The first reason is the reason. */
-    if (engine->state != ENGINE_FENCED && engine->state != ENGINE_STALLED) stall(engine, &completion->error);
+    /* The first reason is the reason, until it is tried again. */
+    bool is_first = engine->state != ENGINE_STALLED || engine->is_probing;
+    if (engine->state != ENGINE_FENCED && is_first) stall(engine, &completion->error);
+    engine->is_probing = false;
     engine->must_own = engine->must_own || completion->outcome == STORE_UNKNOWN;
     batch->next = NULL;
     *(engine->failed_last ? &engine->failed_last->next : &engine->failed) = batch;
@@ -563,13 +574,22 @@ static void fail(Engine *engine, EngineBatch *batch, const Completion *completio
     if (!engine->under_way) discard_all(engine);
 }
 
+/* It takes commits again: runs that were thrown away are read again; what executors have under way goes on. */
+static void resume(Engine *engine)
+{
+    engine->is_probing = false;
+    engine->state = ENGINE_RUNNING;
+    recover_begin(engine, /* is_rescan= */ true);
+}
+
 /* A store that refused is tried again after a while. Where it could not say what became of a commit, it says first where the
- * log ends. Runs that were thrown away are read again; what executors have under way goes on. */
+ * log ends. That it takes something is shown by a commit alone: of what was decided since, or of nothing but the log's head. */
 void batch_retry(Engine *engine)
 {
     if (engine->state != ENGINE_STALLED || engine->now_ms < engine->retry_at || engine->under_way || engine->read_count) return;
     Error err;
     if (engine->must_own) discard_all(engine);          /* what was decided since rests on a log that may have gone on */
+    engine->meter.log_takes += engine->must_own;
     Status status = engine->must_own ? engine_take_log(engine, engine->now_ms, &err) : OK;
     if (status) {
         if (status == ERR_CONFLICT) fence(engine, &err);
@@ -577,8 +597,8 @@ void batch_retry(Engine *engine)
         return;
     }
     engine->must_own = false;
-    engine->state = ENGINE_RUNNING;
-    recover_begin(engine, /* is_rescan= */ true);
+    engine->is_probing = hand_over(engine, batch_open(engine));
+    engine->retry_at = engine->now_ms + STORE_RETRY_MS;         /* where it took no batch; else its outcome decides */
 }
 
 void batch_completed(Engine *engine, const Completion *completion)
@@ -597,6 +617,7 @@ void batch_completed(Engine *engine, const Completion *completion)
     engine->durable_position = batch->batch.first_position + batch->batch.record_count - 1;
     engine->durable_head = batch->batch.head_after;
     engine->durable_chain = batch->chain_after;
+    if (engine->is_probing) resume(engine);
     release(engine, batch);
     retire(engine, batch);
     /* Behind a refused batch that had rows and no records the log goes on where it should: what followed was written. */

@@ -124,7 +124,8 @@ static uint32_t begin_all(Rate *rate, const RateTerms *bound, int64_t from, int6
 TEST(a_rate_permits_so_many_in_every_window, "")
 {
     static const struct { const char *name; RateTerms terms; } rows[] = {
-        { "5/s", { 5, 1000 } }, { "10/s", { 10, 1000 } }, { "1/s", { 1, 1000 } }, { "3 in 10 ms", { 3, 10 } }, { "100/m", { 100, 60000 } }, { "7/h", { 7, 3600000 } },
+        { "5/s", { 5, 1000 } }, { "10/s", { 10, 1000 } }, { "1/s", { 1, 1000 } }, { "3 in 10 ms", { 3, 10 } },
+        { "100/m", { 100, 60000 } }, { "7/h", { 7, 3600000 } },
     };
     static int64_t begun[4096];
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)

@@ -84,7 +84,8 @@ static Verdict env_verdict(void *context, Hook hook, const Plan *plan, const Run
         return (Verdict){ .kind = VERDICT_ALLOW, .policy = engine->policy_digest };
     }
     VerdictAsk ask = {
-        .hook = hook, .plan = plan, .run = run, .step = step, .input = input, .executor = executor_of(engine, hook, run, step), .command = around->command,
+        .hook = hook, .plan = plan, .run = run, .step = step, .input = input,
+        .executor = executor_of(engine, hook, run, step), .command = around->command,
         .now_ms = engine->now_ms, .built_in = engine->policy_digest, .arena = &engine->arena, .params = env_params,
         .context = context,
     };
@@ -216,6 +217,13 @@ static void follow_time(Engine *engine, Resident *resident, const Mail *mail, bo
     if (due != INT64_MAX) timer_note(engine, resident->run_no, due);
 }
 
+static const char *outcome_of(const Decision *decision)
+{
+    for (uint32_t i = 0; i < decision->event_count; i++)
+        if (decision->events[i].kind == EVENT_TRIGGER_RECEIVED) return trigger_flags_name(decision->events[i].flags);
+    return NULL;
+}
+
 /* A report of an attempt that is over may be one that counted. */
 static void refuse_report(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *err)
 {
@@ -299,6 +307,7 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
         return;
     }
     bool is_noop = !decision.event_count;
+    if (command.kind == COMMAND_TRIGGER) mail->outcome = outcome_of(&decision);
     if (command.kind == COMMAND_REBIND) effect_forget_waiting(engine, resident);     /* what it waits for may be another place now */
     apply_from(engine, resident, &decision, 0);
     effect_lost(engine, resident, &decision);

@@ -101,7 +101,8 @@ static void take_notice(Engine *engine, const Notice *notice)
     /* Whatever a remote attempt says, it is alive; the lease of an executor of this process ends with the process. */
     bool is_its_own = !notice->tenant.len || !resident || !resident->tenant || str_is(notice->tenant, resident->tenant->name);
     if (notice->kind != NOTICE_ROOM && notice->teller && notice->teller->lease_ms && resident && !resident->loader && is_its_own)
-        run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder, engine->now_ms + notice->teller->lease_ms, RENEWAL_BY_HOLDER);
+        run_renew(&resident->run, notice->id.step, notice->id.attempt, notice->id.holder,
+                  engine->now_ms + notice->teller->lease_ms, RENEWAL_BY_HOLDER);
     /* Of an attempt that an earlier owner of the log gave to a remote executor the core knows whether it is under way. */
     bool is_earlier = notice->teller && holder_epoch(notice->id.holder) < engine->holder_epoch;
     bool is_held = is_earlier && is_its_own && resident && !resident->loader
@@ -115,7 +116,8 @@ static void take_notice(Engine *engine, const Notice *notice)
             ended.report.output = value_null();
             notice = &ended;
         }
-        if (out && out->is_handed && !out->is_lost) gate_outcome(engine, out->pass, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
+        if (out && out->is_handed && !out->is_lost)
+            gate_outcome(engine, out->pass, is_late(resident, &notice->id) ? CAUSE_TIMEOUT : notice->report.cause);
         if (out) place_measured(engine, out, notice->report.cause);
         if (out_take_back(engine, &notice->id, /* is_reported= */ true) || is_earlier)
             queue_notice(engine, notice, notice->teller ? notice->teller->name : executor->name, step_run, /* number= */ 0);
@@ -139,7 +141,8 @@ static void take_notice(Engine *engine, const Notice *notice)
     case NOTICE_PROGRESS:
         if (engine->observe && resident)
             engine->observe(engine->observe_context,
-                            &(Observation){ .kind = OBSERVE_PROGRESS, .run_no = notice->id.run_no, .plan = &resident->plan->plan, .run = &resident->run,
+                            &(Observation){ .kind = OBSERVE_PROGRESS, .run_no = notice->id.run_no,
+                                            .plan = &resident->plan->plan, .run = &resident->run,
                                             .step = notice->id.step, .text = notice->text, .number = notice->number,
                                             .now_ms = engine->now_ms });
         receive(notice, out || !is_for_nothing(engine, resident, notice));
@@ -203,8 +206,9 @@ void effect_observe(Engine *engine, const EngineBatch *batch)
         for (uint32_t j = 0; j < record.payload_count; j++)
             CHECK(record_payload(&record, raw->payload, j, &texts[j], &err) == OK);
         engine->observe(engine->observe_context,
-                        &(Observation){ .kind = OBSERVE_EVENTS, .run_no = raw->run_no, .record = raw->record, .plan = &resident->plan->plan, .run = &resident->run,
-                                        .events = record.events, .event_count = record.event_count,
-                                        .first_event = raw->first_event, .now_ms = record.head.now_ms, .payloads = texts });
+                        &(Observation){ .kind = OBSERVE_EVENTS, .run_no = raw->run_no, .record = raw->record,
+                                        .plan = &resident->plan->plan, .run = &resident->run, .events = record.events,
+                                        .event_count = record.event_count, .first_event = raw->first_event,
+                                        .now_ms = record.head.now_ms, .payloads = texts });
     }
 }

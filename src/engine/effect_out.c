@@ -69,7 +69,8 @@ void effect_lost(Engine *engine, Resident *resident, const Decision *decision)
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const Event *event = &decision->events[i];
         AttemptId id = { .run_no = resident->run_no, .step = event->step, .attempt = event->attempt };
-        if (event->kind == EVENT_COMPENSATION_ATTEMPT_FAILED && event->cause == CAUSE_LEASE_EXPIRED) id.attempt = rollback_attempt(&resident->run, event->attempt);
+        if (event->kind == EVENT_COMPENSATION_ATTEMPT_FAILED && event->cause == CAUSE_LEASE_EXPIRED)
+            id.attempt = rollback_attempt(&resident->run, event->attempt);
         else if (event->kind != EVENT_LEASE_EXPIRED) continue;
         lose(engine, &id, lost_cause(decision, i));
     }

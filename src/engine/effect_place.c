@@ -42,6 +42,8 @@ uint32_t effect_taken(const Engine *engine, const Executor *executor)
     return executor->under_way + executor->inherited + executor->reserved + engine->placing[executor->slot];
 }
 
+bool effect_is_served(Executor *executor, Str runner) { return !executor->ops->is_served || executor->ops->is_served(executor, runner); }
+
 /* Where it may have been given something that is not known yet, nobody knows; whether its capacity is used up, its admission says. */
 bool effect_has_room(const Engine *engine, Executor *executor, Str tenant, Str runner)
 {
@@ -78,10 +80,20 @@ static Place unknown(Engine *engine, const Executor *executor, Str runner)
     return (Place){ .kind = PLACE_DEFERRED, .rationale = why };
 }
 
+/* Who waits at an executor that is elsewhere, and where nobody is, would wait without a word. */
+static Place no_room(Engine *engine, Executor *executor, Str runner)
+{
+    if (effect_is_served(executor, runner)) return (Place){ .kind = PLACE_LATER };
+    Str why = arena_format(&engine->arena, "waits for a worker of the executor '%.*s' that takes '%.*s': none is there; 'maestro worker' is one",
+                           STR_ARG(executor->name), STR_ARG(runner));
+    return (Place){ .kind = PLACE_DEFERRED, .rationale = why };
+}
+
 static Place not_admitted(Engine *engine, const Admission *admission)
 {
     const Pressure *pressure = &admission->pressure;
-    Str parts = arena_format(&engine->arena, "queue %u, in flight %u, refused %u thousandths", pressure->queue, pressure->in_flight, pressure->refused);
+    Str parts = arena_format(&engine->arena, "queue %u, in flight %u, refused %u thousandths", pressure->queue,
+                             pressure->in_flight, pressure->refused);
     if (admission->kind == ADMISSION_DEFER) return (Place){ .kind = PLACE_DEFERRED, .pressure = pressure_of(pressure), .rationale = parts };
     Str why = arena_format(&engine->arena, "dropped at its re-admission, by %s (%.*s)", drop_cause_name((DropCause)admission->drop), STR_ARG(parts));
     return (Place){ .kind = PLACE_DROPPED, .drop = admission->drop, .admission = admission_pack(admission), .rationale = why };
@@ -125,7 +137,7 @@ Place effect_place(Engine *engine, const Plan *plan, const Run *run, uint32_t st
     engine->has_place_lane = true;
     if (engine->state == ENGINE_DRAINING) return (Place){ .kind = PLACE_LATER };
     if (ceiling && (running >= ceiling || recover_is_blind(engine))) return (Place){ .kind = PLACE_LATER };
-    if (!effect_has_room(engine, executor, run->tenant, runner)) return (Place){ .kind = PLACE_LATER };
+    if (!effect_has_room(engine, executor, run->tenant, runner)) return no_room(engine, executor, runner);
     if (executor->is_keeper && engine->out_size > engine->options.size_max / ENGINE_OUT_SHARE) return (Place){ .kind = PLACE_LATER };
     if (!envelope_permits(engine, resident->tenant, plan, step, executor, is_undo, &held)) return held;
     if (!gate_permits(engine, run->tenant, offer, &held)) return held;

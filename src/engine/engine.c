@@ -124,7 +124,6 @@ void engine_close(Engine *engine)
     batches_deinit(engine);
     residents_deinit(engine);
     queues_deinit(engine);
-    plan_cache_deinit(engine);
     log_lines_deinit(engine);
     late_effects_deinit(engine);
     for (uint32_t i = 0; engine->reads && i < ENGINE_READ_COUNT_MAX; i++)
@@ -138,7 +137,9 @@ void engine_close(Engine *engine)
     requests_deinit(engine);
     revisions_deinit(engine);
     secrets_deinit(engine);
+    plan_cache_deinit(engine);              /* after the mails that hold plans */
     run_index_deinit(&engine->start_keys);
+    for (uint32_t i = 0; i < 2; i++) run_index_deinit(&engine->durable_keys[i]);
     timers_deinit(engine);
     recover_deinit(engine);
     buf_deinit(&engine->record_buf);
@@ -199,6 +200,11 @@ static bool turn(Engine *engine, const EngineClock *clock)
     batch_submit(engine);
     bool is_held = engine->open && engine->open->seq == engine->held_seq && engine->handed_turn == engine->turn;
     return engine->state != ENGINE_STALLED && (is_held || queue_has_more(engine));
+}
+
+void engine_tick(Engine *engine, const EngineClock *clock)
+{
+    if (engine->state != ENGINE_FENCED) take_time(engine, clock);
 }
 
 bool engine_turn(Engine *engine, const EngineClock *clock)
@@ -309,8 +315,16 @@ Status engine_plan_add(Engine *engine, Str document, Digest *out_digest, Error *
     PlanEntry *entry;
     Status status = plan_cache_add(engine, document, &entry, err);
     if (status) return status;
+    entry->is_expected = true;
     *out_digest = entry->digest;
     return OK;
+}
+
+void engine_plan_take(Engine *engine, EnginePlan *plan, Digest *out_digest)
+{
+    PlanEntry *entry = plan_cache_take(engine, plan);
+    entry->is_expected = true;
+    *out_digest = entry->digest;
 }
 
 void engine_plan_text(Engine *engine, const Digest *plan, Str text)
@@ -341,16 +355,30 @@ static FullCause full_cause(const Engine *engine, const Tenant *tenant)
     return engine_size(engine) >= options->size_max / 1000 * ENGINE_FILL_MAX ? FULL_MEMORY : FULL_NOT;
 }
 
+/* What was expected has come: from here on its mail holds the plan. */
+static PlanEntry *take_expected(Engine *engine, const Digest *digest)
+{
+    PlanEntry *entry = plan_cache_find(engine, digest);
+    if (!entry) return NULL;
+    plan_hold(entry);
+    entry->is_expected = false;
+    return entry;
+}
+
 bool engine_start(Engine *engine, const EngineStart *start)
 {
     Tenant *tenant = tenant_of(engine, start->tenant);
+    PlanEntry *entry = take_expected(engine, &start->plan);
     engine->full = full_cause(engine, tenant);
     if (engine->full) {
+        if (entry) plan_let_go(entry);
         engine->stats.refused_count++;
         engine->stats.full_counts[engine->full]++;
         return false;
     }
-    queue_mail(engine, tenant, mail_of_start(start));
+    Mail *mail = mail_of_start(start);
+    mail->entry = entry;
+    queue_mail(engine, tenant, mail);
     return true;
 }
 

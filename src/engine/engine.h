@@ -116,6 +116,8 @@ void engine_close(Engine *engine);              /* NULL is permitted; what was n
 
 /* --- use ----------------------------------------------------------------------------------------------------------- */
 
+/* What is told to it from now on, by executors most of all, came at this time. */
+void engine_tick(Engine *engine, const EngineClock *clock);
 /* Does everything that can be done now. True where there is more to do at once. */
 bool engine_turn(Engine *engine, const EngineClock *clock);
 /* When engine_turn() has to be called at the latest, even if nothing happens: INT64_MAX for never. */
@@ -139,13 +141,18 @@ bool engine_release(Engine *engine);
 typedef struct EngineReply {
     Status status;
     const Error *error;                 /* unless OK */
-    Id run_id;                          /* of a start */
+    Id run_id;                          /* of a start, also of one whose key has a run */
     uint64_t run_no;
     bool is_repeat;                     /* a start whose key has a run already: that one */
     bool is_noop;                       /* accepted, and nothing changed */
+    bool was_asked;                     /* the same request came before, by its id: nothing was done now, this is the answer of then */
+    const char *outcome;                /* of a trigger that was taken, what came of it: trigger_flags_name(); else NULL */
     bool is_other_request;              /* ERR_INVALID: its id was given to another request before */
     bool is_over_quota;                 /* ERR_LIMIT: the tenant has used up what it may have in this window */
+    int64_t quota_ms;                   /* of that: when the next window begins */
+    bool is_other_start;                /* ERR_CONFLICT: its key belongs to a run that was started with other parameters: run_id */
     bool is_stale;                      /* ERR_CONFLICT: the revision is not as it was seen: RevisionSeen.has_flag */
+    bool is_of_params;                  /* ERR_INVALID: parameters do not fit the plan, or make no idempotency key */
     uint8_t run_state, resolution;      /* after it */
 } EngineReply;
 
@@ -208,17 +215,20 @@ typedef struct EngineSecret {
 
 /* What is kept that belongs to no run: that requests were refused, a start that the debouncing of a trigger holds back, what became of
  * it, when a key was used last; that an occurrence of a schedule starts though something holds it back, or does not after all; what
- * somebody says of a version of a policy. */
-typedef enum KeepKind { KEEP_NOTHING, KEEP_REFUSAL, KEEP_WAITING, KEEP_SETTLED, KEEP_KEY_USE, KEEP_OVERRIDE, KEEP_OVERRIDE_GONE, KEEP_REVIEW, KEEP_SKIP } KeepKind;
+ * somebody says of a version of a policy; that a request came which is then asked for in parts, each with an id of its own: of that there
+ * is the row of requests alone, by its id, and what is not the same as the first is refused before any of its parts is asked for. */
+typedef enum KeepKind { KEEP_NOTHING, KEEP_REFUSAL, KEEP_WAITING, KEEP_SETTLED, KEEP_KEY_USE, KEEP_OVERRIDE,
+                        KEEP_OVERRIDE_GONE, KEEP_REVIEW, KEEP_SKIP, KEEP_REQUEST } KeepKind;
 
 enum { REVIEW_APPROVED = 1, REVIEW_REJECTED };
 
 typedef struct EngineKeep {
     KeepKind kind;
     Str tenant;
-    Str name;                           /* the verb that was refused; the workflow; the id of the key; the policy */
+    Str name;                           /* the verb that was refused, or asked for in parts; the workflow; the id of the key; the policy */
     Str key;                            /* of the trigger; the digest of the policy */
-    Str text;                           /* what was asked for; why no run was started; what holds the occurrence, or kept it; the comment of a review */
+    Str text;                           /* what was asked for; of a request in parts the digest of its words; why no run was started;
+                                         * what holds the occurrence, or kept it; the comment of a review */
     Str run;                            /* that was started; empty: none */
     Str payload;                        /* of a start that waits: JSON; empty: none; of a review: the reviewer */
     int64_t since_ms, due_ms;           /* of a start that waits; since: the key was used; due: the occurrence */
@@ -229,10 +239,16 @@ typedef struct EngineKeep {
     void *context;
 } EngineKeep;
 
-/* Reads a plan's document (canonical JSON) and keeps it; it is stored with the first run that is pinned to it, and is a revision of
- * its workflow from then on: the one it is already, or the next. That becomes the active one. A start may name the revision that it
- * means (StartRequest.revision): then it has to be that, and active. */
+/* Reads a plan's document (canonical JSON) and keeps it for the engine_start() that follows; it is stored with the first run that is pinned to it,
+ * and is a revision of its workflow from then on: the one it is already, or the next. That becomes the active one. A start may name the revision that
+ * it means (StartRequest.revision): then it has to be that, and active. Where that start is refused the plan is forgotten, unless it is stored. */
 MUST_USE Status engine_plan_add(Engine *engine, Str document, Digest *out_digest, Error *err);
+/* The same in two parts, since reading a large plan takes a second: it is read in the thread of whoever brings it, and then given to the engine.
+ * Owns: who has read it; from engine_plan_take() on, which copies nothing, the engine. */
+typedef struct PlanEntry EnginePlan;
+MUST_USE Status engine_plan_read(Str document, EnginePlan **out_plan, Error *err);         /* any thread */
+void engine_plan_take(Engine *engine, EnginePlan *plan, Digest *out_digest);
+void engine_plan_free(EnginePlan *plan);            /* one that was given to nobody; NULL is permitted */
 /* The definition that a plan was made of, as its author wrote it: stored with its revision. Without, the plan stands for it. */
 void engine_plan_text(Engine *engine, const Digest *plan, Str text);
 

@@ -152,7 +152,8 @@ static Str lack_text(const Envelope *envelope, QuotaLack lack, const QuotaNeed *
     Str max = amount(arena, lack, max_of(&envelope->terms, lack));
     Str used = amount(arena, lack, used_of(&envelope->use, lack) + used_of(&envelope->placing, lack));
     if (lack == QUOTA_RUNNING)
-        return arena_format(arena, "the tenant '%.*s' has %.*s attempts under way, its max_concurrency", STR_ARG(envelope->tenant->name), STR_ARG(used));
+        return arena_format(arena, "the tenant '%.*s' has %.*s attempts under way, its max_concurrency",
+                            STR_ARG(envelope->tenant->name), STR_ARG(used));
     Str wanted = amount(arena, lack, lack == QUOTA_CPU ? need->cpu_milli : need->memory_mb);
     return arena_format(arena, "it needs %.*s, and of the %s of the tenant '%.*s', %.*s, %.*s are in use", STR_ARG(wanted), quota_name(lack),
                         STR_ARG(envelope->tenant->name), STR_ARG(max), STR_ARG(used));
@@ -173,7 +174,7 @@ static Status check_step(const Envelope *envelope, const Plan *plan, uint32_t st
                      STR_ARG(plan->steps[step].id), STR_ARG(wanted), STR_ARG(envelope->tenant->name), STR_ARG(max));
 }
 
-Status envelope_check_start(Engine *engine, const Tenant *tenant, const PlanEntry *entry, Error *err)
+Status envelope_check_start(Engine *engine, const Tenant *tenant, const PlanEntry *entry, int64_t *out_quota_ms, Error *err)
 {
     Envelope *envelope = tenant->envelope;
     if (!envelope) return OK;
@@ -188,6 +189,7 @@ Status envelope_check_start(Engine *engine, const Tenant *tenant, const PlanEntr
     QuotaLack spent = quota_spent(&envelope->terms, &envelope->use);
     if (spent == QUOTA_ENOUGH) return OK;
     engine->stats.quota_refused_count++;
+    *out_quota_ms = quota_window_end(&envelope->terms, &envelope->use);
     return error_set(err, ERR_LIMIT, "%.*s", STR_ARG(spent_text(envelope, spent, &engine->arena)));
 }
 
@@ -249,7 +251,8 @@ Hold *envelope_begin(Engine *engine, Tenant *tenant, const Plan *plan, const Att
 }
 
 /* It went on while nobody looked: what the row does not hold is charged with the next look, as far as it is of this window. */
-Hold *envelope_inherit(Engine *engine, Tenant *tenant, const Plan *plan, const AttemptId *id, const Executor *executor, int64_t begun_ms, bool has_cost)
+Hold *envelope_inherit(Engine *engine, Tenant *tenant, const Plan *plan, const AttemptId *id, const Executor *executor,
+                       int64_t begun_ms, bool has_cost)
 {
     Envelope *envelope = tenant->envelope;
     if (!envelope) return NULL;
@@ -323,7 +326,8 @@ void envelope_unpay(EngineBatch *batch)
 {
     for (uint32_t i = 0; i < batch->payment_count; i++) {
         Envelope *envelope = batch->payments[i].envelope;
-        envelope->use.cost_micro -= batch->payments[i].cost_micro < envelope->use.cost_micro ? batch->payments[i].cost_micro : envelope->use.cost_micro;
+        envelope->use.cost_micro -= batch->payments[i].cost_micro < envelope->use.cost_micro
+                                  ? batch->payments[i].cost_micro : envelope->use.cost_micro;
         envelope->is_dirty = true;
     }
     batch->payment_count = 0;

@@ -104,6 +104,9 @@ typedef struct ExecutorOps {
     /* Whether it would take another one of that runner beside the `taken` that it has or is about to get, of this owner. May be
      * NULL: then its capacity says it. */
     bool (*has_room)(Executor *executor, Str tenant, Str runner, uint32_t taken);
+    /* Whether somebody is there who takes attempts of that runner, be it with room or without; when that ends, a NOTICE_ROOM makes those that wait
+     * ask. May be NULL: it is part of this process. */
+    bool (*is_served)(Executor *executor, Str runner);
     /* In which of its lanes attempts of that runner wait for room, below lane_count. May be NULL: then it has one. */
     uint32_t (*lane)(Executor *executor, Str runner);
     /* The process is about to end: from now on nothing is given up for its silence, and what nobody has begun is given back. How many of

@@ -138,7 +138,10 @@ bool gate_permits(Engine *engine, Str tenant, const RunnerOffer *offer, Place *o
     Gate *breaker = breaker_of(engine, runner, tenant, offer->settings), *rate = rate_of(engine, runner, offer->settings);
     if (breaker && !circuit_permits(engine, breaker, &due)) {
         const char *state = breaker_state_name((BreakerState)breaker->breaker.state);
-        *out = held_back(engine, breaker, due, arena_format(&engine->arena, "the circuit of the runner '%.*s' is %s after %" PRIu32 " failures in a row", STR_ARG(runner), state, breaker->breaker.failure_count));
+        *out = held_back(engine, breaker, due,
+                         arena_format(&engine->arena,
+                                      "the circuit of the runner '%.*s' is %s after %" PRIu32 " failures in a row",
+                                      STR_ARG(runner), state, breaker->breaker.failure_count));
         return false;
     }
     if (rate && !rate_permits(&rate->rate, &rate->rate_terms, rate->promised, engine->now_ms, &due)) {
@@ -214,7 +217,8 @@ void gates_turn(Engine *engine)
 {
     if (engine->now_ms < engine->gates_due) return;
     engine->gates_due = INT64_MAX;
-    for (uint32_t i = 0; engine->waiting_count && i < engine->options.executor_count; i++) effect_room(engine, engine->options.executors[i], UINT32_MAX);
+    for (uint32_t i = 0; engine->waiting_count && i < engine->options.executor_count; i++)
+        effect_room(engine, engine->options.executors[i], UINT32_MAX);
 }
 
 void gates_deinit(Engine *engine)

@@ -139,9 +139,11 @@ void host_turn(Host *host, int64_t timeout_ms)
         if (watch->fd >= 0) watch->watch(watch->context, watch->fd);
     }
     notice_ring_lower(host->notices);
+    EngineClock clock = read_clock();
+    engine_tick(host->engine, &clock);          /* what was said while it slept was not said before that */
     Notice notice;
     while (notice_ring_take(host->notices, &notice)) engine_notice(host->engine, &notice);
-    EngineClock clock = read_clock();
+    clock = read_clock();
     host->has_more = engine_turn(host->engine, &clock);
     if (store_help(host->store, !host->has_more && !notice_ring_is_raised(host->notices))) host->has_more = true;
 }

@@ -24,8 +24,12 @@ typedef struct OfferList {
     bool is_home;                       /* of a step: others go where it goes, so that is told where there is no choice, too */
 } OfferList;
 
+/* A plan is here as long as somebody needs it: whoever does holds it (plan_hold(), plan_let_go()), be it a run in memory, a mail that
+ * asks for a start of it, or the look at its revisions. Nobody does, and it is in the store: it stays at hand until room is wanted, and is
+ * read again. Nobody does, and it is not in the store: it came with a request that came to nothing, and leaves at once. */
 typedef struct PlanEntry {
     struct PlanEntry *next;             /* of the same slot of the table */
+    struct PlanCache *cache;            /* that it is in */
     Digest digest;
     Arena arena;
     Str document;                       /* canonical, in the arena */
@@ -38,11 +42,11 @@ typedef struct PlanEntry {
     Str text;                           /* the definition as it was written, on the heap; empty: not known */
     uint32_t revision;                  /* its number; 0: not looked up yet */
     bool is_active;                     /* of a revision that is known: it may be started */
-    uint32_t user_count;                /* runs in memory, and starts under way */
+    uint32_t user_count;                /* who holds it */
     uint64_t used;                      /* turn of the last use: the oldest leaves first */
     uint64_t seq;                       /* newest batch that may borrow of it: it stays until that is durable */
     size_t size;                        /* its part of PlanCache.size */
-    bool is_awaited;                    /* a start on its way needs the text, which the store does not have */
+    bool is_expected;                   /* of engine_plan_add(): engine_start() follows */
     bool is_stored;                     /* durable, or on its way in a batch that is not refused yet */
 } PlanEntry;
 
@@ -51,7 +55,8 @@ typedef struct PlanCache {
     PlanEntry *slots[PLAN_SLOT_COUNT];
     uint32_t count;
     size_t size;                        /* bytes of all of them */
-    bool is_due;                        /* some came or got free since room was made */
+    bool is_due;                        /* some came or got free since room was made ... */
+    bool has_loose;                     /* ... and of these some are not in the store */
 } PlanCache;
 
 /* --- runs in memory ------------------------------------------------------------------------------------------------ */
@@ -220,6 +225,7 @@ typedef struct EngineBatch {
     uint32_t payment_count;
     LogNote notes[LOG_NOTE_COUNT_MAX];
     uint32_t note_count;
+    int32_t run_changes[RUN_STATE_COUNT];   /* see EngineMeter */
     LogChain chain_after;
 } EngineBatch;
 
@@ -228,14 +234,15 @@ typedef struct EngineBatch {
 #define MISSING_TARGET (UINT32_MAX - 2)     /* the plan of the revision that the next command of the inbox speaks of */
 
 typedef enum ReadKind { READ_LOAD, READ_VALUE, READ_PLAN, READ_KEY, READ_RUN_ID, READ_RECOVER, READ_TIMERS,
-                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET, READ_TARGET, READ_RECALL } ReadKind;
+                        READ_DEDUPE, READ_REQUEST, READ_EXPIRED, READ_REVISION, READ_SECRET, READ_TARGET, READ_RECALL,
+                        READ_START } ReadKind;
 
 typedef struct PendingRead {
     struct PendingRead *next;           /* of those that are free */
     ReadKind kind;
     uint64_t run_no;                    /* whose it is, for loads and values ... */
     uint64_t serial;                    /* ... and which reading of that run: set by read_begin() */
-    uint32_t part;                      /* which part of a load, which value */
+    uint32_t part;                      /* which part of a load, which value; the state of the run whose start is read; the round of a key */
     uint32_t size;                      /* of that value; 0: not known */
     Mail *mail;                         /* what goes on when it is answered */
     bool is_asked;
@@ -297,6 +304,10 @@ struct Engine {
     Revising *revising;                 /* workflows whose revisions are being looked up or changed */
     Sealing *sealing;                   /* the secret that is being changed; NULL: none */
     RunIndex start_keys;                /* by the hash of tenant, definition and key: starts that are not durable yet */
+    /* Questions about keys that are under way, those of this round and of the one before, and the keys of starts that became durable in it:
+     * an answer may be older than these. A round ends when the one before has no questions left. */
+    uint32_t key_round, key_ask_counts[2];
+    RunIndex durable_keys[2];
 
     Tenant *tenant;                     /* whose turn is next, in the ring of all */
     RunIndex tenants;                   /* by the hash of the name */
@@ -346,6 +357,7 @@ struct Engine {
     uint64_t recover_cursor;            /* run number up to which runs have been looked at */
     uint64_t first_own_run_no;          /* runs below it are an earlier owner's */
     bool is_recovering, is_recover_asked, is_rescan, must_own;
+    bool is_probing;                    /* stalled, and a batch is under way that tells whether the store takes commits again */
     bool is_recover_read;               /* all of them have been looked for; those that are being read are waited for: */
     uint64_t *recover_runs;             /* that it has asked for, by their numbers, until they are read and looked at */
     uint32_t recover_run_count;
@@ -379,10 +391,15 @@ Status engine_take_log(Engine *engine, int64_t now_ms, Error *err);
 
 /* plans.c */
 PlanEntry *plan_cache_find(Engine *engine, const Digest *digest);
+PlanEntry *mail_plan(Engine *engine, Mail *mail);                          /* the one that it names, held by it; NULL: it is not here */
 Status     plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error *err);
+PlanEntry *plan_cache_take(Engine *engine, PlanEntry *entry);               /* one that was read; the one that is here stays, and is meant */
 void       plan_keep_text(Engine *engine, PlanEntry *entry, Str text);      /* unless it has one */
+void       plan_hold(PlanEntry *entry);
+void       plan_let_go(PlanEntry *entry);
 void       plan_release(Engine *engine, PlanEntry *entry);                  /* a run that had it leaves */
-void       plan_cache_trim(Engine *engine);                                 /* those that nobody uses leave, beyond the bounds */
+void       plan_discarded(PlanEntry *entry);                                /* the batch that stored it has failed */
+void       plan_cache_trim(Engine *engine);                                 /* those that nobody holds leave: see PlanEntry */
 Status     plan_schema_check(PlanEntry *entry, Value schema, Value instance, Arena *scratch, Error *err);
 void       plan_cache_deinit(Engine *engine);
 /* By which circuit and rate of a runner are known: of several executors that offer it each has its own. */
@@ -447,7 +464,9 @@ Str    builtin_policy_text(void);
 
 /* start.c */
 void start_mail(Engine *engine, Mail *mail);                               /* takes the mail */
-void start_key_answered(Engine *engine, Mail *mail, const ReadAnswer *answer);
+void start_key_answered(Engine *engine, Mail *mail, uint32_t round, const ReadAnswer *answer);
+void start_key_durable(Engine *engine, Resident *resident);                /* its start is: from now on the store knows the key */
+void start_record_answered(Engine *engine, Mail *mail, uint32_t state, const ReadAnswer *answer);
 void start_plan_answered(Engine *engine, Mail *mail, const ReadAnswer *answer);
 
 /* revision.c */
@@ -461,7 +480,7 @@ RevisionFate revision_look(Engine *engine, Mail *mail, PlanEntry *entry, uint32_
 void revision_begun(Engine *engine, Mail *mail, PlanEntry *entry, uint32_t version);   /* the run is in the open batch */
 void revision_drop(Engine *engine, Mail *mail);                            /* there is no run */
 /* The plan of the revision that a command goes on with; NULL: it has to be fetched. */
-PlanEntry *target_find(Engine *engine, const Mail *mail);
+PlanEntry *target_find(Engine *engine, Mail *mail);
 void target_fetch(Engine *engine, Resident *resident, uint32_t version);    /* for the first command of the inbox */
 void target_answered(Engine *engine, Resident *resident, uint32_t part, const ReadAnswer *answer);
 /* The same of a start that is to store its plan alone: answers the mail. */
@@ -489,7 +508,8 @@ EngineBatch *batch_open(Engine *engine);
 BatchRecord *batch_append(Engine *engine, EngineBatch *batch, const BatchRecord *record, Digest *head);
 void batch_record(Engine *engine, Resident *resident, const Command *command, const Decision *decision);
 void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *error, bool is_noop);
-void batch_reply_row(Engine *engine, Mail *mail, const Cell *row);
+/* A start whose key has a run that the store has: mail->run_no, in that state. With an error it is another start than that run's. */
+void batch_reply_stored(Engine *engine, Mail *mail, RunState state, Status status, const Error *error);
 void batch_reply_open(Engine *engine, Mail *mail);                         /* it was done, by the open batch */
 /* The same with an answer that is there, once that batch is durable. */
 void batch_reply_with(Engine *engine, uint64_t seq, const ReplyEntry *entry);
@@ -513,7 +533,8 @@ void  effect_perform(Engine *engine, const EffectEntry *entry);
 AdmissionKind effect_carry(Engine *engine, Resident *resident, const RunnerOffer *offer, Attempt *attempt, Task *task,
                            struct Redaction *secrets);
 bool  effect_is_carried(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt);      /* and what it said is not durable yet */
-void  effect_give_up(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt, Str why);   /* it is late: ended; elsewhere, reported as that */
+void  effect_give_up(Engine *engine, uint64_t run_no, uint32_t step, uint32_t attempt,
+                     Str why);                          /* it is late: ended; elsewhere, reported as that */
 
 /* Attempts whose leases ran out by these events: circuits hear of it before anything is decided that follows. */
 void  effect_lost(Engine *engine, Resident *resident, const Decision *decision);
@@ -526,6 +547,7 @@ Pressure effect_pressure(const Engine *engine, const Resident *resident, const E
 const OfferList *effect_offers(const Resident *resident, uint32_t step, bool is_undo);
 void  effect_placed(Engine *engine);                                       /* the decision is made */
 uint32_t effect_taken(const Engine *engine, const Executor *executor);     /* places of it that are taken */
+bool  effect_is_served(Executor *executor, Str runner);         /* somebody is there who takes it, now or later */
 bool  effect_has_room(const Engine *engine, Executor *executor, Str tenant, Str runner);
 
 /* effect_room.c */
@@ -592,8 +614,9 @@ void  gates_deinit(Engine *engine);
 /* envelope.c */
 MUST_USE Status envelopes_open(Engine *engine, Error *err);
 void   envelopes_deinit(Engine *engine);
-/* ERR_INVALID where a step of the plan could never begin, ERR_LIMIT where the window of its tenant has nothing left. */
-MUST_USE Status envelope_check_start(Engine *engine, const Tenant *tenant, const PlanEntry *entry, Error *err);
+/* ERR_INVALID where a step of the plan could never begin, ERR_LIMIT where the window of its tenant has nothing left: the next one begins
+ * at `out_quota_ms`, which is written then alone. */
+MUST_USE Status envelope_check_start(Engine *engine, const Tenant *tenant, const PlanEntry *entry, int64_t *out_quota_ms, Error *err);
 /* Whether one more attempt may begin; else `out` says why not. */
 bool   envelope_permits(Engine *engine, Tenant *tenant, const Plan *plan, uint32_t step, const Executor *executor, bool is_undo, Place *out);
 void   envelope_placed(Tenant *tenant, const Plan *plan, uint32_t step, const Executor *executor, bool is_back);
@@ -603,7 +626,8 @@ bool   envelope_ended(Engine *engine, const Hold *hold, Str *out_why);     /* it
 void   envelope_pay(Engine *engine, EngineBatch *batch, Resident *resident, const Event *event);
 void   envelope_unpay(EngineBatch *batch);
 /* The same of one that an earlier owner gave to that executor (NULL: it is not here any more) at that time. */
-Hold  *envelope_inherit(Engine *engine, Tenant *tenant, const Plan *plan, const AttemptId *id, const Executor *executor, int64_t begun_ms, bool has_cost);
+Hold  *envelope_inherit(Engine *engine, Tenant *tenant, const Plan *plan, const AttemptId *id, const Executor *executor,
+                        int64_t begun_ms, bool has_cost);
 void   envelope_forget(Hold *hold);                                        /* its run leaves memory, and it is under way still */
 void   envelopes_turn(Engine *engine);
 void   envelopes_store(Engine *engine, EngineBatch *batch);
@@ -708,6 +732,7 @@ typedef struct MeterMark { uint8_t run_state, step_state; } MeterMark;
 void meter_before(const Resident *resident, const Event *event, MeterMark *out);
 void meter_after(Engine *engine, Resident *resident, const Event *event, const MeterMark *mark);
 void meter_batch(Engine *engine, const EngineBatch *batch);                /* it goes to the store */
+void meter_durable(Engine *engine, const EngineBatch *batch);
 
 /* log_line.c */
 void log_line_add(Engine *engine, const Notice *notice);

@@ -1,8 +1,9 @@
 /* keep.c - what is kept that belongs to no run: refusals, starts that wait, uses of keys; overrides of schedules,
- * occurrences that started nothing, reviews of policies.
+ * occurrences that started nothing, reviews of policies; requests that are asked for in parts.
  *
  * Each is one record of the log itself, and one row where there is something to read back. Of a key that was used there is the row
- * alone: the ledger tells what was done with it. Where the commit fails, whoever sent it is told, and sends it again.
+ * alone: the ledger tells what was done with it. So it is of a request in parts, whose row is that of its answer. Where the commit fails,
+ * whoever sent it is told, and sends it again.
  */
 #include "base/check.h"
 #include "base/limits.h"
@@ -128,12 +129,15 @@ static void keep_skip(Engine *engine, EngineBatch *batch, const Mail *mail)
     log_event_record(engine, batch, &event, command);
 }
 
+/* That it is answered is all: the answer is the row. */
+static void keep_request(Engine *engine, EngineBatch *batch, const Mail *mail) { (void)engine, (void)batch, (void)mail; }
+
 void keep_mail(Engine *engine, Mail *mail)
 {
     static void (*const kinds[])(Engine *engine, EngineBatch *batch, const Mail *mail) = {
         [KEEP_REFUSAL] = keep_refusal, [KEEP_WAITING] = keep_waiting, [KEEP_SETTLED] = keep_settled, [KEEP_KEY_USE] = keep_key_use,
         [KEEP_OVERRIDE] = keep_override, [KEEP_OVERRIDE_GONE] = keep_override, [KEEP_REVIEW] = keep_review,
-        [KEEP_SKIP] = keep_skip,
+        [KEEP_SKIP] = keep_skip, [KEEP_REQUEST] = keep_request,
     };
     CHECK(mail->keep && mail->keep < sizeof kinds / sizeof *kinds);
     kinds[mail->keep](engine, batch_open(engine), mail);

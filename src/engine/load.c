@@ -35,7 +35,7 @@ struct Loader {
 void loader_free(Loader *loader)
 {
     if (!loader) return;
-    if (loader->plan) loader->plan->user_count--;
+    if (loader->plan) plan_let_go(loader->plan);
     arena_deinit(&loader->arena);
     free(loader);
 }
@@ -90,7 +90,7 @@ bool load_begin(Engine *engine, Resident *resident, const Cell *row)
     loader->tenant = arena_copy(&loader->arena, row[RUNS_tenant].text);
     loader->plan = plan_cache_find(engine, &loader->plan_digest);
     if (loader->plan) {
-        loader->plan->user_count++;
+        plan_hold(loader->plan);
     } else {
         Str digest = { (const char *)loader->plan_digest.bytes, sizeof loader->plan_digest };
         ask_part(engine, resident, PART_PLAN,
@@ -246,7 +246,7 @@ static void take_plan(Engine *engine, Loader *loader, const ReadAnswer *answer)
         error_set(&loader->error, ERR_CORRUPT, "its plan is not the one it was pinned to");
     else loader->plan->is_stored = true;
     if (loader->error.status) loader->plan = NULL;
-    else loader->plan->user_count++;
+    else plan_hold(loader->plan);
 }
 
 static void take_records(Engine *engine, Resident *resident, const ReadAnswer *answer)

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "engine/internal.h"
 #include "value/json.h"
 
 /* --- packing: first the size of all texts, then the texts behind the struct ------------------------------------------ */
@@ -23,8 +24,9 @@ static Str pack(Packer *packer, Str text)
 
 static size_t command_size(const Command *command)
 {
-    return command->id.len + command->actor.len + command->rationale.len + command->trace.len + command->tracestate.len + command->name.len + command->origin.len + command->bridge.len
-           + command->job.len + command->report.message.len;
+    return command->id.len + command->alias.len + command->asked.len + command->actor.len + command->rationale.len + command->trace.len
+         + command->tracestate.len + command->name.len + command->origin.len + command->bridge.len
+         + command->job.len + command->report.message.len;
 }
 
 static void pack_command(Packer *packer, const Command *command)
@@ -32,6 +34,8 @@ static void pack_command(Packer *packer, const Command *command)
     Command *copy = &packer->mail->command;
     *copy = *command;
     copy->id = pack(packer, command->id);
+    copy->alias = pack(packer, command->alias);
+    copy->asked = pack(packer, command->asked);
     copy->actor = pack(packer, command->actor);
     copy->rationale = pack(packer, command->rationale);
     copy->trace = pack(packer, command->trace);
@@ -220,6 +224,7 @@ void mail_hold(Mail *mail, size_t *held)
 void mail_free(Mail *mail)
 {
     if (mail->held) *mail->held -= mail->size;
+    if (mail->entry) plan_let_go(mail->entry);
     free(mail);
 }
 

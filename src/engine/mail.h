@@ -26,18 +26,23 @@ typedef struct Mail {
     bool is_repeat;                 /* of a report: its executor has said it before, and it is not decided again */
     bool recalls;                   /* of a report that is refused: the store knows whether it was taken before */
     bool is_over_quota;             /* of a start: its tenant has nothing left */
+    int64_t quota_ms;               /* of that: when it has again */
+    bool is_other_start;            /* its key belongs to a run with other parameters */
     bool is_revision;               /* activates a revision, or the contrary: start.revision of command.name */
     bool is_activation;
     RevisionSeen seen;              /* of that, and of a start */
+    const char *outcome;            /* of a trigger that was taken: EngineReply */
     bool is_stale;                  /* the revision was not as it was seen */
+    bool is_of_params;              /* of a start: its parameters are not as its plan wants them */
     bool is_stored_only;            /* of a start: no run begins, its plan becomes a revision */
     bool is_secret;                 /* stores the secret command.name, sealed in `params`; `payload`: the tenant's key, sealed */
     bool is_removal;                /* removes it, or that revision */
     KeepKind keep;                  /* what a server keeps: command.name, start.key, start.parent, payload, and: */
     int64_t since_ms, due_ms;
+    struct PlanEntry *entry;        /* its plan, once that is in memory: held until the mail is freed; the engine's */
     struct Revising *revising;      /* what was found of the workflow's revisions; the engine's */
     struct KnownRequest *known;     /* of a request with an id that is being decided; the engine's */
-    uint64_t run_no;                /* 0: by run_id, or a start */
+    uint64_t run_no;                /* 0: by run_id; of a start: the run that has its key, once that is known */
     Id run_id;
     Command command;                /* its values are null: see mail_open() */
     Str value, output;              /* of the command, as JSON; empty: null */

@@ -153,7 +153,8 @@ Status message_report(Value item, Report *out_report, Error *err)
 static Status check_text(Value text, const char *place, Error *err)
 {
     if (text.kind != VALUE_STRING) return error_set(err, ERR_INVALID, "%s: this is a text", place);
-    return value_text(text).len <= TEXT_SIZE_MAX ? OK : error_set(err, ERR_LIMIT, "%s: it has more than TEXT_SIZE_MAX (%u) bytes", place, TEXT_SIZE_MAX);
+    return value_text(text).len <= TEXT_SIZE_MAX
+         ? OK : error_set(err, ERR_LIMIT, "%s: it has more than TEXT_SIZE_MAX (%u) bytes", place, TEXT_SIZE_MAX);
 }
 
 /* The first member that is none of these; NULL where there is none. */

@@ -49,6 +49,9 @@ static void step_moved(Engine *engine, Resident *resident, const Event *event, u
 static void run_moved(Engine *engine, Resident *resident, unsigned before)
 {
     const Run *run = &resident->run;
+    EngineBatch *batch = batch_open(engine);
+    batch->run_changes[before]--;
+    batch->run_changes[run->state]++;
     uint32_t now = stamp(engine, resident);
     moved(&engine->meter.runs, before, run->state, 1, stayed(now, resident->run_since));
     resident->run_since = now;
@@ -60,6 +63,7 @@ void meter_after(Engine *engine, Resident *resident, const Event *event, const M
 {
     EngineMeter *meter = &engine->meter;
     if (mark->step_state != STEP_STATE_COUNT) step_moved(engine, resident, event, mark->step_state);
+    if (event->kind == EVENT_RUN_CREATED) batch_open(engine)->run_changes[mark->run_state]++;
     if (mark->run_state != resident->run.state) run_moved(engine, resident, mark->run_state);
     switch ((int)event->kind) {
     case EVENT_RUN_CREATED: resident->run_since = stamp(engine, resident); break;
@@ -84,6 +88,11 @@ void meter_batch(Engine *engine, const EngineBatch *batch)
     spread_add(&meter->batch_events, spread_sizes, events);
     spread_add(&meter->batch_records, spread_sizes, batch->batch.record_count);
     spread_add(&meter->batch_bytes, spread_sizes, size);
+}
+
+void meter_durable(Engine *engine, const EngineBatch *batch)
+{
+    for (unsigned i = 0; i < RUN_STATE_COUNT; i++) engine->meter.run_changes[i] += batch->run_changes[i];
 }
 
 size_t engine_size(const Engine *engine)

@@ -3,9 +3,9 @@
  * Plain numbers of the engine's thread: no lock and no atomic on the way of a run. Whoever shows them is called in that thread and copies
  * them (engine_meter(), engine_gauge()), when somebody asks and not before.
  *
- * Counted is what was decided. A commit that fails is decided again, and counted again; maestro_store_failures_total says how often that
- * was. Times have the resolution of the engine's clock, a millisecond. How long something was in a state before the engine had it in
- * memory is not known: such a transition is counted, and not timed.
+ * Counted is what was decided, except for `run_changes`. A commit that fails is decided again, and counted again;
+ * maestro_store_failures_total says how often that was. Times have the resolution of the engine's clock, a millisecond. How long something
+ * was in a state before the engine had it in memory is not known: such a transition is counted, and not timed.
  *
  * Owns:   nothing.     Fails: never.     Bounds: METER_TENANT_COUNT_MAX tenants by name; the others are one.
  * Thread: the engine's.
@@ -26,6 +26,8 @@ static_assert((int)STEP_STATE_COUNT <= (int)RUN_STATE_COUNT, "states of steps fi
 
 typedef struct EngineMeter {
     Moves runs, steps;
+    int64_t run_changes[RUN_STATE_COUNT];   /* runs that came into a state less those that left it; unlike the rest: what was committed */
+    uint64_t log_takes;                 /* how often the end of the log was looked up: what was committed before is not in `run_changes` */
     Spread durations[RUN_STATE_COUNT];  /* of runs, from their creation to the state in which they are settled */
     uint64_t step_retries, run_retries, compensation_retries;
     uint64_t leases_granted, leases_expired;

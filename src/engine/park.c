@@ -57,10 +57,7 @@ void batch_park(Engine *engine, EngineBatch *batch, Resident *resident)
 void resident_leave(Engine *engine, Resident *resident)
 {
     if (!batch_is_durable(engine, resident->batch_seq)) return;
-    if (resident->start_key) {
-        run_index_remove(&engine->start_keys, resident->start_key);     /* from now on the store knows the key */
-        resident->start_key = 0;
-    }
+    if (resident->start_key) start_key_durable(engine, resident);
     bool is_over = run_is_terminal(&resident->run);
     if (!is_over && !resident->is_parking) return;
     if (resident->is_working || resident->is_waiting || resident->inbox.count || resident->loader

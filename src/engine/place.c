@@ -164,23 +164,28 @@ static Str reasons(Engine *engine, const Candidate *candidates, uint32_t count, 
     return arena_copy(&engine->arena, buf_peek(&text));
 }
 
-/* Waits at all that may take it some time; where somebody is held back that is recorded, as it is of one alone. */
+/* Waits at all that may take it some time; where somebody is held back, or nobody is there at all, that is recorded, as it is of one alone. */
 static Place wait_for(Engine *engine, const PlaceAsk *ask, const Candidate *candidates)
 {
     uint64_t mask = 0;
     uint32_t first = 0, count = ask->offers->count;
-    bool is_held = false;
+    bool is_held = false, is_served = false;
     for (uint32_t i = count; i-- > 0;) {
         uint32_t slot = ask->offers->items[i].executor->slot;
         if (candidates[i].reason && candidates[i].reason < PLACEMENT_HELD) continue;
         if (slot < 64) mask |= UINT64_C(1) << slot;
         first = ask->offers->items[i].lane;
+        is_served = is_served || effect_is_served(ask->offers->items[i].executor, ask->runner);
         is_held = is_held || candidates[i].reason == PLACEMENT_HELD || candidates[i].reason == PLACEMENT_REFUSING;
     }
     engine->place_lane = group_lane(engine, mask, first);
     engine->has_place_lane = true;
-    if (!is_held) return (Place){ .kind = PLACE_LATER };
-    return (Place){ .kind = PLACE_DEFERRED, .rationale = reasons(engine, candidates, count, PLACEMENT_NONE) };
+    if (!is_held && is_served) return (Place){ .kind = PLACE_LATER };
+    Str why = reasons(engine, candidates, count, PLACEMENT_NONE);
+    if (!is_served)
+        why = arena_format(&engine->arena, "waits for a worker that takes '%.*s': none is there, at any executor (%.*s)",
+                           STR_ARG(ask->runner), STR_ARG(why));
+    return (Place){ .kind = PLACE_DEFERRED, .rationale = why };
 }
 
 const RunnerOffer *place_choose(Engine *engine, const PlaceAsk *ask, Str *out_reasons, Place *out_held)

@@ -13,8 +13,9 @@ static PlanEntry **slot_of(Engine *engine, const Digest *digest)
     return &engine->plans.slots[digest->bytes[0] % PLAN_SLOT_COUNT];
 }
 
-static void entry_free(PlanEntry *entry)
+void engine_plan_free(EnginePlan *entry)
 {
+    if (!entry) return;
     condition_set_free(entry->conditions);
     run_index_deinit(&entry->schemas);
     arena_deinit(&entry->arena);
@@ -32,6 +33,15 @@ PlanEntry *plan_cache_find(Engine *engine, const Digest *digest)
     return NULL;
 }
 
+PlanEntry *mail_plan(Engine *engine, Mail *mail)
+{
+    if (!mail->entry) {
+        mail->entry = plan_cache_find(engine, &mail->plan);
+        if (mail->entry) plan_hold(mail->entry);
+    }
+    return mail->entry;
+}
+
 /* What its arena holds grows with the schemas that are compiled. */
 static void weigh(Engine *engine, PlanEntry *entry)
 {
@@ -45,10 +55,37 @@ static bool is_over(const Engine *engine)
     return engine->plans.count > ENGINE_PLAN_COUNT_MAX || engine->plans.size > ENGINE_PLAN_SIZE_MAX;
 }
 
+static bool is_free(const PlanEntry *entry) { return !entry->user_count && !entry->is_expected; }
+
 /* What was found in this turn or the last one may be about to be used. */
 static bool may_leave(const Engine *engine, const PlanEntry *entry)
 {
-    return !entry->user_count && !entry->is_awaited && entry->is_stored && entry->used + 1 < engine->turn && batch_is_durable(engine, entry->seq);
+    return is_free(entry) && entry->used + 1 < engine->turn && batch_is_durable(engine, entry->seq);
+}
+
+static void leave(Engine *engine, PlanEntry **place)
+{
+    PlanEntry *gone = *place;
+    *place = gone->next;
+    engine->plans.size -= gone->size;
+    engine->plans.count--;
+    engine_plan_free(gone);
+}
+
+/* Those that the store does not have, and nobody will ask for. */
+static void drop_loose(Engine *engine)
+{
+    engine->plans.has_loose = false;
+    for (uint32_t i = 0; i < PLAN_SLOT_COUNT; i++)
+        for (PlanEntry **place = &engine->plans.slots[i]; *place;) {
+            bool is_loose = !(*place)->is_stored && is_free(*place);
+            if (is_loose && may_leave(engine, *place)) {
+                leave(engine, place);
+                continue;
+            }
+            engine->plans.has_loose = engine->plans.has_loose || is_loose;
+            place = &(*place)->next;
+        }
 }
 
 /* The plan that nobody uses and that was used longest ago; NULL: there is none. *out_later: some may leave in a later turn. */
@@ -67,6 +104,7 @@ static PlanEntry **find_oldest(Engine *engine, bool *out_later)
 void plan_cache_trim(Engine *engine)
 {
     bool is_later = false;
+    if (engine->plans.has_loose) drop_loose(engine);
     if (!engine->plans.is_due || !is_over(engine)) return;
     for (uint32_t i = 0; is_over(engine); i++) {
         PlanEntry **oldest = find_oldest(engine, &is_later);
@@ -74,22 +112,37 @@ void plan_cache_trim(Engine *engine)
             is_later = is_later || oldest;
             break;
         }
-        PlanEntry *gone = *oldest;
-        *oldest = gone->next;
-        engine->plans.size -= gone->size;
-        engine->plans.count--;
-        entry_free(gone);
+        leave(engine, oldest);
     }
     engine->plans.is_due = is_later;
 }
 
-void plan_release(Engine *engine, PlanEntry *entry)
+void plan_hold(PlanEntry *entry) { entry->user_count++; }
+
+static void notice_free(PlanEntry *entry)
+{
+    entry->cache->is_due = true;
+    if (!entry->is_stored && is_free(entry)) entry->cache->has_loose = true;
+}
+
+void plan_let_go(PlanEntry *entry)
 {
     entry->user_count--;
+    notice_free(entry);
+}
+
+void plan_release(Engine *engine, PlanEntry *entry)
+{
     entry->used = engine->turn;
     entry->seq = engine->next_seq;                          /* its rows may borrow texts of it */
     weigh(engine, entry);
-    engine->plans.is_due = true;
+    plan_let_go(entry);
+}
+
+void plan_discarded(PlanEntry *entry)
+{
+    entry->is_stored = false;
+    notice_free(entry);
 }
 
 Str offer_gate(Arena *arena, Str runner, const Executor *executor, bool is_choice)
@@ -169,42 +222,63 @@ Status plan_check_offers(const PlanEntry *entry, Error *err)
     return OK;
 }
 
-Status plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error *err)
+/* All that takes long, and needs no engine. */
+static Status entry_read(Str document, const Digest *digest, PlanEntry **out_entry, Error *err)
 {
-    Digest digest = digest_of(document);
-    PlanEntry *known = plan_cache_find(engine, &digest);
-    if (known) {
-        *out_entry = known;
-        return OK;
-    }
     PlanEntry *entry = calloc(1, sizeof *entry);
     CHECK(entry);
     arena_init(&entry->arena, PLAN_SIZE_MAX);
     entry->document = arena_copy(&entry->arena, document);
-    entry->digest = digest;
-    entry->used = engine->turn;
+    entry->digest = *digest;
     Value value;
     Status status = json_parse(&entry->arena, entry->document, &value, err);
     if (!status) status = plan_read(&entry->arena, value, &entry->plan, err);
     if (!status) status = condition_set_make(&entry->plan, &entry->conditions, err);
-    if (status) {
-        entry_free(entry);
-        return status;
-    }
+    if (status) engine_plan_free(entry);
+    else *out_entry = entry;
+    return status;
+}
+
+Status engine_plan_read(Str document, EnginePlan **out_plan, Error *err)
+{
+    Digest digest = digest_of(document);
+    return entry_read(document, &digest, out_plan, err);
+}
+
+static void put(Engine *engine, PlanEntry *entry)
+{
+    PlanEntry **slot = slot_of(engine, &entry->digest);
+    entry->cache = &engine->plans;
+    entry->used = engine->turn;
     find_offers(engine, entry);
-    PlanEntry **slot = slot_of(engine, &digest);
     entry->next = *slot;
     *slot = entry;
     engine->plans.count++;
-    engine->plans.is_due = true;
+    notice_free(entry);
     weigh(engine, entry);
+}
+
+PlanEntry *plan_cache_take(Engine *engine, PlanEntry *entry)
+{
+    PlanEntry *known = plan_cache_find(engine, &entry->digest);
+    if (known) engine_plan_free(entry);
+    else put(engine, entry);
+    return known ? known : entry;
+}
+
+Status plan_cache_add(Engine *engine, Str document, PlanEntry **out_entry, Error *err)
+{
+    Digest digest = digest_of(document);
+    PlanEntry *entry = plan_cache_find(engine, &digest);
+    Status status = entry ? OK : entry_read(document, &digest, &entry, err);
+    if (status) return status;
+    if (!entry->cache) put(engine, entry);
     *out_entry = entry;
     return OK;
 }
 
 void plan_keep_text(Engine *engine, PlanEntry *entry, Str text)
 {
-    entry->is_awaited = text.len && !entry->revision;
     if (entry->text.len || !text.len) return;
     char *copy = malloc(text.len);
     CHECK(copy);
@@ -231,6 +305,6 @@ void plan_cache_deinit(Engine *engine)
         while (engine->plans.slots[i]) {
             PlanEntry *entry = engine->plans.slots[i];
             engine->plans.slots[i] = entry->next;
-            entry_free(entry);
+            engine_plan_free(entry);
         }
 }

@@ -91,7 +91,8 @@ void read_answered(Engine *engine, uint64_t read_id, const ReadAnswer *answer)
         if (resident && resident->fetching == MISSING_TARGET) target_answered(engine, resident, read.part, answer);
         break;
     case READ_PLAN: start_plan_answered(engine, read.mail, answer); break;
-    case READ_KEY: start_key_answered(engine, read.mail, answer); break;
+    case READ_KEY: start_key_answered(engine, read.mail, read.part, answer); break;
+    case READ_START: start_record_answered(engine, read.mail, read.part, answer); break;
     case READ_REVISION: revision_answered(engine, read.mail, read.part, answer); break;
     case READ_SECRET: secret_answered(engine, read.mail, read.part, answer); break;
     case READ_REQUEST: request_answered(engine, read.mail, answer); break;

@@ -27,7 +27,9 @@ bool recall_compensation(const Run *run, const Command *command)
 {
     for (uint32_t i = 0; i < run->rollback.count; i++) {
         const Compensation *item = &run->rollback.items[i];
-        if (item->step == command->step && item->state == COMPENSATION_SUCCEEDED && rollback_attempt(run, item->attempt) == command->attempt) return true;
+        if (item->step == command->step && item->state == COMPENSATION_SUCCEEDED
+            && rollback_attempt(run, item->attempt) == command->attempt)
+            return true;
     }
     return false;
 }
@@ -72,7 +74,8 @@ static bool is_last_of(const Mail *mail, const Cell *row)
 {
     return row[STEP_RUNS_attempt].integer == (int64_t)mail->command.attempt && row[STEP_RUNS_holder].kind == CELL_INT
         && (uint64_t)row[STEP_RUNS_holder].integer == mail->command.holder
-        && !str_is_text(row[STEP_RUNS_status].text, step_state_stored(STEP_RUNNING)) && is_said(&row[STEP_RUNS_error_cause], /* is_tried_again= */ false);
+        && !str_is_text(row[STEP_RUNS_status].text, step_state_stored(STEP_RUNNING))
+        && is_said(&row[STEP_RUNS_error_cause], /* is_tried_again= */ false);
 }
 
 static bool is_ended(const Mail *mail, const Cell *row)

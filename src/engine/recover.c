@@ -86,7 +86,8 @@ static void end(Engine *engine)
     if (engine->state == ENGINE_RECOVERING) engine->state = ENGINE_RUNNING;
     engine->envelopes_due = engine->now_ms;                     /* what tenants hold is known now, and what executors have: */
     for (uint32_t i = 0; i < engine->options.executor_count; i++)
-        if (engine->options.executors[i]->lease_ms || engine->options.tenant_running_max) effect_room(engine, engine->options.executors[i], UINT32_MAX);
+        if (engine->options.executors[i]->lease_ms || engine->options.tenant_running_max)
+            effect_room(engine, engine->options.executors[i], UINT32_MAX);
 }
 
 void recover_more(Engine *engine)

@@ -5,6 +5,9 @@
  * waits for the first one's answer. Refusals that a later attempt might not meet (nothing is there, no room, a store that does
  * not answer) are not kept: the request may be sent again with the same id.
  *
+ * A request may have a second id (Command.alias), one that its sender did not choose: a signature. Under that its answer is kept as
+ * well, for whoever asks by it later; a repetition with another one is remembered by that, too.
+ *
  * At most one question about an id is under way, since it is known here from the question on: no answer of the store can be
  * older than what has become durable meanwhile. Rows are forgotten in portions, and the next portion is asked for only when the
  * last one is durable, so that a row that has just been written anew is never the one that is deleted.
@@ -19,10 +22,14 @@
 #include "value/number.h"
 #include "base/utf8.h"
 
+/* What is asked: what it means here and, where its sender says so, as it was written. The same words may mean another revision, or another
+ * trigger, when they come again; other words may mean the same. */
+typedef struct Asked { Digest digests[2]; uint32_t count; } Asked;
+
 struct KnownRequest {
     struct KnownRequest *next;          /* of the same hash */
     uint64_t hash;
-    Digest digest;                      /* of what is asked */
+    Asked asked;
     uint64_t seq;                       /* the batch with its answer; 0: it is not answered yet */
     EngineReply reply;
     Error error;
@@ -112,9 +119,23 @@ static bool is_of_an_attempt(CommandKind kind)
     return kind >= COMMAND_ACCEPT && kind <= COMMAND_COST;
 }
 
+/* How it is to be decided on or ended, beside what any command says. */
+static bool has_terms(CommandKind kind)
+{
+    return kind >= COMMAND_CANCEL && kind <= COMMAND_SKIP_COMPENSATION;
+}
+
+static void put_terms(Buf *buf, const Command *command)
+{
+    const uint64_t numbers[] = { command->decision, command->scope, command->mode, command->undo, command->unknown, command->includes,
+                                 command->revision };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) put_number(buf, numbers[i]);
+    put_text(buf, command->name);
+}
+
 /* Who asks and in which trace is no part of it: whoever asks again may be another process. Nor is what it saw before: the first one may have
  * changed that. */
-static Digest digest_of_mail(const Mail *mail)
+static Digest digest_of_content(const Mail *mail)
 {
     const Command *command = &mail->command;
     Buf buf;
@@ -156,6 +177,7 @@ static Digest digest_of_mail(const Mail *mail)
     }
     if (command->kind == COMMAND_TRIGGER) put_text(&buf, command->name);
     if (command->job.len) put_text(&buf, command->job);
+    if (has_terms(command->kind)) put_terms(&buf, command);
     if (command->kind == COMMAND_SIGNAL) {
         put_text(&buf, command->name);
         put_number(&buf, command->sort);
@@ -170,6 +192,20 @@ static Digest digest_of_mail(const Mail *mail)
     Digest digest = digest_of(buf_peek(&buf));
     buf_deinit(&buf);
     return digest;
+}
+
+static Asked asked_of(const Mail *mail)
+{
+    Asked asked = { .digests = { digest_of_content(mail) }, .count = 1 };
+    if (mail->command.asked.len) asked.digests[asked.count++] = digest_of(mail->command.asked);
+    return asked;
+}
+
+static Asked asked_read(Str stored)
+{
+    Asked asked = { .count = stored.len == DIGEST_SIZE || stored.len == 2 * DIGEST_SIZE ? (uint32_t)(stored.len / DIGEST_SIZE) : 0 };
+    memcpy(asked.digests, stored.ptr, asked.count * DIGEST_SIZE);
+    return asked;
 }
 
 /* --- what was answered -------------------------------------------------------------------------------------------------------- */
@@ -189,7 +225,10 @@ static Str answer_text(Arena *arena, const EngineReply *reply, const Error *erro
     }
     member_list_add(&members, STR("noop"), value_bool(reply->is_noop));
     member_list_add(&members, STR("repeat"), value_bool(reply->is_repeat));
+    if (reply->outcome) member_list_add(&members, STR("outcome"), value_string(str_of(reply->outcome)));
+    if (reply->is_other_start) member_list_add(&members, STR("other"), value_bool(true));
     if (reply->is_stale) member_list_add(&members, STR("stale"), value_bool(true));
+    if (reply->is_of_params) member_list_add(&members, STR("params"), value_bool(true));
     Buf buf;
     Error err;
     buf_init(&buf, JSON_SIZE_MAX);
@@ -198,6 +237,14 @@ static Str answer_text(Arena *arena, const EngineReply *reply, const Error *erro
     buf_deinit(&buf);
     arena_deinit(&scratch);
     return text;
+}
+
+static const char *outcome_read(Str name)
+{
+    static const uint32_t flags[] = { 0, TRIGGER_IS_DENIAL, TRIGGER_IS_KEPT, TRIGGER_IS_UNMET };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (str_is_text(name, trigger_flags_name(flags[i]))) return trigger_flags_name(flags[i]);
+    return NULL;
 }
 
 static Status answer_read(Str text, EngineReply *out_reply, Error *out_error, Error *err)
@@ -222,7 +269,10 @@ static Status answer_read(Str text, EngineReply *out_reply, Error *out_error, Er
         if (run_state_find(value_get_string(value, "state", STR("")), &state)) out_reply->run_state = (uint8_t)state;
         out_reply->is_noop = value_get_bool(value, "noop", false);
         out_reply->is_repeat = value_get_bool(value, "repeat", false);
+        out_reply->outcome = outcome_read(value_get_string(value, "outcome", STR("")));
+        out_reply->is_other_start = value_get_bool(value, "other", false);
         out_reply->is_stale = value_get_bool(value, "stale", false);
+        out_reply->is_of_params = value_get_bool(value, "params", false);
     }
     arena_deinit(&arena);
     return status;
@@ -234,21 +284,28 @@ static bool is_kept(Status status)
     return status == OK || status == ERR_INVALID || status == ERR_DENIED || status == ERR_CONFLICT;
 }
 
+static void put_answer(Engine *engine, EngineBatch *batch, const Mail *mail, Str key, const Asked *asked, Str answer)
+{
+    Arena *arena = &batch->batch.arena;
+    const TableInfo *info = table_info(TABLE_REQUESTS);
+    int64_t keep_ms = engine->options.request_ms ? engine->options.request_ms : REQUEST_KEEP_MS;
+    Cell *cells = ARENA_ARRAY(arena, Cell, info->column_count);
+    cells[REQUESTS_tenant] = cell_text(arena_copy(arena, mail->tenant));
+    cells[REQUESTS_key] = cell_text(arena_copy(arena, key));
+    cells[REQUESTS_digest] = cell_blob(arena_copy(arena, (Str){ (const char *)asked->digests, asked->count * DIGEST_SIZE }));
+    cells[REQUESTS_answer] = cell_text(answer);
+    cells[REQUESTS_expires_ms] = cell_int(engine->now_ms + keep_ms);
+    projection_row(batch->projection, TABLE_REQUESTS, ROW_PUT, table_mask(info), cells);
+}
+
 bool request_keep(Engine *engine, Mail *mail, const EngineReply *reply, const Error *error)
 {
     KnownRequest *known = mail->known;
     if (!known || !is_kept(reply->status)) return false;
     EngineBatch *batch = batch_open(engine);
-    Arena *arena = &batch->batch.arena;
-    const TableInfo *info = table_info(TABLE_REQUESTS);
-    int64_t keep_ms = engine->options.request_ms ? engine->options.request_ms : REQUEST_KEEP_MS;
-    Cell *cells = ARENA_ARRAY(arena, Cell, info->column_count);
-    cells[REQUESTS_tenant] = cell_text(arena_copy(arena, known->tenant));
-    cells[REQUESTS_key] = cell_text(arena_copy(arena, known->key));
-    cells[REQUESTS_digest] = cell_blob(arena_copy(arena, (Str){ (const char *)known->digest.bytes, DIGEST_SIZE }));
-    cells[REQUESTS_answer] = cell_text(answer_text(arena, reply, error));
-    cells[REQUESTS_expires_ms] = cell_int(engine->now_ms + keep_ms);
-    projection_row(batch->projection, TABLE_REQUESTS, ROW_PUT, table_mask(info), cells);
+    Str answer = answer_text(&batch->batch.arena, reply, error);
+    put_answer(engine, batch, mail, known->key, &known->asked, answer);
+    if (mail->command.alias.len) put_answer(engine, batch, mail, mail->command.alias, &known->asked, answer);
     known->seq = batch->seq;
     known->reply = *reply;
     known->error = *error;
@@ -257,10 +314,27 @@ bool request_keep(Engine *engine, Mail *mail, const EngineReply *reply, const Er
 
 /* --- coming in ----------------------------------------------------------------------------------------------------------------- */
 
-static bool is_same(const Mail *mail, const Digest *digest)
+static bool is_same(const Mail *mail, const Asked *first)
 {
-    Digest own = digest_of_mail(mail);
-    return memcmp(&own, digest, sizeof own) == 0;
+    Asked asked = asked_of(mail);
+    uint32_t count = asked.count < first->count ? asked.count : first->count;
+    for (uint32_t i = 0; i < count; i++)
+        if (memcmp(&asked.digests[i], &first->digests[i], DIGEST_SIZE) == 0) return true;
+    return false;
+}
+
+/* It gets the first one's answer, once that is durable. A second id that it has is another one than the first had, and is kept, too. */
+static void repeat(Engine *engine, uint64_t seq, const Asked *first, const ReplyEntry *entry)
+{
+    const Mail *mail = entry->mail;
+    if (mail->command.alias.len && is_kept(entry->reply.status)) {
+        EngineBatch *batch = batch_open(engine);
+        put_answer(engine, batch, mail, mail->command.alias, first, answer_text(&batch->batch.arena, &entry->reply, &entry->error));
+        seq = batch->seq;
+    }
+    ReplyEntry again = *entry;
+    again.reply.was_asked = true;
+    batch_reply_with(engine, seq, &again);
 }
 
 static void refuse_other(Engine *engine, Mail *mail, uint64_t seq)
@@ -282,7 +356,7 @@ void request_share(Engine *engine, uint64_t seq, const ReplyEntry *entry)
     MailList repeats = known->repeats;
     known->repeats = (MailList){ 0 };
     while ((again.mail = mail_list_take(&repeats))) {
-        if (is_same(again.mail, &known->digest)) batch_reply_with(engine, seq, &again);
+        if (is_same(again.mail, &known->asked)) repeat(engine, seq, &known->asked, &again);
         else if (known->seq) refuse_other(engine, again.mail, seq);
         else queue_mail(engine, tenant_of(engine, again.mail->tenant), again.mail);
     }
@@ -291,8 +365,8 @@ void request_share(Engine *engine, uint64_t seq, const ReplyEntry *entry)
 
 static void answer_again(Engine *engine, Mail *mail, KnownRequest *known)
 {
-    if (known->seq && is_same(mail, &known->digest)) {
-        batch_reply_with(engine, known->seq, &(ReplyEntry){ .mail = mail, .reply = known->reply, .error = known->error });
+    if (known->seq && is_same(mail, &known->asked)) {
+        repeat(engine, known->seq, &known->asked, &(ReplyEntry){ .mail = mail, .reply = known->reply, .error = known->error });
     } else if (known->seq) {
         refuse_other(engine, mail, known->seq);
     } else if (known->repeats.count < REQUEST_REPEAT_COUNT_MAX) {
@@ -305,11 +379,13 @@ static void answer_again(Engine *engine, Mail *mail, KnownRequest *known)
     }
 }
 
+static bool is_id(Str id) { return id.len <= REQUEST_ID_SIZE_MAX && utf8_valid_size(id) == id.len; }
+
 RequestFate request_look(Engine *engine, Mail *mail)
 {
     Str id = mail->command.id;
     if (!id.len || mail->known) return REQUEST_IS_NEW;
-    if (id.len > REQUEST_ID_SIZE_MAX || utf8_valid_size(id) != id.len) {
+    if (!is_id(id) || !is_id(mail->command.alias)) {
         Error err;
         error_set(&err, ERR_INVALID, "the id of a request is UTF-8 of at most REQUEST_ID_SIZE_MAX (%u) bytes", REQUEST_ID_SIZE_MAX);
         batch_reply(engine, NULL, mail, ERR_INVALID, &err, /* is_noop= */ false);
@@ -323,7 +399,7 @@ RequestFate request_look(Engine *engine, Mail *mail)
     QueryAsk ask = { .query = QUERY_REQUEST, .params = { cell_text(mail->tenant), cell_text(id) }, .param_count = 2 };
     if (!read_begin(engine, &ask, &(PendingRead){ .kind = READ_REQUEST, .mail = mail })) return REQUEST_WAITS;
     mail->known = known_add(engine, mail->tenant, id);
-    mail->known->digest = digest_of_mail(mail);
+    mail->known->asked = asked_of(mail);
     return REQUEST_IS_TAKEN;
 }
 
@@ -343,15 +419,12 @@ void request_answered(Engine *engine, Mail *mail, const ReadAnswer *answer)
         batch_reply(engine, NULL, mail, status, &err, /* is_noop= */ false);
         return;
     }
-    Digest digest = { 0 };
-    Str stored = answer->cells[REQUESTS_digest].text;
-    if (stored.len == sizeof digest) memcpy(&digest, stored.ptr, sizeof digest);
+    Asked first = asked_read(answer->cells[REQUESTS_digest].text);
     MailList repeats = known->repeats;
     known->repeats = (MailList){ 0 };
     request_forget(engine, mail);
     for (entry.mail = mail; entry.mail; entry.mail = mail_list_take(&repeats)) {
-        ReplyEntry again = entry;
-        if (is_same(entry.mail, &digest)) batch_reply_with(engine, /* seq= */ 0, &again);
+        if (is_same(entry.mail, &first)) repeat(engine, /* seq= */ 0, &first, &entry);
         else refuse_other(engine, entry.mail, /* seq= */ 0);
     }
 }

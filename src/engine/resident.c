@@ -60,7 +60,7 @@ Resident *resident_add(Engine *engine, uint64_t run_no, const Id *id)
 void resident_bind(Engine *engine, Resident *resident, PlanEntry *plan, Str tenant)
 {
     resident->plan = plan;
-    plan->user_count++;
+    plan_hold(plan);
     resident->tenant = tenant_of(engine, tenant);
     resident->tenant->user_count++;
     run_init(&resident->run, &plan->plan, &resident->id, resident->run_no);
@@ -81,7 +81,7 @@ void resident_revised(Engine *engine, Resident *resident, PlanEntry *before)
 {
     if (resident->earlier) plan_release(engine, resident->earlier);
     resident->earlier = before;
-    resident->plan->user_count++;
+    plan_hold(resident->plan);
 }
 
 void resident_touch(Engine *engine, Resident *resident)

@@ -2,8 +2,8 @@
  *
  * A plan belongs to one workflow of one tenant, so a plan in memory knows its revision once that was looked up, and a start of it
  * costs nothing. Else the store is asked. Meanwhile, and until what follows is durable, nobody else looks up or changes revisions of
- * the same workflow: so what the store says is all there is, versions are in order, and no label is given twice. A version that was removed is not given
- * again: where one is, how far versions had got is kept.
+ * the same workflow: so what the store says is all there is, versions are in order, and no label is given twice. A version that
+ * was removed is not given again: where one is, how far versions had got is kept.
  *
  * A start of a plan makes its revision the active one, since whoever runs a definition wants that from now on; but not where the
  * active one was deactivated and this is none that is new. A start of a version by its number changes no flag.
@@ -55,7 +55,7 @@ static Revising *revising_add(Engine *engine, Str tenant, Str workflow, PlanEntr
     revising->tenant = (Str){ revising->bytes, tenant.len };
     revising->workflow = (Str){ revising->bytes + tenant.len, workflow.len };
     revising->entry = entry;
-    if (entry) entry->user_count++;
+    if (entry) plan_hold(entry);
     revising->next = engine->revising;
     engine->revising = revising;
     return revising;
@@ -67,7 +67,7 @@ static void revising_end(Engine *engine, Revising *revising)
     while (*place != revising) place = &(*place)->next;
     *place = revising->next;
     for (Mail *mail; (mail = mail_list_take(&revising->waiting));) queue_mail(engine, tenant_of(engine, mail->tenant), mail);
-    if (revising->entry) revising->entry->user_count--;
+    if (revising->entry) plan_let_go(revising->entry);
     free(revising);
 }
 
@@ -119,7 +119,7 @@ static bool ask(Engine *engine, Mail *mail, Question question)
         query.query = QUERY_REVISION_BY_DIGEST;
         query.params[2] = cell_blob((Str){ (const char *)entry->digest.bytes, DIGEST_SIZE });
         break;
-    case ASK_VERSION: query.query = QUERY_REVISION, query.params[2] = cell_int(mail->start.revision); break;
+    case ASK_VERSION: query.query = QUERY_REVISION_HEAD, query.params[2] = cell_int(mail->start.revision); break;
     case ASK_NEWEST: query.query = QUERY_REVISION_NEWEST; break;
     case ASK_HIGHEST: query.query = QUERY_REMOVAL; break;
     case ASK_LABEL: query.query = QUERY_REVISION_BY_LABEL, query.params[2] = cell_text(label_of(entry)); break;
@@ -127,7 +127,8 @@ static bool ask(Engine *engine, Mail *mail, Question question)
     case ASK_ACTIVE:
     case ASK_NOTHING: query.query = QUERY_REVISION_ACTIVE, query.params[2] = cell_int(1); break;
     }
-    query.param_count = question == ASK_NEWEST || question == ASK_HIGHEST ? 2 : question == ASK_USERS ? 4 : 3;     /* the fourth is null: in any state */
+    query.param_count = question == ASK_NEWEST || question == ASK_HIGHEST ? 2
+                      : question == ASK_USERS ? 4 : 3;                  /* the fourth is null: in any state */
     return read_begin(engine, &query, &(PendingRead){ .kind = READ_REVISION, .part = question, .mail = mail });
 }
 
@@ -504,9 +505,9 @@ void revision_mail(Engine *engine, Mail *mail)
 
 typedef enum TargetPart { TARGET_ROW, TARGET_PLAN } TargetPart;
 
-PlanEntry *target_find(Engine *engine, const Mail *mail)
+PlanEntry *target_find(Engine *engine, Mail *mail)
 {
-    return mail->is_aimed ? plan_cache_find(engine, &mail->plan) : NULL;
+    return mail->is_aimed ? mail_plan(engine, mail) : NULL;
 }
 
 static void target_ask(Engine *engine, Resident *resident, TargetPart part, const QueryAsk *ask)
@@ -525,7 +526,7 @@ void target_fetch(Engine *engine, Resident *resident, uint32_t version)
 {
     const Plan *plan = &resident->plan->plan;
     target_ask(engine, resident, TARGET_ROW,
-               &(QueryAsk){ .query = QUERY_REVISION, .param_count = 3,
+               &(QueryAsk){ .query = QUERY_REVISION_HEAD, .param_count = 3,
                             .params = { cell_text(plan->tenant), cell_text(plan->id), cell_int(version) } });
 }
 
