@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,8 @@ typedef struct Saying {
 typedef struct HttpExecutor {
     Executor base;
     NoticeSink sink;
-    CURLM *multi;
+    CURLM *multi;                       /* from the first order on */
+    sem_t begun;                        /* the thread waits for it: there is an order, or none will come */
     Thread thread;
     Ring orders;
     atomic_uint active_count;
@@ -90,12 +92,12 @@ static void transfer_all(void *context);
 
 Status http_executor_open(const HttpOptions *options, Executor **out_executor, Error *err)
 {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return error_set(err, ERR_UNAVAILABLE, "libcurl cannot be used");
     HttpExecutor *http = calloc(1, sizeof *http);
     CHECK(http != NULL);
     uint32_t capacity = options->capacity ? options->capacity : CAPACITY_DEFAULT;
     if (capacity > HTTP_COUNT_MAX) capacity = HTTP_COUNT_MAX;
-    http->base = (Executor){ .ops = &http_ops, .name = options->name, .kind = STR("http"), .is_outside = true, .is_keeper = true, .capacity = capacity };
+    http->base = (Executor){ .ops = &http_ops, .name = options->name, .kind = STR("http"), .is_outside = true,
+                             .is_keeper = true, .capacity = capacity };
     http->sink = options->sink;
     http->callback_url = options->callback;
     if (options->callback.len) {
@@ -104,15 +106,13 @@ Status http_executor_open(const HttpOptions *options, Executor **out_executor, E
         http->base.lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS_DEFAULT;
     }
     http->due_ms = INT64_MAX;
-    http->multi = curl_multi_init();
-    CHECK(http->multi != NULL);
+    CHECK(sem_init(&http->begun, /* pshared= */ 0, 0) == 0);
     ring_init(&http->orders, 4 * capacity + 1024);
     Status status = thread_start(&http->thread, "http", transfer_all, http, err);
     if (status) {
-        curl_multi_cleanup(http->multi);
+        sem_destroy(&http->begun);
         ring_deinit(&http->orders);
         free(http);
-        curl_global_cleanup();
         return status;
     }
     *out_executor = &http->base;
@@ -131,8 +131,19 @@ static int64_t monotonic_ms(void)
     return (int64_t)(clock_monotonic_ns() / 1000000);
 }
 
+/* libcurl and the TLS library behind it take two megabytes, and most servers send no request: they begin with the first one. That takes less
+ * than a millisecond, and fails for want of memory alone. */
+static void multi_begin(HttpExecutor *http)
+{
+    CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+    http->multi = curl_multi_init();
+    CHECK(http->multi != NULL);
+    CHECK(sem_post(&http->begun) == 0);
+}
+
 static void order_put(HttpExecutor *http, Order order)
 {
+    if (!http->multi) multi_begin(http);
     Order *copy = malloc(sizeof *copy);
     CHECK(copy != NULL);
     *copy = order;
@@ -314,9 +325,14 @@ static void http_close(Executor *executor)
 {
     HttpExecutor *http = (HttpExecutor *)executor;
     atomic_store(&http->must_close, true);
-    curl_multi_wakeup(http->multi);
+    if (http->multi) curl_multi_wakeup(http->multi);
+    else CHECK(sem_post(&http->begun) == 0);
     thread_join(&http->thread);
-    curl_multi_cleanup(http->multi);
+    if (http->multi) {
+        curl_multi_cleanup(http->multi);
+        curl_global_cleanup();
+    }
+    sem_destroy(&http->begun);
     ring_deinit(&http->orders);
     for (Callback *callback; (callback = http->callbacks);) {
         http->callbacks = callback->next;
@@ -327,7 +343,6 @@ static void http_close(Executor *executor)
         saying->done(saying->context, value_null());
     }
     free(http);
-    curl_global_cleanup();
 }
 
 /* --- the thread -------------------------------------------------------------------------------------------------- */
@@ -545,6 +560,7 @@ static bool reports_send(HttpExecutor *http)
 static void transfer_all(void *context)
 {
     HttpExecutor *http = context;
+    while (sem_wait(&http->begun)) continue;            /* a signal interrupted it */
     while (!atomic_load(&http->must_close)) {
         orders_take(http);
         int running;

@@ -7,18 +7,21 @@
  * has `callback: {url, token}`, an answer 202 ends nothing, and http_callback() brings the report. The token is of this attempt
  * alone and unguessable; it ends with the attempt: by its report, its deadline, its cancellation. Attempts of such an executor outlive
  * this process, as those of workers do: they have a lease, which this process keeps alive while it is sending the request, and which has one
- * full term from a 202, from each thing that the service says, and from the end of this process. A token is that of engine/token.h, which the next process knows, too.
+ * full term from a 202, from each thing that the service says, and from the end of this process. A token is that of
+ * engine/token.h, which the next process knows, too.
  *
  * While it works a service says by the same address what every runner may say (engine/message.h): each message is answered when it is
  * durable, also to the next process.
  *
- * Owns:   one thread and its connections.
+ * Owns:   one thread and its connections. libcurl begins with the first request: a server that sends none has none of it in memory.
  * Fails:  http_executor_open() with ERR_LIMIT. execute() answers false at the capacity; NOTICE_ROOM follows.
  *         http_callback() with ERR_NOT_FOUND for a token of no attempt that is under way, ERR_CONFLICT for one that is being reported,
- *         ERR_INVALID for what is neither a report nor a message, ERR_UNAVAILABLE where the inbox is full; nothing happens then, and done() is not called.
+ *         ERR_INVALID for what is neither a report nor a message, ERR_UNAVAILABLE where the inbox is full; nothing happens then,
+ *         and done() is not called.
  * Bounds: HTTP_COUNT_MAX requests at a time, those included that are called back.
- * Thread: as the port says. http_executor_open() before other threads use libcurl. Closing gives up what is under way; the
- *         other side may have acted all the same, and learns by the idempotency key that it is asked again.
+ * Thread: as the port says; libcurl begins in the engine's thread, whatever others do with it meanwhile (that is safe since
+ *         7.84). Closing gives up what is under way; the other side may have acted all the same, and learns by the idempotency
+ *         key that it is asked again.
  */
 #ifndef EXEC_HTTP_HTTP_H
 #define EXEC_HTTP_HTTP_H

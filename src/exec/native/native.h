@@ -52,8 +52,8 @@ bool native_call_is_ended(const NativeCall *call);              /* somebody want
 void native_call_log(NativeCall *call, Str line, bool is_error);
 /* Any message but a report; its id is filled in. Waits while the engine cannot take it; false where it was ended. */
 bool native_call_notice(NativeCall *call, const Notice *notice);
-/* A NOTICE_EFFECT: announces an effect, or says that it is done or will not be, and waits until that is durable. False: it is not, do not act. A quick function
- * has no way to wait: always false. */
+/* A NOTICE_EFFECT: announces an effect, or says that it is done or will not be, and waits until that is durable. False: it is
+ * not, do not act. A quick function has no way to wait: always false. */
 bool native_call_effect(NativeCall *call, const Notice *effect);
 
 #endif

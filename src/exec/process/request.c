@@ -246,7 +246,8 @@ static Status variables_write(Request *request, const Attempt *attempt)
         { STR("MAESTRO_DEFINITION"), attempt->definition }, { STR("MAESTRO_STEP"), attempt->step_id },
         { STR("MAESTRO_RUNNER"), attempt->runner },       { STR("MAESTRO_ATTEMPT"), buf_peek(&count) },
         { STR("MAESTRO_IDEMPOTENCY_KEY"), attempt->key }, { STR("MAESTRO_DEADLINE"), buf_peek(&deadline) },
-        { STR("MAESTRO_TRACEPARENT"), attempt->traceparent }, { STR("MAESTRO_TRACESTATE"), attempt->tracestate }, { STR("MAESTRO_OUTPUT"), str_of(request->output_path) },
+        { STR("MAESTRO_TRACEPARENT"), attempt->traceparent }, { STR("MAESTRO_TRACESTATE"), attempt->tracestate },
+        { STR("MAESTRO_OUTPUT"), str_of(request->output_path) },
         { STR("MAESTRO_EVENTS"), STR("3") },              { STR("MAESTRO_ACKS"), STR("4") },
     };
     static_assert(PROCESS_EVENTS_FD == 3 && PROCESS_ACKS_FD == 4, "the numbers that programs are told");

@@ -223,10 +223,14 @@ static int wrap_wake_fd(Executor *executor)
 static void wrap_close(Executor *executor) { (void)executor; }         /* the inner one is its owner's */
 
 /* Whether there is a function has_room() means something to the engine. */
-static const ExecutorOps wrap_ops = { .execute = wrap_execute, .end = wrap_end, .acknowledge = wrap_acknowledge, .refuse = wrap_refuse, .settled = wrap_settled,
-                                      .received = wrap_received, .drain = wrap_drain, .turn = wrap_turn, .wake_fd = wrap_wake_fd, .close = wrap_close };
-static const ExecutorOps wrap_pulled_ops = { .execute = wrap_execute, .end = wrap_end, .lose = wrap_lose, .acknowledge = wrap_acknowledge, .refuse = wrap_refuse,
-                                             .settled = wrap_settled, .received = wrap_received, .has_room = wrap_has_room, .drain = wrap_drain, .turn = wrap_turn,
+static const ExecutorOps wrap_ops = { .execute = wrap_execute, .end = wrap_end, .acknowledge = wrap_acknowledge,
+                                      .refuse = wrap_refuse, .settled = wrap_settled,
+                                      .received = wrap_received, .drain = wrap_drain, .turn = wrap_turn,
+                                      .wake_fd = wrap_wake_fd, .close = wrap_close };
+static const ExecutorOps wrap_pulled_ops = { .execute = wrap_execute, .end = wrap_end, .lose = wrap_lose,
+                                             .acknowledge = wrap_acknowledge, .refuse = wrap_refuse,
+                                             .settled = wrap_settled, .received = wrap_received,
+                                             .has_room = wrap_has_room, .drain = wrap_drain, .turn = wrap_turn,
                                              .wake_fd = wrap_wake_fd, .close = wrap_close };
 
 Executor *edge_wrap(Edge *edge, Executor *executor)

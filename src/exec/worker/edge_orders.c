@@ -36,31 +36,32 @@ static void take_started(void *context, const EngineReply *reply)
     free(starting);
 }
 
+static Status give_plan(const Edge *edge, const PlanKept *plan, Digest *out, Error *err)
+{
+    Engine *engine = host_engine(edge->options.host);
+    Status status = engine_plan_add(engine, plan->document, out, err);
+    if (!status) engine_plan_text(engine, out, plan->text);
+    return status;
+}
+
 static Status plan_of(Edge *edge, Str tenant, Str runner, Digest *out, Error *err)
 {
     for (const PlanKept *plan = edge->plans; plan; plan = plan->next)
-        if (str_is(plan->tenant, tenant) && str_is(plan->runner, runner)) {
-            *out = plan->digest;
-            return OK;
-        }
+        if (str_is(plan->tenant, tenant) && str_is(plan->runner, runner)) return give_plan(edge, plan, out, err);
     PlanKept *plan = calloc(1, sizeof *plan);
     CHECK(plan);
     arena_init(&plan->arena, SIZE_MAX);
-    Engine *engine = host_engine(edge->options.host);
-    Str document, text;
-    Status status = edge->options.plan(edge->options.context, &plan->arena, tenant, runner, &document, &text, err);
-    if (!status) status = engine_plan_add(engine, document, &plan->digest, err);
+    Status status = edge->options.plan(edge->options.context, &plan->arena, tenant, runner, &plan->document, &plan->text, err);
+    if (!status) status = give_plan(edge, plan, out, err);
     if (status) {
         arena_deinit(&plan->arena);
         free(plan);
         return status;
     }
-    engine_plan_text(engine, &plan->digest, text);
     plan->tenant = arena_copy(&plan->arena, tenant);
     plan->runner = arena_copy(&plan->arena, runner);
     plan->next = edge->plans;
     edge->plans = plan;
-    *out = plan->digest;
     return OK;
 }
 

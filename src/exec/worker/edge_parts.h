@@ -42,7 +42,7 @@ typedef struct Order { struct Order *next; OrderKind kind; bool is_taken; char *
 
 typedef struct Wrap { Executor base; Executor *inner; Edge *edge; } Wrap;
 
-typedef struct PlanKept { struct PlanKept *next; Arena arena; Str tenant, runner; Digest digest; } PlanKept;
+typedef struct PlanKept { struct PlanKept *next; Arena arena; Str tenant, runner, document, text; } PlanKept;
 
 struct Edge {
     EdgeOptions options;

@@ -195,7 +195,8 @@ static void say_message(Puller *puller, const Leased *leased, const Notice *noti
     } else if (notice->kind == NOTICE_COST) {
         buf_format(&buf, "\"cost\":%llu.%06llu", (unsigned long long)(notice->number / 1000000), (unsigned long long)(notice->number % 1000000));
     } else if (notice->kind == NOTICE_PROGRESS) {
-        buf_format(&buf, "\"progress\":{\"done\":%llu.%03llu,\"text\":", (unsigned long long)(notice->number / 1000), (unsigned long long)(notice->number % 1000));
+        buf_format(&buf, "\"progress\":{\"done\":%llu.%03llu,\"text\":", (unsigned long long)(notice->number / 1000),
+                   (unsigned long long)(notice->number % 1000));
         json_print_string(&buf, notice->text);
         buf_char(&buf, '}');
     } else {
@@ -310,13 +311,15 @@ static void lease_begin(Puller *puller, Value lease)
     if (!options->find(options->context, runner, &leased->executor, &settings)) {
         leased_fail(puller, leased, arena_format(&leased->arena, "the worker '%.*s' knows no runner '%.*s': %s",
                                                  STR_ARG(options->worker), STR_ARG(runner),
-                                                 str_is_text(runner, "shell") ? "it has to be started with --shell" : "its runners.yaml has to name it"));
+                                                 str_is_text(runner, "shell") ? "it has to be started with --shell"
+                                                                              : "its runners.yaml has to name it"));
         return;
     }
     Attempt attempt = {
         .id = leased->id, .run_id = value_get_string(task, "run", STR("")), .tenant = value_get_string(lease, "tenant", STR("")),
         .definition = value_get_string(lease, "definition", STR("")), .step_id = value_get_string(task, "step", STR("")), .runner = runner,
-        .settings = settings, .step = options->is_kept ? lease : value_null(), .resources = member_of(lease, "resources"), .input = member_of(task, "input"),
+        .settings = settings, .step = options->is_kept ? lease : value_null(),
+        .resources = member_of(lease, "resources"), .input = member_of(task, "input"),
         .args = member_of(lease, "args"), .params = member_of(task, "params"), .context = member_of(task, "context"),
         .key = value_get_string(task, "idempotencyKey", STR("")), .traceparent = value_get_string(task, "traceparent", STR("")),
         .tracestate = value_get_string(task, "tracestate", STR("")),
@@ -619,9 +622,11 @@ static void take_end(Puller *puller, Channel *channel, CURLcode code)
         return;
     }
     if (code == CURLE_OK && (status == 401 || status == 403))
-        error_set(&puller->error, ERR_DENIED, "%.*s refuses this worker (%ld): %.*s", STR_ARG(puller->options->server), status, STR_ARG(str_slice(buf_peek(&channel->answer), 0, 160)));
+        error_set(&puller->error, ERR_DENIED, "%.*s refuses this worker (%ld): %.*s", STR_ARG(puller->options->server),
+                  status, STR_ARG(str_slice(buf_peek(&channel->answer), 0, 160)));
     else if (code == CURLE_OK && status == 404)
-        error_set(&puller->error, ERR_NOT_FOUND, "%.*s has no worker executor '%.*s', or not that queue", STR_ARG(puller->options->server), STR_ARG(puller->options->executor));
+        error_set(&puller->error, ERR_NOT_FOUND, "%.*s has no worker executor '%.*s', or not that queue",
+                  STR_ARG(puller->options->server), STR_ARG(puller->options->executor));
     else if (!puller->is_known && (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE))
         error_set(&puller->error, ERR_UNAVAILABLE, "%.*s is not believed: %s; --ca FILE names the authorities that it is believed by",
                   STR_ARG(puller->options->server), channel->error[0] ? channel->error : curl_easy_strerror(code));
@@ -678,7 +683,9 @@ static bool take_notices(Puller *puller)
     NoticeRing *notices = puller->options->notices;
     bool has_taken = false;
     notice_ring_lower(notices);
-    for (Notice notice; puller->item_size < PULLER_ITEM_SIZE_MAX && notice_ring_take(notices, &notice); has_taken = true) take_notice(puller, &notice);
+    for (Notice notice; puller->item_size < PULLER_ITEM_SIZE_MAX && notice_ring_take(notices, &notice);
+         has_taken = true)
+        take_notice(puller, &notice);
     return has_taken;
 }
 
