@@ -23,7 +23,8 @@
  *
  * Owns:   a Verifier owns its memory until verify_deinit(). Texts of a Finding live until the callback returns.
  * Fails:  ERR_LIMIT. Damage is no failure of these functions.
- * Bounds: VERIFY_RUN_COUNT_MAX, VERIFY_ERASED_COUNT_MAX (erased payloads; stretches of archived records); one record at a time.     Thread: one at a time; pure.
+ * Bounds: VERIFY_RUN_COUNT_MAX, VERIFY_ERASED_COUNT_MAX (erased payloads; stretches of archived records); one record at a time.
+ * Thread: one at a time; pure.
  */
 #ifndef LEDGER_VERIFY_H
 #define LEDGER_VERIFY_H

@@ -151,7 +151,8 @@ void tenant_sign(const SealKey *master, Str tenant, Str text, TriggerToken *out)
 
 void token_key_make(const SealKey *master, SealKey *out)
 {
-    int failed = crypto_generichash(out->bytes, sizeof out->bytes, (const uint8_t *)attempt_kind, sizeof attempt_kind - 1, master->bytes, sizeof master->bytes);
+    int failed = crypto_generichash(out->bytes, sizeof out->bytes, (const uint8_t *)attempt_kind,
+                                    sizeof attempt_kind - 1, master->bytes, sizeof master->bytes);
     CHECK(!failed);
 }
 

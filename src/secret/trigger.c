@@ -134,6 +134,7 @@ Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *req
     order.proof = proof;
     order.command.actor = proof.identity;
     order.command.id = proof.id;
+    order.command.alias = proof.alias;
     *out = order;
     return OK;
 }
@@ -151,16 +152,16 @@ Status trigger_check_bearer(const Plan *plan, Str run_id, Str trigger, Error *er
     return error_set(err, ERR_INVALID, "run %.*s has no trigger '%.*s' that is authenticated by a bearer token", STR_ARG(run_id), STR_ARG(trigger));
 }
 
-Status trigger_check_webhook(const Plan *plan, Str key, Error *err)
+Status trigger_check_webhook(Value triggers, Str workflow, Str key, Error *err)
 {
-    const Value *triggers = value_get_text(plan->document, "triggers");
-    for (uint32_t i = 0; triggers && triggers->kind == VALUE_ARRAY && i < triggers->count; i++) {
-        const Value *webhook = value_get_text(triggers->items[i], "webhook");
+    for (uint32_t i = 0; triggers.kind == VALUE_ARRAY && i < triggers.count; i++) {
+        const Value *webhook = value_get_text(triggers.items[i], "webhook");
         if (!webhook || !str_is(value_get_string(*webhook, "key", STR("")), key)) continue;
         const Value *auth = value_get_text(*webhook, "auth"), *bearer = auth ? value_get_text(*auth, "bearer") : NULL;
         if (bearer && value_is_true(*bearer)) return OK;
     }
-    return error_set(err, ERR_INVALID, "workflow '%.*s' has no webhook '%.*s' that is authenticated by a bearer token", STR_ARG(plan->id), STR_ARG(key));
+    return error_set(err, ERR_INVALID, "workflow '%.*s' has no webhook '%.*s' that is authenticated by a bearer token",
+                     STR_ARG(workflow), STR_ARG(key));
 }
 
 Str trigger_workflow_bound(Arena *arena, Str workflow) { return arena_format(arena, TRIGGER_WORKFLOW_PREFIX "%.*s", STR_ARG(workflow)); }

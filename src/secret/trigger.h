@@ -40,8 +40,8 @@ MUST_USE Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerReq
 /* What the token of a trigger is bound to (vault_token()). Of a run: its id and the trigger, where its plan has one that takes a token;
  * else ERR_INVALID. */
 MUST_USE Status trigger_check_bearer(const Plan *plan, Str run_id, Str trigger, Error *err);
-/* The same of a webhook that starts the workflow of the plan. */
-MUST_USE Status trigger_check_webhook(const Plan *plan, Str key, Error *err);
+/* The same of a webhook that starts a workflow, among the triggers of its plan. */
+MUST_USE Status trigger_check_webhook(Value triggers, Str workflow, Str key, Error *err);
 /* Of a webhook that starts a workflow: in the place of run and trigger. */
 Str trigger_workflow_bound(Arena *arena, Str workflow);
 Str trigger_webhook_name(Arena *arena, Str key);

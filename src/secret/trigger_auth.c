@@ -175,14 +175,18 @@ static Status find_secret(const Check *check, Str name, Str *out, Error *err)
     return status;
 }
 
+static Status header_maybe(const TriggerRequest *request, const char *lower, const char *shown, Str *out, Error *err);
+static Str name_delivery(const Check *check, Str name, Str what);
+
 static Status check_signature(const Check *check, Str name, Error *err)
 {
     const TriggerRequest *request = check->request;
-    Str signature = { 0 }, timestamp = { 0 }, secret;
+    Str signature = { 0 }, timestamp = { 0 }, key = { 0 }, secret;
     uint8_t given[MAC_SIZE], made[MAC_SIZE];
     int64_t at_ms = 0;
     Status status = header_find(request, "x-maestro-signature", "X-Maestro-Signature", &signature, err);
     if (!status) status = header_find(request, "x-maestro-timestamp", "X-Maestro-Timestamp", &timestamp, err);
+    if (!status) status = header_maybe(request, "idempotency-key", "Idempotency-Key", &key, err);
     if (!status) status = mac_read(signature, "X-Maestro-Signature", given, err);
     if (!status) status = check_time(check, timestamp, &at_ms, err);
     if (!status) status = find_secret(check, name, &secret, err);
@@ -199,6 +203,9 @@ static Status check_signature(const Check *check, Str name, Error *err)
     sodium_bin2hex(hex, sizeof hex, given, sizeof given);
     check->proof->identity = arena_format(check->arena, "hmac:%.*s", STR_ARG(name));
     check->proof->id = arena_format(check->arena, "trigger/%s", hex);
+    if (!key.len) return OK;
+    check->proof->alias = check->proof->id;
+    (void)name_delivery(check, STR("idempotency-key"), key);
     return OK;
 }
 
@@ -217,8 +224,6 @@ static Status check_hmac_of_definition(const Check *check, Value setting, Error 
 }
 
 /* --- of code forges ---------------------------------------------------------------------------------------------------------- */
-
-static Str name_delivery(const Check *check, Str name, Str what);
 
 /* X-Hub-Signature-256 is of the body alone. The delivery that a forge names beside it is not signed, and whoever has seen a request could
  * name another: a body is therefore taken once, whatever it is called. It is one of this trigger, since it may be sent to several. */

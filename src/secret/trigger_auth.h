@@ -19,8 +19,11 @@
  * A forge signs the body and nothing else: X-Hub-Signature-256: sha256=<64 hex digits>. What was signed for one trigger is good for every
  * other that has the same secret, and however old it is. A body is taken once by each trigger within the window.
  *
- * A signed request that is older than the window, or as far ahead, is refused, and so is one whose signature was seen within it. The same
- * holds for what is authenticated otherwise, as far as its sender says what tells one request from another:
+ * A signed request that is older than the window, or as far ahead, is refused, and so is one whose signature was seen within it. Whoever
+ * signs it anew and sends the Idempotency-Key of the first has its id; its signature is an id of it as well, so that nobody who has seen
+ * it makes another request of it by another key. What a forge signed has the id of its body, whatever its key.
+ *
+ * The same holds for what is authenticated otherwise, as far as its sender says what tells one request from another:
  *
  *   X-Maestro-Timestamp         where it is there, it has to be within the window
  *   Idempotency-Key             its sender's word that a second one is the first, come again: it is let in, and has the id of the first, by
@@ -84,6 +87,7 @@ typedef struct TriggerAuthority {
 typedef struct TriggerProof {
     Str identity;                   /* "hmac:NAME", "hub_signature:NAME", "bearer", whom the caller knows, "policy:NAME": recorded as the actor */
     Str id;                         /* of a request that can be told from others; else empty */
+    Str alias;                      /* of one that is signed and has an Idempotency-Key: the id by its signature; else empty */
     Str tenant;
     ReplayKey replay;               /* by which it is remembered */
     bool is_remembered;

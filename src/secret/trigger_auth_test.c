@@ -71,7 +71,8 @@ static void world_open(World *it, const char *auth)
                                         .replays = &it->replays };
     it->subject = (TriggerSubject){ .tenant = STR("acme"), .workflow = STR("orders"), .run_id = STR("run-1"),
                                     .trigger = STR("approval") };
-    it->request = (TriggerRequest){ .method = STR("POST"), .path = STR("/maestro/trigger/run-1/approval"), .run_id = STR("run-1"), .trigger = STR("approval"), .headers = it->headers,
+    it->request = (TriggerRequest){ .method = STR("POST"), .path = STR("/maestro/trigger/run-1/approval"),
+                                    .run_id = STR("run-1"), .trigger = STR("approval"), .headers = it->headers,
                                     .body = STR("{\"ok\":true}"), .source = STR("10.0.0.7"), .now_ms = NOW_MS };
     if (json_parse(&it->arena, str_of(auth), &it->subject.auth, &it->err)) it->subject.auth = value_null();
 }
@@ -133,10 +134,12 @@ TEST(a_signature_of_a_forge_is_hmac_sha256_over_the_body, "proves: A-197 F-048")
         { "the old header", "{\"hub_signature\":\"forge\"}", "X-Hub-Signature", right, "Hello, World!", "the header X-Hub-Signature-256 is missing" },
         { "too short", "{\"hub_signature\":\"forge\"}", "X-Hub-Signature-256", "sha256=7571", "Hello, World!",
           "X-Hub-Signature-256 is not sha256= and 64 hex digits" },
-        { "of another method", "{\"hub_signature\":\"forge\"}", "X-Hub-Signature-256", "sha1=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
+        { "of another method", "{\"hub_signature\":\"forge\"}", "X-Hub-Signature-256",
+          "sha1=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
           "Hello, World!", "X-Hub-Signature-256 is not sha256= and 64 hex digits" },
         { "no secret is named", "{\"hub_signature\":true}", "X-Hub-Signature-256", right, "Hello, World!", "'hub_signature' names no secret" },
-        { "not for what wants time and path", "{\"hmac\":\"forge\"}", "X-Hub-Signature-256", right, "Hello, World!", "the header X-Maestro-Signature is missing" },
+        { "not for what wants time and path", "{\"hmac\":\"forge\"}", "X-Hub-Signature-256", right, "Hello, World!",
+          "the header X-Maestro-Signature is missing" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ROW(rows[i].name);
@@ -178,6 +181,38 @@ TEST(a_body_that_a_forge_signed_is_taken_once_by_each_trigger, "proves: F-050")
     it.request.now_ms += TRIGGER_WINDOW_MS + 1;
     EXPECT_OK(authenticate(&it), &it.err);
     EXPECT_STR(it.proof.id, first);
+    world_close(&it);
+}
+
+TEST(what_is_signed_anew_with_the_same_key_is_the_first_come_again, "proves: F-050 F-006")
+{
+    World it;
+    world_open(&it, "{\"hmac\":\"hook-secret\"}");
+    sign(&it, "swordfish", NOW_TEXT);
+    EXPECT_OK(authenticate(&it), &it.err);
+    EXPECT(str_starts(it.proof.id, STR("trigger/")) && !it.proof.alias.len);
+    ROW("with a key its signature is its second id");
+    sign(&it, "swordfish", "1766000001");
+    header(&it, "Idempotency-Key", STR("k"));
+    EXPECT_OK(authenticate(&it), &it.err);
+    Str first = it.proof.id, signature = it.proof.alias;
+    EXPECT(str_starts(signature, STR("trigger/")) && !str_is(signature, first));
+    ROW("a replay is refused all the same, by whatever key");
+    expect_refused(&it, "the request was received before");
+    it.headers[it.request.header_count - 1].value = STR("other");
+    expect_refused(&it, "the request was received before");
+    ROW("signed anew");
+    sign(&it, "swordfish", "1766000002");
+    header(&it, "Idempotency-Key", STR("k"));
+    EXPECT_OK(authenticate(&it), &it.err);
+    EXPECT_STR(it.proof.id, first);
+    EXPECT(!str_is(it.proof.alias, signature));
+    ROW("of another trigger it is another");
+    it.subject.trigger = STR("other");
+    sign(&it, "swordfish", "1766000003");
+    header(&it, "Idempotency-Key", STR("k"));
+    EXPECT_OK(authenticate(&it), &it.err);
+    EXPECT(!str_is(it.proof.id, first));
     world_close(&it);
 }
 

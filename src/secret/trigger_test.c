@@ -12,7 +12,8 @@ TEST(a_token_is_made_for_triggers_that_are_authenticated_by_one_alone, "proves: 
     arena_init(&arena, SIZE_MAX);
     EXPECT_OK(json_parse(&arena, STR("{\"bearer\":true}"), &by_token, &err), &err);
     EXPECT_OK(json_parse(&arena, STR("{\"hmac\":\"hook\"}"), &by_secret, &err), &err);
-    const StepTerms steps[] = { { .pause = { .trigger = STR("signed"), .auth = by_secret } }, { .pause = { .trigger = STR("approval"), .auth = by_token } } };
+    const StepTerms steps[] = { { .pause = { .trigger = STR("signed"), .auth = by_secret } },
+                                { .pause = { .trigger = STR("approval"), .auth = by_token } } };
     const uint32_t pauses[] = { 0, 1 };
     const PlanTerms terms = { .steps = steps, .pauses = pauses, .pause_count = 2 };
     const Plan plan = { .terms = &terms };
@@ -21,13 +22,13 @@ TEST(a_token_is_made_for_triggers_that_are_authenticated_by_one_alone, "proves: 
     EXPECT_STR(str_of(err.text), STR("run run-1 has no trigger 'signed' that is authenticated by a bearer token"));
     EXPECT_INT(trigger_check_bearer(&plan, STR("run-1"), STR("nothing"), &err), ERR_INVALID);
 
-    const char *document = "{\"triggers\":[{\"manual\":true},{\"webhook\":{\"key\":\"paid\",\"auth\":{\"bearer\":true}}},"
-                           "{\"webhook\":{\"key\":\"signed\",\"auth\":{\"hmac\":\"hook\"}}}]}";
-    Plan of_webhooks = { .id = STR("orders") };
-    EXPECT_OK(json_parse(&arena, str_of(document), &of_webhooks.document, &err), &err);
-    EXPECT_OK(trigger_check_webhook(&of_webhooks, STR("paid"), &err), &err);
-    EXPECT_INT(trigger_check_webhook(&of_webhooks, STR("signed"), &err), ERR_INVALID);
-    EXPECT_INT(trigger_check_webhook(&of_webhooks, STR("nothing"), &err), ERR_INVALID);
+    const char *triggers = "[{\"manual\":true},{\"webhook\":{\"key\":\"paid\",\"auth\":{\"bearer\":true}}},"
+                           "{\"webhook\":{\"key\":\"signed\",\"auth\":{\"hmac\":\"hook\"}}}]";
+    Value webhooks;
+    EXPECT_OK(json_parse(&arena, str_of(triggers), &webhooks, &err), &err);
+    EXPECT_OK(trigger_check_webhook(webhooks, STR("orders"), STR("paid"), &err), &err);
+    EXPECT_INT(trigger_check_webhook(webhooks, STR("orders"), STR("signed"), &err), ERR_INVALID);
+    EXPECT_INT(trigger_check_webhook(webhooks, STR("orders"), STR("nothing"), &err), ERR_INVALID);
     EXPECT_STR(str_of(err.text), STR("workflow 'orders' has no webhook 'nothing' that is authenticated by a bearer token"));
 
     EXPECT_STR(trigger_workflow_bound(&arena, STR("orders")), STR("workflow/orders"));

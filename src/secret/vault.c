@@ -68,7 +68,9 @@ static Status need_master(Vault *vault, bool is_made, Error *err)
 {
     if (vault->has_master) return OK;
     if (!vault->key_path)
-        return error_set(err, ERR_NOT_FOUND, "its key file is not here: secrets and API keys are kept where the file of the store is, with --store; or set MAESTRO_KEY_FILE");
+        return error_set(
+            err, ERR_NOT_FOUND,
+            "its key file is not here: secrets and API keys are kept where the file of the store is, with --store; or set MAESTRO_KEY_FILE");
     Status status = is_made ? key_file_make(vault->key_path, &vault->locked->master, err)
                             : key_file_read(vault->key_path, &vault->locked->master, err);
     vault->has_master = !status;

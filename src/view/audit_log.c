@@ -33,8 +33,7 @@ struct AuditLog {
     PlanFact *plans;
     size_t revision_count, revision_capacity, removal_count, removal_capacity, archive_count, archive_capacity, plan_count, plan_capacity;
     Map revision_keys, archive_keys, plan_keys;
-    AuditSecrets *secrets;
-    AuditDecided *decided;
+    AuditFacts *facts;
     uint64_t epoch;                 /* the last that a record tells */
     int64_t now_ms;                 /* of the newest record */
     int64_t cursor;
@@ -49,8 +48,7 @@ AuditLog *audit_log_new(void)
     AuditLog *log = calloc(1, sizeof *log);
     CHECK(log != NULL);
     arena_init(&log->arena, SIZE_MAX);
-    log->secrets = audit_secrets_new(&log->arena);
-    log->decided = audit_decided_new(&log->arena);
+    log->facts = audit_facts_new(&log->arena);
     map_init(&log->revision_keys, &log->arena, 0);
     map_init(&log->archive_keys, &log->arena, 0);
     map_init(&log->plan_keys, &log->arena, 0);
@@ -177,8 +175,7 @@ static bool take_record(void *context, const Cell *cells, uint32_t count)
             revision_moved(log, event, record.head.now_ms);
         else if (event->kind == EVENT_RUN_ARCHIVED) run_archived(log, event);
         else if (event->kind == EVENT_OWNER_CHANGED) log->epoch = event->count;
-        audit_secrets_note(log->secrets, event, &record.head);
-        audit_decided_note(log->decided, event, &record.head);
+        audit_facts_note(log->facts, event, &record.head);
     }
     arena_deinit(&scratch);
     return true;
@@ -283,8 +280,7 @@ static void compare_revision(Audit *audit, Arena *arena, const RevisionFact *fac
                   | COLUMN_BIT(REVISIONS_created_ms) | COLUMN_BIT(REVISIONS_updated_ms);
     if (!audit_plan(audit, &fact->digest, &plan, &why)) {
         revision_row_describe(arena, plan->document, plan->id, expected);
-        mask |= COLUMN_BIT(REVISIONS_name) | COLUMN_BIT(REVISIONS_description) | COLUMN_BIT(REVISIONS_parameters)
-              | COLUMN_BIT(REVISIONS_steps);
+        mask |= REVISION_ROW_MASK;
     } else {
         audit_tell(audit, FINDING_ROW, STR(""), "%.*s: what follows from its plan cannot be compared: %s",
                    STR_ARG(audit_place(&audit->scratch, TABLE_REVISIONS, row)), why.text);
@@ -474,6 +470,5 @@ Status audit_log_compare(Audit *audit, AuditLog *log, Error *err)
     compare_head(audit, log);
     status = compare_keys(audit, log, err);
     if (status || log->is_unreadable) return status;
-    status = audit_secrets_compare(audit, log->secrets, err);
-    return status ? status : audit_decided_compare(audit, log->decided, err);
+    return audit_facts_compare(audit, log->facts, err);
 }

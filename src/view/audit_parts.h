@@ -1,5 +1,5 @@
 /* audit_parts.h - private to the audit: what its parts share. audit.c goes through the runs, audit_run.c compares one of them,
- * audit_log.c what follows from the records of the log itself. */
+ * audit_log.c what follows from the records of the log itself, audit_fact.c the rows that single events of it make. */
 #ifndef VIEW_AUDIT_PARTS_H
 #define VIEW_AUDIT_PARTS_H
 
@@ -56,16 +56,10 @@ void audit_log_run(Audit *audit, AuditLog *log, const Cell *row, bool *out_is_he
 /* Plans, revisions, the head of the log, keys that no record makes. */
 MUST_USE Status audit_log_compare(Audit *audit, AuditLog *log, Error *err);
 
-/* audit_secret.c; everything lives in the arena given */
-typedef struct AuditSecrets AuditSecrets;
-AuditSecrets *audit_secrets_new(Arena *arena);
-void audit_secrets_note(AuditSecrets *secrets, const Event *event, const RecordHead *head);
-MUST_USE Status audit_secrets_compare(Audit *audit, AuditSecrets *secrets, Error *err);
-
-/* audit_decided.c; everything lives in the arena given */
-typedef struct AuditDecided AuditDecided;
-AuditDecided *audit_decided_new(Arena *arena);
-void audit_decided_note(AuditDecided *decided, const Event *event, const RecordHead *head);
-MUST_USE Status audit_decided_compare(Audit *audit, AuditDecided *decided, Error *err);
+/* audit_fact.c; everything lives in the arena given */
+typedef struct AuditFacts AuditFacts;
+AuditFacts *audit_facts_new(Arena *arena);
+void audit_facts_note(AuditFacts *facts, const Event *event, const RecordHead *head);
+MUST_USE Status audit_facts_compare(Audit *audit, AuditFacts *facts, Error *err);
 
 #endif

@@ -69,9 +69,11 @@ static Value attempt_value(const RunHistory *it, const HistoryAttempt *attempt)
     add(&members, "input", input);
     add(&members, "output", is_kept_back ? payload_or_null(arena, it->store, &row[STEP_RUNS_output_at]) : place_value(it, &attempt->output));
     add(&members, "durationMs", duration_of(&begin, &end));
-    add(&members, "failure", failure_of(arena, attempt->cause ? value_string(str_of(failure_class_name((FailureClass)attempt->class_))) : value_null(),
-                                        attempt->cause ? value_string(str_of(cause_name((Cause)attempt->cause))) : value_null(),
-                                        text_or_null(attempt->message), place_value(it, &attempt->details)));
+    add(&members, "failure",
+        failure_of(arena, attempt->cause ? value_string(str_of(failure_class_name((FailureClass)attempt->class_)))
+                                         : value_null(),
+                   attempt->cause ? value_string(str_of(cause_name((Cause)attempt->cause))) : value_null(),
+                   text_or_null(attempt->message), place_value(it, &attempt->details)));
     add(&members, "decisions", decisions_of(it, &attempt->verdicts));
     add(&members, "events", value_list_array(&attempt->events));
     return member_list_object(&members);

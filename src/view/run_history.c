@@ -42,7 +42,7 @@ Status run_event_at(Arena *arena, Store *store, const Cell *row, Str at, uint64_
         if (*out_event <= count) return OK;
         return error_set(err, ERR_INVALID, "the run has %" PRIu64 " events; 'at' takes 1 to %" PRIu64, count, count);
     }
-    if (!civil_read_ms(at, &until_ms))
+    if (!civil_read_time(at, &until_ms))
         return error_set(err, ERR_INVALID, "'%.*s' is neither the number of an event, from 1, nor a time such as "
                          "2026-11-16T01:25:00.000Z", STR_ARG(at));
     *out_event = 0;

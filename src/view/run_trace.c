@@ -77,7 +77,8 @@ static void add_step_run(const RunHistory *it, ValueList *spans, const Cell *row
 {
     uint32_t number = (uint32_t)row[STEP_RUNS_step_index].integer + 1;
     Str result = row[STEP_RUNS_result].kind == CELL_TEXT ? row[STEP_RUNS_result].text : STR("");
-    Span span = { .at = trace_span(&it->history.trace, it->replay.run.seed, SPAN_STEP, number, 0), .parent = parent, .kind = "step", .name = row[STEP_RUNS_step_key].text,
+    Span span = { .at = trace_span(&it->history.trace, it->replay.run.seed, SPAN_STEP, number, 0), .parent = parent,
+                  .kind = "step", .name = row[STEP_RUNS_step_key].text,
                   .begin = row[STEP_RUNS_started_ms], .end = row[STEP_RUNS_finished_ms], .code = code_of(result),
                   .message = cell_value(&row[STEP_RUNS_error_message]), .attributes = { .arena = it->arena } };
     attribute(&span, "stepIndex", cell_value(&row[STEP_RUNS_step_index]));
@@ -101,9 +102,11 @@ Value run_trace_value(const RunHistory *it)
     bool is_given = memcmp(own.id, start->id, sizeof own.id) != 0 || memcmp(own.span, start->span, sizeof own.span) != 0;
     char text[TRACE_TEXT_SIZE];
     RunState state = row_state(row);
-    Span span = { .at = trace_span(start, it->replay.run.seed, SPAN_RUN, 0, 0), .parent = is_given ? start : NULL, .kind = "run", .name = row[RUNS_definition_key].text,
-                  .begin = row[RUNS_started_ms], .end = row[RUNS_completed_ms], .message = cell_value(&row[RUNS_error_message]),
-                  .code = state == RUN_SUCCEEDED ? "OK" : state == RUN_FAILED || state == RUN_COMPENSATION_FAILED ? "ERROR" : "UNSET",
+    Span span = { .at = trace_span(start, it->replay.run.seed, SPAN_RUN, 0, 0), .parent = is_given ? start : NULL,
+                  .kind = "run", .name = row[RUNS_definition_key].text, .begin = row[RUNS_started_ms],
+                  .end = row[RUNS_completed_ms], .message = cell_value(&row[RUNS_error_message]),
+                  .code = state == RUN_SUCCEEDED ? "OK"
+                        : state == RUN_FAILED || state == RUN_COMPENSATION_FAILED ? "ERROR" : "UNSET",
                   .attributes = { .arena = it->arena } };
     attribute(&span, "executionId", cell_value(&row[RUNS_id]));
     attribute(&span, "namespace", cell_value(&row[RUNS_tenant]));

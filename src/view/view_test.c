@@ -119,6 +119,8 @@ TEST(queries_become_statements, "proves: R-064")
         { QUERY_TIMERS_DUE, "SELECT run_no, due_ms FROM maestro_timers WHERE due_ms <= ?1 ORDER BY due_ms, run_no LIMIT ?2" },
         { QUERY_COUNT_OF_STEP_RUNS, "SELECT count(*) FROM maestro_step_runs WHERE workflow_id = ?1 LIMIT ?2" },
         { QUERY_COUNT_BY_STATE, "SELECT state, count(*) FROM maestro_workflows GROUP BY state ORDER BY state LIMIT ?1" },
+        { QUERY_COUNT_OF_STRETCH_BY_STATE,
+          "SELECT state, count(*) FROM maestro_workflows WHERE run_no >= ?1 AND run_no <= ?2 GROUP BY state ORDER BY state LIMIT ?3" },
         { QUERY_REQUESTS_EXPIRED, "SELECT tenant, key FROM maestro_requests WHERE expires_ms <= ?1 ORDER BY expires_ms LIMIT ?2" },
     };
     char text[4096];

@@ -98,7 +98,8 @@ static Status listen_once(Following *following, Str address, Error *err)
     buf_format(&text, "Last-Event-ID: %lld", (long long)following->line_no);
     last[text.len] = '\0';
     struct curl_slist *headers = NULL;
-    for (const struct curl_slist *header = following->remote->headers; header; header = header->next) headers = curl_slist_append(headers, header->data);
+    for (const struct curl_slist *header = following->remote->headers; header; header = header->next)
+        headers = curl_slist_append(headers, header->data);
     headers = curl_slist_append(headers, "Accept: text/event-stream");
     if (following->line_no) headers = curl_slist_append(headers, last);
     buf_clear(&following->line);

@@ -136,6 +136,7 @@ static Value answer_of_problem(Arena *arena, long code, Value problem)
     Status status = code == 429 ? ERR_LIMIT : remote_refused(code, problem, &err);
     member_list_add(&members, STR("status"), value_string(str_of(status_name(status))));
     member_list_add(&members, STR("error"), value_string(value_get_string(problem, "detail", STR(""))));
+    if (str_is_text(value_get_string(problem, "error", STR("")), "IdempotencyKeyConflict")) member_list_add(&members, STR("other"), value_bool(true));
     return member_list_object(&members);
 }
 

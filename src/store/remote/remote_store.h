@@ -23,7 +23,7 @@ bool            remote_is_url(Str url);
 MUST_USE Status remote_store_open(const RemoteOptions *options, Store **out_store, Error *err);
 /* One petition (api/petition.h) and its answer, as cli/control.h has it. */
 MUST_USE Status remote_petition(const RemoteOptions *options, Arena *arena, Value request, Value *out_answer, Error *err);
-/* One request to a route, and its answer: null where it has none. What is refused is told in the words of its problem. */
+/* One request to a route, and its answer: null where it has none. What is refused is told in the words of its problem, which is the answer then. */
 typedef struct RemoteCall {
     const char *method;
     Str path;                       /* with the query; what is in it is escaped */

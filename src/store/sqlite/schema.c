@@ -56,6 +56,28 @@ static const char views_sql[] = VIEWS_SQL;
     "CREATE TABLE IF NOT EXISTS maestro_removed_revisions (tenant TEXT NOT NULL, workflow_id TEXT NOT NULL, version INTEGER NOT NULL DEFAULT 0, " \
     "PRIMARY KEY (tenant, workflow_id)) WITHOUT ROWID"
 
+/* A column among others needs the table anew: behind the large ones it would lie at the end of thousands of pages. What it holds follows
+ * from the plan, which is canonical, and so is a part of it; of a plan that is not there or damaged there is nothing to read, and verify
+ * tells that. */
+#define REVISION_TIME(stem) \
+    stem "_at TEXT GENERATED ALWAYS AS (iif(" stem "_ms IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%S', " stem "_ms / 1000, 'unixepoch') || " \
+    "printf('.%03dZ', " stem "_ms % 1000))) VIRTUAL"
+#define REVISION_TRIGGERS \
+    "ALTER TABLE maestro_revisions RENAME TO maestro_revisions_before;" \
+    "CREATE TABLE maestro_revisions (tenant TEXT NOT NULL, workflow_id TEXT NOT NULL, version INTEGER NOT NULL, label TEXT, " \
+    "digest BLOB NOT NULL, active INTEGER NOT NULL DEFAULT 0, name TEXT NOT NULL, description TEXT, " \
+    "triggers TEXT NOT NULL CHECK (triggers IS NULL OR json_valid(triggers)), " \
+    "parameters TEXT NOT NULL CHECK (parameters IS NULL OR json_valid(parameters)), " \
+    "steps TEXT NOT NULL CHECK (steps IS NULL OR json_valid(steps)), text TEXT NOT NULL, " \
+    "created_ms INTEGER NOT NULL, " REVISION_TIME("created") ", updated_ms INTEGER NOT NULL, " REVISION_TIME("updated") ", " \
+    "PRIMARY KEY (tenant, workflow_id, version));" \
+    "INSERT INTO maestro_revisions (tenant, workflow_id, version, label, digest, active, name, description, triggers, parameters, steps, " \
+    "text, created_ms, updated_ms) SELECT tenant, workflow_id, version, label, digest, active, name, description, coalesce((SELECT " \
+    "iif(json_valid(document) AND json_type(document, '$.triggers') = 'array', json_extract(document, '$.triggers'), NULL) FROM maestro_plans AS plan WHERE plan.digest = it.digest), '[]'), " \
+    "parameters, steps, text, created_ms, updated_ms FROM maestro_revisions_before AS it ORDER BY it.rowid;" \
+    "DROP TABLE maestro_revisions_before;" \
+    "CREATE UNIQUE INDEX idx_revisions_label ON maestro_revisions (tenant, workflow_id, label) WHERE label IS NOT NULL"
+
 /* What leads from one version to the next. The first is made of tables.def and has no text. */
 static const Migration migrations_known[] = {
     { 1, "" },
@@ -66,6 +88,7 @@ static const Migration migrations_known[] = {
     { 5, TENANT_USE_FIRST ";" REMOVALS_FIRST },
     { 6, SERVER_TABLES },
     { 7, DECIDED_FIRST },
+    { 8, REVISION_TRIGGERS },
 };
 
 const Migration *schema_migrations(uint32_t *out_count)
@@ -116,8 +139,8 @@ static Status make_tables(Connection *connection, Error *err)
     return status;
 }
 
-/* Drops every trigger and view and makes those of today. */
-static Status make_views(Connection *connection, Error *err)
+/* Every trigger and view. */
+static Status drop_views(Connection *connection, Error *err)
 {
     for (;;) {
         sqlite3_stmt *statement;
@@ -129,12 +152,11 @@ static Status make_views(Connection *connection, Error *err)
         int code = sqlite3_step(statement);
         if (code == SQLITE_ROW) snprintf(sql, sizeof sql, "%s", (const char *)sqlite3_column_text(statement, 0));
         sqlite3_finalize(statement);
-        if (code == SQLITE_DONE) break;
+        if (code == SQLITE_DONE) return OK;
         if (code != SQLITE_ROW) return connection_error(connection, code, err);
         status = connection_run(connection, sql, err);
         if (status) return status;
     }
-    return connection_run(connection, views_sql, err);
 }
 
 static Status note_version(Connection *connection, int64_t version, int64_t now_ms, Error *err)
@@ -151,15 +173,16 @@ static Status make(Connection *connection, int64_t version, int64_t now_ms, Erro
              "CREATE TABLE maestro_schema (version INTEGER PRIMARY KEY NOT NULL, applied_ms INTEGER NOT NULL)", APPLICATION_ID);
     Status status = connection_run(connection, sql, err);
     if (!status) status = make_tables(connection, err);
-    if (!status) status = make_views(connection, err);
+    if (!status) status = connection_run(connection, views_sql, err);
     return status ? status : note_version(connection, version, now_ms, err);
 }
 
-/* Views and triggers are those of today: they stand on the tables of the last version. */
+/* Views and triggers are those of today: they stand on the tables of the last version. Those of the file stand on tables that change. */
 static Status migrate(Connection *connection, const Migration *migration, bool is_last, int64_t now_ms, Error *err)
 {
-    Status status = connection_run(connection, migration->sql, err);
-    if (!status && is_last) status = make_views(connection, err);
+    Status status = drop_views(connection, err);
+    if (!status) status = connection_run(connection, migration->sql, err);
+    if (!status && is_last) status = connection_run(connection, views_sql, err);
     if (!status) status = note_version(connection, migration->version, now_ms, err);
     if (status) error_prefix(err, "upgrade to version %" PRId64 " of the tables: ", migration->version);
     return status;

@@ -2,7 +2,7 @@
  *
  * The table maestro_schema has a row for each version that a file has reached. A new file is made at the current one from
  * view/tables.def; an older one passes through the migrations between, each in a transaction of its own; a newer one is
- * refused. Triggers and views are made anew after each upgrade.
+ * refused. Triggers and views are dropped before an upgrade and made anew behind its last step.
  *
  * Fails:  ERR_UNAVAILABLE for a file of a newer maestro, ERR_INVALID for another program's.
  * Thread: whoever holds the file's lock.
@@ -12,7 +12,7 @@
 
 #include "store/sqlite/connection.h"
 
-#define SCHEMA_VERSION 7
+#define SCHEMA_VERSION 8
 
 typedef struct Migration { int64_t version; const char *sql; } Migration;       /* to that version, from the one before */
 

@@ -63,6 +63,7 @@ typedef struct SqliteStore {
     uint32_t waiting_first, waiting_count, done_first, done_count;
     uint32_t flight_count;              /* waiting, being written, or done and not yet polled */
     bool is_lost;                       /* an outcome was unknown: everything is refused until own() */
+    bool is_full;                       /* the last commit could not be written; of who writes commits */
     Histogram commit_times;             /* in microseconds */
     BackupJob *backup;                  /* wanted or under way, by the writer */
     /* --- reads --- */

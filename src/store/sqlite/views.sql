@@ -41,8 +41,8 @@ BEFORE DELETE ON maestro_step_runs WHEN OLD.result IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'step results are append-only'); END;
 
 CREATE TRIGGER maestro_revisions_keep_content
-BEFORE UPDATE OF tenant, workflow_id, version, label, digest, name, description, parameters, steps, text, created_ms
-ON maestro_revisions
+BEFORE UPDATE OF tenant, workflow_id, version, label, digest, name, description, triggers, parameters, steps, text,
+  created_ms ON maestro_revisions
 BEGIN SELECT RAISE(ABORT, 'a revision is immutable; only its active flag changes'); END;
 
 CREATE TRIGGER maestro_plans_are_immutable

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "os/clock.h"
+#include "os/file.h"
 #include "store/sqlite/store_parts.h"
 
 /* --- the log's head ------------------------------------------------------------------------------------------------ */
@@ -180,11 +181,14 @@ static void finish(SqliteStore *store, Batch *batch, CommitOutcome outcome, cons
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* One transaction, and how long it took. */
+/* One transaction, and how long it took. What a commit that did not fit leaves free would take a smaller one, and the next was refused
+ * again: so a store that had no room takes nothing until there is some to spare. */
 static CommitOutcome commit_group(SqliteStore *store, Batch **batches, uint32_t count, Error *err)
 {
     uint64_t begun_ns = clock_monotonic_ns();
-    CommitOutcome outcome = write_group(&store->writer, batches, count, err);
+    CommitOutcome outcome = STORE_REFUSED;
+    if (!store->is_full || !file_room(store->path, STORE_ROOM_SIZE, err)) outcome = write_group(&store->writer, batches, count, err);
+    store->is_full = outcome == STORE_REFUSED && err->status != ERR_CONFLICT;
     uint64_t took_us = (clock_monotonic_ns() - begun_ns) / 1000;
     pthread_mutex_lock(&store->mutex);
     if (outcome == STORE_DURABLE) histogram_add(&store->commit_times, took_us);
