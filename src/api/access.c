@@ -1,6 +1,7 @@
 #include "api/access.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/access_policy.h"
 #include "base/check.h"
@@ -34,6 +35,9 @@ Status access_open(const char *path, Access **out_access, Error *err)
     if (path) status = policy_add_path(&set, path, err);
     else policy_set_add(&set, STR("access.rego"), STR(ACCESS_POLICY));
     if (!status) status = policy_make(&set, &(PolicyOptions){ STR("access"), HOOKS_ALL }, &access->policy, err);
+    if (!status && !policy_has_allow(access->policy))
+        status = error_set(err, ERR_INVALID, "%s: no package at or below 'maestro' has a rule 'allow': without one every key may do all that 'deny' "
+                           "does not name", path);
     arena_deinit(&arena);
     if (status) access_close(access);
     else *out_access = access;
@@ -65,23 +69,43 @@ static Value input_of(Call *call, const char *verb, Str tenant)
 static const Remembered *remembered(const Access *access, const Call *call, const char *verb)
 {
     for (uint32_t i = 0; access->is_built_in && i < access->memory_count; i++)
-        if (access->memory[i].verb == verb && str_is(access->memory[i].role, call->caller.role)) return &access->memory[i];
+        if (strcmp(access->memory[i].verb, verb) == 0 && str_is(access->memory[i].role, call->caller.role)) return &access->memory[i];
     return NULL;
 }
 
-bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Str *out_why)
+static bool ask(Access *access, Call *call, const char *verb, Str tenant, Str *out_why)
 {
     const Remembered *known = remembered(access, call, verb);
     bool is_allowed = known && known->is_allowed;
     if (!is_allowed) {
         PolicyMoment moment = { .scratch = &access->scratch, .now_ms = call->now_ms };
         is_allowed = policy_permits(access->policy, input_of(call, verb, tenant), &moment, &call->arena, out_why);
-        /* A role is one of a few constant texts, a verb a constant of the table of routes. */
-        if (is_allowed && access->is_built_in && access->memory_count < MEMORY_COUNT)
-            access->memory[access->memory_count++] = (Remembered){ verb, call->caller.role, true };
+        /* A role is one of a few constant texts, a verb a constant of the program. */
+        if (!known && access->is_built_in && access->memory_count < MEMORY_COUNT)
+            access->memory[access->memory_count++] = (Remembered){ verb, call->caller.role, is_allowed };
     }
+    return is_allowed;
+}
+
+bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Str *out_why)
+{
+    bool is_allowed = ask(access, call, verb, tenant, out_why);
     *(is_allowed ? &access->allowed : &access->denied) += 1;
     return is_allowed;
+}
+
+/* A list has many things of one tenant, and a policy that was given may look at the tenant and the address. */
+bool access_shows(Access *access, Call *call, const char *verb, Str tenant)
+{
+    const Remembered *known = remembered(access, call, verb);
+    Str why;
+    if (known) return known->is_allowed;
+    for (const CallShown *shown = call->shown; shown; shown = shown->next)
+        if (strcmp(shown->verb, verb) == 0 && str_is(shown->tenant, tenant)) return shown->is_shown;
+    CallShown *shown = ARENA_NEW(&call->arena, CallShown);
+    *shown = (CallShown){ call->shown, verb, arena_copy(&call->arena, tenant), ask(access, call, verb, tenant, &why) };
+    call->shown = shown;
+    return shown->is_shown;
 }
 
 uint64_t access_count(const Access *access, bool is_denial) { return is_denial ? access->denied : access->allowed; }

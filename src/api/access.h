@@ -4,10 +4,11 @@
  *
  *   {"verb":"execution.cancel","tenant":"acme","caller":{"key":"Xq3hT9aB","role":"operator","tenant":"acme"},"address":"..."}
  *
- * (of an attempt's credential, whose role is "attempt", with the run that it belongs to as "run") and has to permit as policies at hooks do (policy/policy.h). What is not clearly allowed is denied. Answers of the built-in policy
- * depend on role and verb alone, and are remembered.
+ * (of an attempt's credential, whose role is "attempt", with the run that it belongs to as "run") and has to permit as policies
+ * at hooks do (policy/policy.h). What is not clearly allowed is denied: so one that has no rule `allow`, and would let everybody do all
+ * that its `deny` does not name, is none. Answers of the built-in policy depend on role and verb alone, and are remembered.
  *
- * Owns:   the policy, until access_close().     Fails: access_open() with the first mistake of the policy.
+ * Owns:   the policy, until access_close().     Fails: access_open() with the first mistake of the policy; ERR_INVALID without `allow`.
  * Bounds: those of policies.     Thread: one.
  */
 #ifndef API_ACCESS_H
@@ -22,6 +23,8 @@ void access_close(Access *access);          /* NULL is permitted */
 
 /* Where it does not permit, *out_why says so, in the call's arena. */
 bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Str *out_why);
+/* The same, of what is only shown to the caller: members of answers, links. It is asked once a call for a verb and a tenant, and not counted. */
+bool access_shows(Access *access, Call *call, const char *verb, Str tenant);
 uint64_t access_count(const Access *access, bool is_denial);
 
 #endif

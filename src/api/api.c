@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/clock.h"
+#include "value/canonical.h"
+#include "value/json.h"
 
 /* --- who may ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -42,10 +44,19 @@ bool api_may_do(Call *call, const char *verb, Str tenant, ProblemKind hidden)
         call_problem(call, hidden, "there is nothing here that this key may see");
         return false;
     }
-    if (access_permits(call->api->access, call, verb, tenant, &why)) return true;
+    if (access_permits(call->api->access, call, verb, tenant, &why)) {
+        call->tenant = arena_copy(&call->arena, tenant);
+        return true;
+    }
     call_refuse(call, tenant, why);
     call_problem_fields(call, PROBLEM_DENIED, why, NULL, 0);
     return false;
+}
+
+bool api_shows(Call *call, const char *verb, Str tenant)
+{
+    if (call->caller.run.len && !call->is_own_run) return false;
+    return api_sees(call, tenant) && access_shows(call->api->access, call, verb, tenant);
 }
 
 bool api_may_own(Call *call, Str named, Str *tenant)
@@ -55,12 +66,12 @@ bool api_may_own(Call *call, Str named, Str *tenant)
     return api_may(call, named, PROBLEM_NOT_FOUND);
 }
 
-bool api_execution(Call *call, const Cell **out_row)
+bool api_execution_of(Call *call, Str named, const Cell **out_row)
 {
     Error err;
     Id id;
     const Cell *row = NULL;
-    Status status = id_read(call->segments[0], &id) ? run_row(&call->arena, call->api->store, call->segments[0], &row, &err) : OK;
+    Status status = id_read(named, &id) ? run_row(&call->arena, call->api->store, named, &row, &err) : OK;
     if (status) {
         call_error(call, &err);
         return false;
@@ -73,22 +84,52 @@ bool api_execution(Call *call, const Cell **out_row)
         is_foreign = true;
     }
     if (!row || is_foreign) {
-        call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(call->segments[0]));
+        call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(named));
         return false;
     }
     *out_row = row;
-    call->run_id = row[RUNS_id].text;
     return api_may(call, row[RUNS_tenant].text, PROBLEM_EXECUTION_NOT_FOUND);
+}
+
+bool api_execution(Call *call, const Cell **out_row)
+{
+    const Cell *row = NULL;
+    bool is_there = api_execution_of(call, call->segments[0], &row);
+    if (row) call->run_id = row[RUNS_id].text;
+    if (is_there) *out_row = row;
+    return is_there;
 }
 
 /* --- to the engine ------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct Asked { Call *call; ApiDone done; ApiRefused refused; uint64_t began_ns; } Asked;
 
+/* The id that the engine knows it by may be made of the key: its sender knows the key alone. */
+static Str other_request_detail(Call *call, const BridgeAnswer *answer)
+{
+    Str key = call_header(call, "Idempotency-Key");
+    if (!key.len) return str_of(answer->error.text);
+    return arena_format(&call->arena, "the Idempotency-Key '%.*s' was given to another request before", STR_ARG(key));
+}
+
+/* What the other run was started with is for who may read it. */
+static Str other_start_detail(Call *call, const BridgeAnswer *answer)
+{
+    const Cell *row = NULL;
+    Error err;
+    bool is_known = call->route->access != ROUTE_TRIGGER && !run_row(&call->arena, call->api->store, id_peek(&answer->run_id), &row, &err);
+    if (is_known && row && api_shows(call, "execution.read", row[RUNS_tenant].text)) return str_of(answer->error.text);
+    return STR("the key belongs to an execution that was started with other parameters");
+}
+
 void api_refuse(Call *call, const BridgeAnswer *answer)
 {
-    if (answer->is_other_request) call_problem_fields(call, PROBLEM_REQUEST_KEY, str_of(answer->error.text), NULL, 0);
+    int64_t wait_ms = answer->quota_ms - call->now_ms;          /* of one that is over its quota, until it has one again */
+    if (answer->is_over_quota && wait_ms > 0) call->retry_s = (uint64_t)(wait_ms + 999) / 1000;
+    if (answer->is_other_request) call_problem_fields(call, PROBLEM_REQUEST_KEY, other_request_detail(call, answer), NULL, 0);
+    else if (answer->is_other_start) call_problem_fields(call, PROBLEM_KEY, other_start_detail(call, answer), NULL, 0);
     else if (answer->is_over_quota) call_problem_fields(call, PROBLEM_QUOTA, str_of(answer->error.text), NULL, 0);
+    else if (answer->is_of_params) call_problem_fields(call, PROBLEM_PARAMETERS, str_of(answer->error.text), NULL, 0);
     else if (answer->is_full) call_problem_fields(call, PROBLEM_OVERLOAD, str_of(answer->error.text), NULL, 0);
     else call_error(call, &answer->error);
 }
@@ -113,34 +154,114 @@ static void be_late(Call *call)
                  "its answer", API_ANSWER_MS_MAX / 1000);
 }
 
+void api_add_trace(Call *call, MemberList *members)
+{
+    char traced[TRACE_TEXT_SIZE];
+    add_member(members, "trace", value_string(arena_copy(&call->arena, trace_print(&call->trace, traced))));
+    if (call->tracestate.len) add_member(members, "tracestate", value_string(call->tracestate));
+}
+
 void api_petition(Call *call, MemberList *members, const char *verb, ApiDone done)
 {
     api_petition_or(call, members, verb, done, /* refused= */ NULL);
 }
 
-void api_petition_or(Call *call, MemberList *members, const char *verb, ApiDone done, ApiRefused refused)
+/* How long its sender waits is no part of it, nor how a body of JSON is laid out. */
+Str api_asked(Call *call)
 {
-    Api *api = call->api;
-    char traced[TRACE_TEXT_SIZE];
-    Str key = call_header(call, "Idempotency-Key");
-    if (key.len > REQUEST_ID_SIZE_MAX / 2) {
-        call_problem(call, PROBLEM_INVALID, "an Idempotency-Key has at most %u bytes", REQUEST_ID_SIZE_MAX / 2);
-        return;
+    if (call->asked.len) return call->asked;
+    Buf words;
+    Value body;
+    Error err;
+    buf_init(&words, SIZE_MAX);
+    buf_format(&words, "%u %.*s\n", call->method, STR_ARG(call->path));
+    for (uint32_t i = 0; i < call->query_count; i++)
+        if (!str_is_text(call->query[i].name, "wait"))
+            buf_format(&words, "%.*s=%.*s\n", STR_ARG(call->query[i].name), STR_ARG(call->query[i].value));
+    size_t head = words.len;
+    if (json_parse(&call->arena, buf_peek(&call->body), &body, &err) || canonical_print(&words, body, &err)) {
+        words.len = head;
+        buf_str(&words, buf_peek(&call->body));
     }
-    add_member(members, "verb", value_string(str_of(verb)));
-    add_member(members, "actor", value_string(call->caller.actor));
-    /* Ids belong to a tenant; the id of a signed trigger is made of its signature. */
-    if (key.len && call->route->access != ROUTE_TRIGGER) add_member(members, "id", value_string(call->is_bridged ? arena_format(&call->arena, "%.*s/%.*s", STR_ARG(call->caller.tenant), STR_ARG(key)) : key));
-    add_member(members, "trace", value_string(arena_copy(&call->arena, trace_print(&call->trace, traced))));
-    if (call->tracestate.len) add_member(members, "tracestate", value_string(call->tracestate));
+    Digest digest = digest_of(buf_peek(&words));
+    buf_deinit(&words);
+    return value_text(digest_value(&call->arena, &digest));
+}
+
+/* Ids belong to a tenant; whoever authenticates a trigger makes the id of it. */
+Str api_request_id(Call *call)
+{
+    Str key = call_header(call, "Idempotency-Key");
+    if (!key.len || call->route->access == ROUTE_TRIGGER) return (Str){ 0 };
+    return call->is_bridged ? arena_format(&call->arena, "%.*s/%.*s", STR_ARG(call->caller.tenant), STR_ARG(key)) : key;
+}
+
+Status api_request_row(Call *call, Str tenant, Str id, const Cell **out_row, Error *err)
+{
+    QueryAsk ask = { .query = QUERY_REQUEST, .params = { cell_text(tenant), cell_text(id) }, .param_count = 2 };
+    *out_row = NULL;
+    return id.len ? row_select(&call->arena, call->api->store, &ask, out_row, err) : OK;
+}
+
+bool api_is_repeat(Call *call, Str tenant)
+{
+    const Cell *row;
+    Error err;
+    return !api_request_row(call, tenant, api_request_id(call), &row, &err) && row;
+}
+
+/* What is added to it, the sender's tenant or a run, has room beside it. False after answering. */
+static bool is_key_short(Call *call)
+{
+    if (call_header(call, "Idempotency-Key").len <= REQUEST_ID_SIZE_MAX / 2) return true;
+    call_problem(call, PROBLEM_INVALID, "an Idempotency-Key has at most %u bytes", REQUEST_ID_SIZE_MAX / 2);
+    return false;
+}
+
+static Asked *asked_new(Call *call, ApiDone done, ApiRefused refused)
+{
     Asked *asked = ARENA_NEW(&call->arena, Asked);
     *asked = (Asked){ .call = call, .done = done, .refused = refused, .began_ns = clock_monotonic_ns() };
-    if (!bridge_ask(api->bridge, member_list_object(members), take_answer, asked)) {
+    return asked;
+}
+
+static void await(Call *call, bool is_sent)
+{
+    if (!is_sent) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;
     }
     call->use_count++;
     call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
+}
+
+void api_petition_or(Call *call, MemberList *members, const char *verb, ApiDone done, ApiRefused refused)
+{
+    Str id = api_request_id(call);
+    EnginePlan *plan = call->plan;
+    call->plan = NULL;
+    if (!is_key_short(call)) {
+        engine_plan_free(plan);
+        return;
+    }
+    add_member(members, "verb", value_string(str_of(verb)));
+    add_member(members, "actor", value_string(call->caller.actor));
+    if (id.len) add_member(members, "id", value_string(id));
+    /* The words that ask for a key do not say which: it is made before the engine is asked, and was shown once. */
+    bool has_words = strcmp(verb, "set-secret") != 0;
+    if (has_words && (id.len || call->route->access == ROUTE_TRIGGER)) add_member(members, "asked", value_string(api_asked(call)));
+    api_add_trace(call, members);
+    await(call, bridge_ask_plan(call->api->bridge, member_list_object(members), plan, take_answer, asked_new(call, done, refused)));
+}
+
+void api_petition_whole(Call *call, Str tenant, ApiDone done)
+{
+    EngineKeep keep = { .kind = KEEP_REQUEST, .tenant = tenant, .name = str_of(call->route->name), .text = api_asked(call),
+                        .command = { .id = api_request_id(call), .actor = call->caller.actor, .value = value_null(),
+                                     .report.output = value_null() } };
+    if (!is_key_short(call)) return;
+    if (!keep.command.id.len) done(call, /* answer= */ NULL);
+    else await(call, bridge_keep(call->api->bridge, &keep, take_answer, asked_new(call, done, /* refused= */ NULL)));
 }
 
 void api_listen(Api *api)

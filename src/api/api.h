@@ -40,6 +40,7 @@ typedef struct Api {
     Http *http;
     Shares *shares;                 /* of what can be held for long */
     struct Aside *aside;
+    struct PlanFacts *facts;        /* the aside's, too */
     KeyRing *keys;
     Access *access;
     struct Refusals *refusals;
@@ -56,6 +57,7 @@ typedef struct Api {
     WorkerSeen workers[API_WORKER_COUNT_MAX];
     Zones *zones;                   /* for schedules */
     ApiPlan plans[API_PLAN_COUNT_MAX];
+    Buf openapi;                    /* made when it is asked for first */
     uint64_t plan_asked;            /* how often one was asked for: the least is the oldest */
     size_t plan_size;               /* bytes of all of them */
     struct Follower *followers[API_FOLLOW_BUCKET_COUNT];       /* that wait for news of a run: see follow.h */
@@ -76,6 +78,8 @@ bool api_may(Call *call, Str tenant, ProblemKind hidden);
 bool api_may_do(Call *call, const char *verb, Str tenant, ProblemKind hidden);
 /* Whose a definition is that was sent with no namespace beside it: with a key of every tenant, whose it says itself. False after answering. */
 bool api_may_own(Call *call, Str named, Str *tenant);
+/* Whether the caller may do this, for what it is shown: it answers nothing, and nobody is told. */
+bool api_shows(Call *call, const char *verb, Str tenant);
 void api_refuse_foreign(Call *call, Str tenant);        /* notes for the ledger that it is another's; answers nothing */
 bool api_sees(const Call *call, Str tenant);            /* the tenant is the caller's, or it has all */
 /* The tenant of a query or body: `given`, else the caller's; of a key for every tenant 'default'. */
@@ -83,13 +87,31 @@ Str  api_tenant(const Call *call, Str given);
 
 /* The row of the execution that the address names, and that the caller may see; false after answering. */
 bool api_execution(Call *call, const Cell **out_row);
+/* The same of any execution that the request names. */
+bool api_execution_of(Call *call, Str id, const Cell **out_row);
+/* Its Idempotency-Key was heard before, in that tenant. The engine answers it as the first, or refuses it as another one; so what it was about
+ * then, which may be gone by now, is not looked for. */
+bool api_is_repeat(Call *call, Str tenant);
+/* What was answered to the request of that id; NULL: nothing, or it has none. */
+MUST_USE Status api_request_row(Call *call, Str tenant, Str id, const Cell **out_row, Error *err);
 
+/* A request is the same again by its words: the digest of method, address, body. Of a large body it takes long: any thread, of a copy. */
+Str  api_asked(Call *call);
+
+/* The trace context of the request, with which its events are recorded; a petition that is sent otherwise than below adds it itself. */
+void api_add_trace(Call *call, MemberList *members);
 /* Sends a petition: actor, id (Idempotency-Key), trace are added. `done` answers. */
 typedef void (*ApiDone)(Call *call, const BridgeAnswer *answer);
 void api_petition(Call *call, MemberList *members, const char *verb, ApiDone done);
 /* The same; `refused` is asked first about what the engine refuses: false: it is answered as it is. NULL is permitted. */
 typedef bool (*ApiRefused)(Call *call, const BridgeAnswer *answer);
 void api_petition_or(Call *call, MemberList *members, const char *verb, ApiDone done, ApiRefused refused);
+/* A request that is asked of the engine in parts is known first, as a whole, by its Idempotency-Key: one with other words, or that was sent
+ * elsewhere, is refused before anything of it is done. `done` asks for the parts, under ids of their own (api_request_id() and the part)
+ * with the words of the whole (api_asked()): so one that comes again, after a crash too, gets the answers that there are and does the rest.
+ * Without a key it is called at once; its answer says nothing. */
+void api_petition_whole(Call *call, Str tenant, ApiDone done);
+Str   api_request_id(Call *call);               /* the id of its petition; empty: it has none */
 void api_refuse(Call *call, const BridgeAnswer *answer);        /* what the engine refused, as a problem */
 
 /* It takes work: it has recovered what there was, the store takes commits, and it is not about to end. */

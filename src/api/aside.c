@@ -17,6 +17,7 @@ typedef struct AsideJob {
     AsideDone done;
     Str sharer;                     /* whose share it takes */
     uint64_t turn;
+    bool is_unwanted;               /* nobody is there to be answered; the server's */
 } AsideJob;
 
 typedef struct AsideList { AsideJob *first, **last; } AsideList;
@@ -29,6 +30,7 @@ struct Aside {
     pthread_mutex_t mutex;          /* of what follows */
     pthread_cond_t has_work;
     AsideList waiting, finished;
+    AsideJob *under_way;            /* NULL: none */
     uint64_t turn;                  /* of what was begun last */
     bool is_stopping;
     uint32_t job_count;             /* waiting, under way and finished; the server's */
@@ -71,12 +73,14 @@ static void run(void *context)
             pthread_cond_wait(&aside->has_work, &aside->mutex);
             continue;
         }
-        AsideJob *job = take_next(aside);
+        AsideJob *job = aside->under_way = take_next(aside);
         pthread_mutex_unlock(&aside->mutex);
         job->work(&job->copy);
+        if (job->copy.status) call_pack(&job->copy);
         api_plans_trim(&aside->api);
         store_renew(aside->api.store);      /* what it has read is not held on to while there is nothing to do */
         pthread_mutex_lock(&aside->mutex);
+        aside->under_way = NULL;
         list_add(&aside->finished, job);
         wake_raise(&aside->wake);
     }
@@ -87,6 +91,7 @@ static void run(void *context)
 
 static void job_free(AsideJob *job)
 {
+    engine_plan_free(job->copy.plan);
     buf_deinit(&job->copy.out);
     arena_deinit(&job->copy.arena);
     call_release(job->call);
@@ -99,6 +104,7 @@ static void copy_answer(Call *call, Call *copy)
     for (uint32_t i = 0; i < copy->answer_count; i++) call_add_header(call, copy->answer[i].name.ptr, copy->answer[i].value);
     call->out = copy->out;
     copy->out = out;
+    call->is_packed = copy->is_packed;
     call->problem = copy->problem;
     call->hidden = arena_copy(&call->arena, copy->hidden);
     call_answer(call, copy->status, copy->type);
@@ -130,13 +136,40 @@ static bool enqueue(Aside *aside, AsideJob *job)
     return has_room;
 }
 
-void aside_begin(Call *call, AsideWork work, AsideDone done)
+/* Of a call that is not begun yet, or that is. */
+static AsideJob *job_of(Aside *aside, const Call *call, bool *out_is_waiting)
+{
+    AsideJob **place = &aside->waiting.first;
+    while (*place && (*place)->call != call) place = &(*place)->next;
+    *out_is_waiting = *place;
+    if (*place) return list_take(&aside->waiting, place);
+    return aside->under_way && aside->under_way->call == call ? aside->under_way : NULL;
+}
+
+/* Whoever has closed its side may still read. What is for nobody is not begun, and where it is, nothing comes of it. */
+static void leave_client(Call *call, bool is_broken)
 {
     Aside *aside = call->api->aside;
-    if (aside->job_count == API_ASIDE_COUNT_MAX) {
-        call_problem(call, PROBLEM_UNAVAILABLE, "API_ASIDE_COUNT_MAX (%u) requests that take long wait already", API_ASIDE_COUNT_MAX);
-        return;
-    }
+    bool is_waiting;
+    if (!is_broken || call->status) return;
+    pthread_mutex_lock(&aside->mutex);
+    AsideJob *job = job_of(aside, call, &is_waiting);
+    pthread_mutex_unlock(&aside->mutex);
+    if (!job) return;
+    job->is_unwanted = true;
+    call_problem(call, PROBLEM_OVERLOAD, "whoever asked has left before it was done");
+    if (!is_waiting) return;
+    aside->job_count--;
+    job_free(job);
+}
+
+typedef enum AsideRoom { ASIDE_TAKEN, ASIDE_IS_FULL, ASIDE_SHARE_IS_FULL, ASIDE_ENDS } AsideRoom;
+
+static AsideRoom begin(Call *call, AsideWork work, AsideDone done)
+{
+    Aside *aside = call->api->aside;
+    if (call->api->is_draining) return ASIDE_ENDS;
+    if (aside->job_count == API_ASIDE_COUNT_MAX) return ASIDE_IS_FULL;
     AsideJob *job = calloc(1, sizeof *job);
     CHECK(job);
     *job = (AsideJob){ .call = call, .copy = *call, .work = work, .done = done, .sharer = sharer_of(call) };
@@ -148,11 +181,28 @@ void aside_begin(Call *call, AsideWork work, AsideDone done)
     call->use_count++;
     if (!enqueue(aside, job)) {
         job_free(job);
-        call_problem(call, PROBLEM_OVERLOAD, "API_ASIDE_SHARE_MAX (%u) requests of this tenant that take long wait already", API_ASIDE_SHARE_MAX);
-        return;
+        return ASIDE_SHARE_IS_FULL;
     }
     aside->job_count++;
     call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
+    call_watch(call, leave_client);
+    return ASIDE_TAKEN;
+}
+
+bool aside_try(Call *call, AsideWork work, AsideDone done) { return begin(call, work, done) == ASIDE_TAKEN; }
+
+void aside_begin(Call *call, AsideWork work, AsideDone done)
+{
+    switch (begin(call, work, done)) {
+    case ASIDE_TAKEN: break;
+    case ASIDE_IS_FULL:
+        call_problem(call, PROBLEM_UNAVAILABLE, "API_ASIDE_COUNT_MAX (%u) requests that take long wait already", API_ASIDE_COUNT_MAX);
+        break;
+    case ASIDE_SHARE_IS_FULL:
+        call_problem(call, PROBLEM_OVERLOAD, "API_ASIDE_SHARE_MAX (%u) requests of this tenant that take long wait already", API_ASIDE_SHARE_MAX);
+        break;
+    case ASIDE_ENDS: call_problem(call, PROBLEM_UNAVAILABLE, "the server is about to end, and begins nothing that takes long"); break;
+    }
 }
 
 int aside_fd(const Aside *aside) { return wake_fd(&aside->wake); }
@@ -170,7 +220,8 @@ void aside_take(Aside *aside)
         Call *call = job->call;
         next = job->next;
         aside->job_count--;
-        if (!call->is_gone && !call->status) {
+        if (!call->is_gone && !call->status && !job->is_unwanted) {
+            call->asked = arena_copy(&call->arena, job->copy.asked);
             if (job->copy.status) copy_answer(call, &job->copy);
             else job->done(call, &job->copy);
         }
@@ -184,7 +235,8 @@ Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err)
 {
     Aside *aside = calloc(1, sizeof *aside);
     CHECK(aside);
-    aside->api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog };
+    aside->api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog,
+                        .guard = options->guard, .facts = options->facts };
     aside->store = options->store;
     aside->waiting.last = &aside->waiting.first;
     aside->finished.last = &aside->finished.first;

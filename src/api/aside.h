@@ -6,11 +6,14 @@
  * snapshot of the store that is renewed for each: so a handler of a route works on it as on the call itself. What it must not do is what the
  * server's thread alone may: ask who may do what, petition, wait.
  *
+ * What nobody waits for any more, since its client's connection is broken, is not begun. What is answered is packed here, too, where it is.
+ *
  * One thing is done at a time, so the memory for it is that of one (API_COMPILE_SIZE_MAX for a definition). Tenants have turns: who asks for
  * much waits behind itself and not before others.
  *
  * Owns:   its thread, its snapshot, and copies until their `done` has returned. The call is held by a use until then.
- * Fails:  aside_begin() by answers: 429 where the tenant has API_ASIDE_SHARE_MAX of them waiting, 503 where all have API_ASIDE_COUNT_MAX.
+ * Fails:  aside_begin() by answers: 429 where the tenant has API_ASIDE_SHARE_MAX of them waiting, 503 where all have API_ASIDE_COUNT_MAX, and where
+ *         the server is about to end: what was begun before is done first.
  * Bounds: these two; a call that has waited API_ANSWER_MS_MAX is answered with 503, and what comes of it is thrown away.
  * Thread: the server's; AsideWork the aside's.
  */
@@ -19,6 +22,7 @@
 
 #include "api/call.h"
 #include "lang/catalog.h"
+#include "policy/guard.h"
 #include "view/store.h"
 
 typedef struct Aside Aside;
@@ -27,6 +31,8 @@ typedef struct AsideOptions {
     Store *store;                   /* a snapshot of it is taken */
     Str store_path;                 /* as of Api */
     const Catalog *catalog;
+    Guard *guard;                   /* its thread's own */
+    struct PlanFacts *facts;
 } AsideOptions;
 
 /* In the aside's thread. It reads what belongs to the call (`state` too, which nobody else writes meanwhile), and allocates and answers in the
@@ -42,6 +48,8 @@ void aside_free(Aside *aside);          /* after http_close(): calls are let go 
 
 /* The answer of the work becomes that of the call; `done`: NULL where the work always answers. */
 void aside_begin(Call *call, AsideWork work, AsideDone done);
+/* The same; false where there is no room, and nothing is answered. */
+bool aside_try(Call *call, AsideWork work, AsideDone done);
 int  aside_fd(const Aside *aside);      /* readable when there is something to take */
 void aside_take(Aside *aside);          /* answers what is done */
 bool aside_is_busy(const Aside *aside); /* something waits, is under way, or is not taken yet */

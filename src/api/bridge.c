@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/petition.h"
+#include "api/run_counts.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/ring.h"
@@ -16,6 +17,7 @@ typedef struct Job {
     Bridge *bridge;
     Arena arena;                    /* of the request */
     Value request;
+    EnginePlan *plan;               /* of a start, until the engine has it; NULL: none */
     BridgeDone done;
     void *context;
     BridgeAnswer answer;
@@ -46,6 +48,7 @@ struct Bridge {
     pthread_mutex_t mutex;          /* of the trouble below */
     Error trouble;
     ExchangeCounts exchanges;       /* the engine's */
+    RunCounts run_counts;           /* the same */
 };
 
 /* Beside jobs, which are asked once each, there may be the withdrawal of each: its address, plus one. By then it may be answered and freed:
@@ -80,6 +83,7 @@ static void survey(Bridge *bridge, Survey *out)
     engine_gauge(engine, &out->gauge);
     if (bridge->options.guard) memcpy(out->policy_times, guard_times(bridge->options.guard), sizeof out->policy_times);
     out->exchanges = bridge->exchanges;
+    out->has_run_counts = run_counts_look(&bridge->run_counts, bridge->options.store, engine, out->run_counts);
 }
 
 static void send_back(Job *job)
@@ -96,7 +100,8 @@ static void take_reply(void *context, const EngineReply *reply)
                                   .state = (RunState)reply->run_state, .resolution = (Resolution)reply->resolution,
                                   .is_repeat = reply->is_repeat, .is_noop = reply->is_noop,
                                   .is_other_request = reply->is_other_request, .is_over_quota = reply->is_over_quota,
-                                  .is_stale = reply->is_stale };
+                                  .quota_ms = reply->quota_ms, .is_other_start = reply->is_other_start, .is_of_params = reply->is_of_params,
+                                  .is_stale = reply->is_stale, .was_asked = reply->was_asked, .outcome = reply->outcome };
     if (reply->status) job->answer.error = *reply->error;
     send_back(job);
 }
@@ -129,7 +134,11 @@ static Status send_job(Bridge *bridge, Job *job, Error *err)
         job->keep.context = job;
         return engine_keep(host_engine(bridge->host), &job->keep) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further requests now");
     }
-    if (!job->exchanged) return petition_send(host_engine(bridge->host), job->request, take_reply, job, err);
+    if (!job->exchanged) {
+        EnginePlan *plan = job->plan;
+        job->plan = NULL;                   /* the job may be answered, and gone, before this returns */
+        return petition_send_plan(host_engine(bridge->host), job->request, plan, take_reply, job, err);
+    }
     ExchangeCounts *counts = &bridge->exchanges;
     const Value *reports = value_get_text(job->request, "reports");
     if (reports && reports->kind == VALUE_ARRAY) counts->reports += reports->count;
@@ -225,6 +234,8 @@ Status bridge_new(const BridgeOptions *options, Bridge **out_bridge, Error *err)
         bridge_free(bridge);
         return status;
     }
+    uint64_t counts[RUN_STATE_COUNT];
+    (void)run_counts_look(&bridge->run_counts, options->store, host_engine(host), counts);     /* so that nobody who asks waits for it */
     engine_observe(host_engine(host), take_observation, bridge);
     atomic_store(&bridge->known_state, state_of(host_engine(host)));
     *out_bridge = bridge;
@@ -249,6 +260,7 @@ static void tell(Job *job)
 static void job_free(Job *job)
 {
     buf_deinit(&job->text);
+    engine_plan_free(job->plan);
     arena_deinit(&job->arena);
     free(job->survey);
     free(job);
@@ -298,12 +310,21 @@ static bool job_send(Job *job)
     return true;
 }
 
-bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context)
+bool bridge_ask_plan(Bridge *bridge, Value request, EnginePlan *plan, BridgeDone done, void *context)
 {
-    if (bridge->job_count >= API_RING_COUNT) return false;
+    if (bridge->job_count >= API_RING_COUNT) {
+        engine_plan_free(plan);
+        return false;
+    }
     Job *job = job_new(bridge, request, context);
+    job->plan = plan;
     job->done = done;
     return job_send(job);
+}
+
+bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context)
+{
+    return bridge_ask_plan(bridge, request, /* plan= */ NULL, done, context);
 }
 
 BridgeExchange *bridge_exchange(Bridge *bridge, const ExchangeAsk *ask, ExchangeDone done, void *context)
@@ -346,8 +367,8 @@ bool bridge_keep(Bridge *bridge, const EngineKeep *keep, BridgeDone done, void *
     job->done = done;
     job->keep = *keep;
     Str *texts[] = { &job->keep.tenant, &job->keep.name, &job->keep.key, &job->keep.text, &job->keep.run, &job->keep.payload,
-                     &job->keep.command.id, &job->keep.command.actor, &job->keep.command.rationale, &job->keep.command.trace,
-                     &job->keep.command.origin };
+                     &job->keep.command.id, &job->keep.command.alias, &job->keep.command.actor, &job->keep.command.rationale,
+                     &job->keep.command.trace, &job->keep.command.origin };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) *texts[i] = arena_copy(arena, *texts[i]);
     return job_send(job);
 }

@@ -28,8 +28,13 @@ typedef struct BridgeAnswer {
     RunState state;
     Resolution resolution;
     bool is_repeat, is_noop, is_other_request;
+    bool was_asked;                 /* the same request came before: this is the answer of then */
+    const char *outcome;            /* of a trigger that was taken; else NULL */
     bool is_over_quota;             /* the tenant has used up what it may have */
+    int64_t quota_ms;               /* of that: when it has again */
+    bool is_other_start;            /* the key of a start belongs to a run with other parameters: run_id */
     bool is_stale;                  /* the revision is not as it was seen */
+    bool is_of_params;              /* parameters do not fit */
     bool is_full;                   /* the engine took it not even into its queue */
 } BridgeAnswer;
 
@@ -62,6 +67,7 @@ typedef void (*ExchangeDone)(void *context, Status status, const Error *err, Str
 
 typedef struct BridgeOptions {
     Host *host;
+    Store *store;                   /* whose runs are counted */
     ExchangeWith exchange;          /* NULL: there are no workers */
     ExchangeWithdraw withdraw;
     ExchangeGiveBack give_back;
@@ -77,6 +83,8 @@ void bridge_close(Bridge *bridge);      /* takes nothing more; before the host i
 void bridge_free(Bridge *bridge);       /* NULL is permitted; after the host and the server */
 
 bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context);
+/* The same with the plan of a start, which was read before; taken, also where this is refused. NULL: without one. */
+bool bridge_ask_plan(Bridge *bridge, Value request, EnginePlan *plan, BridgeDone done, void *context);
 /* One that is under way; valid until its `done` has returned. */
 typedef struct Job BridgeExchange;
 BridgeExchange *bridge_exchange(Bridge *bridge, const ExchangeAsk *ask, ExchangeDone done, void *context);     /* NULL as false above */
@@ -109,6 +117,8 @@ typedef struct Survey {
     EngineGauge gauge;
     Spread policy_times[HOOK_COUNT];
     ExchangeCounts exchanges;
+    uint64_t run_counts[RUN_STATE_COUNT];   /* in the store */
+    bool has_run_counts;
 } Survey;
 typedef void (*SurveyDone)(void *context, const Survey *survey);
 bool bridge_survey(Bridge *bridge, SurveyDone done, void *context);

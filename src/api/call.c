@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "os/gzip.h"
 #include "value/json.h"
 
 /* --- what was asked ---------------------------------------------------------------------------------------------------------- */
@@ -44,9 +45,59 @@ Str call_header(const Call *call, const char *name)
     return (Str){ 0 };
 }
 
-bool call_has_tag(const Call *call, const char *name, Str tag, bool is_weak_enough)
+uint32_t call_header_count(const Call *call, const char *name)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < call->header_count; i++) count += call_is_name(call->headers[i].name, name);
+    return count;
+}
+
+Str call_list(Call *call, const char *name)
 {
     Str list = call_header(call, name);
+    bool is_first = true;
+    if (call_header_count(call, name) < 2) return list;
+    for (uint32_t i = 0; i < call->header_count; i++) {
+        if (!call_is_name(call->headers[i].name, name)) continue;
+        if (!is_first) list = arena_format(&call->arena, "%.*s, %.*s", STR_ARG(list), STR_ARG(call->headers[i].value));
+        is_first = false;
+    }
+    return list;
+}
+
+/* "gzip;q=0" does not take it; any other weight is a yes. Neither the word nor the q has a case, and spaces say nothing. */
+static bool has_weight(Str parameters)
+{
+    for (size_t at = 0; at < parameters.len;) {
+        size_t end = str_find(parameters, ';', at);
+        Str one = str_slice(parameters, at, end);
+        size_t equals = str_find(one, '=', 0);
+        at = end + 1;
+        if (equals == one.len || !call_is_name(str_trim(str_slice(one, 0, equals)), "q")) continue;
+        Str number = str_slice(one, equals + 1, one.len);
+        for (size_t i = 0; i < number.len; i++)
+            if (number.ptr[i] >= '1' && number.ptr[i] <= '9') return true;
+        return false;
+    }
+    return true;
+}
+
+bool call_takes(Call *call, const char *name, const char *word)
+{
+    Str list = call_list(call, name);
+    for (size_t at = 0; at < list.len;) {
+        size_t end = str_find(list, ',', at);
+        Str item = str_slice(list, at, end);
+        size_t stop = str_find(item, ';', 0);
+        at = end + 1;
+        if (call_is_name(str_trim(str_slice(item, 0, stop)), word)) return has_weight(str_slice(item, stop < item.len ? stop + 1 : stop, item.len));
+    }
+    return false;
+}
+
+bool call_has_tag(Call *call, const char *name, Str tag, bool is_weak_enough)
+{
+    Str list = call_list(call, name);
     if (is_weak_enough && str_starts(tag, STR("W/"))) tag = str_slice(tag, 2, tag.len);
     for (size_t at = 0; at < list.len;) {
         size_t end = str_find(list, ',', at);
@@ -79,9 +130,9 @@ Str call_query(const Call *call, const char *name)
     return (Str){ 0 };
 }
 
-static bool is_json_type(Str type)
+bool call_is_json(const Call *call)
 {
-    Str name = str_trim(str_slice(type, 0, str_find(type, ';', 0)));
+    Str type = call_header(call, "Content-Type"), name = str_trim(str_slice(type, 0, str_find(type, ';', 0)));
     return !type.len || call_is_name(name, "application/json") || (name.len > 5 && str_ends(name, STR("+json")));
 }
 
@@ -100,7 +151,7 @@ bool call_read_json(Call *call, Value *out_value)
     *out_value = (Value){ .kind = VALUE_OBJECT };
     if (!str_trim(body).len) return true;
     if (!call_is_plain(call)) return false;
-    if (!is_json_type(call_header(call, "Content-Type"))) {
+    if (!call_is_json(call)) {
         call_problem(call, PROBLEM_MEDIA_TYPE, "the body has to be application/json");
         return false;
     }
@@ -143,7 +194,8 @@ bool call_hold(Call *call, ShareKind kind)
 
 void call_refuse_share(Call *call, ShareKind kind, ShareBound bound)
 {
-    call_problem(call, bound == SHARE_OF_SERVER ? PROBLEM_UNAVAILABLE : PROBLEM_OVERLOAD, "%s has %zu %s already, and no more at a time: come again later",
+    call_problem(call, bound == SHARE_OF_SERVER ? PROBLEM_UNAVAILABLE : PROBLEM_OVERLOAD,
+                 "%s has %zu %s already, and no more at a time: come again later",
                  share_holder(bound), share_bound(kind, bound), share_name(kind));
 }
 
@@ -186,6 +238,29 @@ void call_text(Call *call, unsigned status, const char *type, Str text)
 }
 
 void call_empty(Call *call, unsigned status) { call_answer(call, status, NULL); }
+
+void call_unchanged(Call *call)
+{
+    call->is_bare = true;
+    call_answer(call, 304, NULL);
+}
+
+void call_pack(Call *call)
+{
+    Buf packed;
+    if (call->is_packed || call->out.len < API_GZIP_SIZE_MIN) return;
+    call->is_packed = true;
+    call_add_header(call, "Vary", STR("Accept-Encoding"));          /* on both forms: a cache that has one gives it to whom it fits */
+    if (!call_takes(call, "Accept-Encoding", "gzip")) return;
+    buf_init(&packed, JSON_SIZE_MAX);
+    if (gzip_pack(buf_peek(&call->out), &packed)) {
+        buf_deinit(&call->out);
+        call->out = packed;
+        call_add_header(call, "Content-Encoding", STR("gzip"));
+    } else {
+        buf_deinit(&packed);
+    }
+}
 
 void call_stream(Call *call, const char *type, CallSource source)
 {
@@ -230,10 +305,19 @@ void call_problem(Call *call, ProblemKind kind, const char *format, ...)
     call_problem_fields(call, kind, detail, NULL, 0);
 }
 
+static Str reason_of(Call *call, Str why) { return why.len ? arena_copy(&call->arena, why) : STR("it is not allowed"); }
+
 void call_refuse(Call *call, Str tenant, Str why)
 {
-    call->refused = why.len ? arena_copy(&call->arena, why) : STR("it is not allowed");
+    call->refused = reason_of(call, why);
     call->refused_tenant = arena_copy(&call->arena, tenant);
+}
+
+void call_refuse_part(Call *call, unsigned status, Str why)
+{
+    CallRefusal *refusal = ARENA_NEW(&call->arena, CallRefusal);
+    *refusal = (CallRefusal){ .next = call->refused_parts, .why = reason_of(call, why), .status = status };
+    call->refused_parts = refusal;
 }
 
 void call_error(Call *call, const Error *err)

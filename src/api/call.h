@@ -23,7 +23,7 @@
 #include "value/value.h"
 
 #define CALL_SEGMENT_COUNT_MAX 8u
-#define CALL_HEADER_COUNT_MAX 12u
+#define CALL_HEADER_COUNT_MAX 16u
 #define CALL_QUERY_COUNT_MAX 32u
 #define CALL_ID_SIZE_MAX 64u        /* of an X-Request-Id; a longer one is not taken */
 
@@ -53,6 +53,12 @@ typedef struct CallSource {
     void *context;
 } CallSource;
 
+/* Of a request about many things: that the caller may not have one of them. */
+typedef struct CallRefusal { const struct CallRefusal *next; Str why; unsigned status; } CallRefusal;
+
+/* What the access policy has said of what is shown of a tenant: see access_shows(). */
+typedef struct CallShown { const struct CallShown *next; const char *verb; Str tenant; bool is_shown; } CallShown;
+
 struct Call {
     struct Api *api;
     void *connection;               /* http.c's */
@@ -66,12 +72,18 @@ struct Call {
     Str segments[CALL_SEGMENT_COUNT_MAX];       /* what the route's {names} stand for */
     const struct Route *route;      /* NULL until one is found */
     Caller caller;
+    const CallShown *shown;         /* in the arena */
+    Str linked_tenant;              /* whose executions were linked last; empty: none were */
+    uint32_t link_mask;             /* of those: what the caller may do, see document.c */
     Trace trace;                    /* the caller's, or one of its own; its span is this call's */
     uint8_t parent[8];              /* the caller's span */
     bool has_parent;
     Str tracestate;                 /* the caller's; empty: none */
     Str run_id;                     /* the execution that it is about, as far as that is known */
+    Str tenant;                     /* the same of the tenant, which may be any where the caller is of all; empty: not known */
     const struct TriggerProof *proof;           /* of a trigger that was let in; NULL: it is none */
+    Str asked;                      /* a digest of its words, where it was made already: api_asked(); empty: it is made when it is wanted */
+    struct PlanEntry *plan;         /* of a definition that was sent, on its way to the engine: definition_hand_over(); NULL: none */
     bool is_done;                   /* the engine has done what it asked for */
     bool is_cut;                    /* a stream whose reader was too slow */
     bool is_copy;                   /* worked on by another thread (aside.h): it is not what waits */
@@ -87,12 +99,16 @@ struct Call {
     const char *type;
     CallPair answer[CALL_HEADER_COUNT_MAX];
     uint32_t answer_count;
+    bool is_packed;                 /* `out` is in the form that is sent: of call_pack() */
+    bool is_bare;                   /* of a 304: what it stands for was not made, and its size is not told */
     CallSource stream;              /* next: instead of `out` */
     ProblemKind problem;
     Str hidden;                     /* the whole reason, where the caller is not told all of it: for the log */
     uint64_t retry_s;               /* when to come again, of 429 and 503; 0: in a second */
     Str refused;                    /* why the caller may not, for the ledger and not for the caller; empty: it may, as far as is known */
     Str refused_tenant;             /* of whom it wanted something; empty: of nobody that is known */
+    const CallRefusal *refused_parts;           /* the same of one thing of many each, whatever the whole is answered */
+    Str claimed;                    /* the id of the key that was sent, where nobody is known by it; empty: it does not look like one */
 
     /* Waiting. */
     bool is_waiting;
@@ -115,13 +131,18 @@ struct Call {
 /* Whether path, query and headers are text (UTF-8), as everything that becomes JSON has to be; false after answering. */
 bool call_is_text(Call *call);
 bool call_is_name(Str name, const char *text);              /* of a header, or a media type: by any case */
-Str  call_header(const Call *call, const char *name);       /* by any case; empty where there is none */
+Str  call_header(const Call *call, const char *name);       /* by any case, the first; empty where there is none */
 bool call_has_header(const Call *call, const char *name);
-Str  call_query(const Call *call, const char *name);        /* the first; empty where there is none */
+uint32_t call_header_count(const Call *call, const char *name);
+Str  call_list(Call *call, const char *name);               /* all that a header which is a list says, on however many lines */
+/* Whether a header that lists what is taken (Accept, Accept-Encoding) has this word, with another weight than 0. */
+bool call_takes(Call *call, const char *name, const char *word);
+Str  call_query(const Call *call, const char *name);        /* empty where there is none */
 /* Whether a header that lists entity tags (If-Match, If-None-Match) has this one, or is "*". A weak one is the same to If-None-Match,
  * and none to If-Match (RFC 9110, 13.1). */
-bool call_has_tag(const Call *call, const char *name, Str tag, bool is_weak_enough);
+bool call_has_tag(Call *call, const char *name, Str tag, bool is_weak_enough);
 bool call_has_query(const Call *call, const char *name);
+bool call_is_json(const Call *call);                    /* what is sent is said to be JSON, or nothing is said of it */
 /* Whether the body was sent as it is, and not packed; false after answering. */
 bool call_is_plain(Call *call);
 /* The body as JSON; an empty one is an empty object. False after answering what is wrong with it. */
@@ -131,12 +152,15 @@ bool call_query_number(Call *call, const char *name, uint64_t otherwise, uint64_
 
 /* --- answers ------------------------------------------------------------------------------------------------------------- */
 
-/* A 304 is answered with what it stands for: only its head is sent, which tells the size of that. */
+/* A 304 is answered with what it stands for: only its head is sent, which tells the size of that; or without, which call_unchanged() says. */
 void call_answer(Call *call, unsigned status, const char *type);        /* what is in `out`; NULL: nothing is */
 void call_add_header(Call *call, const char *name, Str value);         /* the value is copied */
 void call_value(Call *call, unsigned status, Value value);
 void call_text(Call *call, unsigned status, const char *type, Str text);
 void call_empty(Call *call, unsigned status);
+void call_unchanged(Call *call);                            /* 304, where making what it stands for would take long */
+/* Packs what is answered, where it is large enough and its receiver takes that; once. Of a large answer it takes long: any thread, of a copy. */
+void call_pack(Call *call);
 void call_stream(Call *call, const char *type, CallSource source);
 void call_problem(Call *call, ProblemKind kind, const char *format, ...) PRINTF_LIKE(3, 4);
 void call_problem_fields(Call *call, ProblemKind kind, Str detail, const ProblemField *fields, uint32_t count);
@@ -145,6 +169,8 @@ void call_error(Call *call, const Error *err);             /* by its Status */
 Str  call_public(Call *call, Str reason);
 /* The caller is refused, whatever it is answered: for the ledger. The reason is copied, and names no secret. */
 void call_refuse(Call *call, Str tenant, Str why);
+/* The same of one of many things that it is about: `status` is what of that alone would be answered. */
+void call_refuse_part(Call *call, unsigned status, Str why);
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------- */
 

@@ -44,12 +44,15 @@ static const struct { uint8_t scope, column; const char *verb; } scopes[QUERY_CO
     [QUERY_POLLS_OF_STEP_RUN] = { SCOPE_STEP_RUN, 0, READS_RUNS },     [QUERY_OUTBOX_OF_RUN] = { SCOPE_ROW_RUN, OUTBOX_run_no, READS_RUNS },
     [QUERY_RECORD] = { SCOPE_ROW_RUN, LEDGER_run_no, "event.read" },   [QUERY_RUN_TAIL] = { SCOPE_ROW_RUN, LEDGER_run_no, "event.read" },
     [QUERY_RUN_RECORDS] = { SCOPE_ROW_RUN, LEDGER_run_no, "event.read" },
+    [QUERY_RUN_POSITIONS] = { SCOPE_ROW_RUN, LEDGER_run_no, "event.read" },
+    [QUERY_LOG_HEAD] = { SCOPE_OPEN, 0, "event.read" },                /* how far the log has come, as every record of a run tells, too */
     [QUERY_LOG_LINE_LAST] = { SCOPE_OPEN, 0, READS_RUNS },             [QUERY_REQUEST] = { SCOPE_TENANT, 0, READS_RUNS },
     [QUERY_DEDUPE] = { SCOPE_TENANT, 0, READS_RUNS },                  [QUERY_PLAN] = { SCOPE_ROW_PLAN, 0, READS_RUNS },
     [QUERY_REVISION] = { SCOPE_TENANT, 0, READS_WORKFLOWS },           [QUERY_REVISION_BY_DIGEST] = { SCOPE_TENANT, 0, READS_WORKFLOWS },
     [QUERY_REVISION_BY_LABEL] = { SCOPE_TENANT, 0, READS_WORKFLOWS },  [QUERY_REVISION_ACTIVE] = { SCOPE_TENANT, 0, READS_WORKFLOWS },
     [QUERY_REVISION_NEWEST] = { SCOPE_TENANT, 0, READS_WORKFLOWS },    [QUERY_REVISIONS_OF_WORKFLOW] = { SCOPE_TENANT, 0, READS_WORKFLOWS },
-    [QUERY_REVISIONS_OF_TENANT] = { SCOPE_TENANT, 0, READS_WORKFLOWS },
+    [QUERY_REVISIONS_OF_TENANT] = { SCOPE_TENANT, 0, READS_WORKFLOWS }, [QUERY_REVISION_TRIGGERS] = { SCOPE_TENANT, 0, READS_WORKFLOWS },
+    [QUERY_REVISION_HEAD] = { SCOPE_TENANT, 0, READS_WORKFLOWS },
     [QUERY_SECRETS_OF_TENANT] = { SCOPE_TENANT, 0, "secret.read" },    [QUERY_KEY_USE] = { SCOPE_TENANT, 0, "key.read" },
 };
 
@@ -193,7 +196,7 @@ bool client_sees_row(ClientRows *rows, const Cell *cells)
 
 static const struct { const char *petition, *verb; } petition_verbs[] = {
     { "start", "execution.start" }, { "pause", "execution.pause" }, { "resume", "execution.resume" }, { "cancel", "execution.cancel" },
-    { "signal", "execution.signal" }, { "trigger", "execution.approve" }, { "resolve", "execution.resolve" },
+    { "signal", "execution.signal" }, { "rebind", "execution.rebind" }, { "trigger", "execution.approve" }, { "resolve", "execution.resolve" },
     { "retry-from", "execution.retry" }, { "compensate", "execution.compensate" }, { "retry-compensation", "execution.compensate" },
     { "skip-compensation", "execution.compensate" }, { "store-revision", "workflow.create" }, { "activate", "workflow.activate" },
     { "deactivate", "workflow.deactivate" }, { "remove-revision", "workflow.delete" }, { "set-secret", "store.write" },
@@ -255,7 +258,9 @@ static bool may_start(Call *call, Str tenant, Value body, ClientPlan *known, Str
         return false;
     }
     if (str_is_text(value_get_string(body, "verb", STR("")), "store-revision")) return true;
-    return start_enter_manual(call, tenant, value_get_string(document, "id", STR("")), &brought, out_source);
+    const Value *triggers = value_get_text(document, "triggers");
+    bool is_list = triggers && triggers->kind == VALUE_ARRAY;
+    return start_enter_manual(call, tenant, value_get_string(document, "id", STR("")), is_list ? *triggers : value_array(NULL, 0), out_source);
 }
 
 /* What a client may say. All else is for the server to say, or for a command beside the store: who asks and from where, where programs

@@ -19,7 +19,10 @@ typedef struct Waiting {
     Arena arena;                    /* of its texts; that of the last event is made anew with each */
     Str tenant, workflow, trigger;  /* trigger: with its kind, "webhook:order" */
     int64_t since_ms, due_ms;
-    uint64_t count;
+    uint64_t count;                 /* events that are durable; 0: none is yet, and nothing is started */
+    uint32_t asked_count;           /* that the engine has not answered: nothing is started meanwhile */
+    uint64_t number;                /* of the newest that was asked ... */
+    uint64_t last_number;           /* ... and of the last that is durable */
     Arena last;                     /* of the last event: */
     Str actor, trace, payload;
     ShareHold hold;                 /* of whoever sent the first event */
@@ -96,7 +99,8 @@ static bool take_row(void *context, const Cell *cells, uint32_t count)
     waiting->due_ms = cells[WAITING_STARTS_due_ms].integer;
     waiting->count = (uint64_t)cells[WAITING_STARTS_event_count].integer;
     /* What an earlier process took stays, be it beyond a share that is smaller today: then there is no room for further ones. */
-    (void)share_take(loading->debounces->api->shares, SHARE_STARTS, (ShareOwner){ waiting->tenant, text_of(&cells[WAITING_STARTS_actor]) }, 1, &waiting->hold);
+    (void)share_take(loading->debounces->api->shares, SHARE_STARTS,
+                     (ShareOwner){ waiting->tenant, text_of(&cells[WAITING_STARTS_actor]) }, 1, &waiting->hold);
     waiting_take(waiting, text_of(&cells[WAITING_STARTS_actor]), text_of(&cells[WAITING_STARTS_trace]), text_of(&cells[WAITING_STARTS_payload]));
     return true;
 }
@@ -133,7 +137,20 @@ void debounces_free(Debounces *debounces)
 
 /* --- events ----------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Adding { Call *call; int64_t due_ms; } Adding;
+typedef struct Adding { Call *call; Waiting *waiting; uint64_t number; Str trace, payload; } Adding;
+
+/* Only what is durable counts: who was told that his event was not taken sends it again, or does not want it any more. */
+static void event_settled(const Adding *adding, bool is_taken)
+{
+    Waiting *waiting = adding->waiting;
+    waiting->asked_count--;
+    if (is_taken) waiting->count++;
+    if (is_taken && adding->number > waiting->last_number) {
+        waiting->last_number = adding->number;
+        waiting_take(waiting, adding->call->caller.actor, adding->trace, adding->payload);
+    }
+    if (!waiting->count && !waiting->asked_count) waiting_remove(waiting);
+}
 
 static void added(void *context, const BridgeAnswer *answer)
 {
@@ -144,12 +161,13 @@ static void added(void *context, const BridgeAnswer *answer)
             api_refuse(call, answer);
         } else {
             MemberList members = { .arena = &call->arena };
-            Cell due = cell_int(adding->due_ms);
+            Cell due = cell_int(adding->waiting->due_ms);
             add_member(&members, "accepted", value_bool(true));
             add_member(&members, "startsAt", cell_time(&call->arena, &due));
             call_value(call, 202, member_list_object(&members));
         }
     }
+    event_settled(adding, !answer->status);
     call_release(call);
 }
 
@@ -182,21 +200,53 @@ static Waiting *waiting_for(Call *call, const DebounceEvent *event)
     return waiting;
 }
 
-/* Was it taken by a process before this one? Of this one whoever let it in remembers. False after answering. */
+static void answer_repeat(Call *call)
+{
+    MemberList members = { .arena = &call->arena };
+    add_member(&members, "accepted", value_bool(true));
+    add_member(&members, "repeated", value_bool(true));
+    call_value(call, 202, member_list_object(&members));
+}
+
+static void repeated(void *context, const BridgeAnswer *answer)
+{
+    Call *call = context;
+    if (!call->is_gone && !call->status) {
+        if (answer->status) api_refuse(call, answer);
+        else answer_repeat(call);
+    }
+    call_release(call);
+}
+
+/* False after answering: `done` is not called. */
+static bool send_keep(Call *call, const EngineKeep *keep, BridgeDone done, void *context)
+{
+    if (!bridge_keep(call->api->bridge, keep, done, context)) {
+        call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
+        return false;
+    }
+    call->use_count++;
+    call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
+    return true;
+}
+
+/* Was it taken before? False after answering. One that was signed anew is known by its new signature, too, from then on: the engine, which
+ * knows the event, does nothing else. */
 static bool is_new(Call *call, const DebounceEvent *event)
 {
-    const Cell *row = NULL;
+    const Cell *row;
     Error err;
-    MemberList members = { .arena = &call->arena };
-    QueryAsk ask = { .query = QUERY_REQUEST, .params = { cell_text(event->tenant), cell_text(event->id) }, .param_count = 2 };
-    if (event->id.len && row_select(&call->arena, call->api->store, &ask, &row, &err)) {
+    if (api_request_row(call, event->tenant, event->id, &row, &err)) {
         call_error(call, &err);
         return false;
     }
     if (!row) return true;
-    add_member(&members, "accepted", value_bool(true));
-    add_member(&members, "repeated", value_bool(true));
-    call_value(call, 202, member_list_object(&members));
+    EngineKeep keep = { .kind = KEEP_WAITING, .tenant = event->tenant, .name = event->workflow, .key = event->source,
+                        .payload = event->payload, .since_ms = call->now_ms, .due_ms = call->now_ms + event->span_ms, .count = 1,
+                        .command = { .id = event->id, .alias = event->alias, .actor = call->caller.actor, .value = value_null(),
+                                     .report.output = value_null() } };
+    if (event->alias.len) (void)send_keep(call, &keep, repeated, call);
+    else answer_repeat(call);
     return false;
 }
 
@@ -206,20 +256,17 @@ void debounce_add(Call *call, const DebounceEvent *event)
     if (!is_new(call, event)) return;
     Waiting *waiting = waiting_for(call, event);
     if (!waiting) return;
-    waiting->count++;
-    waiting_take(waiting, call->caller.actor, trace_print(&call->trace, traced), event->payload);
     Adding *adding = ARENA_NEW(&call->arena, Adding);
-    *adding = (Adding){ call, waiting->due_ms };
+    *adding = (Adding){ call, waiting, ++waiting->number, arena_copy(&call->arena, trace_print(&call->trace, traced)), event->payload };
     EngineKeep keep = keep_of(waiting, KEEP_WAITING);
-    keep.payload = waiting->payload;
+    keep.count = waiting->count + ++waiting->asked_count;
+    keep.payload = event->payload;
+    keep.command.actor = call->caller.actor;
+    keep.command.trace = adding->trace;
     keep.command.id = event->id;
+    keep.command.alias = event->alias;
     keep.command.origin = call->source;
-    if (!bridge_keep(call->api->bridge, &keep, added, adding)) {
-        call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
-        return;
-    }
-    call->use_count++;
-    call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
+    if (!send_keep(call, &keep, added, adding)) event_settled(adding, /* is_taken= */ false);
 }
 
 /* --- starting --------------------------------------------------------------------------------------------------------------------------- */
@@ -327,13 +374,15 @@ static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
     waiting->due_ms = wall_ms() + RETRY_MS;
 }
 
+static bool is_busy(const Waiting *waiting) { return waiting->is_starting || waiting->asked_count; }
+
 void debounces_turn(Debounces *debounces, int64_t now_ms)
 {
     Arena arena;
     if (debounces_due_ms(debounces, now_ms)) return;
     arena_init(&arena, SIZE_MAX);
     for (Waiting *waiting = debounces->first; waiting; waiting = waiting->next) {
-        if (waiting->is_starting || waiting->due_ms > now_ms) continue;
+        if (is_busy(waiting) || waiting->due_ms > now_ms) continue;
         if (waiting->is_settled) settle(waiting);
         else start(debounces, &arena, waiting);
     }
@@ -344,6 +393,6 @@ int64_t debounces_due_ms(const Debounces *debounces, int64_t now_ms)
 {
     int64_t due_ms = INT64_MAX;
     for (const Waiting *waiting = debounces->first; waiting; waiting = waiting->next)
-        if (!waiting->is_starting && waiting->due_ms < due_ms) due_ms = waiting->due_ms;
+        if (!is_busy(waiting) && waiting->due_ms < due_ms) due_ms = waiting->due_ms;
     return due_ms == INT64_MAX ? -1 : due_ms > now_ms ? due_ms - now_ms : 0;
 }

@@ -12,7 +12,9 @@ static const CompileBounds bounds = {
 static bool fits(Call *call, size_t size)
 {
     if (size <= API_DEFINITION_SIZE_MAX) return true;
-    call_problem(call, PROBLEM_BODY_SIZE, "a definition has at most API_DEFINITION_SIZE_MAX (%u) bytes, and this has %zu", API_DEFINITION_SIZE_MAX, size);
+    call_problem(call, PROBLEM_BODY_SIZE,
+                 "a definition has at most API_DEFINITION_SIZE_MAX (%u) bytes, and this has %zu",
+                 API_DEFINITION_SIZE_MAX, size);
     return false;
 }
 
@@ -34,6 +36,10 @@ static bool read(Call *call, Str *out_text, TextFormat *out_format)
     *out_format = is_yaml(type) ? TEXT_YAML : TEXT_JSON;
     *out_text = body;
     if (*out_format == TEXT_YAML) return call_is_plain(call);
+    if (!call_is_json(call) && str_trim(body).len) {
+        call_problem(call, PROBLEM_MEDIA_TYPE, "a definition has to be application/yaml or application/json");
+        return false;
+    }
     if (!call_read_json(call, &value)) return false;
     const Value *text = value_get_text(value, "definition");
     if (text && text->kind == VALUE_STRING) {
@@ -49,6 +55,7 @@ bool definition_compile(Call *call, Definition *out)
     *out = (Definition){ 0 };
     if (!definition_fits(call) || !read(call, &out->text, &options.format)) return false;
     compile(&call->arena, out->text, &options, &out->compiled);
+    if (call_has_header(call, "Idempotency-Key")) call->asked = api_asked(call);
     return true;
 }
 
@@ -61,7 +68,9 @@ bool definition_is_refused(Call *call, const Definition *definition)
     for (size_t i = 0; i < diagnostics->count; i++) {
         const Diagnostic *diagnostic = &diagnostics->items[i];
         if (diagnostic->severity != SEVERITY_ERROR) continue;
-        Str detail = diagnostic->help.len ? arena_format(&call->arena, "%.*s; %.*s", STR_ARG(diagnostic->message), STR_ARG(diagnostic->help)) : diagnostic->message;
+        Str detail = diagnostic->help.len ? arena_format(&call->arena, "%.*s; %.*s", STR_ARG(diagnostic->message),
+                                                         STR_ARG(diagnostic->help))
+                                          : diagnostic->message;
         fields[count++] = (ProblemField){ diagnostic->pointer, detail, diagnostic->line, diagnostic->column };
     }
     if (definition->compiled.is_config && !total) {
@@ -71,6 +80,22 @@ bool definition_is_refused(Call *call, const Definition *definition)
     Str detail = arena_format(&call->arena, "the definition has %u mistake%s", total, total == 1 ? "" : "s");
     if (total > count) detail = arena_format(&call->arena, "%.*s, of which %u are told: DIAGNOSTIC_COUNT_MAX", STR_ARG(detail), count);
     call_problem_fields(call, PROBLEM_DEFINITION, detail, fields, count);
+    return true;
+}
+
+bool definition_is_unnamed(Call *call, const Definition *definition, Str tenant)
+{
+    const Compiled *compiled = &definition->compiled;
+    if (str_is(compiled->plan.tenant, tenant) || node_get(compiled->root, "tenant") || node_get(compiled->root, "namespace")) return false;
+    ProblemField field = { .pointer = STR("/namespace"),
+                           .detail = arena_format(&call->arena, "is missing: write 'namespace: %.*s'",
+                                                  STR_ARG(tenant)) };
+    call_problem_fields(
+        call, PROBLEM_INVALID,
+        arena_format(&call->arena,
+                     "the definition names no namespace, so that it is of '%.*s'; write 'namespace: %.*s' into it",
+                     STR_ARG(compiled->plan.tenant), STR_ARG(tenant)),
+        &field, 1);
     return true;
 }
 
@@ -87,21 +112,37 @@ static Status print(Arena *arena, const Plan *plan, Str *out_document, Digest *o
     return status;
 }
 
-bool definition_print(Call *call, Definition *definition)
+bool definition_print(Call *copy, Definition *definition)
 {
     Error err;
-    if (!print(&call->arena, &definition->compiled.plan, &definition->document, &definition->digest, &err)) return true;
-    call_error(call, &err);
+    Status status = print(&copy->arena, &definition->compiled.plan, &definition->document, &definition->digest, &err);
+    if (!status) status = engine_plan_read(definition->document, &copy->plan, &err);
+    if (!status) return true;
+    call_error(copy, &err);
     return false;
+}
+
+bool definition_compile_text(Call *call, Str text, TextFormat format, Definition *out)
+{
+    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .bounds = &bounds, .format = format };
+    *out = (Definition){ .text = text };
+    if (!fits(call, text.len)) return false;
+    compile(&call->arena, text, &options, &out->compiled);
+    return true;
+}
+
+void definition_hand_over(Call *call, Call *copy)
+{
+    call->plan = copy->plan;
+    copy->plan = NULL;
 }
 
 bool definition_digest(Call *call, Str text, Digest *out)
 {
-    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .bounds = &bounds, .format = TEXT_YAML };
-    Compiled compiled;
+    Definition definition;
     Str document;
     Error err;
-    if (!fits(call, text.len)) return false;
-    compile(&call->arena, text, &options, &compiled);
-    return compiled.is_valid && !compiled.is_config && !print(&call->arena, &compiled.plan, &document, out, &err);
+    if (!definition_compile_text(call, text, TEXT_YAML, &definition)) return false;
+    const Compiled *compiled = &definition.compiled;
+    return compiled->is_valid && !compiled->is_config && !print(&call->arena, &compiled->plan, &document, out, &err);
 }

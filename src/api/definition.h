@@ -24,10 +24,17 @@ typedef struct Definition {
 bool definition_fits(Call *call);
 /* The definition of a body: YAML or JSON as it is, or {"definition": "text"}, compiled; there may be mistakes. False after answering. */
 bool definition_compile(Call *call, Definition *out);
+/* The same of a text that came otherwise. */
+bool definition_compile_text(Call *call, Str text, TextFormat format, Definition *out);
 /* Answers what is wrong with one that is no plan; false: nothing is. */
 bool definition_is_refused(Call *call, const Definition *definition);
-/* The document of its plan; false after answering. */
-bool definition_print(Call *call, Definition *definition);
+/* Answers that it belongs to 'default' since it does not say whose it is, where `tenant` is meant; false: it says so, or is of that tenant. What
+ * was sent decides that alone, so that nobody learns from it what there is of others. */
+bool definition_is_unnamed(Call *call, const Definition *definition, Str tenant);
+/* The document of its plan, which is read for the engine, too; false after answering. The copy of the call has what was read, until: */
+bool definition_print(Call *copy, Definition *definition);
+/* It goes with the petition that follows at once. */
+void definition_hand_over(Call *call, Call *copy);
 /* The digest of the plan of a text that came otherwise; false where it has mistakes, or after answering that it is too large. */
 bool definition_digest(Call *call, Str text, Digest *out);
 

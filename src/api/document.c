@@ -3,9 +3,8 @@
 #include <inttypes.h>
 
 #include "api/page.h"
+#include "api/plan_facts.h"
 #include "base/limits.h"
-#include "core/pause.h"
-#include "secret/trigger.h"
 #include "value/json.h"
 
 /* --- executions --------------------------------------------------------------------------------------------------------------------- */
@@ -19,67 +18,103 @@ static Value revision_id(Call *call, Str tenant, Str workflow, int64_t version)
     return member_list_object(&id);
 }
 
-/* A pause that asks something of the payload of its trigger is ended by that, and not by resuming without one. */
-static bool may_resume(Call *call, const Cell *row)
+/* Of the trigger that it awaits: a pause that asks something of its payload is ended by that, and not by resuming without one; and whoever sends it
+ * may do so by a bearer token, or not. What cannot be read permits nothing. */
+static PlanFact awaited(Call *call, const Cell *row)
 {
     const Plan *plan;
     Error err;
+    PlanFact fact = { 0 };
     Digest digest = cell_digest(&row[RUNS_plan_digest]);
-    if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return true;
-    return !api_plan(call->api, &digest, &plan, &err) && pause_is_plain(plan, row[RUNS_awaiting_trigger_key].text);
+    Str trigger = row[RUNS_awaiting_trigger_key].text;
+    if (plan_facts_find(call->api->facts, &digest, trigger, &fact) || api_plan(call->api, &digest, &plan, &err)) return fact;
+    fact = plan_fact_of(plan, trigger);
+    plan_facts_put(call->api->facts, &digest, trigger, fact);
+    return fact;
 }
 
-/* Whether whoever sends the trigger that it awaits may do so by a bearer token. */
-static bool takes_token(Call *call, const Cell *row)
+void document_bring(Call *call, const Cell *row) { (void)awaited(call, row); }
+
+bool document_is_at_hand(Call *call, const Cell *row)
 {
-    const Plan *plan;
-    Error err;
+    PlanFact fact;
     Digest digest = cell_digest(&row[RUNS_plan_digest]);
-    return !api_plan(call->api, &digest, &plan, &err) && !trigger_check_bearer(plan, row[RUNS_id].text, row[RUNS_awaiting_trigger_key].text, &err);
+    if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT || row_is_over(row)) return true;
+    return plan_facts_find(call->api->facts, &digest, row[RUNS_awaiting_trigger_key].text, &fact);
+}
+
+/* What links lead to: who may not do that does not see them. */
+enum { MAY_READ, MAY_HEAR, MAY_READ_WORKFLOW, MAY_PAUSE, MAY_RESUME, MAY_CANCEL, MAY_REBIND, MAY_RESOLVE, MAY_RETRY, MAY_COMPENSATE, MAY_APPROVE,
+       MAY_TRIGGER, MAY_HAVE_TOKEN, MAY_COUNT };
+static const char *const link_verbs[MAY_COUNT] = {
+    [MAY_READ] = "execution.read",         [MAY_HEAR] = "event.read",         [MAY_READ_WORKFLOW] = "workflow.read",
+    [MAY_PAUSE] = "execution.pause",       [MAY_RESUME] = "execution.resume", [MAY_CANCEL] = "execution.cancel",
+    [MAY_REBIND] = "execution.rebind",     [MAY_RESOLVE] = "execution.resolve", [MAY_RETRY] = "execution.retry",
+    [MAY_COMPENSATE] = "execution.compensate", [MAY_APPROVE] = "execution.approve", [MAY_TRIGGER] = "execution.trigger",
+    [MAY_HAVE_TOKEN] = "trigger.token",
+};
+
+/* Of a list that is asked once for all that are of one tenant, one behind the other. */
+static uint32_t link_mask(Call *call, Str tenant)
+{
+    if (call->linked_tenant.len && str_is(call->linked_tenant, tenant)) return call->link_mask;
+    call->linked_tenant = arena_copy(&call->arena, tenant);
+    call->link_mask = 0;
+    for (uint32_t i = 0; i < MAY_COUNT; i++)
+        if (api_shows(call, link_verbs[i], tenant)) call->link_mask |= 1u << i;
+    return call->link_mask;
 }
 
 /* What can be done with it as it stands. */
-static void add_actions(Call *call, MemberList *links, const Cell *row)
+static void add_actions(Call *call, MemberList *links, const Cell *row, uint32_t mask)
 {
     enum { GOES_ON = 1u << RUN_QUEUED | 1u << RUN_DISPATCHED | 1u << RUN_RUNNING | 1u << RUN_WAITING_SIGNAL };
-    static const struct { const char *name; uint32_t states; } actions[] = {
-        { "pause", GOES_ON },
-        { "resume", 1u << RUN_PAUSED },
-        { "cancel", ~0u },
-        { "placement", ~0u },
-        { "resolve", 1u << RUN_FAILED },
-        { "retry-from", 1u << RUN_FAILED },
-        { "compensate", GOES_ON | 1u << RUN_PAUSED | 1u << RUN_FAILED },
-        { "retry-compensation", 1u << RUN_COMPENSATION_FAILED },
-        { "skip-compensation", 1u << RUN_COMPENSATION_FAILED },
+    static const struct { const char *name; uint32_t may, states; } actions[] = {
+        { "pause", MAY_PAUSE, GOES_ON },
+        { "resume", MAY_RESUME, 1u << RUN_PAUSED },
+        { "cancel", MAY_CANCEL, ~0u },
+        { "placement", MAY_REBIND, ~0u },
+        { "resolve", MAY_RESOLVE, 1u << RUN_FAILED },
+        { "retry-from", MAY_RETRY, 1u << RUN_FAILED },
+        { "compensate", MAY_COMPENSATE, GOES_ON | 1u << RUN_PAUSED | 1u << RUN_FAILED },
+        { "retry-compensation", MAY_COMPENSATE, 1u << RUN_COMPENSATION_FAILED },
+        { "skip-compensation", MAY_COMPENSATE, 1u << RUN_COMPENSATION_FAILED },
     };
     Str id = row[RUNS_id].text;
     RunState state = row_state(row);
     if (row_is_over(row)) return;
+    bool is_awaiting = row[RUNS_awaiting_trigger_key].kind == CELL_TEXT;
+    PlanFact fact = is_awaiting ? awaited(call, row) : (PlanFact){ .is_plain = true };
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (actions[i].states >> state & 1u && (actions[i].states != 1u << RUN_PAUSED || may_resume(call, row)))
+        if (mask >> actions[i].may & actions[i].states >> state & 1u && (actions[i].may != MAY_RESUME || fact.is_plain))
             add_member(links, actions[i].name, api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), actions[i].name));
-    if (row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return;
-    add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
-    add_member(links, "trigger", api_link(call, "/maestro/trigger/%.*s/%.*s", STR_ARG(id),
-                                          STR_ARG(api_escape(call, row[RUNS_awaiting_trigger_key].text))));
-    if (takes_token(call, row)) add_member(links, "trigger-token", api_link(call, "/api/executions/%.*s/trigger-token", STR_ARG(id)));
+    if (!is_awaiting) return;
+    if (mask >> MAY_APPROVE & 1u) add_member(links, "approvals", api_link(call, "/api/executions/%.*s/approvals", STR_ARG(id)));
+    if (mask >> MAY_TRIGGER & 1u)
+        add_member(links, "trigger", api_link(call, "/maestro/trigger/%.*s/%.*s", STR_ARG(id),
+                                              STR_ARG(api_escape(call, row[RUNS_awaiting_trigger_key].text))));
+    if (mask >> MAY_HAVE_TOKEN & 1u && fact.takes_token)
+        add_member(links, "trigger-token", api_link(call, "/api/executions/%.*s/trigger-token", STR_ARG(id)));
 }
 
 static void add_links(Call *call, MemberList *links, const Cell *row)
 {
+    static const struct { const char *name; uint32_t may; } looks[] = {
+        { "steps", MAY_READ },    { "events", MAY_HEAR },     { "logs", MAY_READ },  { "graph", MAY_READ },
+        { "verdicts", MAY_HEAR }, { "projection", MAY_READ }, { "trace", MAY_READ }, { "provenance", MAY_READ },
+        { "replay", MAY_READ },
+    };
     Str id = row[RUNS_id].text, tenant = row[RUNS_tenant].text, workflow = row[RUNS_definition_key].text;
+    uint32_t mask = link_mask(call, tenant);
     add_member(links, "self", api_link(call, "/api/executions/%.*s", STR_ARG(id)));
-    add_member(links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
-    add_member(links, "revision", api_link(call, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(tenant), STR_ARG(workflow),
-                                            row[RUNS_definition_version].integer));
-    add_member(links, "steps", api_link(call, "/api/executions/%.*s/steps", STR_ARG(id)));
-    add_member(links, "events", api_link(call, "/api/executions/%.*s/events", STR_ARG(id)));
-    add_member(links, "logs", api_link(call, "/api/executions/%.*s/logs", STR_ARG(id)));
-    static const char *const looks[] = { "graph", "verdicts", "projection", "trace", "provenance", "replay" };
+    if (mask >> MAY_READ_WORKFLOW & 1u) {
+        add_member(links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
+        add_member(links, "revision", api_link(call, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(tenant), STR_ARG(workflow),
+                                                row[RUNS_definition_version].integer));
+    }
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
-        add_member(links, looks[i], api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), looks[i]));
-    add_actions(call, links, row);
+        if (mask >> looks[i].may & 1u) add_member(links, looks[i].name, api_link(call, "/api/executions/%.*s/%s", STR_ARG(id), looks[i].name));
+    add_actions(call, links, row, mask);
 }
 
 /* `at` is position, offset and size, as rows have them. */
@@ -122,7 +157,8 @@ static void add_steps(Call *call, const Cell *row, MemberList *members, MemberLi
     if (!is_here || steps.count >= count) return;
     Str cursor = page_cursor(&call->arena, PAGE_STEPS, &(PagePlace){ .number = steps.rows[steps.count - 1][STEP_RUNS_step_index].integer });
     add_member(members, "nextCursor", value_string(cursor));
-    add_member(links, "next", api_link(call, "/api/executions/%.*s/steps?cursor=%.*s&limit=%u", STR_ARG(execution.id), STR_ARG(cursor), API_PAGE_COUNT_MAX));
+    add_member(links, "next", api_link(call, "/api/executions/%.*s/steps?cursor=%.*s&limit=%u", STR_ARG(execution.id),
+                                       STR_ARG(cursor), API_PAGE_COUNT_MAX));
 }
 
 static Value failure_message(const Cell *row, const char *status)
@@ -179,9 +215,21 @@ static Value hooked(Call *call, const Cell *row)
     return member_list_object(&members);
 }
 
+/* Whoever may start or steer an execution, and not read it, learns which one it is, how it is, and what else it may do with it. */
+static Value brief(Call *call, const Cell *row)
+{
+    MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
+    add_member(&members, "executionId", cell_value(&row[RUNS_id]));
+    add_member(&members, "status", value_string(str_of(run_status(row_state(row), row_resolution(row), row[RUNS_cancel_requested].integer != 0))));
+    add_links(call, &links, row);
+    add_member(&members, "_links", member_list_object(&links));
+    return member_list_object(&members);
+}
+
 Value document_execution_whole(Call *call, const Cell *row)
 {
     if (call->route->access == ROUTE_TRIGGER) return hooked(call, row);
+    if (!api_shows(call, "execution.read", row[RUNS_tenant].text)) return brief(call, row);
     return execution(call, row, /* has_steps= */ true, &(PayloadRoom){ .one_max = SIZE_MAX, .size_max = SIZE_MAX });
 }
 
@@ -271,7 +319,7 @@ static Value json_cell(Call *call, const Cell *cell)
     return cell->kind == CELL_TEXT && !json_parse(&call->arena, cell->text, &value, &err) ? value : value_null();
 }
 
-static Value revision_links(Call *call, const Cell *row)
+Value document_revision_links(Call *call, const Cell *row)
 {
     MemberList links = { .arena = &call->arena };
     Str tenant = row[REVISIONS_tenant].text, workflow = row[REVISIONS_workflow_id].text;
@@ -282,15 +330,18 @@ static Value revision_links(Call *call, const Cell *row)
     add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
     add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s&version=%" PRId64, STR_ARG(tenant),
                                               STR_ARG(workflow), row[REVISIONS_version].integer));
-    add_member(&links, "dry-run", api_link(call, "%.*s/dry-run", STR_ARG(self)));
-    if (is_active) add_member(&links, "start", api_link(call, "/api/executions"));
-    if (is_active) add_member(&links, "trigger-token", api_link(call, "/api/workflows/%.*s/%.*s/trigger-token", STR_ARG(tenant), STR_ARG(workflow)));
-    if (!is_active) add_member(&links, "delete", api_link(call, "%.*s", STR_ARG(self)));
-    add_member(&links, is_active ? "deactivate" : "activate", api_link(call, "%.*s/%s", STR_ARG(self), is_active ? "deactivate" : "activate"));
+    const char *flag = is_active ? "deactivate" : "activate";
+    if (api_shows(call, "workflow.validate", tenant)) add_member(&links, "dry-run", api_link(call, "%.*s/dry-run", STR_ARG(self)));
+    if (is_active && api_shows(call, "execution.start", tenant)) add_member(&links, "start", api_link(call, "/api/executions"));
+    if (is_active && api_shows(call, "trigger.token", tenant))
+        add_member(&links, "trigger-token", api_link(call, "/api/workflows/%.*s/%.*s/trigger-token", STR_ARG(tenant), STR_ARG(workflow)));
+    if (!is_active && api_shows(call, "workflow.delete", tenant)) add_member(&links, "delete", api_link(call, "%.*s", STR_ARG(self)));
+    if (api_shows(call, is_active ? "workflow.deactivate" : "workflow.activate", tenant))
+        add_member(&links, flag, api_link(call, "%.*s/%s", STR_ARG(self), flag));
     return member_list_object(&links);
 }
 
-Value document_revision(Call *call, const Cell *row, bool is_whole)
+Value document_revision(Call *call, const Cell *row, Value links, bool is_whole)
 {
     MemberList members = { .arena = &call->arena };
     add_member(&members, "revisionId", revision_id(call, row[REVISIONS_tenant].text, row[REVISIONS_workflow_id].text,
@@ -304,7 +355,7 @@ Value document_revision(Call *call, const Cell *row, bool is_whole)
     add_member(&members, "active", value_bool(row[REVISIONS_active].integer != 0));
     add_member(&members, "createdAt", cell_time(&call->arena, &row[REVISIONS_created_ms]));
     add_member(&members, "updatedAt", cell_time(&call->arena, &row[REVISIONS_updated_ms]));
-    add_member(&members, "_links", revision_links(call, row));
+    add_member(&members, "_links", links);
     return member_list_object(&members);
 }
 

@@ -6,7 +6,8 @@
  * Payloads (parameters, inputs, outputs) may be large: one for which there is no room is {"omitted": true, "bytes": N} in its place.
  * Erased, it is {"erased": true}.
  *
- * Owns:   values live in the call's arena.     Fails: never; what cannot be read is null.     Thread: the server's.
+ * Owns:   values live in the call's arena.     Fails: never; what cannot be read is null.
+ * Thread: the server's; of document_revision(), document_execution() and documents of steps, events and lines any, of a copy.
  */
 #ifndef API_DOCUMENT_H
 #define API_DOCUMENT_H
@@ -20,14 +21,19 @@ typedef struct PayloadRoom {
 } PayloadRoom;
 
 /* With its first API_STEP_COUNT_MAX steps: all of its parameters, and what these were given and gave up to API_PAGE_SIZE; the list of steps
- * has all of it, and `next` of the links is its page behind them. */
+ * has all of it, and `next` of the links is its page behind them. To who may not read executions: its id, status and links. */
 Value document_execution_whole(Call *call, const Cell *row);
 Value document_execution(Call *call, const Cell *row, PayloadRoom *room);
+/* Whether that is told without reading the plan, which may take long; and reading it. */
+bool  document_is_at_hand(Call *call, const Cell *row);
+void  document_bring(Call *call, const Cell *row);
 /* What all steps of an execution say of it: made once for them. */
 typedef struct ExecutionName { Str id; Value link; } ExecutionName;
 ExecutionName document_execution_name(Call *call, const Cell *run);
 Value document_step(Call *call, const Cell *row, const ExecutionName *execution, PayloadRoom *room);
-Value document_revision(Call *call, const Cell *row, bool is_whole);
+/* Whole with its steps and its text, where the row has them. What its links are is the server's thread to say: see aside.h. */
+Value document_revision_links(Call *call, const Cell *row);
+Value document_revision(Call *call, const Cell *row, Value links, bool is_whole);
 Value document_event(Arena *arena, const Record *record, uint32_t index);
 /* A line that a step wrote. `names` remembers the step of the last one. */
 typedef struct LineNames { int64_t index; char key[3 * NAME_SIZE_MAX]; size_t size; } LineNames;

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/aside.h"
 #include "api/document.h"
 #include "api/follow.h"
 #include "api/page.h"
@@ -10,6 +11,7 @@
 #include "base/limits.h"
 #include "core/decide.h"
 #include "value/json_pointer.h"
+#include "view/revision_row.h"
 
 /* --- start -------------------------------------------------------------------------------------------------------------------------- */
 
@@ -21,18 +23,6 @@ static void started(Call *call, const BridgeAnswer *answer)
     Str id = arena_copy(&call->arena, id_peek(&answer->run_id));
     call_add_header(call, "Location", arena_format(&call->arena, "/api/executions/%.*s", STR_ARG(id)));
     follow(call, answer->run_no, id, answer->is_repeat ? 200 : 201, starting->wait_ms);
-}
-
-/* Below a place of the body; a name may have any characters. */
-static Str pointer_to(Arena *arena, const char *place, Str name)
-{
-    Buf pointer;
-    buf_init(&pointer, SIZE_MAX);
-    buf_text(&pointer, place);
-    json_pointer_add(&pointer, name);
-    Str copy = arena_copy(arena, buf_peek(&pointer));
-    buf_deinit(&pointer);
-    return copy;
 }
 
 /* One that is wrong is told whole; of several their names. */
@@ -49,15 +39,17 @@ static Str params_detail(Arena *arena, const ParamFindings *found, const Problem
     return copy;
 }
 
-bool params_fit(Call *call, const Plan *plan, Value params)
+bool params_fit(Call *call, Value declared, Value params)
 {
     ParamFindings found;
-    decide_check_params(plan, params, &call->arena, &found);
+    decide_check_params(declared, params, &call->arena, &found);
     if (!found.total) return true;
     ProblemField *fields = ARENA_ARRAY(&call->arena, ProblemField, found.count);
     for (uint32_t i = 0; i < found.count; i++)
         fields[i] = (ProblemField){ .pointer = pointer_to(&call->arena, "/parameters", found.items[i].name),
-                                    .detail = arena_format(&call->arena, "parameter '%.*s' %.*s", STR_ARG(found.items[i].name), STR_ARG(found.items[i].what)) };
+                                    .detail = arena_format(&call->arena, "parameter '%.*s' %.*s",
+                                                           STR_ARG(found.items[i].name),
+                                                           STR_ARG(found.items[i].what)) };
     call_problem_fields(call, PROBLEM_PARAMETERS, params_detail(&call->arena, &found, fields), fields, found.count);
     return false;
 }
@@ -68,7 +60,7 @@ bool revision_to_start(Call *call, Str tenant, Str workflow, Value wanted, const
     Error err;
     const Cell *any = NULL;
     int64_t version = wanted.kind == VALUE_INT ? wanted.integer : 0;
-    QueryAsk ask = { .query = version ? QUERY_REVISION : QUERY_REVISION_ACTIVE, .param_count = 3,
+    QueryAsk ask = { .query = version ? QUERY_REVISION_HEAD : QUERY_REVISION_TRIGGERS, .param_count = 3,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(version ? version : 1) } };
     QueryAsk newest = { .query = QUERY_REVISION_NEWEST, .param_count = 2, .params = { cell_text(tenant), cell_text(workflow) } };
     *out_row = NULL;
@@ -88,12 +80,12 @@ bool revision_to_start(Call *call, Str tenant, Str workflow, Value wanted, const
     return false;
 }
 
-bool start_enter_manual(Call *call, Str tenant, Str workflow, const Plan *plan, Str *out_source)
+bool start_enter_manual(Call *call, Str tenant, Str workflow, Value triggers, Str *out_source)
 {
     Error err;
     StartTrigger trigger;
     TriggerProof proof;
-    if (!start_trigger_manual(plan, &trigger)) return true;
+    if (!start_trigger_manual(triggers, &trigger)) return true;
     *out_source = trigger.source;
     Status status = start_trigger_enter(call, tenant, workflow, &trigger, &proof, &err);
     if (!status) return true;
@@ -107,26 +99,21 @@ bool start_enter_manual(Call *call, Str tenant, Str workflow, const Plan *plan, 
 
 static bool enter_manual(Call *call, Str tenant, const Cell *revision, Str *out_source)
 {
-    const Plan *plan;
+    Value triggers;
     Error err;
-    Digest digest = cell_digest(&revision[REVISIONS_digest]);
-    if (!api_plan(call->api, &digest, &plan, &err))
-        return start_enter_manual(call, tenant, revision[REVISIONS_workflow_id].text, plan, out_source);
+    if (!revision_row_triggers(&call->arena, revision, &triggers, &err))
+        return start_enter_manual(call, tenant, revision[REVISIONS_workflow_id].text, triggers, out_source);
     call_error(call, &err);
     return false;
 }
 
-static bool check_start(Call *call, const Digest *digest, Value params, Str key)
+/* Each that is wrong is told by its place. The row tells what is declared: the plan is the engine's to read, who looks at it once more. */
+static bool check_start(Call *call, const Cell *revision, Value params)
 {
-    const Plan *plan;
+    Value declared;
     Error err;
-    Str made;
-    StartRequest request = { .params = params, .payload = value_null(), .key = key };
-    Status status = api_plan(call->api, digest, &plan, &err);
-    if (!status && !params_fit(call, plan, params)) return false;
-    if (!status && !decide_start_key(plan, &request, &call->arena, &made, &err)) return true;
-    if (!status && err.status == ERR_INVALID) call_problem_fields(call, PROBLEM_PARAMETERS, str_of(err.text), NULL, 0);
-    else call_error(call, &err);
+    if (!revision_row_parameters(&call->arena, revision, &declared, &err)) return params_fit(call, declared, params);
+    call_error(call, &err);
     return false;
 }
 
@@ -143,6 +130,7 @@ void start_named(Call *call, MemberList *members, Str tenant, const StartWish *w
     starting->wait_ms = wish->wait_ms;
     call->state = starting;
     if (wish->id.len) add_member(members, "id", value_string(wish->id));
+    if (wish->alias.len) add_member(members, "alias", value_string(wish->alias));
     api_petition(call, members, "start", wish->done ? wish->done : started);
 }
 
@@ -150,11 +138,13 @@ void start_execution(Call *call, Str tenant, const Cell *revision, const StartWi
 {
     MemberList members = { .arena = &call->arena };
     Digest digest = cell_digest(&revision[REVISIONS_digest]);
-    if (!check_start(call, &digest, wish->params, wish->key)) return;
+    if (!check_start(call, revision, wish->params)) return;
     add_member(&members, "digest", digest_value(&call->arena, &digest));
     add_member(&members, "revision", cell_value(&revision[REVISIONS_version]));
     start_named(call, &members, tenant, wish);
 }
+
+static bool has_nul(Str text) { return str_find(text, '\0', 0) < text.len; }
 
 /* Members of a body that are of another kind than they have to be, and those that nobody knows, are refused by name. */
 bool check_members(Call *call, Value body, const BodyMember *known, uint32_t count)
@@ -165,8 +155,14 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
         for (uint32_t k = 0; k < count && !member; k++)
             if (str_is_text(name, known[k].name)) member = &known[k];
         ProblemField field = { .pointer = pointer_to(&call->arena, "", name), .detail = STR("is not known here") };
-        if (member && (member->kind == VALUE_NULL || body.members[i].value.kind == member->kind)) continue;
-        if (member) field.detail = arena_format(&call->arena, "has to be of the type %s", member->kind == VALUE_INT ? "integer" : value_kind_name((Value){ .kind = member->kind }));
+        bool is_right = member && (member->kind == VALUE_NULL || body.members[i].value.kind == member->kind);
+        bool is_cut = is_right && member->kind == VALUE_STRING && !member->is_raw && has_nul(value_text(body.members[i].value));
+        if (is_right && !is_cut) continue;
+        if (is_cut) field.detail = STR("has a character U+0000, which no name and no text has here");
+        else if (member)
+            field.detail = arena_format(&call->arena, "has to be of the type %s",
+                                        member->kind == VALUE_INT ? "integer"
+                                                                  : value_kind_name((Value){ .kind = member->kind }));
         call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%.*s' %.*s", STR_ARG(name), STR_ARG(field.detail)),
                             &field, 1);
         return false;
@@ -178,6 +174,16 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
         return false;
     }
     return true;
+}
+
+/* An empty one would be none: a run that is meant to be there once would be there twice. False after answering. */
+static bool is_start_key_usable(Call *call, Value body)
+{
+    const Value *key = value_get_text(body, "idempotencyKey");
+    ProblemField field = { .pointer = STR("/idempotencyKey"), .detail = STR("is empty") };
+    if (!key || str_trim(value_text(*key)).len) return true;
+    call_problem_fields(call, PROBLEM_INVALID, STR("'idempotencyKey' is empty; leave it out, and that of the definition counts"), &field, 1);
+    return false;
 }
 
 void route_execution_start(Call *call)
@@ -199,14 +205,21 @@ void route_execution_start(Call *call)
         call_problem(call, PROBLEM_INVALID, "'version' is from 1 up");
         return;
     }
+    if (!is_start_key_usable(call, body)) return;
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND)) return;
-    if (!revision_to_start(call, tenant, workflow, version ? *version : value_null(), &revision)) return;
-    if (!enter_manual(call, tenant, revision, &wish.source)) return;
     wish.params = params ? *params : (Value){ .kind = VALUE_OBJECT };
     wish.key = value_get_string(body, "idempotencyKey", STR(""));
     wish.is_again = value_get_bool(body, "again", false);
     wish.reason = value_get_string(body, "reason", STR(""));
-    start_execution(call, tenant, revision, &wish);
+    if (api_is_repeat(call, tenant)) {
+        Digest none = { { 0 } };
+        MemberList members = { .arena = &call->arena };
+        add_member(&members, "digest", digest_value(&call->arena, &none));
+        start_named(call, &members, tenant, &wish);
+    } else if (revision_to_start(call, tenant, workflow, version ? *version : value_null(), &revision)
+               && enter_manual(call, tenant, revision, &wish.source)) {
+        start_execution(call, tenant, revision, &wish);
+    }
 }
 
 /* --- look ------------------------------------------------------------------------------------------------------------------------------ */
@@ -220,7 +233,72 @@ void route_execution(Call *call)
     else call_value(call, 200, document_execution_whole(call, row));
 }
 
-typedef struct Listing { Page page; bool has_state; RunState state; Str workflow; int64_t version; uint32_t seen; int64_t cursor; } Listing;
+typedef struct Listing {
+    Page page;
+    bool has_state;
+    RunState state;
+    Str status;
+    Str workflow;
+    int64_t version;
+    uint32_t seen;
+    int64_t cursor;
+    Str tenant;                     /* empty: of all */
+    bool takes_all;                 /* a plan may be read meanwhile */
+    const Cell **left;              /* else those whose plans have to be, and that are not listed yet */
+    size_t left_count, left_capacity;
+} Listing;
+
+static const char *row_status(const Cell *row)
+{
+    return run_status(row_state(row), row_resolution(row), row[RUNS_cancel_requested].integer != 0);
+}
+
+static const struct { const char *word, *lower; } status_words[] = {
+    { "PENDING", "pending" }, { "RUNNING", "running" }, { "COMPLETED", "completed" }, { "FAILED", "failed" }, { "CANCELLED", "cancelled" },
+};
+
+/* A word of `status` means what answers show as that, RUNNING also one that is paused; a word of `state` means that state alone, and so does one
+ * of both, as in lower case `running` and `failed` are. False after answering. */
+static bool read_state(Call *call, Str word, Listing *listing)
+{
+    char storage[512];
+    Buf known = buf_on(storage, sizeof storage);
+    bool is_state = run_state_find(word, &listing->state) && listing->state != RUN_SKIPPED;
+    for (size_t i = 0; i < sizeof status_words / sizeof *status_words; i++) {
+        if (str_is_text(word, status_words[i].word) || (!is_state && str_is_text(word, status_words[i].lower))) {
+            listing->status = str_of(status_words[i].word);
+            return true;
+        }
+        buf_format(&known, "%s, ", status_words[i].word);
+    }
+    listing->has_state = is_state;
+    if (is_state) return true;
+    for (int i = 0; i < RUN_SKIPPED; i++) buf_format(&known, "%s%s", i ? ", " : "", run_state_name((RunState)i));
+    call_problem(call, PROBLEM_INVALID, "there is no state '%.*s'; there are %.*s", STR_ARG(word), STR_ARG(buf_peek(&known)));
+    return false;
+}
+
+/* One that is empty or 0 would be none, and list everything. False after answering. */
+static bool are_filters_given(Call *call, uint64_t version)
+{
+    static const char *const names[] = { "namespace", "workflowId", "state" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (call_has_query(call, names[i]) && !call_query(call, names[i]).len) {
+            call_problem(call, PROBLEM_INVALID, "'%s' of the query is empty; leave it out to list all", names[i]);
+            return false;
+        }
+    if (version || !call_has_query(call, "version")) return true;
+    call_problem(call, PROBLEM_INVALID, "'version' of the query is from 1 up");
+    return false;
+}
+
+static void leave(Listing *listing, const Cell *row)
+{
+    Arena *arena = &listing->page.call->arena;
+    if (listing->left_count == listing->left_capacity)
+        listing->left = arena_grow(arena, listing->left, sizeof *listing->left, listing->left_count, &listing->left_capacity);
+    listing->left[listing->left_count++] = row;
+}
 
 static bool take_execution(void *context, const Cell *cells, uint32_t count)
 {
@@ -231,9 +309,14 @@ static bool take_execution(void *context, const Cell *cells, uint32_t count)
     if (listing->workflow.len && !str_is(cells[RUNS_definition_key].text, listing->workflow)) return true;
     if (!api_sees(listing->page.call, cells[RUNS_tenant].text)) return true;
     if (listing->has_state && row_state(cells) != listing->state) return true;
+    if (listing->status.len && !str_is_text(listing->status, row_status(cells))) return true;
     if (listing->version && cells[RUNS_definition_version].integer != listing->version) return true;
     if (!page_has_room(&listing->page)) return false;
     const Cell *row = row_copy(&listing->page.call->arena, cells, count);
+    if (!listing->takes_all && !document_is_at_hand(listing->page.call, row)) {
+        leave(listing, row);
+        return listing->left_count < listing->page.limit;
+    }
     PayloadRoom room = { .one_max = API_LISTED_SIZE_MAX, .size = listing->page.size, .size_max = SIZE_MAX };
     page_add(&listing->page, document_execution(listing->page.call, row, &room), (Str){ 0 }, row[RUNS_run_no].integer, 0);
     listing->page.size = room.size;
@@ -253,37 +336,61 @@ static QueryAsk ask_of(const Listing *listing, Str tenant)
     return (QueryAsk){ QUERY_RUNS_OF_TENANT, { cell_text(tenant), before, cell_null() }, 3, 0 };
 }
 
-void route_executions(Call *call)
+/* False, and nothing is answered, where plans have to be read for some of them. */
+static bool list_executions(Call *call, Listing *listing)
 {
-    Listing listing = { .workflow = call_query(call, "workflowId") };
-    uint64_t version;
     Error err;
-    Str state = call_query(call, "state"), given = call_query(call, "namespace");
-    if (!page_begin(&listing.page, call, 'x') || !call_query_number(call, "version", 0, UINT32_MAX, &version)) return;
-    if (state.len && (!run_state_find(state, &listing.state) || listing.state == RUN_SKIPPED)) {
-        call_problem(call, PROBLEM_INVALID, "there is no state '%.*s'", STR_ARG(state));
-        return;
-    }
-    bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
-    Str tenant = is_of_all ? STR("") : api_tenant(call, given);
-    if (!api_may(call, is_of_all ? STR("*") : tenant, PROBLEM_NOT_FOUND)) return;
-    listing.has_state = state.len != 0;
-    listing.version = (int64_t)version;
-    listing.cursor = listing.page.has_cursor ? listing.page.number : INT64_MAX;
     Status status;
     uint32_t looked_at = 0;
+    listing->cursor = listing->page.has_cursor ? listing->page.number : INT64_MAX;
     do {
-        QueryAsk ask = ask_of(&listing, tenant);
-        listing.seen = 0;
-        status = store_select(call->api->store, &ask, take_execution, &listing, &err);
-        looked_at += listing.seen;
-    } while (!status && listing.seen && !listing.page.is_full && looked_at < API_SCAN_COUNT_MAX);
-    if (listing.seen && !listing.page.is_full) {            /* a short page: others wait for this thread */
-        listing.page.is_full = true;
-        listing.page.number = listing.cursor;
+        QueryAsk ask = ask_of(listing, listing->tenant);
+        listing->seen = 0;
+        status = store_select(call->api->store, &ask, take_execution, listing, &err);
+        looked_at += listing->seen;
+        if (listing->left_count >= listing->page.limit) return false;
+    } while (!status && listing->seen && !listing->page.is_full && looked_at < API_SCAN_COUNT_MAX);
+    if (listing->left_count) return false;
+    if (listing->seen && !listing->page.is_full) {            /* a short page: others wait for this thread */
+        listing->page.is_full = true;
+        listing->page.number = listing->cursor;
     }
     if (status) call_error(call, &err);
-    else page_answer(&listing.page);
+    else page_answer(&listing->page);
+    return true;
+}
+
+static void bring_plans(Call *copy)
+{
+    const Listing *listing = copy->state;
+    for (size_t i = 0; i < listing->left_count; i++) document_bring(copy, listing->left[i]);
+}
+
+/* From its beginning, with the same filters, where the access policy can be asked what is linked. */
+static void list_again(Call *call, Call *copy)
+{
+    Listing *listing = call->state;
+    (void)copy;
+    listing->takes_all = true;                              /* what was forgotten again is read here */
+    listing->left_count = 0;
+    if (page_begin(&listing->page, call, PAGE_EXECUTIONS)) (void)list_executions(call, listing);
+}
+
+void route_executions(Call *call)
+{
+    Listing *listing = ARENA_NEW(&call->arena, Listing);
+    uint64_t version;
+    Str state = call_query(call, "state"), given = call_query(call, "namespace");
+    *listing = (Listing){ .workflow = call_query(call, "workflowId") };
+    if (!page_begin(&listing->page, call, PAGE_EXECUTIONS) || !call_query_number(call, "version", 0, UINT32_MAX, &version)) return;
+    if (!are_filters_given(call, version) || (state.len && !read_state(call, state, listing))) return;
+    bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
+    listing->tenant = is_of_all ? STR("") : api_tenant(call, given);
+    if (!api_may(call, is_of_all ? STR("*") : listing->tenant, PROBLEM_NOT_FOUND)) return;
+    listing->version = (int64_t)version;
+    if (list_executions(call, listing)) return;
+    call->state = listing;
+    aside_begin(call, bring_plans, list_again);
 }
 
 typedef struct StepListing { Page page; ExecutionName execution; } StepListing;
@@ -330,10 +437,8 @@ void route_execution_events(Call *call)
 {
     Page page;
     const Cell *row;
-    if (!api_execution(call, &row)) return;
-    if (stream_is_wanted(call)) {
-        stream_of_execution(call, row);
-        return;
-    }
-    if (page_begin(&page, call, 'e')) page_of_records(&page, row, add_events, NULL);
+    bool is_stream;
+    if (!api_execution(call, &row) || !stream_is_meant(call, &is_stream)) return;
+    if (is_stream) stream_of_execution(call, row);
+    else if (page_begin(&page, call, PAGE_EVENTS)) page_of_records(&page, row, add_events, NULL);
 }

@@ -29,7 +29,8 @@ static void refuse_request(Call *call, const Error *err)
 /* A worker that is gone looks like one that has closed its side and still reads: a lease is for neither. */
 static void refuse_left(Call *call)
 {
-    call_problem(call, PROBLEM_UNAVAILABLE, "the connection was closed from the other side while the exchange waited: it gets no lease; what it said counts");
+    call_problem(call, PROBLEM_UNAVAILABLE,
+                 "the connection was closed from the other side while the exchange waited: it gets no lease; what it said counts");
 }
 
 static void exchanged(void *context, Status status, const Error *err, Str answer)

@@ -1,7 +1,7 @@
 /* graph.h - an execution beside its plan: for each step how far it is.
  *
  * Owns:   the plan is the server's, rows live in the call's arena.     Fails: by answers.
- * Bounds: API_GRAPH_STEP_COUNT_MAX.     Thread: the server's.
+ * Bounds: API_GRAPH_STEP_COUNT_MAX.     Thread: the aside's, of a copy.
  */
 #ifndef API_GRAPH_H
 #define API_GRAPH_H

@@ -37,16 +37,23 @@ static Value edge_value(Call *call, const PlanEdge *edge)
     return member_list_object(&members);
 }
 
+static const struct { const char *name, *verb; CommandKind kind; } job_actions[] = {
+    { "pause", "execution.pause", COMMAND_PAUSE }, { "resume", "execution.resume", COMMAND_RESUME }, { "cancel", "execution.cancel", COMMAND_CANCEL },
+};
+#define JOB_ACTION_COUNT (sizeof job_actions / sizeof *job_actions)
+
+/* The access policy is asked before, in the server's thread. */
+typedef struct Drawing { const Cell *row; bool is_shown[JOB_ACTION_COUNT]; } Drawing;
+
 /* With what can be done about it alone: as the links of its execution, and the body names the job. */
 static Value job_value(Call *call, const Plan *plan, const Run *run, uint32_t index)
 {
-    static const struct { const char *name; CommandKind kind; } actions[] = {
-        { "pause", COMMAND_PAUSE }, { "resume", COMMAND_RESUME }, { "cancel", COMMAND_CANCEL } };
+    const Drawing *drawing = call->state;
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     run_job_members(plan, run, index, &members);
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (job_may(run, index, actions[i].kind))
-            add_member(&links, actions[i].name, api_link(call, "/api/executions/%s/%s", run->id.text, actions[i].name));
+    for (size_t i = 0; i < JOB_ACTION_COUNT; i++)
+        if (drawing->is_shown[i] && job_may(run, index, job_actions[i].kind))
+            add_member(&links, job_actions[i].name, api_link(call, "/api/executions/%s/%s", run->id.text, job_actions[i].name));
     add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);
 }
@@ -97,7 +104,7 @@ bool graph_read(Call *call, const Cell *row, Graph *out_graph)
 
 static void draw(Call *call)
 {
-    const Cell *row = call->state;
+    const Cell *row = ((const Drawing *)call->state)->row;
     Graph graph;
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     ValueList nodes = { .arena = &call->arena }, edges = { .arena = &call->arena };
@@ -120,6 +127,9 @@ void route_execution_graph(Call *call)
 {
     const Cell *row;
     if (!api_execution(call, &row)) return;
-    call->state = (void *)row;
+    Drawing *drawing = ARENA_NEW(&call->arena, Drawing);
+    drawing->row = row;
+    for (size_t i = 0; i < JOB_ACTION_COUNT; i++) drawing->is_shown[i] = api_shows(call, job_actions[i].verb, row[RUNS_tenant].text);
+    call->state = drawing;
     aside_begin(call, draw, /* done= */ NULL);
 }

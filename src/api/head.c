@@ -60,9 +60,52 @@ const char *head_fault(const Head *head)
     if (count_of(head, "Authorization", &given) > 1) return "it has more than one Authorization";
     if (length_count > 1) return "it has more than one Content-Length";
     if (length_count && coding_count) return "it has both Content-Length and Transfer-Encoding";
+    if (coding_count && str_is_text(head->version, "HTTP/1.0")) return "HTTP/1.0 has no Transfer-Encoding";
     if (coding_count > 1 || (coding_count && (coding.len != 7 || strncasecmp(coding.ptr, "chunked", 7) != 0)))
         return "its Transfer-Encoding is not 'chunked'";
     return NULL;
+}
+
+/* That word is what comes next, and a NUL ends it. */
+static bool take_word(Str *rest, Str word)
+{
+    if (word.ptr != rest->ptr || word.len >= rest->len || rest->ptr[word.len]) return false;
+    *rest = str_slice(*rest, word.len + 1, rest->len);
+    return true;
+}
+
+static bool take_header(Str *rest, const CallPair *header)
+{
+    if (rest->len && !rest->ptr[0]) *rest = str_slice(*rest, 1, rest->len);         /* the line before it ended with CR and LF */
+    if (!take_word(rest, header->name)) return false;
+    while (rest->len && (rest->ptr[0] == ' ' || rest->ptr[0] == '\t')) *rest = str_slice(*rest, 1, rest->len);
+    return take_word(rest, header->value);
+}
+
+/* Of the last line an LF may be left, and of the empty one there are CR and LF, or LF alone. */
+static bool is_empty_line(Str rest)
+{
+    for (size_t i = 0; i < rest.len; i++)
+        if (rest.ptr[i]) return false;
+    return rest.len >= 1 && rest.len <= 3;
+}
+
+const char *head_gap(const Head *head)
+{
+    static const char *const gap = "a header goes on in a second line, or has a NUL in it";
+    Str rest = head->bytes;
+    if (!take_word(&rest, head->method) || !take_word(&rest, head->target) || !take_word(&rest, head->version))
+        return "its line is not a method, a target and a version with one space between them";
+    for (uint32_t i = 0; i < head->header_count; i++)
+        if (!take_header(&rest, &head->headers[i])) return gap;
+    return is_empty_line(rest) ? NULL : gap;
+}
+
+bool head_is_target(Str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] <= ' ' || text.ptr[i] == 0x7f) return false;
+    return text.len > 0;
 }
 
 Str head_path(Str target)
@@ -76,5 +119,6 @@ Str head_decode(Arena *arena, Str text)
 {
     if (str_find(text, '%', 0) == text.len) return arena_copy(arena, text);
     Buf decoded = buf_on(arena_bytes(arena, text.len + 1), text.len + 1);
-    return uri_decode(&decoded, text) ? buf_peek(&decoded) : arena_copy(arena, text);
+    bool is_decoded = uri_decode(&decoded, text) && str_find(buf_peek(&decoded), '\0', 0) == buf_peek(&decoded).len;
+    return is_decoded ? buf_peek(&decoded) : arena_copy(arena, text);
 }

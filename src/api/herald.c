@@ -4,7 +4,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "api/log_out.h"
 #include "api/route.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -16,24 +18,30 @@
 #define LAST_MS_MAX 2000            /* what is left at the end is sent for so long */
 
 typedef struct Item {
-    uint64_t run_no;                /* 0: a span of a request */
-    Span *span;
+    uint64_t run_no;                /* of a record */
+    Span *span;                     /* of a request; NULL: of something else */
     Str record, tenant;
+    Str line;                       /* of the log; empty: something else */
+    uint32_t line_count;            /* lines of the log that this makes */
     uint32_t size;
-    char bytes[];                   /* of the record and the tenant; of the texts of the span */
+    char bytes[];                   /* of the record and the tenant; of the texts of the span; of the line */
 } Item;
 
 struct Herald {
     HeraldOptions options;
     Ring ring;
     atomic_size_t waiting_size;
-    atomic_ullong dropped;
+    atomic_ullong dropped;          /* records and requests, of which there are no spans then */
+    atomic_ullong lines_missed;     /* of the log, that did not fit and `out` has not heard of */
+    atomic_ullong lines_dropped;    /* by `out` */
     Wake wake, stop;
     Thread thread;
     bool has_thread;
     Otlp *otlp;
     SpanBook *book;
     Arena arena;                    /* of the record being told */
+    LogOut out;                     /* the thread's */
+    bool is_log_full;               /* something waits until standard error can be written to */
     uint8_t levels[EVENT_KIND_END]; /* of the log, by kind */
 };
 
@@ -49,7 +57,8 @@ static void offer(Herald *herald, Item *item)
         return;
     }
     atomic_fetch_sub_explicit(&herald->waiting_size, item->size, memory_order_relaxed);
-    atomic_fetch_add_explicit(&herald->dropped, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&herald->lines_missed, item->line_count, memory_order_relaxed);
+    if (herald->otlp && !item->line.len) atomic_fetch_add_explicit(&herald->dropped, 1, memory_order_relaxed);
     free(item->span);
     free(item);
 }
@@ -65,14 +74,14 @@ static Str keep(Item *item, Str text)
 void herald_record(void *context, const Observation *observation)
 {
     Herald *herald = context;
-    bool is_wanted = herald->otlp != NULL;
-    for (uint32_t i = 0; i < observation->event_count && !is_wanted; i++)
-        is_wanted = log_wants(herald->options.log, (LogLevel)herald->levels[observation->events[i].kind]);
-    if (!is_wanted) return;
+    uint32_t line_count = 0;
+    for (uint32_t i = 0; i < observation->event_count; i++)
+        line_count += log_wants(herald->options.log, (LogLevel)herald->levels[observation->events[i].kind]);
+    if (!herald->otlp && !line_count) return;
     Str tenant = observation->run->tenant;
     Item *item = malloc(sizeof *item + observation->record.len + tenant.len);
     CHECK(item);
-    *item = (Item){ .run_no = observation->run_no };
+    *item = (Item){ .run_no = observation->run_no, .line_count = line_count };
     item->record = keep(item, observation->record);
     item->tenant = keep(item, tenant);
     offer(herald, item);
@@ -82,7 +91,8 @@ void herald_call(Herald *herald, const Call *call, uint64_t took_ns)
 {
     static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
     if (!herald->otlp || !call->is_done || !(call->trace.flags & TRACE_SAMPLED)) return;
-    Item *item = malloc(sizeof *item + call->run_id.len + call->tracestate.len + call->caller.tenant.len + sizeof call->id);
+    Str tenant = call->tenant.len ? call->tenant : call->caller.tenant;
+    Item *item = malloc(sizeof *item + call->run_id.len + call->tracestate.len + tenant.len + sizeof call->id);
     Span *span = calloc(1, sizeof *span);
     CHECK(item && span);
     *item = (Item){ .span = span };
@@ -95,23 +105,40 @@ void herald_call(Herald *herald, const Call *call, uint64_t took_ns)
     if (call->route) span_add_text(span, "http.route", str_of(call->route->pattern));
     span_add_number(span, "http.response.status_code", call->status);
     span_add_text(span, "maestro.run.id", keep(item, call->run_id));
-    span_add_text(span, "maestro.tenant", keep(item, call->caller.tenant));
+    span_add_text(span, "maestro.tenant", keep(item, tenant));
     span_add_text(span, "maestro.request.id", keep(item, str_of(call->id)));
     offer(herald, item);
+}
+
+void herald_line(Herald *herald, LogLine *line)
+{
+    Str text = log_close(line);
+    if (!herald) {
+        (void)!write(STDERR_FILENO, text.ptr, text.len);
+    } else if (text.len) {
+        Item *item = malloc(sizeof *item + text.len);
+        CHECK(item);
+        *item = (Item){ .line_count = 1 };
+        item->line = keep(item, text);
+        offer(herald, item);
+    }
+    log_free(line);
 }
 
 HeraldStats herald_stats(const Herald *herald)
 {
     HeraldStats stats = { 0 };
     if (!herald) return stats;
-    if (herald->otlp) stats = otlp_stats(herald->otlp);
-    stats.dropped += atomic_load_explicit(&herald->dropped, memory_order_relaxed);
+    if (herald->otlp) stats.spans = otlp_stats(herald->otlp);
+    stats.spans.dropped += atomic_load_explicit(&herald->dropped, memory_order_relaxed);
+    stats.lines_dropped = atomic_load_explicit(&herald->lines_dropped, memory_order_relaxed)
+                        + atomic_load_explicit(&herald->lines_missed, memory_order_relaxed);
     return stats;
 }
 
 /* --- telling ---------------------------------------------------------------------------------------------------------------------------- */
 
-static void log_event(const Herald *herald, Str tenant, const Record *record, uint32_t index)
+static void log_event(Herald *herald, Str tenant, const Record *record, uint32_t index)
 {
     const Event *event = &record->events[index];
     LogLevel level = event->kind < EVENT_KIND_END ? (LogLevel)herald->levels[event->kind] : LOG_DEBUG;
@@ -130,7 +157,8 @@ static void log_event(const Herald *herald, Str tenant, const Record *record, ui
     if (event->attempt) log_number(&line, "attempt", event->attempt);
     if (event->cause) log_text(&line, "cause", str_of(cause_name((Cause)event->cause)));
     log_text(&line, "detail", event->text);
-    log_end(&line);
+    log_out_add(&herald->out, log_close(&line));
+    log_free(&line);
 }
 
 static void tell(Herald *herald, const Item *item)
@@ -139,6 +167,10 @@ static void tell(Herald *herald, const Item *item)
     Error err;
     if (item->span) {
         otlp_add(herald->otlp, item->span);
+        return;
+    }
+    if (item->line.len) {
+        log_out_add(&herald->out, item->line);
         return;
     }
     arena_reset(&herald->arena);
@@ -157,16 +189,33 @@ static void tell_all(Herald *herald)
     }
 }
 
-static void wait_for(Herald *herald, bool is_gathering, int64_t timeout_ms)
+static void log_turn(Herald *herald)
 {
-    int fds[] = { wake_fd(&herald->stop), wake_fd(&herald->wake) };
-    uint32_t count = is_gathering ? 1 : 2;
-    if (herald->otlp) {
-        otlp_wait(herald->otlp, fds, count, timeout_ms);
-        return;
-    }
-    struct pollfd polled[] = { { .fd = fds[0], .events = POLLIN }, { .fd = fds[1], .events = POLLIN } };
-    (void)poll(polled, count, timeout_ms > INT32_MAX ? INT32_MAX : (int)timeout_ms);
+    log_out_miss(&herald->out, atomic_exchange_explicit(&herald->lines_missed, 0, memory_order_relaxed));
+    herald->is_log_full = log_out_turn(&herald->out, clock_realtime_ns() / 1000000);
+    atomic_store_explicit(&herald->lines_dropped, herald->out.dropped_count, memory_order_relaxed);
+}
+
+/* `count` of the first two are waited for. */
+static void wait_for(Herald *herald, uint32_t count, int64_t timeout_ms)
+{
+    struct pollfd fds[3] = { { .fd = wake_fd(&herald->stop), .events = POLLIN }, { .fd = wake_fd(&herald->wake), .events = POLLIN } };
+    if (herald->is_log_full) fds[count++] = (struct pollfd){ .fd = herald->out.fd, .events = POLLOUT };
+    if (herald->otlp) otlp_wait(herald->otlp, fds, count, timeout_ms);
+    else (void)poll(fds, count, timeout_ms > INT32_MAX ? INT32_MAX : (int)timeout_ms);
+}
+
+/* What is left, as far as it is taken. */
+static void end(Herald *herald)
+{
+    int64_t end_ms = steady_ms() + LAST_MS_MAX;
+    tell_all(herald);
+    do {
+        if (herald->otlp) (void)otlp_turn(herald->otlp, steady_ms(), /* is_last= */ true);
+        log_turn(herald);
+        if (!herald->is_log_full && (!herald->otlp || otlp_is_empty(herald->otlp))) break;
+        wait_for(herald, /* count= */ 0, HERALD_TURN_MS);
+    } while (steady_ms() < end_ms);
 }
 
 /* What is announced is left lying for a moment, so that many announcements cost one look; a stop ends the wait. */
@@ -179,19 +228,16 @@ static void run(void *context)
         int64_t left_ms = gathered_ms ? gathered_ms - steady_ms() : -1;
         if (gathered_ms && left_ms < 0) left_ms = 0;
         if (gathered_ms && (due_ms < 0 || left_ms < due_ms)) due_ms = left_ms;
-        wait_for(herald, gathered_ms != 0, due_ms);
+        wait_for(herald, gathered_ms ? 1 : 2, due_ms);
+        if (herald->is_log_full) log_turn(herald);
         if (!gathered_ms && wake_is_raised(&herald->wake)) gathered_ms = steady_ms() + HERALD_TURN_MS;
         if (!gathered_ms || steady_ms() < gathered_ms) continue;
         gathered_ms = 0;
         wake_lower(&herald->wake);
         tell_all(herald);
+        log_turn(herald);
     }
-    tell_all(herald);
-    for (int64_t end_ms = steady_ms() + LAST_MS_MAX; herald->otlp && steady_ms() < end_ms;) {
-        (void)otlp_turn(herald->otlp, steady_ms(), /* is_last= */ true);
-        if (otlp_is_empty(herald->otlp)) break;
-        otlp_wait(herald->otlp, NULL, 0, HERALD_TURN_MS);
-    }
+    end(herald);
 }
 
 /* --- make ---------------------------------------------------------------------------------------------------------------------------------- */
@@ -217,6 +263,7 @@ Status herald_open(const HeraldOptions *options, Herald **out_herald, Error *err
     herald->wake.fd = herald->stop.fd = -1;
     ring_init(&herald->ring, HERALD_RECORD_COUNT_MAX);
     arena_init(&herald->arena, SIZE_MAX);
+    log_out_init(&herald->out, STDERR_FILENO);
     set_levels(herald);
     Status status = wake_open(&herald->wake, err);
     if (!status) status = wake_open(&herald->stop, err);
@@ -244,6 +291,7 @@ void herald_close(Herald *herald)
     otlp_close(herald->otlp);
     ring_deinit(&herald->ring);
     arena_deinit(&herald->arena);
+    log_out_deinit(&herald->out);
     if (herald->wake.fd >= 0) wake_close(&herald->wake);
     if (herald->stop.fd >= 0) wake_close(&herald->stop);
     free(herald);

@@ -24,7 +24,8 @@ static void begin(Call *call, AsideWork work)
 static bool is_short(Call *call, int64_t event_count)
 {
     if (event_count <= API_HISTORY_EVENT_COUNT_MAX) return true;
-    call_problem(call, PROBLEM_LIMIT, "this would be made of %lld events, more than API_HISTORY_EVENT_COUNT_MAX (%u); 'maestro replay' and 'maestro diff' "
+    call_problem(call, PROBLEM_LIMIT,
+                 "this would be made of %lld events, more than API_HISTORY_EVENT_COUNT_MAX (%u); 'maestro replay' and 'maestro diff' "
                  "look at it beside the store", (long long)event_count, API_HISTORY_EVENT_COUNT_MAX);
     return false;
 }
@@ -142,16 +143,9 @@ static void compare_runs(Call *call)
 static void begin_runs(Call *call, const Cell *row, Str other_id)
 {
     Comparing *comparing = ARENA_NEW(&call->arena, Comparing);
-    Error err;
-    Id id;
     comparing->row = row;
-    Status status = id_read(other_id, &id) ? run_row(&call->arena, call->api->store, other_id, &comparing->other, &err) : OK;
-    const Cell *other = comparing->other;
-    if (status) call_error(call, &err);
-    else if (!other || !api_sees(call, other[RUNS_tenant].text))
-        call_problem(call, PROBLEM_EXECUTION_NOT_FOUND, "there is no execution '%.*s'", STR_ARG(other_id));
-    if (call->status || !api_may(call, other[RUNS_tenant].text, PROBLEM_EXECUTION_NOT_FOUND)
-        || !is_short(call, row[RUNS_event_count].integer + other[RUNS_event_count].integer)) return;
+    if (!api_execution_of(call, other_id, &comparing->other)
+        || !is_short(call, row[RUNS_event_count].integer + comparing->other[RUNS_event_count].integer)) return;
     call->state = comparing;
     aside_begin(call, compare_runs, /* done= */ NULL);
 }
@@ -187,7 +181,8 @@ void route_execution_diff(Call *call)
 
 /* --- artifacts ------------------------------------------------------------------------------------------------------------------------- */
 
-/* What steps gave are artifacts, whatever kind of definition they are of. A text is answered as it is, anything else as JSON in canonical form; the tag is the digest of what is sent. */
+/* What steps gave are artifacts, whatever kind of definition they are of. A text is answered as it is, anything else as JSON in
+ * canonical form; the tag is the digest of what is sent. */
 static void answer_content(Call *call, Value content)
 {
     Buf text;

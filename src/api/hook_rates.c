@@ -138,7 +138,8 @@ Status hook_rates_take(HookRates *rates, Str tenant_name, Str name, const HookLi
     Window *window = window_of(tenant, &digest, now_ms);
     if (!window) {
         *out_wait_ms = next_ms(tenant, now_ms);
-        return error_set(err, ERR_LIMIT, "more than TENANT_HOOK_COUNT_MAX (%u) start triggers of the tenant were sent within the time of their rate_limit",
+        return error_set(err, ERR_LIMIT,
+                         "more than TENANT_HOOK_COUNT_MAX (%u) start triggers of the tenant were sent within the time of their rate_limit",
                          TENANT_HOOK_COUNT_MAX);
     }
     window->per_ms = limit->per_ms;                         /* another revision may say another one */
@@ -148,5 +149,6 @@ Status hook_rates_take(HookRates *rates, Str tenant_name, Str name, const HookLi
         return OK;
     }
     *out_wait_ms = window->begin_ms + window->per_ms - now_ms;
-    return error_set(err, ERR_LIMIT, "the trigger was sent %" PRId64 " times within %" PRId64 " s, which is its rate_limit", limit->count, limit->per_ms / 1000);
+    return error_set(err, ERR_LIMIT, "the trigger was sent %" PRId64 " times within %" PRId64
+                     " s, which is its rate_limit", limit->count, limit->per_ms / 1000);
 }

@@ -1,28 +1,21 @@
 /* hook_routes.c - start triggers: POST /maestro/hooks/{tenant}/{workflow}/{trigger}.
  *
  * The active revision of the workflow says which there are (start_trigger.h). A signed request that comes again starts nothing: its
- * signature is the id of the start.
+ * signature is the id of the start, or its Idempotency-Key, which one that is signed anew has too.
  */
-#include <string.h>
-
 #include "api/debounce.h"
 #include "api/follow.h"
 #include "api/routes.h"
 #include "api/start_trigger.h"
 #include "base/limits.h"
 #include "value/json.h"
+#include "view/revision_row.h"
 
-static Status find_plan(Call *call, const Cell **out_revision, const Plan **out_plan, Error *err)
+static Status find_triggers(Call *call, const Cell **out_revision, Value *out_triggers, Error *err)
 {
-    Digest digest;
-    QueryAsk ask = { .query = QUERY_REVISION_ACTIVE, .param_count = 3,
-                     .params = { cell_text(call->segments[0]), cell_text(call->segments[1]), cell_int(1) } };
-    *out_revision = NULL;
-    Status status = row_select(&call->arena, call->api->store, &ask, out_revision, err);
-    if (status) return status;
-    if (!*out_revision) return error_set(err, ERR_NOT_FOUND, "there is no such workflow, or none of it is active");
-    memcpy(digest.bytes, (*out_revision)[REVISIONS_digest].text.ptr, DIGEST_SIZE);
-    return api_plan(call->api, &digest, out_plan, err);
+    Status status = revision_triggers(&call->arena, call->api->store, call->segments[0], call->segments[1], out_revision, out_triggers, err);
+    if (status || *out_revision) return status;
+    return error_set(err, ERR_NOT_FOUND, "there is no such workflow, or none of it is active");
 }
 
 /* The query was read before: what is sent wrongly starts nothing. */
@@ -31,7 +24,7 @@ static void hooked(Call *call, const BridgeAnswer *answer)
     MemberList members = { .arena = &call->arena };
     Str id = arena_copy(&call->arena, id_peek(&answer->run_id));
     int64_t wait_ms;
-    call->is_repeat = answer->is_repeat || answer->is_noop;
+    call->is_repeat = answer->is_repeat || answer->is_noop || answer->was_asked;
     if (!follow_read(call, &wait_ms)) return;
     if (wait_ms) {
         follow(call, answer->run_no, id, 202, wait_ms);
@@ -56,17 +49,17 @@ void route_hook(Call *call)
 {
     Str tenant = call->segments[0], workflow = call->segments[1], why;
     const Cell *revision;
-    const Plan *plan;
     StartTrigger trigger;
     TriggerProof proof;
     Error err = { 0 };
-    Value payload = value_null();
+    Value triggers, payload = value_null();
     int64_t wait_ms;
     if (!follow_read(call, &wait_ms)) return;
     if (!trigger_is_seen(call, tenant)) return;
-    Status status = find_plan(call, &revision, &plan, &err);
-    if (!status) status = start_trigger_find(call, plan, call->segments[2], &trigger, &err);
-    if (!status) status = start_trigger_enter(call, tenant, workflow, &trigger, &proof, &err);
+    Status status = find_triggers(call, &revision, &triggers, &err);
+    if (!status) status = start_trigger_find(call, triggers, call->segments[2], &trigger, &err);
+    if (!status && trigger.is_push) status = start_trigger_enter_push(call, tenant, workflow, triggers, &trigger, &proof, &err);
+    else if (!status) status = start_trigger_enter(call, tenant, workflow, &trigger, &proof, &err);
     if (status) {
         trigger_refuse(call, tenant, &err);
         return;
@@ -77,17 +70,22 @@ void route_hook(Call *call)
         call_problem(call, PROBLEM_INVALID, "the body is no JSON: line %u, column %u: %s", err.line, err.column, err.text);
         return;
     }
-    if (trigger.is_push && !start_trigger_fits(call, plan, payload, &trigger, &why)) {
+    if (trigger.is_push && !start_trigger_fits(call, triggers, payload, &trigger, &why)) {
         pass_over(call, why);
+        return;
+    }
+    if (trigger_settle_id(call, tenant, &proof.id, &proof.alias, &err)) {
+        call_error(call, &err);
         return;
     }
     call->caller.actor = proof.identity;
     int64_t span_ms = value_get_int(trigger.settings, "debounce_ms", 0);
     if (span_ms > 0) {
         debounce_add(call, &(DebounceEvent){ .tenant = tenant, .workflow = workflow, .source = trigger.source,
-                                             .span_ms = span_ms, .payload = buf_peek(&call->body), .id = proof.id });
+                                             .span_ms = span_ms, .payload = buf_peek(&call->body), .id = proof.id, .alias = proof.alias });
         return;
     }
-    StartWish wish = { .params = (Value){ .kind = VALUE_OBJECT }, .payload = payload, .id = proof.id, .done = hooked, .source = trigger.source };
+    StartWish wish = { .params = (Value){ .kind = VALUE_OBJECT }, .payload = payload, .id = proof.id, .alias = proof.alias, .done = hooked,
+                       .source = trigger.source };
     start_execution(call, tenant, revision, &wish);
 }

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "api/head.h"
+#include "api/own_words.h"
 #include "api/tls.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/clock.h"
 #include "os/entropy.h"
-#include "os/gzip.h"
 
 #define TICK_MS 100                 /* how often deadlines of waiting calls are looked at */
 #define CUT_TICK_MS 1000            /* and those of connections */
@@ -34,10 +34,13 @@ typedef struct Link {
     int fd;
     int64_t since_ms;
     int64_t patience_ms;            /* 0: a request is being answered */
+    struct Request *request;        /* under way on it; NULL: none */
     struct Request *streaming;      /* a piece of a stream is on its way to it ... */
     int64_t sent_ms;                /* ... since then; 0: its reader has taken all that there was */
     Call *watched;                  /* the call whose end, by its client, somebody wants to know of; NULL: none */
     bool is_watched;                /* it is in the set; so it stays for its other requests */
+    Str target;                     /* of the request whose head comes, where it lies in the memory of the connection ... */
+    bool is_target;                 /* ... and whether it was one before that memory was written to */
 } Link;
 
 struct Http {
@@ -65,8 +68,11 @@ typedef struct Request {
     Link *link;
     struct MHD_Connection *connection;
     bool is_handled, is_suspended, is_refused, is_sent;
+    bool is_head;                   /* its answer has no body */
     bool is_unwanted;               /* it is answered already: its body is read and thrown away */
-    ShareHold bodies;               /* what its body takes */
+    bool is_chunked;                /* where its body ends another reader may see elsewhere: nothing behind it is taken for a request */
+    ShareHold bodies;               /* what its body takes, as long as somebody reads that */
+    Shares *shares;                 /* that this is of; they outlive the server's thread */
     bool is_cut;                    /* it has more headers or parameters than are read */
     struct MHD_Response *response;
     Buf piece;                      /* of a stream */
@@ -152,31 +158,35 @@ static void suspend(Request *request)
 
 /* --- what was asked --------------------------------------------------------------------------------------------------------- */
 
-typedef struct Pairs { Arena *arena; CallPair *pairs; uint32_t count, count_max; bool is_cut; } Pairs;
+typedef struct Pairs { CallPair *pairs; uint32_t count, count_max; bool is_cut; } Pairs;
 
 static enum MHD_Result take_pair(void *context, enum MHD_ValueKind kind, const char *name, size_t name_size, const char *value,
                                  size_t value_size)
 {
     Pairs *pairs = context;
+    (void)kind;
     if (pairs->count == pairs->count_max) {
         pairs->is_cut = true;
         return MHD_NO;
     }
-    CallPair pair = { { name, name_size }, { value ? value : "", value ? value_size : 0 } };
-    bool is_query = kind == MHD_GET_ARGUMENT_KIND;
-    pairs->pairs[pairs->count++] = (CallPair){ is_query ? head_decode(pairs->arena, pair.name) : arena_copy(pairs->arena, pair.name),
-                                               is_query ? head_decode(pairs->arena, pair.value) : arena_copy(pairs->arena, pair.value) };
+    pairs->pairs[pairs->count++] = (CallPair){ { name, name_size }, { value ? value : "", value ? value_size : 0 } };
     return MHD_YES;
 }
 
-static const CallPair *read_pairs(Request *request, enum MHD_ValueKind kind, uint32_t count_max, uint32_t *out_count)
+/* They lie in the memory of the connection. How many there are. */
+static uint32_t peek_pairs(Request *request, enum MHD_ValueKind kind, CallPair *out_pairs, uint32_t count_max)
 {
-    Pairs pairs = { .arena = &request->call.arena, .count_max = count_max };
-    pairs.pairs = ARENA_ARRAY(&request->call.arena, CallPair, count_max);
+    Pairs pairs = { .pairs = out_pairs, .count_max = count_max };
     MHD_get_connection_values_n(request->connection, kind, take_pair, &pairs);
-    *out_count = pairs.count;
     request->is_cut = request->is_cut || pairs.is_cut;
-    return pairs.pairs;
+    return pairs.count;
+}
+
+static const CallPair *copy_pairs(Arena *arena, const CallPair *pairs, uint32_t count, Str (*copy)(Arena *arena, Str text))
+{
+    CallPair *copies = ARENA_ARRAY(arena, CallPair, count + 1u);
+    for (uint32_t i = 0; i < count; i++) copies[i] = (CallPair){ copy(arena, pairs[i].name), copy(arena, pairs[i].value) };
+    return copies;
 }
 
 static Method method_of(const char *text)
@@ -249,34 +259,53 @@ static void read_trace(Call *call)
     read_state(call);
 }
 
-static Request *request_new(Http *http, struct MHD_Connection *connection, const char *url, const char *method)
+static Link *link_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+/* Nothing of it is read yet. */
+static Request *request_new(Http *http, struct MHD_Connection *connection)
 {
     Request *request = calloc(1, sizeof *request);
     CHECK(request);
     Call *call = &request->call;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     request->http = http;
+    request->shares = http->options.shares;
     request->connection = connection;
-    request->link = info ? info->socket_context : NULL;
+    request->link = link_of(connection);
     arena_init(&call->arena, SIZE_MAX);
     buf_init(&call->body, API_BODY_SIZE_MAX);
     buf_init(&call->out, JSON_SIZE_MAX);
     call->began_ns = clock_monotonic_ns();
     call->now_ms = clock_realtime_ns() / 1000000;
-    call->method = method_of(method);
-    call->path = arena_copy(&call->arena, head_path(str_of(url)));
+    call->method = METHOD_OTHER;
     call->source = address_of(request);
-    call->headers = read_pairs(request, MHD_HEADER_KIND, TRIGGER_HEADER_COUNT_MAX, &call->header_count);
-    call->query = read_pairs(request, MHD_GET_ARGUMENT_KIND, CALL_QUERY_COUNT_MAX, &call->query_count);
+    if (request->link) request->link->request = request;
+    return request;
+}
+
+static void read_head(Request *request, const char *url, const Head *head)
+{
+    Call *call = &request->call;
+    CallPair query[CALL_QUERY_COUNT_MAX];
+    call->method = method_of(head->method.ptr);
+    request->is_head = str_is_text(head->method, "HEAD");
+    call->path = arena_copy(&call->arena, head_path(str_of(url)));
+    call->headers = copy_pairs(&call->arena, head->headers, head->header_count, arena_copy);
+    call->header_count = head->header_count;
+    call->query_count = peek_pairs(request, MHD_GET_ARGUMENT_KIND, query, CALL_QUERY_COUNT_MAX);
+    call->query = copy_pairs(&call->arena, query, call->query_count, head_decode);
     name_call(call);
     read_trace(call);
     if (request->link) request->link->since_ms = steady_ms(), request->link->patience_ms = API_REQUEST_MS_MAX;
-    return request;
 }
 
 static void request_free(Request *request)
 {
     Call *call = &request->call;
+    share_give_back(request->shares, &request->bodies);
     buf_deinit(&call->body);
     buf_deinit(&call->out);
     buf_deinit(&request->piece);
@@ -316,61 +345,56 @@ static ssize_t stream_read(void *context, uint64_t position, char *bytes, size_t
     return (ssize_t)size;
 }
 
-/* "gzip;q=0" refuses it; any other weight is a yes. */
-static bool wants_gzip(const Call *call)
+static ssize_t read_nothing(void *context, uint64_t position, char *bytes, size_t size_max)
 {
-    Str accepted = call_header(call, "Accept-Encoding");
-    for (size_t at = 0; at < accepted.len;) {
-        size_t end = str_find(accepted, ',', at);
-        Str item = str_slice(accepted, at, end);
-        size_t stop = str_find(item, ';', 0);
-        Str weight = str_trim(str_slice(item, stop < item.len ? stop + 1 : stop, item.len));
-        if (str_is_text(str_trim(str_slice(item, 0, stop)), "gzip"))
-            return !str_is_text(weight, "q=0") && !str_is_text(weight, "q=0.0") && !str_is_text(weight, "q=0.00") && !str_is_text(weight, "q=0.000");
-        at = end + 1;
-    }
-    return false;
+    (void)context, (void)position, (void)bytes, (void)size_max;
+    return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* That of a body of no size would be in pieces, which readers of a 304 look for: it ends with its connection. */
+static struct MHD_Response *bare_response(void)
+{
+    struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1, read_nothing, NULL, NULL);
+    if (response) MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+    return response;
 }
 
 static struct MHD_Response *response_of(Request *request)
 {
     Call *call = &request->call;
+    /* Of a stream that has no size libmicrohttpd would send the end all the same: the next answer would begin with it. */
+    if (call->stream.next && request->is_head) return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (call->stream.next) {
         buf_init(&request->piece, SIZE_MAX);
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_SIZE, stream_read, request, NULL);
     }
-    Buf packed;
-    bool may_pack = call->out.len >= API_GZIP_SIZE_MIN;
-    if (may_pack) call_add_header(call, "Vary", STR("Accept-Encoding"));      /* on both forms: a cache that has one gives it to whom it fits */
-    if (may_pack && wants_gzip(call)) {
-        buf_init(&packed, JSON_SIZE_MAX);
-        if (gzip_pack(buf_peek(&call->out), &packed)) {
-            buf_deinit(&call->out);
-            call->out = packed;
-            call_add_header(call, "Content-Encoding", STR("gzip"));
-        } else {
-            buf_deinit(&packed);
-        }
-    }
+    if (call->is_bare) return bare_response();
+    call_pack(call);
     return MHD_create_response_from_buffer(call->out.len, call->out.ptr, MHD_RESPMEM_PERSISTENT);
+}
+
+/* What every answer says of itself. */
+static void sign_answer(Request *request)
+{
+    Call *call = &request->call;
+    char parent[TRACE_TEXT_SIZE];
+    call_add_header(call, "X-Request-Id", str_of(call->id));
+    call_add_header(call, "X-Content-Type-Options", STR("nosniff"));
+    call_add_header(call, "traceparent", trace_print(&call->trace, parent));
+    if (request->http->is_draining || request->is_refused || request->is_chunked) call_add_header(call, "Connection", STR("close"));
 }
 
 static enum MHD_Result send_answer(Request *request)
 {
     Call *call = &request->call;
-    char parent[TRACE_TEXT_SIZE];
     request->response = response_of(request);
     if (!request->response) return MHD_NO;
     if (call->type) MHD_add_response_header(request->response, "Content-Type", call->type);
+    sign_answer(request);
     for (uint32_t i = 0; i < call->answer_count; i++)
         MHD_add_response_header(request->response, call->answer[i].name.ptr, call->answer[i].value.ptr);
-    MHD_add_response_header(request->response, "X-Request-Id", call->id);
-    MHD_add_response_header(request->response, "X-Content-Type-Options", "nosniff");
-    Str traced = arena_copy(&call->arena, trace_print(&call->trace, parent));
-    MHD_add_response_header(request->response, "traceparent", traced.ptr);
-    if (request->http->is_draining || request->is_refused) MHD_add_response_header(request->response, "Connection", "close");
     request->is_sent = true;
-    return MHD_queue_response(request->connection, call->status, request->response);
+    return own_words_queue(request->connection, call->status, request->response);
 }
 
 /* --- what libmicrohttpd calls ------------------------------------------------------------------------------------------------- */
@@ -382,7 +406,8 @@ static bool has_room(Request *request, size_t came)
     const Caller *caller = &call->caller;
     ShareBound bound = share_take(request->http->options.shares, SHARE_BODIES, (ShareOwner){ caller->tenant, caller->actor }, came, &request->bodies);
     if (bound == SHARE_FREE) return true;
-    call_problem(call, PROBLEM_UNAVAILABLE, "bodies of %s take up %zu bytes already: send it again", share_holder(bound), share_bound(SHARE_BODIES, bound));
+    call_problem(call, PROBLEM_UNAVAILABLE, "bodies of %s take up %zu bytes already: send it again",
+                 share_holder(bound), share_bound(SHARE_BODIES, bound));
     return false;
 }
 
@@ -411,23 +436,25 @@ static bool is_announced_too_large(const Call *call)
     return announced.len && str_to_u64(announced, &size) && size > API_BODY_SIZE_MAX;
 }
 
-/* There is none, or it is soon read: then the connection can go on. */
+/* There is none, or it comes anyway and is soon read: then the connection can go on. Who asks first is told at once, and sends nothing. */
 static bool is_body_small(const Call *call)
 {
     uint64_t size = 0;
     Str announced = call_header(call, "Content-Length");
     if (call_header(call, "Transfer-Encoding").len) return false;
+    if (call_is_name(call_header(call, "Expect"), "100-continue")) return false;
     return !announced.len || (str_to_u64(announced, &size) && size <= API_DISCARD_SIZE_MAX);
 }
 
 /* What is wrong with a head is answered before anything of a body is taken; false: nothing is. */
-static bool refuse_head(Request *request, Str method, Str version)
+static bool refuse_head(Request *request, const Head *head)
 {
     Call *call = &request->call;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    const char *fault = head_fault(&(Head){ method, version, call->headers, call->header_count });
+    const char *fault = request->is_cut ? NULL : head_gap(head);        /* of one that has more the rest is not looked at */
+    if (!fault && !(request->link && request->link->is_target)) fault = "its target has a space or a control character in it";
+    if (!fault) fault = head_fault(head);
     if (fault) call_problem(call, PROBLEM_MALFORMED, "this is no request of HTTP: %s", fault);
-    else if (info && info->header_size > API_HEAD_SIZE_MAX)
+    else if (head->bytes.len > API_HEAD_SIZE_MAX)
         call_problem(call, PROBLEM_HEAD_SIZE, "the line and the headers of a request have at most %u bytes", API_HEAD_SIZE_MAX);
     else if (request->is_cut)
         call_problem(call, PROBLEM_HEAD_SIZE, "a request has at most %u headers and %u parameters", TRIGGER_HEADER_COUNT_MAX, CALL_QUERY_COUNT_MAX);
@@ -453,43 +480,50 @@ static enum MHD_Result handle(Request *request)
     return MHD_YES;
 }
 
+/* The head of a request has come. */
+static enum MHD_Result begin_request(Request *request, const char *url, const char *method, const char *version)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    CallPair headers[TRIGGER_HEADER_COUNT_MAX];
+    Head head = { .bytes = { method, info ? info->header_size : 0 }, .method = str_of(method), .version = str_of(version), .headers = headers,
+                  .target = request->link ? request->link->target : STR("") };
+    head.header_count = peek_pairs(request, MHD_HEADER_KIND, headers, TRIGGER_HEADER_COUNT_MAX);
+    read_head(request, url, &head);
+    request->is_chunked = call_has_header(&request->call, "Transfer-Encoding");
+    bool is_wrong = refuse_head(request, &head);
+    if (!is_wrong && request->http->options.enter(request->http->options.context, &request->call)) return MHD_YES;
+    request->is_unwanted = !is_wrong && is_body_small(&request->call);
+    if (request->is_unwanted) return MHD_YES;
+    request->is_refused = request->is_handled = true;
+    return send_answer(request);
+}
+
 static enum MHD_Result take_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
                                     const char *version, const char *bytes, size_t *size, void **state)
 {
     Request *request = *state;
     ((Http *)context)->idle_turn_count = 0;
     if (!request) {
-        *state = request = request_new(context, connection, url, method);
-        bool is_wrong = refuse_head(request, str_of(method), str_of(version));
-        if (!is_wrong && request->http->options.enter(request->http->options.context, &request->call)) return MHD_YES;
-        request->is_unwanted = !is_wrong && is_body_small(&request->call);
-        if (request->is_unwanted) return MHD_YES;
-        request->is_refused = request->is_handled = true;
-        return send_answer(request);
+        *state = request = request_new(context, connection);
+        return begin_request(request, url, method, version);
     }
     if (*size) return take_body(request, bytes, size);
     return request->is_sent ? MHD_YES : handle(request);
 }
 
-static void request_over(void *context, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code)
+static void request_end(Request *request)
 {
-    Http *http = context;
-    Request *request = *state;
-    (void)connection;
-    (void)code;
-    http->idle_turn_count = 0;
-    if (!request) return;
-    *state = NULL;
+    Http *http = request->http;
     Call *call = &request->call;
     waiting_remove(http, call);
     if (call->over) call->over(call);
     if (call->stream.next) call->stream.end(call->stream.context);
     if (request->response) MHD_destroy_response(request->response);
-    share_give_back(http->options.shares, &request->bodies);
     share_give_back(http->options.shares, &call->hold);
     if (request->link) {
         request->link->since_ms = steady_ms();
         request->link->patience_ms = API_IDLE_S * 1000;
+        request->link->request = NULL;
         request->link->streaming = NULL;
         request->link->watched = NULL;
         request->link->sent_ms = 0;
@@ -497,6 +531,49 @@ static void request_over(void *context, struct MHD_Connection *connection, void 
     http->options.done(http->options.context, call, clock_monotonic_ns() - call->began_ns);
     call->is_gone = true;
     if (!call->use_count) request_free(request);
+}
+
+static void request_over(void *context, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code)
+{
+    Request *request = *state;
+    (void)connection;
+    (void)code;
+    ((Http *)context)->idle_turn_count = 0;
+    *state = NULL;
+    if (request) request_end(request);
+}
+
+static void refuse_unread(Call *call, unsigned status)
+{
+    if (status == MHD_HTTP_CONTENT_TOO_LARGE) call_problem(call, PROBLEM_BODY_SIZE, "a body has at most %u bytes", API_BODY_SIZE_MAX);
+    else if (status == MHD_HTTP_URI_TOO_LONG || status == MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE)
+        call_problem(call, PROBLEM_HEAD_SIZE, "the line and the headers of a request have at most %u bytes", API_HEAD_SIZE_MAX);
+    else if (status == MHD_HTTP_HTTP_VERSION_NOT_SUPPORTED)         /* not 505: what strangers send is no error of the server */
+        call_problem(call, PROBLEM_MALFORMED, "this is no request of HTTP/1.1, and no other version is spoken here");
+    else if (status == MHD_HTTP_BAD_REQUEST)
+        call_problem(call, PROBLEM_MALFORMED, "this is no request of HTTP: %s cannot be read",
+                     call->path.len ? "its body" : "its line or one of its headers");
+    else call_problem(call, PROBLEM_UNAVAILABLE, "the request cannot be answered now: send it again");
+}
+
+/* What cannot be read as far as a request, or to its end, is answered, counted and logged as any other one, and its connection is closed. */
+static enum MHD_Result answer_unread(struct MHD_Connection *connection, unsigned status)
+{
+    Link *link = link_of(connection);
+    if (!link) return MHD_NO;
+    bool is_read = link->request;
+    Request *request = is_read ? link->request : request_new(link->http, connection);
+    Call *call = &request->call;
+    if (!is_read) {
+        name_call(call);
+        read_trace(call);
+    }
+    request->is_refused = request->is_handled = true;
+    refuse_unread(call, status);
+    if (is_read) return send_answer(request);
+    sign_answer(request);
+    own_words_send(connection, call);
+    return MHD_NO;
 }
 
 void call_release(Call *call)
@@ -524,6 +601,7 @@ static void take_connection(void *context, struct MHD_Connection *connection, vo
     }
     Link *link = *state;
     if (!link) return;
+    if (link->request) request_end(link->request);          /* it never was one: nobody else is told of its end */
     link_unwatch(link);
     if (link->prev) link->prev->next = link->next;
     else http->links = link->next;
@@ -557,6 +635,15 @@ static size_t leave_escaped(void *context, struct MHD_Connection *connection, ch
     return strlen(text);
 }
 
+/* The line of a request has come: its target lies there as it was sent, and is taken apart there after this. */
+static void *note_target(void *context, const char *target, struct MHD_Connection *connection)
+{
+    Link *link = link_of(connection);
+    (void)context;
+    if (link) link->target = str_of(target), link->is_target = head_is_target(link->target);
+    return NULL;                            /* what take_request() finds as its state */
+}
+
 static Status start(Http *http, Error *err)
 {
     const HttpOptions *options = &http->options;
@@ -564,14 +651,17 @@ static Status start(Http *http, Error *err)
     Status status = options->certificate ? tls_load(&http->tls, options->certificate, options->key, err) : OK;
     if (status) return status;
     shown = &http->tls;
+    own_words_begin(answer_unread);
     struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)show_certificate },
                                     { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES }, { MHD_OPTION_END, 0, NULL } };
     struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
     http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, take_request, http,
         MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT, API_CONNECTION_COUNT_MAX,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, API_CONNECTION_PER_ADDRESS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, API_IDLE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)API_LINK_SIZE, MHD_OPTION_NOTIFY_COMPLETED, request_over, http, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, take_connection, http, MHD_OPTION_ARRAY, options->certificate ? tls : none, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)API_LINK_SIZE, MHD_OPTION_NOTIFY_COMPLETED, request_over, http,
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_URI_LOG_CALLBACK, note_target, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, take_connection, http,
+        MHD_OPTION_ARRAY, options->certificate ? tls : none, MHD_OPTION_END);
     if (!http->daemon) return error_set(err, ERR_UNAVAILABLE, "HTTP cannot be served on this socket");
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     http->epoll_fd = info ? info->epoll_fd : -1;
@@ -684,7 +774,7 @@ bool http_drain(Http *http)
         }
     }
     bool is_quiet = true;
-    for (Link *link = http->links; link; link = link->next) is_quiet = is_quiet && link->patience_ms;
+    for (Link *link = http->links; link; link = link->next) is_quiet = is_quiet && !link->request;
     return is_quiet;
 }
 

@@ -94,13 +94,16 @@ Str key_secret_name(Arena *arena, Str id) { return arena_format(arena, KEY_SECRE
 Status key_check_other_secret(Str name, Error *err)
 {
     if (!str_starts(name, STR(KEY_SECRET_PREFIX))) return OK;
-    return error_set(err, ERR_INVALID, "'%.*s' is an API key and no secret: 'maestro key' makes and revokes them, and so does /api/keys", STR_ARG(name));
+    return error_set(err, ERR_INVALID,
+                     "'%.*s' is an API key and no secret: 'maestro key' makes and revokes them, and so does /api/keys",
+                     STR_ARG(name));
 }
 
 Status key_check_tenant(Str tenant, Error *err)
 {
     if (str_is_text(tenant, "*") || name_is_valid(tenant, /* dotted= */ false)) return OK;
-    return error_set(err, ERR_INVALID, "'%.*s' is no name of a tenant: as in definitions it has 1 to %u letters, digits, _ and -, the last not at its beginning",
+    return error_set(err, ERR_INVALID,
+                     "'%.*s' is no name of a tenant: as in definitions it has 1 to %u letters, digits, _ and -, the last not at its beginning",
                      (int)(tenant.len < 100 ? tenant.len : 100), tenant.ptr, NAME_SIZE_MAX);
 }
 
@@ -131,6 +134,12 @@ static bool key_split(Str key, Str *out_tenant, Str *out_id, Str *out_secret)
     for (size_t i = 0; i < out_id->len; i++)
         if (!ascii_is_alnum(out_id->ptr[i]) && out_id->ptr[i] != '-' && out_id->ptr[i] != '_') return false;
     return out_id->len == KEY_ID_SIZE && out_tenant->len && out_tenant->len <= NAME_SIZE_MAX && out_secret->len;
+}
+
+Str key_claimed(Str key)
+{
+    Str tenant, id, secret;
+    return key_split(key, &tenant, &id, &secret) ? id : (Str){ 0 };
 }
 
 /* --- who calls ------------------------------------------------------------------------------------------------------------------ */
@@ -234,7 +243,8 @@ static Status prove(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Shown 
         return error_set(err, ERR_DENIED, "there is no key %.*s of tenant '%.*s'", STR_ARG(out->id), STR_ARG(out->tenant));
     }
     Digest given = digest_of(hash_of(arena, secret));
-    if (sodium_memcmp(&given, &out->known->hash, sizeof given) != 0) return error_set(err, ERR_DENIED, "the secret of key %.*s is another", STR_ARG(out->id));
+    if (sodium_memcmp(&given, &out->known->hash, sizeof given) != 0)
+        return error_set(err, ERR_DENIED, "the secret of key %.*s is another", STR_ARG(out->id));
     if (out->known->expires_ms && out->known->expires_ms <= now_ms) return error_set(err, ERR_DENIED, "key %.*s has expired", STR_ARG(out->id));
     if (place) known_use(&ring->callers.keys, place, steady_ms);
     else remember(ring, out, steady_ms);
@@ -266,9 +276,10 @@ Status keyring_find(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Caller
     if (!status) {
         Known *place = shown.known == &shown.fresh ? NULL : shown.known;
         if (shown.known->limits) CHECK(key_read_document(arena, str_of(shown.known->limits), &facts, err) == OK);      /* it was read before */
-        *out = (Caller){ .key = arena_copy(arena, shown.id), .tenant = arena_copy(arena, shown.tenant), .role = str_of(key_role_names[shown.known->role]),
-                         .actor = arena_format(arena, "key:%.*s", STR_ARG(shown.id)), .is_use_due = is_use_due(place, steady_ms),
-                         .limits = key_limits_copy(arena, &facts.limits) };
+        *out = (Caller){ .key = arena_copy(arena, shown.id), .tenant = arena_copy(arena, shown.tenant),
+                         .role = str_of(key_role_names[shown.known->role]),
+                         .actor = arena_format(arena, "key:%.*s", STR_ARG(shown.id)),
+                         .is_use_due = is_use_due(place, steady_ms), .limits = key_limits_copy(arena, &facts.limits) };
         status = known_pay(&ring->callers, place, shown.tenant, shown.id, steady_ms, out_wait_s, err);
     }
     shown_end(&shown);

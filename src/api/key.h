@@ -4,9 +4,9 @@
  *   mk.@all.Xq3hT9aB.<43 characters>        of every tenant: "*" everywhere else, which shells would take for something else
  *
  * A key is shown once, when it is made. Kept is the hash of its secret with role and end, sealed as a secret of its tenant
- * (api-key/ID) with what it is limited to (api/key_limits.h), so that making and revoking one are events of the ledger. A key is remembered until a secret was changed, which whoever
- * owns the store is told before the change is answered (keyring_refresh()): so one that was revoked is refused from then on. For
- * changes that nobody told, the store is asked again after API_KEY_FRESH_MS.
+ * (api-key/ID) with what it is limited to (api/key_limits.h), so that making and revoking one are events of the ledger. A key is
+ * remembered until a secret was changed, which whoever owns the store is told before the change is answered (keyring_refresh()):
+ * so one that was revoked is refused from then on. For changes that nobody told, the store is asked again after API_KEY_FRESH_MS.
  *
  * Every key, and every tenant, has a rate of its own: so many requests a second, and a burst of API_RATE_BURST_S seconds. What is remembered
  * of them, and what becomes of who is forgotten, is api/known.h.
@@ -44,6 +44,9 @@ typedef struct KeyFacts {
 void key_make(Arena *arena, Str tenant, const KeyFacts *facts, Str *out_id, Str *out_key, Str *out_document);
 /* What it says lives in the arena. */
 MUST_USE Status key_read_document(Arena *arena, Str document, KeyFacts *out, Error *err);
+
+/* The id that a key names, whoever has it, for logs; empty where the text does not look like a key. */
+Str key_claimed(Str key);
 
 /* The secret that a key is kept as. */
 Str key_secret_name(Arena *arena, Str id);

@@ -1,4 +1,4 @@
-/* key_routes.c - API keys over the API: made, listed, revoked. A key is in the answer that made it and nowhere else. */
+/* key_routes.c - API keys over the API: made, listed, shown, revoked. A key is in the answer that made it and nowhere else. */
 #include "api/key_list.h"
 #include "api/page.h"
 #include "api/routes.h"
@@ -8,6 +8,8 @@
 
 /* As it is written in a key; "*" everywhere else. */
 static Str tenant_meant(Str given) { return str_is_text(given, KEY_TENANT_ALL) ? STR("*") : given; }
+
+static Str tenant_named(Call *call, Str tenant) { return api_escape(call, str_is_text(tenant, "*") ? STR(KEY_TENANT_ALL) : tenant); }
 
 static Value time_of(Call *call, int64_t ms)
 {
@@ -28,8 +30,9 @@ static Value key_value(Call *call, const KeyRow *row, Str key)
     add_member(&members, "createdAt", time_of(call, row->created_ms));
     add_member(&members, "createdBy", value_string(row->created_by));
     if (key.len) add_member(&members, "key", value_string(key));
-    Str tenant = api_escape(call, str_is_text(row->tenant, "*") ? STR(KEY_TENANT_ALL) : row->tenant);
-    add_member(&links, "revoke", api_link(call, "/api/keys/%.*s?namespace=%.*s", STR_ARG(row->id), STR_ARG(tenant)));
+    Value self = api_link(call, "/api/keys/%.*s?namespace=%.*s", STR_ARG(row->id), STR_ARG(tenant_named(call, row->tenant)));
+    add_member(&links, "self", self);
+    if (api_shows(call, "key.revoke", row->tenant)) add_member(&links, "revoke", self);
     add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);
 }
@@ -56,7 +59,9 @@ void route_keys(Call *call)
     KeyRows rows;
     Page page;
     Error err;
-    if (!api_may(call, given.len ? given : call->caller.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, 'k') || !read_cursor(&page, &ask)) return;
+    if (!api_may(call, given.len ? given : call->caller.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_KEYS)
+        || !read_cursor(&page, &ask))
+        return;
     /* A cursor is the client's to send: it leads to no keys but those of the tenant. */
     if (ask.tenant.len && ask.after_id.len) ask.after_tenant = ask.tenant;
     ask.count_max = page.limit + 1u;
@@ -73,6 +78,50 @@ void route_keys(Call *call)
     page_answer(&page);
 }
 
+/* --- one of them --------------------------------------------------------------------------------------------------------------------------- */
+
+static void refuse_unknown(Call *call) { call_problem(call, PROBLEM_NOT_FOUND, "there is no key '%.*s'", STR_ARG(call->segments[0])); }
+
+/* The one of that id, of a tenant or (empty) of any; of several the one that the caller may see. NULL: there is none. False after answering. */
+static bool find_key(Call *call, Str tenant, Str id, KeyRow **out)
+{
+    KeyRows rows;
+    Error err;
+    *out = NULL;
+    if (key_rows_find(&call->arena, call->api->store, &(KeyAsk){ .tenant = tenant }, &rows, &err)) {
+        call_error(call, &err);
+        return false;
+    }
+    for (size_t i = 0; i < rows.count; i++)
+        if (str_is(rows.rows[i].id, id) && (!*out || api_sees(call, rows.rows[i].tenant))) *out = &rows.rows[i];
+    return true;
+}
+
+/* False after answering: of another tenant is as not there. */
+static bool is_seen(Call *call, const KeyRow *row)
+{
+    if (!row || api_sees(call, row->tenant)) return true;
+    api_refuse_foreign(call, row->tenant);
+    refuse_unknown(call);
+    return false;
+}
+
+void route_key(Call *call)
+{
+    Str tenant = tenant_meant(call_query(call, "namespace"));
+    KeyRow *row;
+    Error err;
+    if (!api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND) || !find_key(call, tenant, call->segments[0], &row)
+        || !is_seen(call, row))
+        return;
+    if (!row) {
+        refuse_unknown(call);
+        return;
+    }
+    if (key_rows_open(&call->arena, call->api->store, call->api->triggers.vault, &(KeyRows){ .rows = row, .count = 1 }, &err)) call_error(call, &err);
+    else if (api_may(call, row->tenant, PROBLEM_NOT_FOUND)) call_value(call, 200, key_value(call, row, STR("")));
+}
+
 /* --- a new one ---------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct Making { KeyRow row; Str key; } Making;
@@ -82,7 +131,8 @@ static void made(Call *call, const BridgeAnswer *answer)
     const Making *making = ((SealWish *)call->state)->state;
     (void)answer;
     call_add_header(call, "Cache-Control", STR("no-store"));
-    call_add_header(call, "Location", arena_format(&call->arena, "/api/keys/%.*s", STR_ARG(making->row.id)));
+    call_add_header(call, "Location", arena_format(&call->arena, "/api/keys/%.*s?namespace=%.*s", STR_ARG(making->row.id),
+                                                   STR_ARG(tenant_named(call, making->row.tenant))));
     call_value(call, 201, key_value(call, &making->row, making->key));
 }
 
@@ -113,8 +163,8 @@ static bool read_facts(Call *call, Value body, KeyFacts *out)
     if (key_limits_check(&out->limits, out->role == ROLE_WORKER, &member, &err))
         return refuse_member(call, member, arena_copy(&call->arena, str_of(err.text)).ptr);
     if (!end || end->kind == VALUE_NULL) return true;
-    if (end->kind != VALUE_STRING || !civil_read_ms(value_text(*end), &out->expires_ms))
-        return refuse_member(call, "expiresAt", "is a time such as 2027-01-31T00:00:00.000Z, or null");
+    if (end->kind != VALUE_STRING || !civil_read_time(value_text(*end), &out->expires_ms))
+        return refuse_member(call, "expiresAt", "is a time such as 2027-01-31T00:00:00Z, or null");
     return out->expires_ms > call->now_ms || refuse_member(call, "expiresAt", "has to lie ahead");
 }
 
@@ -144,7 +194,8 @@ void route_key_create(Call *call)
     KeyFacts *facts = &making->row.facts;
     if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !read_facts(call, body, facts) || !may_make(call, tenant, facts->role)) return;
     if (key_check_tenant(tenant, &err)) {
-        refuse_member(call, "namespace", "is no name of a tenant: as in definitions these have letters, digits, _ and -, the last not at the beginning");
+        refuse_member(call, "namespace",
+                      "is no name of a tenant: as in definitions these have letters, digits, _ and -, the last not at the beginning");
         return;
     }
     making->row.tenant = tenant;
@@ -164,8 +215,6 @@ static void revoked(Call *call, const BridgeAnswer *answer)
     call_empty(call, 204);
 }
 
-static void refuse_unknown(Call *call) { call_problem(call, PROBLEM_NOT_FOUND, "there is no key '%.*s'", STR_ARG(call->segments[0])); }
-
 static bool not_revoked(Call *call, const BridgeAnswer *answer)
 {
     if (answer->status != ERR_NOT_FOUND) return false;
@@ -173,34 +222,17 @@ static bool not_revoked(Call *call, const BridgeAnswer *answer)
     return true;
 }
 
-/* Whose key it is; empty: nobody's. False after answering. */
-static bool find_owner(Call *call, Str id, Str *out_tenant)
-{
-    KeyRows rows;
-    Error err;
-    *out_tenant = STR("");
-    if (key_rows_find(&call->arena, call->api->store, &(KeyAsk){ 0 }, &rows, &err)) {
-        call_error(call, &err);
-        return false;
-    }
-    for (size_t i = 0; i < rows.count; i++)
-        if (str_is(rows.rows[i].id, id) && (!out_tenant->len || api_sees(call, rows.rows[i].tenant))) *out_tenant = rows.rows[i].tenant;
-    return true;
-}
-
 /* One that is not there is asked of the engine all the same: it knows requests that come again. */
 void route_key_revoke(Call *call)
 {
-    Str id = call->segments[0], tenant = tenant_meant(call_query(call, "namespace")), owner = STR("");
+    Str id = call->segments[0], tenant = tenant_meant(call_query(call, "namespace"));
+    KeyRow *row = NULL;
     Error err;
-    if (!api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND) || (!tenant.len && !find_owner(call, id, &owner))) return;
-    if (owner.len && !api_sees(call, owner)) {
-        api_refuse_foreign(call, owner);
-        refuse_unknown(call);
+    if (!api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND) || (!tenant.len && !find_key(call, tenant, id, &row))
+        || !is_seen(call, row))
         return;
-    }
     SealWish *wish = ARENA_NEW(&call->arena, SealWish);
-    *wish = (SealWish){ .tenant = tenant.len ? tenant : owner.len ? owner : call->caller.tenant, .name = key_secret_name(&call->arena, id),
+    *wish = (SealWish){ .tenant = tenant.len ? tenant : row ? row->tenant : call->caller.tenant, .name = key_secret_name(&call->arena, id),
                         .reason = call_query(call, "reason"), .done = revoked, .refused = not_revoked };
     if (id.len != KEY_ID_SIZE || secret_check_name(wish->name, &err)) refuse_unknown(call);
     else seal_wish_remove(call, wish);

@@ -150,7 +150,8 @@ static Status find_tenant(Callers *callers, Str tenant, int64_t now_ms, Known **
     *out = known;
     if (known) return OK;
     *out_wait_s = API_RATE_BURST_S;
-    return error_set(err, ERR_LIMIT, "more than API_TENANT_COUNT_MAX (%u) tenants have sent requests within %u s", API_TENANT_COUNT_MAX, API_RATE_BURST_S);
+    return error_set(err, ERR_LIMIT, "more than API_TENANT_COUNT_MAX (%u) tenants have sent requests within %u s",
+                     API_TENANT_COUNT_MAX, API_RATE_BURST_S);
 }
 
 static Status take_tenant(const Callers *callers, Known *tenant, int64_t now_ms, uint64_t *out_wait_s, Error *err)
@@ -171,7 +172,8 @@ Status known_pay(Callers *callers, Known *key, Str tenant, Str id, int64_t now_m
     Known *whole;
     Status status = find_tenant(callers, tenant, now_ms, &whole, out_wait_s, err);
     if (status) return status;
-    if (rate_take(callers->rates.key_per_s, key ? &key->rate : &whole->rest, now_ms, out_wait_s)) return take_tenant(callers, whole, now_ms, out_wait_s, err);
+    if (rate_take(callers->rates.key_per_s, key ? &key->rate : &whole->rest, now_ms, out_wait_s))
+        return take_tenant(callers, whole, now_ms, out_wait_s, err);
     return error_set(err, ERR_LIMIT, "key %.*s has sent more than %" PRIu64 " requests a second%s", STR_ARG(id), callers->rates.key_per_s,
                      key ? "" : ", with others of its tenant: more than API_KEY_COUNT_MAX keys are in use");
 }

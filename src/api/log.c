@@ -1,7 +1,6 @@
 #include "api/log.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/civil.h"
 #include "base/limits.h"
@@ -38,9 +37,10 @@ void log_trace(LogLine *line, const Trace *trace)
     buf_char(&line->text, '"');
 }
 
-void log_end(LogLine *line)
+Str log_close(LogLine *line)
 {
     buf_text(&line->text, "}\n");
-    if (!buf_overflowed(&line->text)) (void)fwrite(line->text.ptr, 1, line->text.len, stderr);
-    buf_deinit(&line->text);
+    return buf_overflowed(&line->text) ? STR("") : buf_peek(&line->text);
 }
+
+void log_free(LogLine *line) { buf_deinit(&line->text); }

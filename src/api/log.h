@@ -2,10 +2,10 @@
  *
  *   {"time":"2026-01-01T12:00:00.000Z","level":"info","message":"request","tenant":"acme","run":"...","trace":"...","requestId":"...",...}
  *
- * Texts are written as JSON has them, so that nothing that somebody sends can begin a line of its own. A line is written at once and
- * whole, whichever thread it is of.
+ * Texts are written as JSON has them, so that nothing that somebody sends can begin a line of its own. Lines are made here, in any
+ * thread; herald_line() has them written.
  *
- * Owns:   a line owns its text from log_begin() to log_end().     Fails: never; a log that nobody reads is not an error.
+ * Owns:   a line owns its text from log_begin() to log_free().     Fails: never; a line beyond JSON_SIZE_MAX is none.
  * Thread: any.
  */
 #ifndef API_LOG_H
@@ -30,6 +30,7 @@ LogLine log_begin(LogLevel level, int64_t now_ms, const char *message);
 void log_text(LogLine *line, const char *name, Str text);          /* an empty one is left out */
 void log_number(LogLine *line, const char *name, int64_t number);
 void log_trace(LogLine *line, const Trace *trace);                  /* its id, and the span */
-void log_end(LogLine *line);                                        /* writes it */
+Str  log_close(LogLine *line);                                      /* it as text, with its line feed; lives as long as the line */
+void log_free(LogLine *line);
 
 #endif

@@ -22,13 +22,14 @@ void route_execution_logs(Call *call)
     const Cell *row;
     Error err;
     uint64_t index;
-    if (!api_execution(call, &row) || !call_query_number(call, "stepIndex", 0, UINT32_MAX, &index)) return;
+    bool is_stream;
+    if (!api_execution(call, &row) || !call_query_number(call, "stepIndex", 0, UINT32_MAX, &index) || !stream_is_meant(call, &is_stream)) return;
     Cell step = call_has_query(call, "stepIndex") ? cell_int((int64_t)index) : cell_null();
-    if (stream_is_wanted(call)) {
+    if (is_stream) {
         stream_of_lines(call, row, step);
         return;
     }
-    if (!page_begin(&lines.page, call, 'l')) return;
+    if (!page_begin(&lines.page, call, PAGE_LINES)) return;
     QueryAsk ask = { .query = QUERY_LOG_LINES, .param_count = 3, .row_count_max = lines.page.limit + 1,
                      .params = { row[RUNS_run_no], cell_int(lines.page.has_cursor ? lines.page.number : 0), step } };
     if (store_select(call->api->store, &ask, take_line, &lines, &err)) call_error(call, &err);

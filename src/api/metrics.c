@@ -97,35 +97,22 @@ static const char *label(Labels *labels, const char *name, const char *first)
 
 /* --- executions ------------------------------------------------------------------------------------------------------------------ */
 
-static bool take_state(void *context, const Cell *cells, uint32_t count)
-{
-    Labels labels;
-    RunState state;
-    if (count < 2 || !run_state_find(cells[0].text, &state)) return true;
-    value(context, METRIC_EXECUTIONS, label(&labels, "state", run_state_name(state)), (double)cells[1].integer);
-    return true;
-}
-
-static void print_executions(Api *api, Buf *out)
-{
-    Error err;
-    head(out, METRIC_EXECUTIONS);
-    if (store_select(api->store, &(QueryAsk){ .query = QUERY_COUNT_BY_STATE }, take_state, out, &err)) {
-        /* A store that cannot be read now has no lines here; /readyz says why. */
-    }
-}
-
 static const char *run_word(unsigned state) { return run_state_name((RunState)state); }
 static const char *step_word(unsigned state) { return step_state_name((StepState)state); }
 
-static void print_moves(Buf *out, const Moves *moves, const char *(*word)(unsigned), MetricKind counts, MetricKind times, unsigned state_count)
+/* What an alert looks at has a line before it happens: a counter that begins with what it counts has not increased. */
+static bool run_may(unsigned from, unsigned to) { return to == RUN_FAILED && run_can((RunState)from, (RunState)to); }
+
+static void print_moves(Buf *out, const Moves *moves, const char *(*word)(unsigned), bool (*may)(unsigned, unsigned), MetricKind counts,
+                        MetricKind times, unsigned state_count)
 {
     Labels labels;
     for (unsigned pass = 0; pass < 2; pass++) {
         head(out, pass ? times : counts);
         for (unsigned from = 0; from < state_count; from++)
             for (unsigned to = 0; to < state_count; to++) {
-                if (!(pass ? moves->times[from][to].count : moves->counts[from][to])) continue;
+                bool is_zero = !(pass ? moves->times[from][to].count : moves->counts[from][to]);
+                if (is_zero && (pass || !may || !may(from, to))) continue;
                 const char *text = labels_of(&labels, "from", str_of(word(from)), "to", str_of(word(to)));
                 if (pass) print_times(out, times, text, &moves->times[from][to]);
                 else value(out, counts, text, (double)moves->counts[from][to]);
@@ -133,11 +120,19 @@ static void print_moves(Buf *out, const Moves *moves, const char *(*word)(unsign
     }
 }
 
+static void print_executions(Buf *out, const Survey *survey)
+{
+    Labels labels;
+    head(out, METRIC_EXECUTIONS);
+    for (unsigned state = 0; survey->has_run_counts && state < RUN_STATE_COUNT; state++)
+        if (state != RUN_SKIPPED) value(out, METRIC_EXECUTIONS, label(&labels, "state", run_word(state)), (double)survey->run_counts[state]);
+}
+
 static void print_runs(Buf *out, const EngineMeter *meter)
 {
     Labels labels;
-    print_moves(out, &meter->runs, run_word, METRIC_EXECUTION_MOVES, METRIC_EXECUTION_TIMES, RUN_STATE_COUNT);
-    print_moves(out, &meter->steps, step_word, METRIC_STEP_MOVES, METRIC_STEP_TIMES, STEP_STATE_COUNT);
+    print_moves(out, &meter->runs, run_word, run_may, METRIC_EXECUTION_MOVES, METRIC_EXECUTION_TIMES, RUN_STATE_COUNT);
+    print_moves(out, &meter->steps, step_word, /* may= */ NULL, METRIC_STEP_MOVES, METRIC_STEP_TIMES, STEP_STATE_COUNT);
     head(out, METRIC_EXECUTION_DURATION);
     for (unsigned state = 0; state < RUN_STATE_COUNT; state++)
         if (meter->durations[state].count)
@@ -237,10 +232,9 @@ static void print_policies(Buf *out, const Survey *survey)
     head(out, METRIC_POLICY_DECISIONS);
     for (unsigned hook = 0; hook < HOOK_COUNT; hook++)
         for (unsigned kind = 0; kind < sizeof verdicts / sizeof *verdicts; kind++)
-            if (survey->meter.verdicts[hook][kind])
-                value(out, METRIC_POLICY_DECISIONS,
-                      labels_of(&labels, "hook", str_of(hook_name((Hook)hook)), "verdict", str_of(verdicts[kind])),
-                      (double)survey->meter.verdicts[hook][kind]);
+            value(out, METRIC_POLICY_DECISIONS,
+                  labels_of(&labels, "hook", str_of(hook_name((Hook)hook)), "verdict", str_of(verdicts[kind])),
+                  (double)survey->meter.verdicts[hook][kind]);
     head(out, METRIC_POLICY_TIME);
     for (unsigned hook = 0; hook < HOOK_COUNT; hook++)
         if (survey->policy_times[hook].count)
@@ -307,6 +301,7 @@ static void print_survey(const Survey *survey, bool has_tenants, Buf *out)
 {
     EngineGauge gauge = survey->gauge;
     if (!has_tenants) gauge_join_tenants(&gauge);
+    print_executions(out, survey);
     print_runs(out, &survey->meter);
     print_queues(out, &gauge);
     head(out, METRIC_QUEUE_WAIT);
@@ -319,15 +314,17 @@ static void print_survey(const Survey *survey, bool has_tenants, Buf *out)
 
 /* --- HTTP and the process ------------------------------------------------------------------------------------------------------------ */
 
+static bool is_served(uint32_t route) { return route < route_count || route == METRIC_ROUTE_COUNT_MAX; }
+
 static void print_http(const Api *api, Buf *out)
 {
     const Metrics *metrics = &api->metrics;
     Labels labels;
-    static const char *const statuses[] = { "0xx", "1xx", "2xx", "3xx", "4xx", "5xx" };
+    static const char *const statuses[] = { "left", "1xx", "2xx", "3xx", "4xx", "5xx" };
     head(out, METRIC_HTTP_REQUESTS);
     for (uint32_t i = 0; i <= METRIC_ROUTE_COUNT_MAX; i++)
-        for (unsigned status = 1; status < 6; status++)
-            if (metrics->requests[i][status])
+        for (unsigned status = 0; status < 6; status++)
+            if (metrics->requests[i][status] || (status == 5 && is_served(i)))
                 value(out, METRIC_HTTP_REQUESTS,
                       labels_of(&labels, "route", str_of(i < route_count ? routes[i].name : "none"), "status", str_of(statuses[status])),
                       (double)metrics->requests[i][status]);
@@ -353,7 +350,9 @@ static void print_http(const Api *api, Buf *out)
 
 static void print_traces(const Api *api, Buf *out)
 {
-    HeraldStats stats = herald_stats(api->herald);
+    HeraldStats told = herald_stats(api->herald);
+    OtlpStats stats = told.spans;
+    plain(out, METRIC_OWN_LINES_DROPPED, (double)told.lines_dropped);
     head(out, METRIC_SPANS);
     value(out, METRIC_SPANS, "outcome=\"sent\"", (double)stats.sent);
     value(out, METRIC_SPANS, "outcome=\"refused\"", (double)stats.refused);
@@ -382,7 +381,6 @@ void metrics_print(Api *api, const Survey *survey, bool has_tenants, Buf *out)
     plain(out, METRIC_READY, api_is_ready(api));
     head(out, METRIC_BUILD);
     value(out, METRIC_BUILD, "version=\"" MAESTRO_VERSION "\"", 1);
-    print_executions(api, out);
     if (survey) print_survey(survey, has_tenants, out);
     print_store(api, out, survey ? &survey->meter : NULL);
     print_http(api, out);

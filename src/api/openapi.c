@@ -18,7 +18,8 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
       "how long to wait at most: 500ms, 5s or a number of seconds, up to 30 s" },
     { "namespace", "{\"type\":\"string\",\"minLength\":1}", "the tenant; without, that of the key" },
     { "state", "{\"enum\":[\"queued\",\"dispatched\",\"running\",\"paused\",\"waiting-signal\",\"succeeded\",\"failed\",\"compensating\","
-               "\"compensated\",\"compensation-failed\",\"cancelled\"]}", "of the execution" },
+               "\"compensated\",\"compensation-failed\",\"cancelled\",\"PENDING\",\"RUNNING\",\"COMPLETED\",\"FAILED\",\"CANCELLED\",\"pending\","
+               "\"completed\"]}", "of the execution: a word of its state, or of its status in either case; of both, that state" },
     { "workflowId", "{\"type\":\"string\"}", "the workflow" },
     { "action", "{\"enum\":[\"validate\",\"plan\",\"run\"]}", "what to do with it; by default run" },
     { "from", "{\"type\":\"string\",\"format\":\"date-time\"}", "after when; by default now" },
@@ -28,8 +29,9 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "at", "{\"type\":\"string\"}", "the number of an event, or a time such as 2026-11-16T01:25:00.000Z" },
     { "attempts", "{\"type\":\"string\",\"pattern\":\"^[0-9]+,[0-9]+$\"}", "two attempts of a step; by default the last two" },
     { "step", "{\"type\":\"string\"}", "the id or name of the step; by default the last one that was tried twice" },
-    { "lastEventId", "{\"type\":\"string\"}", "of a stream: goes on behind this event, as the header Last-Event-ID does" },
-    { "trigger", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}", "which trigger of the workflow, from 0; needed where it has several schedules" },
+    { "lastEventId", "{\"type\":\"string\"}", "of a stream alone: goes on behind this event, as the header Last-Event-ID does" },
+    { "trigger", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}",
+      "which trigger of the workflow, from 0; needed where it has several schedules" },
     { "reason", "{\"type\":\"string\"}", "why; it is recorded in the ledger" },
     { "with", "{\"type\":\"string\"}", "another execution" },
 };
@@ -79,9 +81,11 @@ static void print_parameters(Buf *out, const Route *route)
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         if (strstr(headers[i].is_of_query ? route->query : route->problems, headers[i].where))
             print_parameter(out, &is_first, str_of(headers[i].name), "header", "{\"type\":\"string\",\"minLength\":1}", headers[i].doc);
-    if (route->method != METHOD_GET && route->access == ROUTE_KEY)
-        print_parameter(out, &is_first, STR("Idempotency-Key"), "header", "{\"type\":\"string\",\"maxLength\":127,\"pattern\":\"^[!-~]+$\"}",
-                        "sent again with the same key, a request does nothing, and gets the answer of the first; of an execution, as that stands then");
+    if (route->method != METHOD_GET && route->access != ROUTE_OPEN)
+        print_parameter(
+            out, &is_first, STR("Idempotency-Key"), "header",
+            "{\"type\":\"string\",\"maxLength\":127,\"pattern\":\"^[!-~]+$\"}",
+            "sent again with the same key, a request does nothing, and gets the answer of the first; of an execution, as that stands then");
     buf_text(out, "],");
 }
 
@@ -97,7 +101,9 @@ static void print_content(Buf *out, const char *schema, bool is_stream)
 
 static void print_problem(Buf *out, Str status)
 {
-    if (str_is_text(status, "204")) buf_text(out, ",\"204\":{\"description\":\"A stream that has ended, and of which the caller has had everything\"}");
+    if (str_is_text(status, "204"))
+        buf_text(out,
+                 ",\"204\":{\"description\":\"A stream that has ended, and of which the caller has had everything\"}");
     else if (str_is_text(status, "304")) buf_text(out, ",\"304\":{\"description\":\"It is as the caller knows it\"}");
     else
         buf_format(out, ",\"%.*s\":{\"$ref\":\"#/components/responses/%s\"}", STR_ARG(status),
@@ -109,7 +115,7 @@ static void print_problem(Buf *out, Str status)
 /* What has an address of its own once it was made. */
 static bool has_address(const char *schema)
 {
-    static const char *const schemas[] = { "Revision", "Execution", "RunbookAnswer", "KeyCreated" };
+    static const char *const schemas[] = { "Revision", "ExecutionDone", "RunbookAnswer", "KeyCreated" };
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
         if (strcmp(schema, schemas[i]) == 0) return true;
     return false;
@@ -120,7 +126,9 @@ static void print_headers(Buf *out, const Route *route, unsigned status)
 {
     bool has_tag = strstr(route->problems, "304") || strcmp(route->answer, "Revision") == 0, has_place = status == 201 && has_address(route->answer);
     if (!has_tag && !has_place) return;
-    buf_format(out, ",\"headers\":{%s%s%s}", has_tag ? HEADER("ETag", "Its entity tag, for If-Match and If-None-Match") : "", has_tag && has_place ? "," : "",
+    buf_format(out, ",\"headers\":{%s%s%s}",
+               has_tag ? HEADER("ETag", "Its entity tag, for If-Match and If-None-Match") : "",
+               has_tag && has_place ? "," : "",
                has_place ? HEADER("Location", "The address of what was made") : "");
 }
 
@@ -161,7 +169,8 @@ static void print_body(Buf *out, const Route *route)
 {
     if (!*route->body) return;
     bool is_definition = strcmp(route->body, "Definition") == 0;
-    buf_format(out, "\"requestBody\":{\"required\":%s", is_definition || strcmp(route->body, "Start") == 0 || route->method == METHOD_PUT ? "true" : "false");
+    buf_format(out, "\"requestBody\":{\"required\":%s",
+               is_definition || strcmp(route->body, "Start") == 0 || route->method == METHOD_PUT ? "true" : "false");
     if (is_definition)
         buf_text(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Definition\"}},"
                       "\"application/yaml\":{\"schema\":{\"type\":\"string\"}}}");

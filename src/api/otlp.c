@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,11 +174,12 @@ static void finish(Otlp *otlp, CURLcode code, int64_t now_ms)
     otlp->due_ms = otlp->first ? now_ms : 0;
 }
 
-void otlp_wait(Otlp *otlp, const int *fds, uint32_t fd_count, int64_t timeout_ms)
+void otlp_wait(Otlp *otlp, const struct pollfd *fds, uint32_t fd_count, int64_t timeout_ms)
 {
     struct curl_waitfd extra[FD_COUNT_MAX] = { { 0 } };
     CHECK(fd_count <= FD_COUNT_MAX);
-    for (uint32_t i = 0; i < fd_count; i++) extra[i] = (struct curl_waitfd){ .fd = fds[i], .events = CURL_WAIT_POLLIN };
+    for (uint32_t i = 0; i < fd_count; i++)
+        extra[i] = (struct curl_waitfd){ .fd = fds[i].fd, .events = fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : CURL_WAIT_POLLIN };
     curl_multi_poll(otlp->multi, extra, fd_count, timeout_ms < 0 || timeout_ms > 60000 ? 60000 : (int)timeout_ms, NULL);
 }
 

@@ -30,7 +30,8 @@ MUST_USE Status otlp_open(const OtlpOptions *options, Otlp **out_otlp, Error *er
 void otlp_close(Otlp *otlp);                    /* NULL is permitted */
 void otlp_add(Otlp *otlp, const Span *span);
 /* Waits for the collector, these descriptors, or so long; -1: without end. */
-void otlp_wait(Otlp *otlp, const int *fds, uint32_t fd_count, int64_t timeout_ms);
+struct pollfd;
+void otlp_wait(Otlp *otlp, const struct pollfd *fds, uint32_t fd_count, int64_t timeout_ms);
 /* Sends what is due; with `is_last` all that there is. Says after how long it has to be called again; -1: not before something comes. */
 int64_t otlp_turn(Otlp *otlp, int64_t now_ms, bool is_last);
 bool otlp_is_empty(const Otlp *otlp);           /* nothing waits, or the collector is away */

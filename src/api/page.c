@@ -3,11 +3,43 @@
 #include <inttypes.h>
 
 #include "base/base64.h"
+#include "base/check.h"
 #include "base/limits.h"
 
-bool page_begin(Page *page, Call *call, char kind)
+/* Two of one letter do not compile. */
+static bool is_kind(PageKind kind)
+{
+    switch (kind) {
+#define KIND(name, letter) case letter:
+        PAGE_KINDS(KIND)
+#undef KIND
+            return true;
+        default: return false;
+    }
+}
+
+/* No row has the highest number: the next one can be asked for by it. */
+static bool is_number(Str text, int64_t *out)
+{
+    uint64_t number;
+    if (!str_to_u64(text, &number) || number >= INT64_MAX) return false;
+    *out = (int64_t)number;
+    return true;
+}
+
+/* As page_cursor() writes it. */
+static bool cursor_read(Page *page, Str text)
+{
+    size_t first = str_find(text, ' ', 0), second = str_find(text, ' ', first + 1), third = str_find(text, ' ', second + 1);
+    if (third >= text.len || first != 1 || text.ptr[0] != (char)page->kind) return false;
+    page->text = str_slice(text, third + 1, text.len);
+    return is_number(str_slice(text, 2, second), &page->number) && is_number(str_slice(text, second + 1, third), &page->second);
+}
+
+bool page_begin(Page *page, Call *call, PageKind kind)
 {
     uint64_t limit;
+    CHECK(is_kind(kind));
     *page = (Page){ .call = call, .kind = kind, .items = { .arena = &call->arena }, .links = { .arena = &call->arena } };
     if (!call_query_number(call, "limit", API_PAGE_COUNT_DEFAULT, API_PAGE_COUNT_MAX, &limit)) return false;
     if (!limit) {
@@ -19,21 +51,9 @@ bool page_begin(Page *page, Call *call, char kind)
     if (!given.len) return true;
     size_t size = 0, wrong_at;
     char *bytes = arena_bytes(&call->arena, base64_decoded_size_max(given.len) + 1);
-    if (given.len < 1024 && base64_decode(given, BASE64_URL_BARE, bytes, &size, &wrong_at)) {
-        Str text = { bytes, size };
-        size_t first = str_find(text, ' ', 0), second = str_find(text, ' ', first + 1);
-        uint64_t number, other;
-        if (second < text.len && first == 1 && text.ptr[0] == kind && str_to_u64(str_slice(text, 2, second), &number)) {
-            size_t third = str_find(text, ' ', second + 1);
-            if (third < text.len && str_to_u64(str_slice(text, second + 1, third), &other) && number <= INT64_MAX && other <= INT64_MAX) {
-                page->has_cursor = true;
-                page->number = (int64_t)number;
-                page->second = (int64_t)other;
-                page->text = str_slice(text, third + 1, text.len);
-                return true;
-            }
-        }
-    }
+    page->has_cursor = given.len < 1024 && base64_decode(given, BASE64_URL_BARE, bytes, &size, &wrong_at)
+                    && cursor_read(page, (Str){ bytes, size });
+    if (page->has_cursor) return true;
     call_problem(call, PROBLEM_INVALID, "'cursor' of the query is none of this list; use 'nextCursor' of its last answer");
     return false;
 }
@@ -71,7 +91,7 @@ static Str path_of(Page *page, Str cursor)
     return copy;
 }
 
-Str page_cursor(Arena *arena, char kind, const PagePlace *last)
+Str page_cursor(Arena *arena, PageKind kind, const PagePlace *last)
 {
     Buf cursor;
     Str plain = arena_format(arena, "%c %" PRId64 " %" PRId64 " %.*s", kind, last->number, last->second, STR_ARG(last->text));

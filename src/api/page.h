@@ -15,9 +15,20 @@
 #include "api/api.h"
 #include "ledger/record.h"
 
+/* Lists, with the letter that cursors of each begin with: no two have one. */
+#define PAGE_KINDS(KIND) \
+    KIND(EXECUTIONS, 'x') KIND(STEPS, 's') KIND(EVENTS, 'e') KIND(LINES, 'l') KIND(VERDICTS, 'v') KIND(WORKFLOWS, 'w') \
+    KIND(REVISIONS, 'r') KIND(SCHEDULES, 'd') KIND(OVERRIDES, 'h') KIND(KEYS, 'k') KIND(SECRETS, 'c') KIND(POLICIES, 'p') \
+    KIND(REVIEWS, 'a') KIND(EXECUTORS, 'o')
+typedef enum PageKind {
+#define KIND(name, letter) PAGE_##name = letter,
+    PAGE_KINDS(KIND)
+#undef KIND
+} PageKind;
+
 typedef struct Page {
     Call *call;
-    char kind;                      /* of the list: a cursor of another is refused */
+    PageKind kind;                  /* of the list: a cursor of another is refused */
     uint32_t limit;
     bool has_cursor;
     Str text;                       /* of the last row: a name, for lists in the order of names */
@@ -29,16 +40,15 @@ typedef struct Page {
 } Page;
 
 /* Reads limit and cursor; false after answering. Without a cursor text and numbers are empty. */
-bool page_begin(Page *page, Call *call, char kind);
+bool page_begin(Page *page, Call *call, PageKind kind);
 /* Takes a row; `text` and numbers say where the next page begins. False: the page is full, and the row was not taken. */
 bool page_has_room(Page *page);
 void page_add(Page *page, Value item, Str text, int64_t number, int64_t second);
 void page_answer(Page *page);
 
-#define PAGE_STEPS 's'              /* the kind of the list of an execution's steps; their indices are its numbers */
 typedef struct PagePlace { Str text; int64_t number, second; } PagePlace;
-/* The cursor of a list behind that row of it, for whoever has shown the rows up to there. */
-Str  page_cursor(Arena *arena, char kind, const PagePlace *last);
+/* The cursor of a list behind that row of it, for whoever has shown the rows up to there: of steps their index is the number. */
+Str  page_cursor(Arena *arena, PageKind kind, const PagePlace *last);
 
 /* Answers a list of what the records of a run tell, in their order: `take` adds the items of one record that are behind page->number, each
  * with the position of the record as its second number; false: the page is full. One answer reads some of them (run_records_next()):

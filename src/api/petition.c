@@ -12,6 +12,7 @@ const char *const petition_undo_words[] = { "as-defined", "compensate", "leave",
 typedef struct Petition {
     Engine *engine;
     Value request;
+    EnginePlan *plan;               /* of a start; taken by whoever gives it to the engine: NULL then */
     ReplyTo reply;
     void *context;
 } Petition;
@@ -21,10 +22,14 @@ static Status refuse_full(Error *err) { return error_set(err, ERR_LIMIT, "the en
 /* Who asks, and why: of every petition. */
 static Command command_head(Value request)
 {
-    return (Command){ .id = value_get_string(request, "id", STR("")), .actor = value_get_string(request, "actor", STR("")),
+    return (Command){ .id = value_get_string(request, "id", STR("")),
+                      .alias = value_get_string(request, "alias", STR("")),
+                      .asked = value_get_string(request, "asked", STR("")),
+                      .actor = value_get_string(request, "actor", STR("")),
                       .rationale = value_get_string(request, "reason", STR("")),
                       .trace = value_get_string(request, "trace", STR("")),
-                      .tracestate = value_get_string(request, "tracestate", STR("")), .origin = value_get_string(request, "origin", STR("")),
+                      .tracestate = value_get_string(request, "tracestate", STR("")),
+                      .origin = value_get_string(request, "origin", STR("")),
                       .value = value_null(), .report.output = value_null() };
 }
 
@@ -191,9 +196,10 @@ static Status send_override(const Petition *petition, bool is_gone, Error *err)
         return error_set(err, ERR_INVALID, "'tenant' and 'workflow' name no schedule");
     if (!trigger || trigger->kind != VALUE_INT || trigger->integer < 0 || trigger->integer > UINT32_MAX)
         return error_set(err, ERR_INVALID, "'trigger' is the place of a trigger, from 0");
-    if (!civil_read_ms(value_get_string(request, "at", STR("")), &keep.due_ms)) return error_set(err, ERR_INVALID, "'at' is no time");
+    if (!civil_read_time(value_get_string(request, "at", STR("")), &keep.due_ms)) return error_set(err, ERR_INVALID, "'at' is no time");
     if (!is_gone && !str_trim(keep.command.rationale).len) return error_set(err, ERR_INVALID, "'reason' is missing: an override needs one");
-    if (keep.command.rationale.len > TEXT_SIZE_MAX) return error_set(err, ERR_LIMIT, "'reason' has more than TEXT_SIZE_MAX (%u) bytes", TEXT_SIZE_MAX);
+    if (keep.command.rationale.len > TEXT_SIZE_MAX)
+        return error_set(err, ERR_LIMIT, "'reason' has more than TEXT_SIZE_MAX (%u) bytes", TEXT_SIZE_MAX);
     keep.count = (uint64_t)trigger->integer;
     return engine_keep(petition->engine, &keep) ? OK : refuse_full(err);
 }
@@ -220,19 +226,22 @@ static Status send_review(const Petition *petition, Error *err)
 
 /* --- starts ------------------------------------------------------------------------------------------------------------------- */
 
-static Status read_plan(const Petition *petition, Digest *out, Error *err)
+static Status read_plan(Petition *petition, Digest *out, Error *err)
 {
     Str digest = value_get_string(petition->request, "digest", STR(""));
     if (digest.len) {
         if (read_digest(digest, out)) return OK;
         return error_set(err, ERR_INVALID, "'digest' is no digest of a plan");
     }
-    Status status = engine_plan_add(petition->engine, value_get_string(petition->request, "plan", STR("")), out, err);
+    Status status = OK;
+    if (petition->plan) engine_plan_take(petition->engine, petition->plan, out);
+    else status = engine_plan_add(petition->engine, value_get_string(petition->request, "plan", STR("")), out, err);
+    petition->plan = NULL;
     if (!status) engine_plan_text(petition->engine, out, value_get_string(petition->request, "text", STR("")));
     return status;
 }
 
-static Status send_start(const Petition *petition, Error *err)
+static Status send_start(Petition *petition, Error *err)
 {
     Engine *engine = petition->engine;
     Value request = petition->request;
@@ -278,27 +287,39 @@ static Status send_about_run(const Petition *petition, Error *err)
 
 Status petition_check(Value request, Error *err)
 {
-    static const char *const names[] = { "actor", "reason", "origin", "source", "name", "bridge", "tenant", "workflow", "job", "held", "trigger", "policy",
-                                         "digest", "reviewer", "comment" };
+    static const char *const names[] = { "actor", "reason", "origin", "source", "name", "bridge", "tenant", "workflow",
+                                         "job", "held", "trigger", "policy", "digest", "reviewer", "comment" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (value_get_string(request, names[i], STR("")).len > TEXT_SIZE_MAX)
             return error_set(err, ERR_LIMIT, "'%s' has more than TEXT_SIZE_MAX (%u) bytes", names[i], TEXT_SIZE_MAX);
     return OK;
 }
 
+static Status send_any(Petition *petition, Error *err)
+{
+    Status status = petition_check(petition->request, err);
+    if (status) return status;
+    Str verb = value_get_string(petition->request, "verb", STR(""));
+    if (str_is_text(verb, "start") || str_is_text(verb, "store-revision")) return send_start(petition, err);
+    if (str_is_text(verb, "activate") || str_is_text(verb, "deactivate") || str_is_text(verb, "remove-revision"))
+        return send_revision(petition, str_is_text(verb, "activate"), str_is_text(verb, "remove-revision"), err);
+    if (str_is_text(verb, "set-secret") || str_is_text(verb, "remove-secret"))
+        return send_secret(petition, str_is_text(verb, "remove-secret"), err);
+    if (str_is_text(verb, "override-schedule") || str_is_text(verb, "remove-override"))
+        return send_override(petition, str_is_text(verb, "remove-override"), err);
+    if (str_is_text(verb, "review-policy")) return send_review(petition, err);
+    return send_about_run(petition, err);
+}
+
+Status petition_send_plan(Engine *engine, Value request, EnginePlan *plan, ReplyTo reply, void *context, Error *err)
+{
+    Petition petition = { .engine = engine, .request = request, .plan = plan, .reply = reply, .context = context };
+    Status status = send_any(&petition, err);
+    engine_plan_free(petition.plan);
+    return status;
+}
+
 Status petition_send(Engine *engine, Value request, ReplyTo reply, void *context, Error *err)
 {
-    Petition petition = { .engine = engine, .request = request, .reply = reply, .context = context };
-    Status status = petition_check(request, err);
-    if (status) return status;
-    Str verb = value_get_string(request, "verb", STR(""));
-    if (str_is_text(verb, "start") || str_is_text(verb, "store-revision")) return send_start(&petition, err);
-    if (str_is_text(verb, "activate") || str_is_text(verb, "deactivate") || str_is_text(verb, "remove-revision"))
-        return send_revision(&petition, str_is_text(verb, "activate"), str_is_text(verb, "remove-revision"), err);
-    if (str_is_text(verb, "set-secret") || str_is_text(verb, "remove-secret"))
-        return send_secret(&petition, str_is_text(verb, "remove-secret"), err);
-    if (str_is_text(verb, "override-schedule") || str_is_text(verb, "remove-override"))
-        return send_override(&petition, str_is_text(verb, "remove-override"), err);
-    if (str_is_text(verb, "review-policy")) return send_review(&petition, err);
-    return send_about_run(&petition, err);
+    return petition_send_plan(engine, request, /* plan= */ NULL, reply, context, err);
 }

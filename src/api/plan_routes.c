@@ -1,40 +1,59 @@
-/* plan_routes.c - plans before anything runs: what a start would meet; runbooks that are validated, planned, run. */
+/* plan_routes.c - plans before anything runs: what a start would meet; runbooks that are validated, planned, run; definitions of commands that
+ * are clients. */
 #include "api/aside.h"
 #include "api/definition.h"
 #include "api/follow.h"
 #include "api/routes.h"
 #include "base/limits.h"
+#include "core/decide.h"
 #include "policy/dry_run.h"
 #include "value/json.h"
 
 /* --- dry runs --------------------------------------------------------------------------------------------------------------------------- */
 
-void route_revision_dry_run(Call *call)
+static void answer_dry_run(Call *call, Status status, Value found, const Error *err)
 {
-    static const BodyMember known[] = { { "parameters", VALUE_OBJECT, false } };
-    const Cell *row;
-    Value body, found;
+    if (status == ERR_INVALID) call_problem_fields(call, PROBLEM_PARAMETERS, str_of(err->text), NULL, 0);
+    else if (status) call_error(call, err);
+    else call_value(call, 200, found);
+}
+
+typedef struct Trying { const Cell *row; Value params; } Trying;
+
+/* Two plans are read and compared, and policies are asked about each step. */
+static void try_out(Call *call)
+{
+    const Trying *trying = call->state;
+    Value found;
     Error err;
-    if (!revision_of_address(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 1)) return;
-    const Value *params = value_get_text(body, "parameters");
     const Cell *active = revision_active(call, call->segments[0], call->segments[1]);
-    DryRunAsk ask = { .params = params ? *params : (Value){ .kind = VALUE_OBJECT }, .actor = call->caller.actor, .now_ms = call->now_ms,
+    DryRunAsk ask = { .params = trying->params, .actor = call->caller.actor, .now_ms = call->now_ms,
                       .catalog = call->api->catalog };
     Status status = OK;
     if (active) {
         ask.before_version = active[REVISIONS_version].integer;
         status = plan_of_revision(call, active, &ask.before, &err);
     }
-    if (!status) status = plan_of_revision(call, row, &ask.plan, &err);
+    if (!status) status = plan_of_revision(call, trying->row, &ask.plan, &err);
     if (status) {
         call_error(call, &err);
         return;
     }
-    if (!params_fit(call, ask.plan, ask.params)) return;
+    if (!params_fit(call, decide_declared(ask.plan), ask.params)) return;
     status = dry_run(call->api->guard, &ask, &call->arena, &found, &err);
-    if (status == ERR_INVALID) call_problem_fields(call, PROBLEM_PARAMETERS, str_of(err.text), NULL, 0);
-    else if (status) call_error(call, &err);
-    else call_value(call, 200, found);
+    answer_dry_run(call, status, found, &err);
+}
+
+void route_revision_dry_run(Call *call)
+{
+    static const BodyMember known[] = { { "parameters", VALUE_OBJECT, false } };
+    Trying *trying = ARENA_NEW(&call->arena, Trying);
+    Value body;
+    if (!revision_of_address(call, &trying->row) || !call_read_json(call, &body) || !check_members(call, body, known, 1)) return;
+    const Value *params = value_get_text(body, "parameters");
+    trying->params = params ? *params : (Value){ .kind = VALUE_OBJECT };
+    call->state = trying;
+    aside_begin(call, try_out, /* done= */ NULL);
 }
 
 /* --- runbooks --------------------------------------------------------------------------------------------------------------------------- */
@@ -74,15 +93,17 @@ typedef struct Sending {
 } Sending;
 
 /* As a command runs a file: it becomes the next revision, the active one, and is started. */
-static void run_runbook(Call *call, const Sending *sending)
+static void run_runbook(Call *call, Call *copy, const Sending *sending)
 {
     MemberList members = { .arena = &call->arena };
     StartWish wish = { .params = { .kind = VALUE_OBJECT }, .payload = value_null(), .source = STR("api") };
-    if (!api_may_do(call, "workflow.create", sending->tenant, PROBLEM_NOT_FOUND) || !api_may_do(call, "execution.start", sending->tenant, PROBLEM_NOT_FOUND)
-        || !follow_read(call, &wish.wait_ms) || !revision_check(call, &sending->check, "'maestro run --allow-incompatible'")) return;
+    if (!api_may_do(call, "workflow.create", sending->tenant, PROBLEM_NOT_FOUND)
+        || !api_may_do(call, "execution.start", sending->tenant, PROBLEM_NOT_FOUND) || !follow_read(call, &wish.wait_ms)
+        || !revision_check(call, &sending->check, "'maestro run --allow-incompatible'"))
+        return;
     revision_add_against(&members, &sending->check);
-    add_member(&members, "plan", value_string(sending->definition.document));
     add_member(&members, "text", value_string(sending->definition.text));
+    definition_hand_over(call, copy);
     start_named(call, &members, sending->tenant, &wish);
 }
 
@@ -104,7 +125,7 @@ static void compile_sent(Call *copy)
     Definition *definition = &sending->definition;
     const Plan *plan = &definition->compiled.plan;
     if (!definition_compile(copy, definition)) return;
-    if (sending->is_checked && !definition->compiled.is_config) {
+    if (sending->is_checked && !definition->compiled.is_valid && !definition->compiled.is_config) {
         call_value(copy, 200, check_value(copy, &definition->compiled, /* is_planned= */ false));
         return;
     }
@@ -113,7 +134,8 @@ static void compile_sent(Call *copy)
         call_problem(copy, PROBLEM_INVALID, "this is a %s and no runbook: POST /api/workflows takes it", plan_kind_name(plan->kind));
         return;
     }
-    if (sending->is_planned) print_answer(copy, sending);
+    if (sending->is_checked) call_value(copy, 200, check_value(copy, &definition->compiled, /* is_planned= */ false));
+    else if (sending->is_planned) print_answer(copy, sending);
     else if (definition_print(copy, definition))
         (void)revision_compare_with(copy, revision_active(copy, plan->tenant, plan->id), plan, &sending->check);
 }
@@ -122,7 +144,7 @@ static void compiled(Call *call, Call *copy)
 {
     Sending *sending = call->state;
     Str named = sending->definition.compiled.plan.tenant;
-    (void)copy;
+    if (definition_is_unnamed(call, &sending->definition, sending->tenant)) return;
     if (!api_sees(call, named)) {
         (void)api_may(call, named, PROBLEM_NOT_FOUND);
         return;
@@ -134,7 +156,7 @@ static void compiled(Call *call, Call *copy)
     }
     sending->tenant = arena_copy(&call->arena, sending->tenant);
     if (sending->is_planned) call_text(call, 200, "application/json", sending->answer);
-    else run_runbook(call, sending);
+    else run_runbook(call, copy, sending);
 }
 
 void route_runbooks(Call *call)
@@ -150,4 +172,105 @@ void route_runbooks(Call *call)
     }
     call->state = sending;
     if (definition_fits(call)) aside_begin(call, compile_sent, compiled);
+}
+
+/* --- commands that are clients ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Planning {
+    Str text;
+    TextFormat format;
+    bool is_dry;
+    Value params;
+    Definition definition;
+    Str answer;                     /* of one that is not dry: JSON */
+} Planning;
+
+static void add_compiled(Call *call, MemberList *members, const Compiled *compiled)
+{
+    add_member(members, "valid", value_bool(compiled->is_valid));
+    add_member(members, "configuration", value_bool(compiled->is_config));
+    add_member(members, "oldRunbook", value_bool(compiled->is_old_runbook));
+    add_member(members, "errorCount", value_int(compiled->diagnostics.error_count));
+    add_member(members, "warningCount", value_int(compiled->diagnostics.warning_count));
+    add_member(members, "diagnostics", diagnostics_value(&compiled->diagnostics, &call->arena));
+}
+
+static bool has_plan(const Planning *planning) { return planning->definition.compiled.is_valid && !planning->definition.compiled.is_config; }
+
+static void compile_clients(Call *copy)
+{
+    Planning *planning = copy->state;
+    MemberList members = { .arena = &copy->arena };
+    Buf text;
+    Error err;
+    if (!definition_compile_text(copy, planning->text, planning->format, &planning->definition)) return;
+    if (has_plan(planning) && planning->is_dry) return;                 /* the policies are the server's thread's */
+    if (has_plan(planning) && !definition_print(copy, &planning->definition)) return;
+    add_compiled(copy, &members, &planning->definition.compiled);
+    if (has_plan(planning)) add_member(&members, "plan", value_string(planning->definition.document));
+    buf_init(&text, JSON_SIZE_MAX);
+    if (json_print(&text, member_list_object(&members), JSON_COMPACT, &err)) call_error(copy, &err);
+    else buf_char(&text, '\n');
+    planning->answer = arena_copy(&copy->arena, buf_peek(&text));
+    buf_deinit(&text);
+}
+
+static void dry_run_clients(Call *call, const Planning *planning)
+{
+    const Plan *plan = &planning->definition.compiled.plan;
+    MemberList members = { .arena = &call->arena };
+    Value found;
+    Error err;
+    DryRunAsk ask = { .plan = plan, .params = planning->params, .actor = call->caller.actor, .now_ms = call->now_ms, .catalog = call->api->catalog };
+    const Cell *active = revision_active(call, plan->tenant, plan->id);
+    Status status = OK;
+    if (active) {
+        ask.before_version = active[REVISIONS_version].integer;
+        status = plan_of_revision(call, active, &ask.before, &err);
+    }
+    if (!status) status = dry_run(call->api->guard, &ask, &call->arena, &found, &err);
+    if (!status) {
+        add_compiled(call, &members, &planning->definition.compiled);
+        add_member(&members, "dryRun", found);
+    }
+    answer_dry_run(call, status, member_list_object(&members), &err);
+}
+
+/* What a key of one tenant sends is of that tenant, or no matter of its. */
+static bool is_callers(Call *call, const Definition *definition)
+{
+    Str named = definition->compiled.plan.tenant;
+    if (str_is_text(call->caller.tenant, "*") || str_is(named, call->caller.tenant)) return true;
+    if (definition_is_unnamed(call, definition, call->caller.tenant)) return false;
+    api_refuse_foreign(call, named);
+    call_problem(call, PROBLEM_DENIED, "the definition is of another tenant than the key");
+    return false;
+}
+
+static void compiled_clients(Call *call, Call *copy)
+{
+    Planning *planning = call->state;
+    (void)copy;
+    if (has_plan(planning) && !is_callers(call, &planning->definition)) return;
+    if (has_plan(planning) && planning->is_dry) dry_run_clients(call, planning);
+    else call_text(call, 200, "application/json", planning->answer);
+}
+
+void route_client_plan(Call *call)
+{
+    static const BodyMember known[] = { { "definition", VALUE_STRING, true }, { "format", VALUE_STRING, false },
+                                        { "parameters", VALUE_OBJECT, false } };
+    Planning *planning = ARENA_NEW(&call->arena, Planning);
+    Value body;
+    if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND) || !call_read_json(call, &body) || !check_members(call, body, known, 3)) return;
+    Str format = value_get_string(body, "format", STR("yaml"));
+    const Value *params = value_get_text(body, "parameters");
+    if (!str_is_text(format, "yaml") && !str_is_text(format, "json")) {
+        call_problem(call, PROBLEM_INVALID, "'format' is yaml or json");
+        return;
+    }
+    *planning = (Planning){ .text = value_get_string(body, "definition", STR("")), .format = str_is_text(format, "json") ? TEXT_JSON : TEXT_YAML,
+                            .is_dry = params != NULL, .params = params ? *params : value_null() };
+    call->state = planning;
+    aside_begin(call, compile_clients, compiled_clients);
 }

@@ -17,7 +17,7 @@ void route_policies(Call *call)
     Page page;
     Value items;
     Error err;
-    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, 'p')) return;
+    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_POLICIES)) return;
     if (reviews_add(&call->arena, call->api->store, tenant, described(call), &items, &err)) {
         call_error(call, &err);
         return;
@@ -77,7 +77,7 @@ void route_reviews(Call *call)
     bool is_of_all = !given.len && str_is_text(call->caller.tenant, REVIEW_TENANT_ALL);
     Page page;
     Scan scan = { .page = &page };
-    if (!api_may(call, is_of_all ? call->caller.tenant : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, 'w')) return;
+    if (!api_may(call, is_of_all ? call->caller.tenant : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_REVIEWS)) return;
     read_cursor(&scan);
     bool is_behind = str_is(scan.key[0].text, tenant);         /* those that count for all were told before */
     if (is_of_all) {
@@ -107,7 +107,9 @@ static bool check_version(Call *call, Str policy, Str digest)
         Str now = value_get_string(policies.items[i], "digest", STR(""));
         if (!str_is(value_get_string(policies.items[i], "name", STR("")), policy)) continue;
         if (str_is(now, digest)) return true;
-        if (now.len) call_problem(call, PROBLEM_CONFLICT, "the version of policy '%.*s' that is in force is %.*s: read that", STR_ARG(policy), STR_ARG(now));
+        if (now.len)
+            call_problem(call, PROBLEM_CONFLICT, "the version of policy '%.*s' that is in force is %.*s: read that",
+                         STR_ARG(policy), STR_ARG(now));
         else call_problem(call, PROBLEM_CONFLICT, "policy '%.*s' cannot be used here: %.*s", STR_ARG(policy),
                           STR_ARG(value_get_string(policies.items[i], "unusable", STR(""))));
         return false;
@@ -148,8 +150,10 @@ void route_review_create(Call *call)
     if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)) return;
     Str given = value_get_string(body, "namespace", STR("")), verdict = value_get_string(body, "verdict", STR(""));
     Reviewing *reviewing = ARENA_NEW(&call->arena, Reviewing);
-    *reviewing = (Reviewing){ .tenant = given.len ? given : call->caller.tenant, .policy = value_get_string(body, "policy", STR("")),
-                              .digest = value_get_string(body, "digest", STR("")), .reviewer = str_trim(value_get_string(body, "reviewer", STR(""))) };
+    *reviewing = (Reviewing){ .tenant = given.len ? given : call->caller.tenant,
+                              .policy = value_get_string(body, "policy", STR("")),
+                              .digest = value_get_string(body, "digest", STR("")),
+                              .reviewer = str_trim(value_get_string(body, "reviewer", STR(""))) };
     if (!api_may(call, reviewing->tenant, PROBLEM_NOT_FOUND)) return;
     if (!reviewing->reviewer.len || reviewing->reviewer.len > NAME_SIZE_MAX || memchr(reviewing->reviewer.ptr, '\n', reviewing->reviewer.len)) {
         refuse_member(call, "reviewer", "is the name of who has reviewed it, of at most 128 bytes");

@@ -1,6 +1,7 @@
 /* projection_routes.c - how much longer an execution will take and what it will cost, and by what that is said. */
 #include <inttypes.h>
 
+#include "api/aside.h"
 #include "api/graph.h"
 #include "api/routes.h"
 #include "base/limits.h"
@@ -101,7 +102,9 @@ static Value latency_value(Call *call, const Cell *row, const Forecast *forecast
     int64_t began_ms = int_of(&row[RUNS_started_ms]), end_ms = is_over ? int_of(&row[RUNS_completed_ms]) : call->now_ms;
     add_member(&members, "elapsedMs", value_int(end_ms > began_ms ? end_ms - began_ms : 0));
     add_member(&members, "remainingMs", is_over ? value_int(0) : is_known ? value_int(forecast->left_ms) : value_null());
-    add_member(&members, "expectedEndAt", is_over ? time_value(call, end_ms) : is_known ? time_value(call, end_ms + forecast->left_ms) : value_null());
+    add_member(&members, "expectedEndAt",
+               is_over ? time_value(call, end_ms)
+                       : is_known ? time_value(call, end_ms + forecast->left_ms) : value_null());
     add_member(&members, "usualMs", past->run_count ? value_int(forecast_median(past->took_ms, past->run_count)) : value_null());
     add_member(&members, "deadlineAt", cell_value(&row[RUNS_deadline_at]));
     add_member(&members, "stepsLeft", value_int(is_over ? 0 : forecast->left_count));
@@ -119,7 +122,9 @@ static Value cost_value(Call *call, const Cell *row, const Plan *plan, const For
     add_member(&members, "spent", money(call, spent));
     add_member(&members, "limit", has_limit ? money(call, plan->terms->cost_max_micro) : value_null());
     add_member(&members, "projected", money(call, expected));
-    add_member(&members, "basis", value_string(is_over ? STR("reported") : is_usual ? STR("earlier-executions") : is_declared ? STR("declared-prices") : STR("reported")));
+    add_member(&members, "basis",
+               value_string(is_over ? STR("reported") : is_usual ? STR("earlier-executions")
+                                    : is_declared ? STR("declared-prices") : STR("reported")));
     add_member(&members, "exceedsLimit", value_bool(has_limit && expected > plan->terms->cost_max_micro));
     return member_list_object(&members);
 }
@@ -130,14 +135,14 @@ static const char method[] =
     "what attempts reported so far; projected is the median of what earlier executions cost in all, or, where none reported a cost, "
     "what is spent and the declared price of executors for the time that is left.";
 
-void route_execution_projection(Call *call)
+static void project(Call *call)
 {
-    const Cell *row;
+    const Cell *row = call->state;
     Graph graph;
     Error err;
     Past *past = ARENA_NEW(&call->arena, Past);
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
-    if (!api_execution(call, &row) || !graph_read(call, row, &graph)) return;
+    if (!graph_read(call, row, &graph)) return;
     if (read_past(call, row, &graph, past, &err)) {
         call_error(call, &err);
         return;
@@ -152,4 +157,13 @@ void route_execution_projection(Call *call)
     add_member(&links, "execution", api_link(call, "/api/executions/%.*s", STR_ARG(row[RUNS_id].text)));
     add_member(&members, "_links", member_list_object(&links));
     call_value(call, 200, member_list_object(&members));
+}
+
+/* Its plan is read, and the steps of what ran before it. */
+void route_execution_projection(Call *call)
+{
+    const Cell *row;
+    if (!api_execution(call, &row)) return;
+    call->state = (void *)row;
+    aside_begin(call, project, /* done= */ NULL);
 }

@@ -8,11 +8,13 @@
 #include "base/limits.h"
 
 #define SPAN_RETRY_MS 1000          /* after an engine that took nothing */
+#define SEVERAL_REASONS "for more reasons than are told apart"
 
 /* Those that are told as one. */
 typedef struct Kind {
     char actor[API_REFUSAL_TEXT_SIZE], tenant[NAME_SIZE_MAX + 1], verb[64], source[64];
-    char what[API_REFUSAL_TEXT_SIZE], why[API_REFUSAL_TEXT_SIZE];       /* of the first that is not recorded yet */
+    char why[API_REFUSAL_TEXT_SIZE];
+    char what[API_REFUSAL_TEXT_SIZE];           /* of the first that is not recorded yet */
     unsigned status;
 } Kind;
 
@@ -21,6 +23,7 @@ typedef struct Slot {
     uint64_t count;                 /* not recorded yet */
     int64_t due_ms;
     bool is_used;
+    bool is_further;                /* it differs by its reason alone from one that was there before */
 } Slot;
 
 struct Refusals {
@@ -49,16 +52,17 @@ static void text_put(char *place, size_t size, Str text)
     place[len] = '\0';
 }
 
-static bool is_same(const Kind *one, const Kind *other)
+/* But for the reason. */
+static bool is_alike(const Kind *one, const Kind *other)
 {
     return one->status == other->status && !strcmp(one->actor, other->actor) && !strcmp(one->tenant, other->tenant)
         && !strcmp(one->verb, other->verb) && !strcmp(one->source, other->source);
 }
 
-static void kind_read(const Call *call, Kind *out)
+static void kind_read(const Call *call, Str why, unsigned status, Kind *out)
 {
     static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
-    *out = (Kind){ .status = call->status };
+    *out = (Kind){ .status = status };
     text_put(out->actor, sizeof out->actor, call->caller.actor.len ? call->caller.actor : STR("nobody"));
     text_put(out->tenant, sizeof out->tenant, call->caller.tenant);
     text_put(out->verb, sizeof out->verb, str_of(call->route ? call->route->verb : ""));
@@ -67,19 +71,31 @@ static void kind_read(const Call *call, Kind *out)
     buf_text(&what, methods[call->method]);
     buf_char(&what, ' ');
     text_put(out->what + what.len, sizeof out->what - what.len, call->path);
-    text_put(out->why, sizeof out->why, call->refused);
+    text_put(out->why, sizeof out->why, why);
 }
 
-static Slot *slot_of(Refusals *refusals, const Kind *kind)
+/* Where its reason is told no more, *kind has that of all such. */
+static Slot *slot_of(Refusals *refusals, Kind *kind)
 {
-    Slot *free_one = NULL, *others = &refusals->slots[API_REFUSAL_COUNT_MAX];
+    Slot *free_one = NULL, *shared = NULL, *others = &refusals->slots[API_REFUSAL_COUNT_MAX];
+    uint32_t further_count = 0;
+    bool is_further = false;
     for (uint32_t i = 0; i < API_REFUSAL_COUNT_MAX; i++) {
         Slot *slot = &refusals->slots[i];
-        if (slot->is_used && is_same(&slot->kind, kind)) return slot;
+        bool is_one = slot->is_used && is_alike(&slot->kind, kind);
+        if (is_one && !strcmp(slot->kind.why, kind->why)) return slot;
+        if (is_one && !strcmp(slot->kind.why, SEVERAL_REASONS)) shared = slot;
         if (!slot->is_used && !free_one) free_one = slot;
+        is_further |= is_one;
+        further_count += slot->is_further;
+    }
+    if (is_further && further_count >= API_REFUSAL_REASON_COUNT_MAX) {
+        text_put(kind->why, sizeof kind->why, STR(SEVERAL_REASONS));
+        if (shared) return shared;
+        is_further = false;
     }
     if (free_one) {
-        *free_one = (Slot){ .kind = *kind, .is_used = true };
+        *free_one = (Slot){ .kind = *kind, .is_used = true, .is_further = is_further };
         return free_one;
     }
     if (!others->is_used)
@@ -121,17 +137,22 @@ static bool record(Refusals *refusals, Slot *slot)
     return true;
 }
 
-void refusals_note(Refusals *refusals, const Call *call)
+static void note(Refusals *refusals, const Call *call, Str why, unsigned status)
 {
     Kind kind;
-    if (!call->refused.len) return;
-    kind_read(call, &kind);
+    kind_read(call, why, status, &kind);
     Slot *slot = slot_of(refusals, &kind);
     bool is_first = !slot->due_ms;
     /* What is told of those that are counted is how the first of them went. */
     if (!slot->count++ && slot != &refusals->slots[API_REFUSAL_COUNT_MAX]) slot->kind = kind;
     if (!is_first) return;
     slot->due_ms = call->now_ms + (record(refusals, slot) ? API_REFUSAL_SPAN_MS : SPAN_RETRY_MS);
+}
+
+void refusals_note(Refusals *refusals, const Call *call)
+{
+    if (call->refused.len) note(refusals, call, call->refused, call->status);
+    for (const CallRefusal *part = call->refused_parts; part; part = part->next) note(refusals, call, part->why, part->status);
 }
 
 void refusals_turn(Refusals *refusals, int64_t now_ms, bool is_end)

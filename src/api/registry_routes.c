@@ -7,7 +7,7 @@
 #include "os/clock.h"
 
 /* A list that is at hand as a whole: a page of it, by the place of its items. */
-static void answer_list(Call *call, char kind, Value items)
+static void answer_list(Call *call, PageKind kind, Value items)
 {
     Page page;
     if (!page_begin(&page, call, kind)) return;
@@ -104,5 +104,5 @@ void route_executors(Call *call)
     if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND)) return;
     for (uint32_t i = 0; executors.kind == VALUE_OBJECT && i < executors.count; i++)
         value_list_add(&list, executor_value(call, value_text(executors.members[i].key), executors.members[i].value));
-    answer_list(call, 'o', value_list_array(&list));
+    answer_list(call, PAGE_EXECUTORS, value_list_array(&list));
 }

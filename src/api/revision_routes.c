@@ -5,8 +5,10 @@
 #include "api/definition.h"
 #include "api/document.h"
 #include "api/page.h"
+#include "api/plan_facts.h"
 #include "api/routes.h"
 #include "base/limits.h"
+#include "view/revision_row.h"
 
 /* --- which one ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -30,7 +32,7 @@ bool revision_of_address(Call *call, const Cell **out_row)
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !newest_of(call, tenant, workflow, &newest)) return false;
     *out_row = NULL;
     bool is_number = str_to_u64(call->segments[2], &version) && version && version <= UINT32_MAX;
-    QueryAsk ask = { .query = QUERY_REVISION, .param_count = 3,
+    QueryAsk ask = { .query = QUERY_REVISION_HEAD, .param_count = 3,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(is_number ? (int64_t)version : 0) } };
     if (is_number && row_select(&call->arena, call->api->store, &ask, out_row, &err)) call_error(call, &err);
     else if (!*out_row)
@@ -79,29 +81,12 @@ void route_workflow(Call *call)
     call_value(call, 200, workflow_value(call, newest, revision_active(call, tenant, workflow)));
 }
 
-typedef struct NameScan { Arena *arena; Str name; } NameScan;
-
-static bool take_name(void *context, const Cell *cells, uint32_t count)
-{
-    NameScan *scan = context;
-    (void)count;
-    scan->name = arena_copy(scan->arena, cells[REVISIONS_workflow_id].text);
-    return false;
-}
-
-/* Behind the highest version that a name can have comes the next name. */
 bool workflow_after(Call *call, Str tenant, Str after, Str *out_name)
 {
-    NameScan scan = { .arena = &call->arena };
     Error err;
-    QueryAsk ask = { .query = QUERY_REVISIONS_OF_TENANT, .param_count = 3, .row_count_max = 1,
-                     .params = { cell_text(tenant), cell_text(after), cell_int(INT64_MAX) } };
-    if (store_select(call->api->store, &ask, take_name, &scan, &err)) {
-        call_error(call, &err);
-        return false;
-    }
-    *out_name = scan.name;
-    return true;
+    if (!revision_workflow_after(&call->arena, call->api->store, tenant, after, out_name, &err)) return true;
+    call_error(call, &err);
+    return false;
 }
 
 /* The same across tenants, in their order; an empty name: there is none. */
@@ -124,7 +109,7 @@ void route_workflows(Call *call)
     Page page;
     Str given = call_query(call, "namespace"), tenant = api_tenant(call, given);
     bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
-    if (!api_may(call, is_of_all ? STR("*") : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, 'w')) return;
+    if (!api_may(call, is_of_all ? STR("*") : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_WORKFLOWS)) return;
     Str name = page.text;
     if (is_of_all) {                /* the cursor has both: "acme/order" */
         size_t end = str_find(page.text, '/', 0);
@@ -147,7 +132,8 @@ static bool take_revision(void *context, const Cell *cells, uint32_t count)
     Page *page = context;
     if (!page_has_room(page)) return false;
     const Cell *row = row_copy(&page->call->arena, cells, count);
-    page_add(page, document_revision(page->call, row, /* is_whole= */ false), (Str){ 0 }, row[REVISIONS_version].integer, 0);
+    Value links = document_revision_links(page->call, row);
+    page_add(page, document_revision(page->call, row, links, /* is_whole= */ false), (Str){ 0 }, row[REVISIONS_version].integer, 0);
     return true;
 }
 
@@ -157,7 +143,7 @@ void route_revisions(Call *call)
     const Cell *newest;
     Error err;
     Str tenant = call->segments[0], workflow = call->segments[1];
-    if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !page_begin(&page, call, 'r')) return;
+    if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !page_begin(&page, call, PAGE_REVISIONS)) return;
     if (!newest_of(call, tenant, workflow, &newest)) return;
     QueryAsk ask = { .query = QUERY_REVISIONS_OF_WORKFLOW, .param_count = 3, .row_count_max = page.limit + 1,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(page.has_cursor ? page.number : INT64_MAX) } };
@@ -165,25 +151,74 @@ void route_revisions(Call *call)
     else page_answer(&page);
 }
 
+typedef struct Showing { const Cell *row; Value links; unsigned status; } Showing;
+
+static bool is_large(const Cell *row) { return row[REVISIONS_steps].text.len + row[REVISIONS_text].text.len > API_HERE_SIZE_MAX; }
+
+/* The row that was found has neither its steps nor its text, which may be large. */
+static void show(Call *call)
+{
+    const Showing *showing = call->state;
+    const Cell *row = NULL, *found = showing->row;
+    Digest digest = cell_digest(&found[REVISIONS_digest]);
+    Error err;
+    QueryAsk ask = { .query = QUERY_REVISION, .param_count = 3,
+                     .params = { found[REVISIONS_tenant], found[REVISIONS_workflow_id], found[REVISIONS_version] } };
+    if (row_select(&call->arena, call->api->store, &ask, &row, &err)) {
+        call_error(call, &err);
+        return;
+    }
+    if (!row) {
+        call_problem(call, PROBLEM_REVISION_NOT_FOUND, "the revision was removed meanwhile");
+        return;
+    }
+    plan_facts_put(call->api->facts, &digest, STR(""), (PlanFact){ .is_large = is_large(row) });
+    call_add_header(call, "ETag", document_etag(call, row));
+    call_value(call, showing->status, document_revision(call, row, showing->links, /* is_whole= */ true));
+}
+
+static bool is_small(const Call *call, const Cell *row)
+{
+    PlanFact fact;
+    Digest digest = cell_digest(&row[REVISIONS_digest]);
+    return plan_facts_find(call->api->facts, &digest, STR(""), &fact) && !fact.is_large;
+}
+
+/* One that is large, or that nobody has looked at yet, beside the server's thread; but what is done is told, though there is no room there. */
 static void answer_revision(Call *call, unsigned status, const Cell *row)
 {
-    call_add_header(call, "ETag", document_etag(call, row));
-    call_value(call, status, document_revision(call, row, /* is_whole= */ true));
+    Showing *showing = ARENA_NEW(&call->arena, Showing);
+    *showing = (Showing){ row, document_revision_links(call, row), status };
+    call->state = showing;
+    if (is_small(call, row)) show(call);
+    else if (!call->is_done) aside_begin(call, show, /* done= */ NULL);
+    else if (!aside_try(call, show, /* done= */ NULL)) show(call);
+}
+
+static void refuse_stale(Call *call, const Cell *row)
+{
+    call_problem(call, PROBLEM_PRECONDITION, "the revision is %.*s now", STR_ARG(document_etag(call, row)));
 }
 
 void route_revision(Call *call)
 {
     const Cell *row;
     if (!revision_of_address(call, &row)) return;
-    answer_revision(call, call_has_tag(call, "If-None-Match", document_etag(call, row), /* is_weak_enough= */ true) ? 304 : 200, row);
+    Str tag = document_etag(call, row);
+    if (call_has_header(call, "If-Match") && !call_has_tag(call, "If-Match", tag, /* is_weak_enough= */ false)) {
+        refuse_stale(call, row);
+        return;
+    }
+    bool is_unchanged = call_has_tag(call, "If-None-Match", tag, /* is_weak_enough= */ true);
+    if (!is_unchanged || is_small(call, row)) {
+        answer_revision(call, is_unchanged ? 304 : 200, row);
+        return;
+    }
+    call_add_header(call, "ETag", tag);
+    call_unchanged(call);
 }
 
 /* --- change --------------------------------------------------------------------------------------------------------------------------------- */
-
-static void refuse_stale(Call *call, const Cell *row)
-{
-    call_problem(call, PROBLEM_PRECONDITION, "the revision is %.*s now", STR_ARG(document_etag(call, row)));
-}
 
 typedef struct RevisionTag { uint64_t version, is_active, updated_ms; } RevisionTag;
 
@@ -202,8 +237,9 @@ static bool tag_read(Str text, RevisionTag *out)
 static bool add_expected(Call *call, const Cell *row, MemberList *members)
 {
     MemberList expected = { .arena = &call->arena };
-    RevisionTag tag = { (uint64_t)row[REVISIONS_version].integer, (uint64_t)row[REVISIONS_active].integer, (uint64_t)row[REVISIONS_updated_ms].integer };
-    Str list = call_header(call, "If-Match");
+    RevisionTag tag = { (uint64_t)row[REVISIONS_version].integer, (uint64_t)row[REVISIONS_active].integer,
+                        (uint64_t)row[REVISIONS_updated_ms].integer };
+    Str list = call_list(call, "If-Match");
     if (!list.len || call_has_tag(call, "If-Match", STR("*"), /* is_weak_enough= */ false)) return true;
     bool is_found = call_has_tag(call, "If-Match", document_etag(call, row), /* is_weak_enough= */ false);
     for (size_t at = 0; at < list.len && !is_found;) {
@@ -246,13 +282,18 @@ static void deleted(Call *call, const BridgeAnswer *answer)
     call_empty(call, 204);
 }
 
+static void add_revision(const Call *call, MemberList *members, int64_t version)
+{
+    add_member(members, "tenant", value_string(call->segments[0]));
+    add_member(members, "workflow", value_string(call->segments[1]));
+    add_member(members, "revision", value_int(version));
+}
+
 static void petition_about(Call *call, const Cell *row, MemberList *members, Value body, const char *verb, ApiDone done)
 {
     Str reason = value_get_string(body, "reason", STR(""));
     if (!add_expected(call, row, members)) return;
-    add_member(members, "tenant", value_string(call->segments[0]));
-    add_member(members, "workflow", value_string(call->segments[1]));
-    add_member(members, "revision", cell_value(&row[REVISIONS_version]));
+    add_revision(call, members, row[REVISIONS_version].integer);
     if (reason.len) add_member(members, "reason", value_string(reason));
     api_petition_or(call, members, verb, done, refused);
 }
@@ -286,7 +327,7 @@ bool revision_check(Call *call, const RevisionCheck *check, const char *how)
     if (!found || !found->total) return true;
     ProblemField fields[COMPATIBILITY_COUNT_MAX];
     for (uint32_t i = 0; i < found->count; i++)
-        fields[i] = (ProblemField){ .pointer = found->findings[i].subject, .detail = found->findings[i].what };
+        fields[i] = (ProblemField){ .pointer = found->findings[i].pointer, .detail = found->findings[i].what };
     call_problem_fields(call, PROBLEM_INCOMPATIBLE, arena_format(&call->arena, "%u changes break who relies on revision %" PRId64
                         "; with %s it is activated all the same", found->total, check->active, how),
                         fields, found->count);
@@ -308,7 +349,8 @@ static void compare(Call *copy)
         call_error(copy, &err);
         return;
     }
-    if (revision_compare_with(copy, active, after, &activating->check)) (void)revision_check(copy, &activating->check, "{\"allowIncompatible\": true}");
+    if (revision_compare_with(copy, active, after, &activating->check))
+        (void)revision_check(copy, &activating->check, "{\"allowIncompatible\": true}");
 }
 
 /* Another may become the active one before this does: the engine is told which one it was compared with. */
@@ -326,7 +368,9 @@ void route_revision_activate(Call *call)
     static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "allowIncompatible", VALUE_BOOL, false } };
     MemberList members = { .arena = &call->arena };
     Activating *activating = ARENA_NEW(&call->arena, Activating);
-    if (!revision_of_address(call, &activating->row) || !call_read_json(call, &activating->body) || !check_members(call, activating->body, known, 2)) return;
+    if (!revision_of_address(call, &activating->row) || !call_read_json(call, &activating->body)
+        || !check_members(call, activating->body, known, 2))
+        return;
     if (value_get_bool(activating->body, "allowIncompatible", false)) {
         petition_about(call, activating->row, &members, activating->body, "activate", changed);
         return;
@@ -349,7 +393,14 @@ void route_revision_delete(Call *call)
 {
     MemberList members = { .arena = &call->arena };
     const Cell *row;
-    if (revision_of_address(call, &row)) petition_about(call, row, &members, (Value){ .kind = VALUE_OBJECT }, "remove-revision", deleted);
+    uint64_t version;
+    bool is_repeat = api_is_repeat(call, call->segments[0]) && str_to_u64(call->segments[2], &version) && version && version <= UINT32_MAX;
+    if (!is_repeat) {
+        if (revision_of_address(call, &row)) petition_about(call, row, &members, (Value){ .kind = VALUE_OBJECT }, "remove-revision", deleted);
+    } else if (api_may(call, call->segments[0], PROBLEM_WORKFLOW_NOT_FOUND)) {
+        add_revision(call, &members, (int64_t)version);
+        api_petition_or(call, &members, "remove-revision", deleted, refused);
+    }
 }
 
 /* --- create ----------------------------------------------------------------------------------------------------------------------------------- */
@@ -368,18 +419,14 @@ static void created(Call *call, const BridgeAnswer *answer)
     QueryAsk by_digest = { .query = QUERY_REVISION_BY_DIGEST, .param_count = 3,
                      .params = { cell_text(creating->tenant), cell_text(creating->workflow),
                                  cell_blob((Str){ (const char *)creating->digest.bytes, DIGEST_SIZE }) } };
-    Status status = row_select(&call->arena, call->api->store, &by_digest, &row, &err);
-    if (!status && row) {
-        QueryAsk ask = { .query = QUERY_REVISION, .param_count = 3,
-                         .params = { by_digest.params[0], by_digest.params[1], row[REVISIONS_version] } };
-        status = row_select(&call->arena, call->api->store, &ask, &row, &err);
-    }
-    if (status) {
+    if (row_select(&call->arena, call->api->store, &by_digest, &row, &err)) {
         call_error(call, &err);
         return;
     }
     if (!row) {
-        call_problem(call, PROBLEM_CONFLICT, "the revision was removed as soon as it was stored");
+        call_problem(call, PROBLEM_CONFLICT, "%s", api_request_id(call).len
+                     ? "the revision that was stored under this Idempotency-Key has been removed since; with another key it is stored again"
+                     : "the revision was removed as soon as it was stored");
         return;
     }
     call_add_header(call, "Location", arena_format(&call->arena, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(creating->tenant),
@@ -400,7 +447,7 @@ static void compiled(Call *call, Call *copy)
     const Definition *definition = &creating->definition;
     const Plan *plan = &definition->compiled.plan;
     MemberList members = { .arena = &call->arena };
-    (void)copy;
+    if (definition_is_unnamed(call, definition, creating->tenant)) return;
     if (!api_sees(call, plan->tenant)) {
         (void)api_may(call, plan->tenant, creating->workflow.len ? PROBLEM_WORKFLOW_NOT_FOUND : PROBLEM_NOT_FOUND);
         return;
@@ -412,11 +459,13 @@ static void compiled(Call *call, Call *copy)
         return;
     }
     creating->digest = definition->digest;
+    plan_facts_put(call->api->facts, &creating->digest, STR(""),
+                   (PlanFact){ .is_large = definition->document.len + definition->text.len > API_HERE_SIZE_MAX });
     creating->tenant = arena_copy(&call->arena, creating->tenant);
     creating->workflow = arena_copy(&call->arena, plan->id);
     add_member(&members, "tenant", value_string(creating->tenant));
-    add_member(&members, "plan", value_string(definition->document));
     add_member(&members, "text", value_string(definition->text));
+    definition_hand_over(call, copy);
     api_petition(call, &members, "store-revision", created);
 }
 

@@ -4,28 +4,38 @@
 #include "api/routes.h"
 #include "base/limits.h"
 
+/* What the caller may do with them is up to the access policy: a link that leads to a refusal is none. */
+static const struct { const char *name, *path, *verb, *other_verb; } root_links[] = {
+    { "self", "/api", "root.read", NULL },
+    { "workflows", "/api/workflows", "workflow.read", "workflow.create" },
+    { "executions", "/api/executions", "execution.read", "execution.start" },
+    { "runbooks", "/api/runbooks", "workflow.validate", NULL },
+    { "schedules", "/api/schedules", "workflow.read", NULL },
+    { "policies", "/api/policies", "policy.read", NULL },
+    { "executors", "/api/executors", "executor.read", NULL },
+    { "decisions", "/api/decisions", "execution.resolve", NULL },
+    { "signals", "/api/signals", "execution.signal", NULL },
+    { "tenants", "/api/tenants", "tenant.read", NULL },
+    { "keys", "/api/keys", "key.read", "key.create" },
+    { "secrets", "/api/secrets", "secret.read", NULL },
+    { "events", "/api/events", "event.read", NULL },
+    { "description", "/openapi.json", NULL, NULL },
+    { "metrics", "/metrics", NULL, NULL },
+    { "health", "/healthz", NULL, NULL },
+    { "readiness", "/readyz", NULL, NULL },
+    { "pages", "/", NULL, NULL },
+};
+
 void route_root(Call *call)
 {
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
-    if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND)) return;
-    add_member(&links, "self", api_link(call, "/api"));
-    add_member(&links, "workflows", api_link(call, "/api/workflows"));
-    add_member(&links, "executions", api_link(call, "/api/executions"));
-    add_member(&links, "runbooks", api_link(call, "/api/runbooks"));
-    add_member(&links, "schedules", api_link(call, "/api/schedules"));
-    add_member(&links, "policies", api_link(call, "/api/policies"));
-    add_member(&links, "executors", api_link(call, "/api/executors"));
-    add_member(&links, "decisions", api_link(call, "/api/decisions"));
-    add_member(&links, "signals", api_link(call, "/api/signals"));
-    add_member(&links, "tenants", api_link(call, "/api/tenants"));
-    add_member(&links, "keys", api_link(call, "/api/keys"));
-    add_member(&links, "secrets", api_link(call, "/api/secrets"));
-    add_member(&links, "events", api_link(call, "/api/events"));
-    add_member(&links, "description", api_link(call, "/openapi.json"));
-    add_member(&links, "metrics", api_link(call, "/metrics"));
-    add_member(&links, "health", api_link(call, "/healthz"));
-    add_member(&links, "readiness", api_link(call, "/readyz"));
-    add_member(&links, "pages", api_link(call, "/"));
+    Str tenant = call->caller.tenant;
+    if (!api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
+    for (size_t i = 0; i < sizeof root_links / sizeof *root_links; i++) {
+        const char *verb = root_links[i].verb, *other = root_links[i].other_verb;
+        if (!verb || api_shows(call, verb, tenant) || (other && api_shows(call, other, tenant)))
+            add_member(&links, root_links[i].name, api_link(call, "%s", root_links[i].path));
+    }
     add_member(&members, "name", value_string(STR("maestro")));
     add_member(&members, "version", value_string(STR(MAESTRO_VERSION)));
     add_member(&members, "namespace", value_string(call->caller.tenant));
@@ -36,11 +46,14 @@ void route_root(Call *call)
 
 void route_openapi(Call *call)
 {
-    Buf text;
-    buf_init(&text, JSON_SIZE_MAX);
-    openapi_print(&text);
-    call_text(call, 200, "application/json", buf_peek(&text));
-    buf_deinit(&text);
+    Buf *text = &call->api->openapi;
+    if (!text->len) openapi_print(text);            /* it is the same for as long as the process runs */
+    Digest digest = digest_of(buf_peek(text));
+    /* Weak, since it is the same for the bytes of gzip. */
+    Str tag = arena_format(&call->arena, "W/\"%.*s\"", STR_ARG(value_text(digest_value(&call->arena, &digest))));
+    call_add_header(call, "ETag", tag);
+    bool is_known = call_has_tag(call, "If-None-Match", tag, /* is_weak_enough= */ true);
+    call_text(call, is_known ? 304 : 200, "application/json", is_known ? (Str){ 0 } : buf_peek(text));
 }
 
 static void answer_health(Call *call, const char *status, const char *engine)

@@ -11,8 +11,8 @@
 #define ROUTE(name, METHOD, pattern, ACCESS, verb, summary, query, body, answer, status, problems) void route_##name(Call *call);
 #include "api/routes.def"
 
-/* A member of a body; of VALUE_NULL any kind is right. */
-typedef struct BodyMember { const char *name; ValueKind kind; bool is_required; } BodyMember;
+/* A member of a body; of VALUE_NULL any kind is right. A text has no U+0000, unless it is raw: a value, and not a name or words. */
+typedef struct BodyMember { const char *name; ValueKind kind; bool is_required, is_raw; } BodyMember;
 /* False after answering what is wrong. */
 bool check_members(Call *call, Value body, const BodyMember *known, uint32_t count);
 
@@ -20,11 +20,14 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
 void trigger_refuse(Call *call, Str tenant, const Error *err);
 /* Whoever sends a key is of that tenant; false after answering as where there is none. */
 bool trigger_is_seen(Call *call, Str tenant);
+/* By which id of two it is known: `alias` is empty afterwards where it is that. */
+MUST_USE Status trigger_settle_id(Call *call, Str tenant, Str *id, Str *alias, Error *err);
 
 typedef struct StartWish {
     Value params, payload;
     Str key, source, reason;
     Str id;                         /* of the request; empty: its Idempotency-Key */
+    Str alias;                      /* a second one; may be empty */
     ApiDone done;                   /* answers; NULL: the execution is the answer */
     bool is_again;
     int64_t wait_ms;
@@ -32,16 +35,17 @@ typedef struct StartWish {
 /* Starts a revision and answers; authorised before. */
 /* Where the definition declares a manual trigger, what it says of who may start it, and how often, holds for every start that a person
  * asks for. False after answering; *out_source becomes that trigger's, or stays. */
-bool start_enter_manual(Call *call, Str tenant, Str workflow, const Plan *plan, Str *out_source);
+bool start_enter_manual(Call *call, Str tenant, Str workflow, Value triggers, Str *out_source);
 void start_execution(Call *call, Str tenant, const Cell *revision, const StartWish *wish);
 /* Starts what the members name (a plan, or the digest of one), with what else the wish says. */
 void start_named(Call *call, MemberList *members, Str tenant, const StartWish *wish);
-/* Whether a start of the plan may have these parameters; false after answering each wrong one with its pointer. */
-bool params_fit(Call *call, const Plan *plan, Value params);
+/* Whether a start may have these parameters where those are declared; false after answering each wrong one with its pointer. */
+bool params_fit(Call *call, Value declared, Value params);
 
 /* The revision that the address names; false after answering. */
 bool revision_of_address(Call *call, const Cell **out_row);
-/* The revision that a start means: of that version, or with null the active one. False after answering that there is none, or that it is not active. */
+/* The revision that a start means: of that version, or with null the active one; as much of its row as revision_triggers() has. False after
+ * answering that there is none, or that it is not active. */
 bool revision_to_start(Call *call, Str tenant, Str workflow, Value version, const Cell **out_row);
 /* The next workflow behind that name; empty: there is none. False after answering. */
 bool workflow_after(Call *call, Str tenant, Str after, Str *out_name);
@@ -49,7 +53,10 @@ bool workflow_after(Call *call, Str tenant, Str after, Str *out_name);
 const Cell *revision_active(Call *call, Str tenant, Str workflow);
 MUST_USE Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err);
 /* Whether whoever relies on the active revision gets along with `after`, in the arena of the call; false after answering that it cannot be told. */
-typedef struct RevisionCheck { int64_t active; const Compatibility *found; } RevisionCheck;     /* 0: none is active; NULL: none is to be compared with */
+typedef struct RevisionCheck {
+    int64_t active;
+    const Compatibility *found;
+} RevisionCheck;     /* 0: none is active; NULL: none is to be compared with */
 bool revision_compare_with(Call *call, const Cell *active, const Plan *after, RevisionCheck *out);
 /* False after answering what breaks, and how it is done all the same. */
 bool revision_check(Call *call, const RevisionCheck *check, const char *how);

@@ -7,6 +7,7 @@
 #include "base/civil.h"
 #include "base/limits.h"
 #include "os/clock.h"
+#include "view/revision_row.h"
 
 static int64_t now_ms(void) { return clock_realtime_ns() / 1000000; }
 
@@ -14,13 +15,13 @@ static int64_t now_ms(void) { return clock_realtime_ns() / 1000000; }
 
 typedef struct Listing { Page page; ScheduleDesk desk; Str tenant; int64_t from_ms; uint64_t time_count; } Listing;
 
-static bool add_schedule(Listing *listing, const Cell *row, const Plan *plan, uint32_t trigger, Value settings)
+static bool add_schedule(Listing *listing, const Cell *row, uint32_t trigger, Value settings)
 {
     Call *call = listing->page.call;
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     Str workflow = row[REVISIONS_workflow_id].text;
     Error err;
-    if (schedule_describe(&listing->desk, row, plan, trigger, settings, listing->from_ms, listing->time_count, &members, &err)) {
+    if (schedule_describe(&listing->desk, row, trigger, settings, listing->from_ms, listing->time_count, &members, &err)) {
         call_error(call, &err);
         return false;
     }
@@ -29,8 +30,7 @@ static bool add_schedule(Listing *listing, const Cell *row, const Plan *plan, ui
                                             row[REVISIONS_version].integer));
     add_member(&links, "override", api_link(call, "/api/schedules/override"));
     add_member(&members, "_links", member_list_object(&links));
-    /* The plans of further workflows may take the place of this one before the page is sent. */
-    page_add(&listing->page, value_copy(&call->arena, member_list_object(&members)), workflow, (int64_t)trigger + 1, 0);
+    page_add(&listing->page, member_list_object(&members), workflow, (int64_t)trigger + 1, 0);
     return true;
 }
 
@@ -38,24 +38,22 @@ static bool add_schedule(Listing *listing, const Cell *row, const Plan *plan, ui
 static bool add_workflow(Listing *listing, Str workflow, uint32_t first)
 {
     Call *call = listing->page.call;
-    const Cell *row = revision_active(call, listing->tenant, workflow);
-    const Plan *plan;
+    const Cell *row;
     uint32_t trigger;
-    Value settings;
+    Value triggers, settings;
     Error err;
-    if (!row) return true;
-    if (plan_of_revision(call, row, &plan, &err)) {
+    if (revision_triggers(&call->arena, call->api->store, listing->tenant, workflow, &row, &triggers, &err)) {
         call_error(call, &err);
         return false;
     }
-    for (uint32_t from = first; schedule_of_plan(plan, from, &trigger, &settings); from = trigger + 1)
-        if (!page_has_room(&listing->page) || !add_schedule(listing, row, plan, trigger, settings)) return false;
+    for (uint32_t from = first; row && schedule_of_triggers(triggers, from, &trigger, &settings); from = trigger + 1)
+        if (!page_has_room(&listing->page) || !add_schedule(listing, row, trigger, settings)) return false;
     return true;
 }
 
 static bool read_time(Call *call, const char *name, Str given, int64_t *out_ms)
 {
-    if (civil_read_ms(given, out_ms)) return true;
+    if (civil_read_time(given, out_ms)) return true;
     call_problem(call, PROBLEM_INVALID, "'%s' is a time such as 2026-11-16T01:25:00.000Z", name);
     return false;
 }
@@ -71,7 +69,7 @@ void route_schedules(Call *call)
 {
     Listing listing = { .desk = api_schedules(call->api), .tenant = api_tenant(call, call_query(call, "namespace")) };
     Str only = call_query(call, "workflowId"), name;
-    if (!api_may(call, listing.tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call, 'd') || !read_from(call, &listing.from_ms)
+    if (!api_may(call, listing.tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call, PAGE_SCHEDULES) || !read_from(call, &listing.from_ms)
         || !call_query_number(call, "count", API_TIME_COUNT_DEFAULT, API_TIME_COUNT_MAX, &listing.time_count)) return;
     Str after = listing.page.text;
     bool is_going_on = true;
@@ -95,7 +93,8 @@ static Value linked(Call *call, const Cell *row)
     Value document = override_value(&call->arena, row);
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     for (uint32_t i = 0; i < document.count; i++) member_list_add(&members, value_text(document.members[i].key), document.members[i].value);
-    add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(row[OVERRIDES_tenant].text), STR_ARG(row[OVERRIDES_workflow_id].text)));
+    add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(row[OVERRIDES_tenant].text),
+                                            STR_ARG(row[OVERRIDES_workflow_id].text)));
     add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);
 }
@@ -117,7 +116,7 @@ void route_overrides(Call *call)
     Page page;
     OverrideScan scan = { .page = &page, .tenant = api_tenant(call, call_query(call, "namespace")) };
     Error err;
-    if (!api_may(call, scan.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, 'v')) return;
+    if (!api_may(call, scan.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_OVERRIDES)) return;
     QueryAsk ask = { .query = QUERY_OVERRIDES, .param_count = 4, .row_count_max = page.limit + 1u,
                      .params = { cell_text(scan.tenant), cell_text(page.text), cell_int(page.number), cell_int(page.second) } };
     if (store_select(call->api->store, &ask, take_override, &scan, &err)) call_error(call, &err);
@@ -144,7 +143,8 @@ static void overridden(Call *call, const BridgeAnswer *answer)
     if (override_find(&call->arena, call->api->store, wish, &row, &err)) call_error(call, &err);
     else if (!row) call_problem(call, PROBLEM_CONFLICT, "it was overridden, and the override was removed since");
     else if (wish->at_ms <= now_ms())
-        call_problem(call, PROBLEM_CONFLICT, "the override was recorded when the occurrence was due already: /api/executions tells whether it was started");
+        call_problem(call, PROBLEM_CONFLICT,
+                     "the override was recorded when the occurrence was due already: /api/executions tells whether it was started");
     else call_value(call, 201, linked(call, row));
 }
 

@@ -5,10 +5,10 @@
  * one run. An occurrence that is barred (core/schedule.h) and not overridden (api/schedules.h), or that is API_SCHEDULE_LATE_S late because
  * nobody was there, starts nothing. Both, and starts that are refused, are told in the log and recorded in the ledger (api/skips.h).
  *
- * Which schedules there are is read when revisions have changed: they are looked at every API_SCHEDULE_LOOK_MS.
+ * Which schedules there are the agenda knows (api/agenda.h): whether revisions have changed is looked at every API_SCHEDULE_LOOK_MS.
  *
- * Owns:   what it has read, and its petitions until they are answered.     Fails: by telling so in the log.
- * Bounds: API_SCHEDULE_COUNT_MAX schedules; the first of the others is told.     Thread: the server's.
+ * Owns:   its agenda, and its petitions until they are answered.     Fails: by telling so in the log.
+ * Bounds: API_SCHEDULE_COUNT_MAX schedules.     Thread: the server's.
  */
 #ifndef API_SCHEDULER_H
 #define API_SCHEDULER_H

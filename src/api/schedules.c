@@ -4,6 +4,7 @@
 
 #include "base/civil.h"
 #include "base/limits.h"
+#include "view/revision_row.h"
 #include "view/run_rows.h"
 
 static const Value *find_named(void *context, bool is_calendar, Str name)
@@ -17,11 +18,10 @@ ScheduleNames schedule_names(const ScheduleDesk *desk)
     return (ScheduleNames){ find_named, (void *)(uintptr_t)desk->catalog, desk->zones };
 }
 
-bool schedule_of_plan(const Plan *plan, uint32_t from, uint32_t *out_trigger, Value *out_settings)
+bool schedule_of_triggers(Value triggers, uint32_t from, uint32_t *out_trigger, Value *out_settings)
 {
-    const Value *triggers = value_get_text(plan->document, "triggers");
-    for (uint32_t i = from; triggers && i < triggers->count; i++) {
-        const Value *settings = value_get_text(triggers->items[i], "schedule");
+    for (uint32_t i = from; i < triggers.count; i++) {
+        const Value *settings = value_get_text(triggers.items[i], "schedule");
         if (!settings) continue;
         *out_trigger = i;
         *out_settings = *settings;
@@ -103,8 +103,8 @@ static Status occurrence_value(Arena *arena, const ScheduleDesk *desk, const Ove
     return OK;
 }
 
-Status schedule_describe(const ScheduleDesk *desk, const Cell *revision, const Plan *plan, uint32_t trigger, Value settings,
-                         int64_t from_ms, uint64_t time_count, MemberList *members, Error *err)
+Status schedule_describe(const ScheduleDesk *desk, const Cell *revision, uint32_t trigger, Value settings, int64_t from_ms,
+                         uint64_t time_count, MemberList *members, Error *err)
 {
     Arena *arena = members->arena;
     Schedule schedule;
@@ -114,7 +114,7 @@ Status schedule_describe(const ScheduleDesk *desk, const Cell *revision, const P
     OverrideWish of = { .tenant = revision[REVISIONS_tenant].text, .workflow = revision[REVISIONS_workflow_id].text, .trigger = trigger };
     Error why;
     Status status = OK;
-    bool is_usable = !schedule_read(arena, settings, plan->id, &names, &schedule, &why);
+    bool is_usable = !schedule_read(arena, settings, of.workflow, &names, &schedule, &why);
     for (uint64_t i = 0; is_usable && !status && i < time_count && schedule_next(&schedule, occurrence.at_s, &occurrence); i++) {
         Value time;
         of.at_ms = occurrence.at_s * 1000;
@@ -137,16 +137,16 @@ Status schedule_describe(const ScheduleDesk *desk, const Cell *revision, const P
 /* --- what can be overridden ---------------------------------------------------------------------------------------------------------------- */
 
 /* The schedule that is meant; the only one where no trigger is named. */
-static Status find_trigger(const Plan *plan, OverrideWish *wish, Value *out_settings, Error *err)
+static Status find_trigger(Value triggers, OverrideWish *wish, Value *out_settings, Error *err)
 {
     uint32_t trigger, other;
     Value unused;
     bool is_any = wish->trigger == SCHEDULE_TRIGGER_ANY;
-    if (!schedule_of_plan(plan, is_any ? 0 : wish->trigger, &trigger, out_settings) || (!is_any && trigger != wish->trigger)) {
+    if (!schedule_of_triggers(triggers, is_any ? 0 : wish->trigger, &trigger, out_settings) || (!is_any && trigger != wish->trigger)) {
         if (is_any) return error_set(err, ERR_NOT_FOUND, "workflow '%.*s' has no schedule", STR_ARG(wish->workflow));
         return error_set(err, ERR_NOT_FOUND, "trigger %" PRIu32 " of workflow '%.*s' is no schedule", wish->trigger, STR_ARG(wish->workflow));
     }
-    if (is_any && schedule_of_plan(plan, trigger + 1, &other, &unused))
+    if (is_any && schedule_of_triggers(triggers, trigger + 1, &other, &unused))
         return error_set(err, ERR_INVALID, "workflow '%.*s' has several schedules: say which trigger is meant, %" PRIu32 " or %" PRIu32,
                          STR_ARG(wish->workflow), trigger, other);
     wish->trigger = trigger;
@@ -156,16 +156,12 @@ static Status find_trigger(const Plan *plan, OverrideWish *wish, Value *out_sett
 static Status read_schedule(Arena *arena, const ScheduleDesk *desk, OverrideWish *wish, Schedule *out, Error *err)
 {
     const Cell *row = NULL;
-    Plan plan;
-    Value settings;
+    Value triggers, settings;
     ScheduleNames names = schedule_names(desk);
-    QueryAsk ask = { .query = QUERY_REVISION_ACTIVE, .param_count = 3, .params = { cell_text(wish->tenant), cell_text(wish->workflow), cell_int(1) } };
-    Status status = row_select(arena, desk->store, &ask, &row, err);
+    Status status = revision_triggers(arena, desk->store, wish->tenant, wish->workflow, &row, &triggers, err);
     if (!status && !row) return error_set(err, ERR_NOT_FOUND, "there is no active workflow '%.*s'", STR_ARG(wish->workflow));
-    Digest digest = status ? (Digest){ { 0 } } : cell_digest(&row[REVISIONS_digest]);
-    if (!status) status = store_plan(desk->store, arena, &digest, &plan, err);
-    if (!status) status = find_trigger(&plan, wish, &settings, err);
-    return status ? status : schedule_read(arena, settings, plan.id, &names, out, err);
+    if (!status) status = find_trigger(triggers, wish, &settings, err);
+    return status ? status : schedule_read(arena, settings, wish->workflow, &names, out, err);
 }
 
 static Str at_text(Arena *arena, const OverrideWish *wish)
@@ -189,13 +185,17 @@ Status schedule_check_override(Arena *arena, const ScheduleDesk *desk, int64_t n
     if (status) return status;
     Str at = at_text(arena, wish), workflow = wish->workflow;
     if (wish->at_ms % 1000 || !schedule_has(&schedule, wish->at_ms / 1000))
-        return error_set(err, ERR_INVALID, "%.*s is no occurrence of trigger %" PRIu32 " of workflow '%.*s'", STR_ARG(at), wish->trigger, STR_ARG(workflow));
+        return error_set(err, ERR_INVALID, "%.*s is no occurrence of trigger %" PRIu32 " of workflow '%.*s'",
+                         STR_ARG(at), wish->trigger, STR_ARG(workflow));
     if (wish->at_ms <= now_ms) return refuse_past(arena, wish, err);
     uint32_t count = schedule_holds(&schedule, wish->at_ms / 1000, holds);
-    if (!count) return error_set(err, ERR_CONFLICT, "nothing holds %.*s of workflow '%.*s': it starts without an override", STR_ARG(at), STR_ARG(workflow));
+    if (!count)
+        return error_set(err, ERR_CONFLICT, "nothing holds %.*s of workflow '%.*s': it starts without an override",
+                         STR_ARG(at), STR_ARG(workflow));
     for (uint32_t i = 0; i < count; i++) {
         if (!schedule_bar_yields(holds[i].bar))
-            return error_set(err, ERR_CONFLICT, "the calendar '%.*s' leaves %.*s out: what yields to an override is a freeze, a blackout or a release window",
+            return error_set(err, ERR_CONFLICT,
+                             "the calendar '%.*s' leaves %.*s out: what yields to an override is a freeze, a blackout or a release window",
                              STR_ARG(holds[i].name), STR_ARG(at));
         buf_format(&held, "%s%s", i ? "," : "", schedule_bar_name(holds[i].bar));
     }

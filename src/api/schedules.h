@@ -13,7 +13,6 @@
 #ifndef API_SCHEDULES_H
 #define API_SCHEDULES_H
 
-#include "core/plan.h"
 #include "core/schedule.h"
 #include "lang/catalog.h"
 #include "view/store.h"
@@ -27,12 +26,12 @@ typedef struct ScheduleDesk {
 
 ScheduleNames schedule_names(const ScheduleDesk *desk);
 
-/* The next trigger of a plan that is a schedule, from that one on; false: there is none. */
-bool schedule_of_plan(const Plan *plan, uint32_t from, uint32_t *out_trigger, Value *out_settings);
+/* The next one of the triggers of a revision (view/revision_row.h) that is a schedule, from that one on; false: there is none. */
+bool schedule_of_triggers(Value triggers, uint32_t from, uint32_t *out_trigger, Value *out_settings);
 
 /* One schedule of a revision with its next occurrences: what is due, what holds it, whether that is overridden. Its members are added. */
-MUST_USE Status schedule_describe(const ScheduleDesk *desk, const Cell *revision, const Plan *plan, uint32_t trigger, Value settings,
-                                  int64_t from_ms, uint64_t time_count, MemberList *members, Error *err);
+MUST_USE Status schedule_describe(const ScheduleDesk *desk, const Cell *revision, uint32_t trigger, Value settings, int64_t from_ms,
+                                  uint64_t time_count, MemberList *members, Error *err);
 
 #define SCHEDULE_TRIGGER_ANY UINT32_MAX     /* the only schedule of its workflow */
 

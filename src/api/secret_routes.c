@@ -3,9 +3,11 @@
 #include <sodium.h>
 
 #include "api/page.h"
+#include "api/plan_facts.h"
 #include "api/routes.h"
 #include "api/seal_wish.h"
 #include "base/limits.h"
+#include "view/revision_row.h"
 
 static Value secret_value(Call *call, const Cell *row)
 {
@@ -16,7 +18,8 @@ static Value secret_value(Call *call, const Cell *row)
     add_member(&members, "createdBy", cell_value(&row[SECRETS_created_by]));
     add_member(&members, "updatedAt", cell_time(&call->arena, &row[SECRETS_updated_ms]));
     add_member(&members, "updatedBy", cell_value(&row[SECRETS_updated_by]));
-    Value self = api_link(call, "/api/secrets/%.*s?namespace=%.*s", STR_ARG(row[SECRETS_name].text), STR_ARG(api_escape(call, row[SECRETS_tenant].text)));
+    Value self = api_link(call, "/api/secrets/%.*s?namespace=%.*s", STR_ARG(row[SECRETS_name].text),
+                          STR_ARG(api_escape(call, row[SECRETS_tenant].text)));
     add_member(&links, "set", self);
     add_member(&links, "remove", self);
     add_member(&members, "_links", member_list_object(&links));
@@ -46,7 +49,7 @@ void route_secrets(Call *call)
     Listing listing = { 0 };
     Error err;
     Status status;
-    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call, 'c')) return;
+    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call, PAGE_SECRETS)) return;
     listing.last = listing.page.text;
     do {
         QueryAsk ask = { .query = QUERY_SECRETS_OF_TENANT, .params = { cell_text(tenant), cell_text(listing.last) }, .param_count = 2 };
@@ -102,7 +105,7 @@ static bool read_name(Call *call, Str *out_name)
 
 void route_secret_set(Call *call)
 {
-    static const BodyMember known[] = { { "value", VALUE_STRING, true }, { "reason", VALUE_STRING, false } };
+    static const BodyMember known[] = { { "value", VALUE_STRING, true, .is_raw = true }, { "reason", VALUE_STRING, false } };
     Str tenant = api_tenant(call, call_query(call, "namespace"));
     Value body;
     Error err;
@@ -183,13 +186,15 @@ void route_execution_token(Call *call)
 {
     const Cell *row;
     const Plan *plan;
+    PlanFact fact;
     Str trigger;
     Error err;
     if (!api_execution(call, &row) || !read_trigger(call, &trigger)) return;
     Status status = run_is_here(row, &err);
     Digest digest = cell_digest(&row[RUNS_plan_digest]);
-    if (!status) status = api_plan(call->api, &digest, &plan, &err);
-    if (!status) status = trigger_check_bearer(plan, row[RUNS_id].text, trigger, &err);
+    bool is_known = plan_facts_find(call->api->facts, &digest, trigger, &fact) && fact.takes_token;
+    if (!status && !is_known) status = api_plan(call->api, &digest, &plan, &err);
+    if (!status && !is_known) status = trigger_check_bearer(plan, row[RUNS_id].text, trigger, &err);
     if (status) call_error(call, &err);
     else make_token(call, row[RUNS_tenant].text, &(TokenWish){ row[RUNS_id].text, trigger, trigger });
 }
@@ -199,15 +204,16 @@ void route_workflow_token(Call *call)
 {
     Str tenant = call->segments[0], trigger;
     const Cell *revision;
-    const Plan *plan;
+    Value triggers;
     Error err;
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !read_trigger(call, &trigger)
         || !revision_to_start(call, tenant, call->segments[1], /* version= */ value_null(), &revision)) return;
-    Status status = plan_of_revision(call, revision, &plan, &err);
-    if (!status) status = trigger_check_webhook(plan, trigger, &err);
+    Status status = revision_row_triggers(&call->arena, revision, &triggers, &err);
+    if (!status) status = trigger_check_webhook(triggers, call->segments[1], trigger, &err);
     if (status) {
         call_error(call, &err);
         return;
     }
-    make_token(call, tenant, &(TokenWish){ trigger_workflow_bound(&call->arena, call->segments[1]), trigger_webhook_name(&call->arena, trigger), trigger });
+    make_token(call, tenant, &(TokenWish){ trigger_workflow_bound(&call->arena, call->segments[1]),
+                                           trigger_webhook_name(&call->arena, trigger), trigger });
 }

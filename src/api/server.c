@@ -12,6 +12,7 @@
 #include "api/bearer.h"
 #include "api/debounce.h"
 #include "api/follow.h"
+#include "api/plan_facts.h"
 #include "api/refusal.h"
 #include "api/scheduler.h"
 #include "api/stream.h"
@@ -34,7 +35,7 @@ struct Server {
     Scheduler *scheduler;
     bool has_thread;
     Wake wake;
-    atomic_bool is_draining, is_drained, is_stopping, is_reloading;
+    atomic_bool is_draining, is_settled, is_drained, is_stopping, is_reloading;
 };
 
 /* --- the log ------------------------------------------------------------------------------------------------------------------------------ */
@@ -44,24 +45,27 @@ static void log_call(const Api *api, const Call *call, uint64_t took_ns)
 {
     static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
     unsigned status = call->status;
-    bool is_refusal = status == 401 || status == 403 || status == 429;
+    bool is_refusal = status == 401 || status == 403 || status == 429, has_left = !status;
     LogLevel level = status >= 500 ? LOG_ERROR : is_refusal || call->is_cut ? LOG_WARNING : LOG_INFO;
     if (!log_wants(api->log, level) && !api->log->has_requests) return;
-    LogLine line = log_begin(level, call->now_ms, is_refusal ? "request refused" : call->is_cut ? "stream cut off: its reader is too slow" : "request");
-    log_text(&line, "tenant", call->caller.tenant);
+    LogLine line = log_begin(level, call->now_ms,
+                             is_refusal ? "request refused"
+                             : call->is_cut ? "stream cut off: its reader is too slow"
+                             : has_left ? "request left by its client before the answer" : "request");
+    log_text(&line, "tenant", call->tenant.len ? call->tenant : call->caller.tenant);
     log_text(&line, "run", call->run_id);
     log_trace(&line, &call->trace);
     log_text(&line, "requestId", str_of(call->id));
     log_text(&line, "method", str_of(methods[call->method]));
     log_text(&line, "path", call->path);
-    log_number(&line, "status", status);
+    if (!has_left) log_number(&line, "status", status);
     log_number(&line, "us", (int64_t)(took_ns / 1000));
     if (call->route) log_text(&line, "route", str_of(call->route->name));
-    log_text(&line, "key", call->caller.key);
+    log_text(&line, "key", call->caller.key.len ? call->caller.key : call->claimed);
     log_text(&line, "address", call->source);
     if (call->hidden.len) log_text(&line, "detail", call->hidden);
     if (status >= 400) log_text(&line, "problem", str_of(problem_info(call->problem)->type));
-    log_end(&line);
+    herald_line(api->herald, &line);
 }
 
 /* The store takes no commits, or takes them again; another owner has it; it has recovered. */
@@ -82,7 +86,7 @@ static void log_engine(Api *api)
     if (!log_wants(api->log, level)) return;
     LogLine line = log_begin(level, clock_realtime_ns() / 1000000, is_relief ? "the store takes commits again" : told[how.state].message);
     log_text(&line, "detail", str_of(how.trouble.text));
-    log_end(&line);
+    herald_line(api->herald, &line);
 }
 
 /* --- requests --------------------------------------------------------------------------------------------------------------------------------- */
@@ -115,6 +119,7 @@ static bool authenticate(Api *api, Call *call)
     Status status = bearer_find(call, given, &wait_s, &err);
     if (!status && call->caller.is_use_due) keep_use(api, call);
     if (!status) return true;
+    if (!call->caller.key.len) call->claimed = key_claimed(given);
     if (status != ERR_UNAVAILABLE) call_refuse(call, STR(""), str_of(err.text));
     if (status == ERR_LIMIT) {
         api->metrics.limited++;
@@ -139,24 +144,41 @@ static void refuse_method(Call *call, uint32_t allowed)
     call_problem(call, PROBLEM_METHOD, "this address takes %.*s", STR_ARG(buf_peek(&text)));
 }
 
-/* A filter that is misspelt would be none: who asks for too little gets too much. What others send to triggers is theirs. */
+static bool is_repeated(const Call *call, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (str_is(call->query[i].name, call->query[index].name)) return true;
+    return false;
+}
+
+/* A filter that is misspelt would be none, and of one that is there twice the second: who asks for too little gets too much. What others send to
+ * triggers is theirs. */
 static bool is_query_known(Call *call)
 {
     if (call->route->access != ROUTE_KEY) return true;
     for (uint32_t i = 0; i < call->query_count; i++) {
-        if (route_takes(call->route, call->query[i].name)) continue;
-        call_problem(call, PROBLEM_INVALID, "'%.*s' of the query is not known here; %s%s", STR_ARG(call->query[i].name),
-                     *call->route->query ? "there are: " : "this address takes none", call->route->query);
+        Str name = call->query[i].name;
+        bool is_known = route_takes(call->route, name);
+        if (is_known && !is_repeated(call, i)) continue;
+        if (is_known) call_problem(call, PROBLEM_INVALID, "'%.*s' is more than once in the query; send it once", STR_ARG(name));
+        else call_problem(call, PROBLEM_INVALID, "'%.*s' of the query is not known here; %s%s", STR_ARG(name),
+                          *call->route->query ? "there are: " : "this address takes none", call->route->query);
         return false;
     }
     return true;
 }
 
-/* An empty one would be none: what is meant to be done once would be done twice. */
-static bool is_key_usable(Call *call)
+/* An empty one would be none: what is meant to be done once would be done twice, and what is meant for one state to any. */
+static bool are_heads_usable(Call *call)
 {
-    if (!call_has_header(call, "Idempotency-Key") || str_trim(call_header(call, "Idempotency-Key")).len) return true;
-    call_problem(call, PROBLEM_INVALID, "the Idempotency-Key is empty; leave it out, or give the request one of its own");
+    uint32_t key_count = call_header_count(call, "Idempotency-Key");
+    if (key_count > 1)
+        call_problem(call, PROBLEM_INVALID, "there are %" PRIu32 " Idempotency-Keys; a request has one", key_count);
+    else if (key_count && !str_trim(call_header(call, "Idempotency-Key")).len)
+        call_problem(call, PROBLEM_INVALID, "the Idempotency-Key is empty; leave it out, or give the request one of its own");
+    else if (call_has_header(call, "If-Match") && !str_trim(call_list(call, "If-Match")).len)
+        call_problem(call, PROBLEM_INVALID, "If-Match is empty; leave it out, or name the ETag of what you have seen");
+    else return true;
     return false;
 }
 
@@ -171,7 +193,7 @@ static bool enter(void *context, Call *call)
     call->route = route_find(call, &allowed);
     if (!call->route && allowed) refuse_method(call, allowed);
     else if (!call->route) call_problem(call, PROBLEM_NOT_FOUND, "there is nothing at this address; GET /api has links to what there is");
-    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call)) && is_query_known(call) && is_key_usable(call);
+    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call)) && is_query_known(call) && are_heads_usable(call);
 }
 
 static void handle(void *context, Call *call)
@@ -229,7 +251,7 @@ static void reload(Api *api)
                              : http_has_tls(api->http) ? "certificate and key were read again"
                              : "there is nothing to read again: the server has no certificate");
     if (status) log_text(&line, "detail", str_of(err.text));
-    log_end(&line);
+    herald_line(api->herald, &line);
 }
 
 /* Requests leave holes between what stays: without this the memory of the busiest moment is never given back. It takes milliseconds, so that
@@ -293,14 +315,16 @@ static void run(void *context)
         api_plans_trim(api);
         trim(api);
         bool is_over = api->is_draining && http_drain(api->http);
+        if (api->is_draining && !aside_is_busy(api->aside)) atomic_store(&server->is_settled, true);
         refusals_turn(api->refusals, wall_ms(), /* is_end= */ is_over);
-        if (is_over && refusals_are_told(api->refusals)) atomic_store(&server->is_drained, true);
+        /* Not for good: while the engine's steps end, a connection that was silent can begin a request. */
+        atomic_store(&server->is_drained, is_over && refusals_are_told(api->refusals));
     }
     http_close(api->http);
     api->http = NULL;
 }
 
-/* --- make ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- make --------------------------------------------------------------------------------------------------------- */
 
 static Status open_parts(Server *server, Error *err)
 {
@@ -309,20 +333,26 @@ static Status open_parts(Server *server, Error *err)
     HttpOptions http = { .fd = options->fd, .certificate = options->certificate, .key = options->key, .enter = enter, .handle = handle, .done = done,
                          .context = api };
     HeraldOptions herald = { .store = options->store, .log = &options->log, .otlp = options->otlp };
-    *api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog, .guard = options->guard, .log = &server->options.log,
+    *api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path,
+                  .catalog = options->catalog, .guard = options->guard, .log = &server->options.log,
                   .keys = keyring_new(options->vault, options->rates),
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
+    buf_init(&api->openapi, JSON_SIZE_MAX);
     api->shares = http.shares = shares_new();
     api->streams = streams_new(api->store);
     api->zones = zones_open(NULL);
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
     if (!status) status = herald_open(&herald, &api->herald, err);
-    BridgeOptions bridge = { .host = options->host, .exchange = options->exchange, .exchange_context = options->exchange_context, .withdraw = options->withdraw, .give_back = options->give_back,
+    BridgeOptions bridge = { .host = options->host, .store = options->store, .exchange = options->exchange,
+                             .exchange_context = options->exchange_context, .withdraw = options->withdraw,
+                             .give_back = options->give_back,
                              .guard = options->engine_guard, .record = herald_record, .record_context = api->herald };
     if (!status) status = bridge_new(&bridge, &api->bridge, err);
     if (!status) api->seen_state = bridge_state(api->bridge).state;
-    AsideOptions aside = { .store = options->store, .store_path = options->store_path, .catalog = options->catalog };
+    api->facts = plan_facts_new();
+    AsideOptions aside = { .store = options->store, .store_path = options->store_path, .catalog = options->catalog, .guard = options->aside_guard,
+                           .facts = api->facts };
     if (!status) status = aside_open(&aside, &api->aside, err);
     if (!status) api->refusals = refusals_new(api->bridge);
     if (!status) server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
@@ -374,6 +404,8 @@ void server_reload(Server *server)
     wake_raise(&server->wake);
 }
 
+bool server_is_settled(const Server *server) { return atomic_load(&server->is_settled); }
+
 bool server_is_drained(const Server *server) { return atomic_load(&server->is_drained); }
 
 void server_stop(Server *server)
@@ -387,6 +419,8 @@ void server_stop(Server *server)
     }
     bridge_close(server->api.bridge);
     aside_stop(server->api.aside);
+    herald_close(server->api.herald);       /* it reads plans and records while it tells what there is: before the store is closed */
+    server->api.herald = NULL;
     if (server->api.store && server->api.store != server->options.store) store_close(server->api.store);
     server->api.store = NULL;               /* the store is closed before server_free() */
 }
@@ -398,9 +432,9 @@ void server_free(Server *server)
     http_close(api->http);
     bridge_free(api->bridge);
     aside_free(api->aside);
-    herald_close(api->herald);
     refusals_free(api->refusals);
     debounces_free(api->debounces);
+    plan_facts_free(api->facts);
     shares_free(api->shares);
     streams_free(api->streams);
     access_close(api->access);
@@ -410,6 +444,7 @@ void server_free(Server *server)
     trigger_replays_deinit(&api->triggers.replays);
     hook_rates_deinit(&api->hook_rates);
     api_plans_deinit(api);
+    buf_deinit(&api->openapi);
     if (server->wake.fd >= 0) wake_close(&server->wake);
     free(server);
 }

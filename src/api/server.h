@@ -4,8 +4,8 @@
  * authenticated, authorised, counted and, as the level says, told in the log (api/log.h), with the id that its answer carries as
  * X-Request-Id. What became durable is told by a herald (api/herald.h): in the log, and to a collector of traces.
  *
- * To end: server_drain() takes no further connections and answers what has begun; then server_stop(), then the host is closed, then
- * server_free().
+ * To end: server_drain() takes no further connections and answers what has begun; then server_stop(), after which nothing here reads the
+ * store any more, then host and store are closed, then server_free().
  *
  * Owns:   its thread, connections and what it was given to own. Borrows store, host, vault, catalog and guard.
  * Fails:  server_start() with the reason for people.     Bounds: those of http.h.
@@ -31,6 +31,7 @@ typedef struct ServerOptions {
     Str store_path;                 /* of its file: no answer has it; empty: it has none */
     Vault *vault;                   /* for this thread alone: not the engine's */
     Guard *guard;                   /* the same */
+    Guard *aside_guard;             /* of the thread beside it */
     const Guard *engine_guard;      /* the engine's, for what it has counted; NULL: none */
     const Catalog *catalog;
     int fd;                         /* listens; taken */
@@ -51,10 +52,12 @@ MUST_USE Status server_check(const char *certificate, const char *key, const cha
 MUST_USE Status server_start(const ServerOptions *options, Server **out_server, Error *err);
 void server_turn(Server *server);           /* after each turn of the host */
 void server_drain(Server *server);          /* begins to */
+/* What takes long and was begun before the drain has come as far as to the engine, which has to take it still: it drains after its next turn. */
+bool server_is_settled(const Server *server);
 bool server_is_drained(const Server *server);
 /* Certificate and key are read again, for connections from now on; what is wrong with them is logged. */
 void server_reload(Server *server);
-void server_stop(Server *server);           /* NULL is permitted; ends the thread */
+void server_stop(Server *server);           /* NULL is permitted; ends the threads, and tells what is left to tell */
 void server_free(Server *server);           /* NULL is permitted; after the host was closed */
 
 #endif

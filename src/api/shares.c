@@ -66,7 +66,9 @@ static Share *share_use(Shares *shares, ShareOwner owner)
     if (!share) {
         share = malloc(sizeof *share + owner.tenant.len + owner.actor.len);
         CHECK(share);
-        *share = (Share){ .next = shares->buckets[bucket], .bucket = bucket, .owner = { { share->names, owner.tenant.len }, { share->names + owner.tenant.len, owner.actor.len } } };
+        *share = (Share){ .next = shares->buckets[bucket], .bucket = bucket,
+                          .owner = { { share->names, owner.tenant.len },
+                                     { share->names + owner.tenant.len, owner.actor.len } } };
         if (owner.tenant.len) memcpy(share->names, owner.tenant.ptr, owner.tenant.len);
         if (owner.actor.len) memcpy(share->names + owner.tenant.len, owner.actor.ptr, owner.actor.len);
         shares->buckets[bucket] = share;

@@ -10,7 +10,7 @@
 #include "engine/run_index.h"
 #include "view/run_rows.h"
 
-#define PLAN_COUNT 64u              /* plans at hand, for the names of steps */
+#define PLAN_COUNT 64u              /* plans whose steps can be named at once */
 #define EXECUTOR_SIZE 64u           /* of its name, as it is told */
 
 typedef struct SpanStep {
@@ -35,9 +35,17 @@ typedef struct SpanRun {
     bool is_settled;
     SpanStep *steps;
     uint32_t step_count;
+    size_t size;                    /* of all of it, in bytes */
 } SpanRun;
 
-typedef struct SpanPlan { Digest digest; Arena arena; Plan plan; bool is_used; } SpanPlan;
+/* The names of a plan's steps: a fraction of the plan. */
+typedef struct SpanPlan {
+    Digest digest;
+    Arena arena;                    /* of the names */
+    Str *names;
+    uint32_t name_count;
+    uint64_t used;                  /* when it was needed last; 0: the place is free */
+} SpanPlan;
 
 struct SpanBook {
     Store *store;
@@ -45,8 +53,10 @@ struct SpanBook {
     void *context;
     RunIndex runs;
     SpanRun *newest, *oldest;
+    size_t run_size;                /* bytes of what is kept of them */
     SpanPlan plans[PLAN_COUNT];
-    uint32_t plan_next;
+    size_t plan_size;
+    uint64_t use;                   /* counts how often a name was asked for */
     bool is_silent;                 /* what is read again was told before */
 };
 
@@ -80,6 +90,7 @@ static void forget(SpanBook *book, SpanRun *run)
 {
     run_index_remove(&book->runs, run->run_no);
     unlink_run(book, run);
+    book->run_size -= run->size;
     free(run->texts);
     free(run->steps);
     free(run);
@@ -91,8 +102,11 @@ static SpanRun *run_make(SpanBook *book, uint64_t run_no, const Record *record, 
     CHECK(run);
     const Str given[] = { created->tenant, created->name, record->head.tracestate };
     Str *const kept[] = { &run->tenant, &run->definition, &run->tracestate };
-    run->texts = malloc(given[0].len + given[1].len + given[2].len + 1);
+    size_t text_size = given[0].len + given[1].len + given[2].len + 1;
+    run->texts = malloc(text_size);
     CHECK(run->texts);
+    run->size = sizeof *run + text_size;
+    book->run_size += run->size;
     for (size_t i = 0, used = 0; i < 3; used += given[i].len, i++) {
         if (given[i].len) memcpy(run->texts + used, given[i].ptr, given[i].len);
         *kept[i] = (Str){ run->texts + used, given[i].len };
@@ -109,7 +123,7 @@ static SpanRun *run_make(SpanBook *book, uint64_t run_no, const Record *record, 
     return run;
 }
 
-static SpanStep *step_of(SpanRun *run, uint32_t step)
+static SpanStep *step_of(SpanBook *book, SpanRun *run, uint32_t step)
 {
     if (step >= PLAN_STEP_COUNT_MAX) return NULL;
     if (step >= run->step_count) {
@@ -117,31 +131,77 @@ static SpanStep *step_of(SpanRun *run, uint32_t step)
         run->steps = realloc(run->steps, count * sizeof *run->steps);
         CHECK(run->steps);
         memset(run->steps + run->step_count, 0, (count - run->step_count) * sizeof *run->steps);
+        run->size += (count - run->step_count) * sizeof *run->steps;
+        book->run_size += (count - run->step_count) * sizeof *run->steps;
         run->step_count = count;
     }
     return &run->steps[step];
 }
 
+static void plan_leave(SpanBook *book, SpanPlan *plan)
+{
+    book->plan_size -= plan->arena.size;
+    arena_deinit(&plan->arena);
+    *plan = (SpanPlan){ 0 };
+}
+
+/* A free place, or that of the plan whose names were not needed for longest. */
+static SpanPlan *plan_place(SpanBook *book)
+{
+    SpanPlan *place = &book->plans[0];
+    for (uint32_t i = 1; i < PLAN_COUNT; i++)
+        if (book->plans[i].used < place->used) place = &book->plans[i];
+    if (place->used) plan_leave(book, place);
+    return place;
+}
+
+/* `newest` stays, however large it is: else its names were read anew for each of its steps. */
+static void plans_trim(SpanBook *book, const SpanPlan *newest)
+{
+    while (book->plan_size > HERALD_NAME_SIZE_MAX) {
+        SpanPlan *oldest = NULL;
+        for (uint32_t i = 0; i < PLAN_COUNT; i++) {
+            SpanPlan *plan = &book->plans[i];
+            if (plan->used && plan != newest && (!oldest || plan->used < oldest->used)) oldest = plan;
+        }
+        if (!oldest) return;
+        plan_leave(book, oldest);
+    }
+}
+
+/* NULL where the plan cannot be read. */
+static SpanPlan *names_read(SpanBook *book, const Digest *digest)
+{
+    Arena arena;
+    Plan whole;
+    Error err;
+    SpanPlan *plan = NULL;
+    arena_init(&arena, SIZE_MAX);
+    if (!store_plan(book->store, &arena, digest, &whole, &err)) {
+        plan = plan_place(book);
+        plan->digest = *digest;
+        arena_init(&plan->arena, SIZE_MAX);
+        plan->names = ARENA_ARRAY(&plan->arena, Str, whole.step_count + 1);
+        plan->name_count = whole.step_count;
+        for (uint32_t i = 0; i < whole.step_count; i++) plan->names[i] = arena_copy(&plan->arena, whole.steps[i].id);
+        book->plan_size += plan->arena.size;
+    }
+    arena_deinit(&arena);
+    return plan;
+}
+
 /* The id of a step, as its plan has it; empty where the plan cannot be read. */
 static Str step_name(SpanBook *book, const SpanRun *run, uint32_t step)
 {
-    Error err;
-    SpanPlan *found = NULL;
-    for (uint32_t i = 0; i < PLAN_COUNT && !found; i++)
-        if (book->plans[i].is_used && memcmp(&book->plans[i].digest, &run->plan, sizeof run->plan) == 0) found = &book->plans[i];
-    if (!found) {
-        found = &book->plans[book->plan_next];
-        if (found->is_used) arena_deinit(&found->arena);
-        arena_init(&found->arena, SIZE_MAX);
-        found->is_used = !store_plan(book->store, &found->arena, &run->plan, &found->plan, &err);
-        found->digest = run->plan;
-        if (!found->is_used) {
-            arena_deinit(&found->arena);
-            return (Str){ 0 };
-        }
-        book->plan_next = (book->plan_next + 1) % PLAN_COUNT;
-    }
-    return step < found->plan.step_count ? found->plan.steps[step].id : (Str){ 0 };
+    SpanPlan *plan = NULL;
+    for (uint32_t i = 0; i < PLAN_COUNT && !plan; i++)
+        if (book->plans[i].used && memcmp(&book->plans[i].digest, &run->plan, sizeof run->plan) == 0) plan = &book->plans[i];
+    bool is_known = plan != NULL;
+    if (!is_known) plan = names_read(book, &run->plan);
+    if (!plan) return (Str){ 0 };
+    plan->used = ++book->use;
+    if (!is_known) plans_trim(book, plan);
+    return step < plan->name_count ? plan->names[step] : (Str){ 0 };
 }
 
 /* --- giving out ------------------------------------------------------------------------------------------------------------- */
@@ -176,7 +236,7 @@ static void say_why(Span *span, const Ending *ending)
 
 static void end_attempt(SpanBook *book, SpanRun *run, uint32_t index, const Ending *ending)
 {
-    SpanStep *step = step_of(run, index);
+    SpanStep *step = step_of(book, run, index);
     char name[NAME_SIZE_MAX * 3 + 32];
     if (!step || !step->attempt) return;
     Span span = span_begin(run, SPAN_ATTEMPT, step->number, step->attempt, step->attempt_ms, ending->now_ms);
@@ -198,7 +258,7 @@ static void end_attempt(SpanBook *book, SpanRun *run, uint32_t index, const Endi
 
 static void end_step(SpanBook *book, SpanRun *run, uint32_t index, const Ending *ending)
 {
-    SpanStep *step = step_of(run, index);
+    SpanStep *step = step_of(book, run, index);
     char name[NAME_SIZE_MAX * 3 + 32];
     if (!step || !step->is_open) return;
     end_attempt(book, run, index, ending);
@@ -232,9 +292,9 @@ static void end_run(SpanBook *book, SpanRun *run, const Ending *ending, const ch
 
 /* --- records --------------------------------------------------------------------------------------------------------------------- */
 
-static void begin_attempt(SpanRun *run, const Event *event, int64_t now_ms)
+static void begin_attempt(SpanBook *book, SpanRun *run, const Event *event, int64_t now_ms)
 {
-    SpanStep *step = step_of(run, event->step);
+    SpanStep *step = step_of(book, run, event->step);
     if (!step) return;
     if (!step->is_open || (event->number && step->number != event->number)) {
         step->is_open = true;
@@ -249,9 +309,9 @@ static void begin_attempt(SpanRun *run, const Event *event, int64_t now_ms)
     step->executor[name.len] = '\0';
 }
 
-static void begin_undo(SpanRun *run, const Event *event, int64_t now_ms)
+static void begin_undo(SpanBook *book, SpanRun *run, const Event *event, int64_t now_ms)
 {
-    SpanStep *step = step_of(run, event->step);
+    SpanStep *step = step_of(book, run, event->step);
     if (!step) return;
     step->attempt = run->rollback << ROLLBACK_SHIFT | event->attempt;
     step->attempt_ms = now_ms;
@@ -272,9 +332,9 @@ static void take_event(SpanBook *book, SpanRun *run, const Event *event, int64_t
     Ending ending = { event, now_ms, SPAN_OK };
     Ending failing = { event, now_ms, SPAN_ERROR }, leaving = { event, now_ms, SPAN_UNSET };
     switch ((int)event->kind) {
-    case EVENT_STEP_DISPATCHED: begin_attempt(run, event, now_ms); break;
+    case EVENT_STEP_DISPATCHED: begin_attempt(book, run, event, now_ms); break;
     case EVENT_STEP_RUNNING: {
-        SpanStep *step = step_of(run, event->step);
+        SpanStep *step = step_of(book, run, event->step);
         if (step && step->attempt) step->attempt_ms = now_ms;
         break;
     }
@@ -293,7 +353,7 @@ static void take_event(SpanBook *book, SpanRun *run, const Event *event, int64_t
         go_on(run, now_ms);
         run->rollback = (uint32_t)event->count;
         break;
-    case EVENT_COMPENSATION_RUNNING: begin_undo(run, event, now_ms); break;
+    case EVENT_COMPENSATION_RUNNING: begin_undo(book, run, event, now_ms); break;
     case EVENT_RUN_REQUEUED: go_on(run, now_ms); break;
     case EVENT_RUN_REVISED:
         if (event->digest) run->plan = *event->digest;
@@ -351,7 +411,10 @@ void span_book_take(SpanBook *book, uint64_t run_no, const Record *record)
     }
     run = take_record(book, run, run_no, record);
     if (run && run->is_settled) forget(book, run);
+    while (book->run_size > HERALD_RUN_SIZE_MAX && book->oldest != book->newest) forget(book, book->oldest);
 }
+
+size_t span_book_size(const SpanBook *book) { return book->run_size + book->plan_size; }
 
 /* --- make ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -369,6 +432,6 @@ void span_book_free(SpanBook *book)
     while (book->oldest) forget(book, book->oldest);
     run_index_deinit(&book->runs);
     for (uint32_t i = 0; i < PLAN_COUNT; i++)
-        if (book->plans[i].is_used) arena_deinit(&book->plans[i].arena);
+        if (book->plans[i].used) plan_leave(book, &book->plans[i]);
     free(book);
 }

@@ -8,7 +8,8 @@
  *
  * Owns:   what it keeps of runs, until span_book_free(). A Span borrows for the time of the call.
  * Fails:  never; of a run that cannot be read there are no spans.
- * Bounds: HERALD_RUN_COUNT_MAX runs at a time; the one that is longest without news is forgotten for the next, and read again.
+ * Bounds: HERALD_RUN_COUNT_MAX runs and HERALD_RUN_SIZE_MAX bytes of them at a time; the one that is longest without news is forgotten
+ *         for the next, and read again. HERALD_NAME_SIZE_MAX bytes of the names of steps. The run and the plan in use stay, however large.
  * Thread: one.
  */
 #ifndef API_SPANS_H
@@ -46,5 +47,6 @@ typedef struct SpanBook SpanBook;
 SpanBook *span_book_new(Store *store, SpanOut out, void *context);
 void span_book_free(SpanBook *book);            /* NULL is permitted */
 void span_book_take(SpanBook *book, uint64_t run_no, const Record *record);
+size_t span_book_size(const SpanBook *book);    /* bytes that it keeps */
 
 #endif

@@ -10,23 +10,16 @@ static const struct { const char *kind, *key, *name, *source; } kinds[] = {
 };
 
 /* `true`, and the short forms of a signal, are written out by the compiler. */
-static const Value *settings_of(const Plan *plan, uint32_t index, const char *kind)
+static const Value *settings_of(Value triggers, uint32_t index, const char *kind)
 {
-    const Value *triggers = value_get_text(plan->document, "triggers");
-    const Value *settings = value_get_text(triggers->items[index], kind);
+    const Value *settings = value_get_text(triggers.items[index], kind);
     return settings && settings->kind == VALUE_OBJECT ? settings : NULL;
 }
 
-static uint32_t trigger_count(const Plan *plan)
+bool start_trigger_manual(Value triggers, StartTrigger *out)
 {
-    const Value *triggers = value_get_text(plan->document, "triggers");
-    return triggers && triggers->kind == VALUE_ARRAY ? triggers->count : 0;
-}
-
-bool start_trigger_manual(const Plan *plan, StartTrigger *out)
-{
-    for (uint32_t i = 0; i < trigger_count(plan); i++) {
-        const Value *settings = settings_of(plan, i, "manual");
+    for (uint32_t i = 0; i < triggers.count; i++) {
+        const Value *settings = settings_of(triggers, i, "manual");
         if (!settings) continue;
         *out = (StartTrigger){ .settings = *settings, .source = STR("manual") };
         return true;
@@ -34,11 +27,11 @@ bool start_trigger_manual(const Plan *plan, StartTrigger *out)
     return false;
 }
 
-Status start_trigger_find(Call *call, const Plan *plan, Str name, StartTrigger *out, Error *err)
+Status start_trigger_find(Call *call, Value triggers, Str name, StartTrigger *out, Error *err)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        for (uint32_t i = 0; i < trigger_count(plan); i++) {
-            const Value *settings = settings_of(plan, i, kinds[k].kind);
+        for (uint32_t i = 0; i < triggers.count; i++) {
+            const Value *settings = settings_of(triggers, i, kinds[k].kind);
             bool is_it = settings && (kinds[k].key ? str_is(value_get_string(*settings, kinds[k].key, STR("")), name)
                                                    : str_is_text(name, kinds[k].name));
             if (!is_it) continue;
@@ -69,9 +62,9 @@ static Status authenticate(Call *call, Str tenant, Str workflow, const StartTrig
                                    .permits = desk->guard ? permits : NULL, .policies = desk->guard, .replays = &desk->replays };
     TriggerSubject subject = { .tenant = tenant, .workflow = workflow, .run_id = bound, .trigger = trigger->source,
                                .auth = auth ? *auth : value_null(), .window_ms = value_get_int(trigger->settings, "replay_window_ms", 0) };
-    TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = bound, .trigger = trigger->source, .headers = headers, .header_count = call->header_count,
-                               .body = buf_peek(&call->body), .source = call->source, .identity = call->caller.actor,
-                               .now_ms = call->now_ms };
+    TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = bound, .trigger = trigger->source,
+                               .headers = headers, .header_count = call->header_count, .body = buf_peek(&call->body),
+                               .source = call->source, .identity = call->caller.actor, .now_ms = call->now_ms };
     return trigger_authenticate(&authority, &subject, &request, &call->arena, out_proof, err);
 }
 
@@ -105,6 +98,18 @@ Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrig
     return OK;
 }
 
+Status start_trigger_enter_push(Call *call, Str tenant, Str workflow, Value triggers, StartTrigger *trigger, TriggerProof *out_proof, Error *err)
+{
+    Status status = ERR_DENIED;
+    for (uint32_t i = 0; i < triggers.count && status == ERR_DENIED; i++) {
+        const Value *settings = settings_of(triggers, i, "git_push");
+        if (!settings) continue;
+        trigger->settings = *settings;
+        status = start_trigger_enter(call, tenant, workflow, trigger, out_proof, err);
+    }
+    return status;
+}
+
 /* --- pushes --------------------------------------------------------------------------------------------------------------------------------- */
 
 static bool is_of_branch(Value push, Str branch)
@@ -134,12 +139,12 @@ static bool is_signed(Value push)
     return true;
 }
 
-bool start_trigger_fits(Call *call, const Plan *plan, Value push, StartTrigger *trigger, Str *out_why)
+bool start_trigger_fits(Call *call, Value triggers, Value push, StartTrigger *trigger, Str *out_why)
 {
     const Value *entered = value_get_text(trigger->settings, "auth");
     *out_why = STR("no trigger of the workflow waits for pushes to this branch of this repository");
-    for (uint32_t i = 0; i < trigger_count(plan); i++) {
-        const Value *settings = settings_of(plan, i, "git_push"), *auth = settings ? value_get_text(*settings, "auth") : NULL;
+    for (uint32_t i = 0; i < triggers.count; i++) {
+        const Value *settings = settings_of(triggers, i, "git_push"), *auth = settings ? value_get_text(*settings, "auth") : NULL;
         if (!auth || !entered || !value_equals(*auth, *entered)) continue;      /* who sent it has proved to be let in by this one alone */
         if (!is_of_branch(push, value_get_string(*settings, "branch", STR("")))) continue;
         if (!is_of_repository(push, value_get_string(*settings, "repository", STR("")))) continue;

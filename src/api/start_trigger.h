@@ -7,7 +7,9 @@
  *
  *   {"ref":"refs/heads/main","repository":{"name":"shop","full_name":"acme/shop"},"commits":[{"verification":{"verified":true}}]}
  *
- * Owns:   nothing; texts live in the call's arena or the plan.
+ * `triggers` are those of a revision (view/revision_row.h): whoever is not let in makes nobody read a plan.
+ *
+ * Owns:   nothing; texts live in the call's arena or the triggers.
  * Fails:  as trigger_auth.h; ERR_NOT_FOUND where there is no such trigger; ERR_LIMIT where its rate is used up: call->retry_s says for
  *         how long.     Thread: the server's.
  */
@@ -22,12 +24,15 @@ typedef struct StartTrigger {
     bool is_push;
 } StartTrigger;
 
-MUST_USE Status start_trigger_find(Call *call, const Plan *plan, Str name, StartTrigger *out, Error *err);
-/* The manual trigger, where the plan declares one. */
-bool start_trigger_manual(const Plan *plan, StartTrigger *out);
+MUST_USE Status start_trigger_find(Call *call, Value triggers, Str name, StartTrigger *out, Error *err);
+/* The manual trigger, where one is declared. */
+bool start_trigger_manual(Value triggers, StartTrigger *out);
 /* *out_proof says who sent it. */
 MUST_USE Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerProof *out_proof, Error *err);
-/* Whether a push is one that some trigger of the plan waits for, authenticated alike; then *trigger is that one. *out_why: why not. */
-bool start_trigger_fits(Call *call, const Plan *plan, Value push, StartTrigger *trigger, Str *out_why);
+/* The same of a push: as any of the triggers for pushes lets it in, of which *trigger is the first before and that one after. */
+MUST_USE Status start_trigger_enter_push(Call *call, Str tenant, Str workflow, Value triggers, StartTrigger *trigger,
+                                         TriggerProof *out_proof, Error *err);
+/* Whether a push is one that some trigger waits for, authenticated alike; then *trigger is that one. *out_why: why not. */
+bool start_trigger_fits(Call *call, Value triggers, Value push, StartTrigger *trigger, Str *out_why);
 
 #endif

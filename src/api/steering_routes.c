@@ -36,7 +36,8 @@ static bool is_word(Call *call, Value body, const char *name, const char *const 
         if (str_is_text(given, words[i])) return true;
         buf_format(&known, "%s%s", i ? ", " : "", words[i]);
     }
-    ProblemField field = { .pointer = arena_format(&call->arena, "/%s", name), .detail = arena_format(&call->arena, "is one of %.*s", STR_ARG(buf_peek(&known))) };
+    ProblemField field = { .pointer = arena_format(&call->arena, "/%s", name),
+                           .detail = arena_format(&call->arena, "is one of %.*s", STR_ARG(buf_peek(&known))) };
     call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' %.*s", name, STR_ARG(field.detail)), &field, 1);
     return false;
 }
@@ -205,7 +206,7 @@ void route_execution_approve(Call *call)
     Str trigger = value_get_string(body, "trigger", STR(""));
     const Value *payload = value_get_text(body, "payload");
     if (!trigger.len && row[RUNS_awaiting_trigger_key].kind == CELL_TEXT) trigger = row[RUNS_awaiting_trigger_key].text;
-    if (!trigger.len) {
+    if (!trigger.len && !api_is_repeat(call, row[RUNS_tenant].text)) {
         call_problem(call, PROBLEM_CONFLICT, "the execution is %s and awaits no trigger; 'trigger' names one that is still ahead",
                      run_state_name(row_state(row)));
         return;
@@ -222,7 +223,8 @@ void route_execution_approve(Call *call)
 
 void route_execution_placement(Call *call)
 {
-    static const BodyMember known[] = { REASON_MEMBER, { "regions", VALUE_ARRAY, false }, { "clouds", VALUE_ARRAY, false }, { "requires", VALUE_ARRAY, false } };
+    static const BodyMember known[] = { REASON_MEMBER, { "regions", VALUE_ARRAY, false },
+                                        { "clouds", VALUE_ARRAY, false }, { "requires", VALUE_ARRAY, false } };
     const Cell *row;
     Value body;
     MemberList members = { .arena = &call->arena }, bound = { .arena = &call->arena };
@@ -305,7 +307,13 @@ void route_signals(Call *call)
 
 /* --- many at once --------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Bulk { uint32_t left, count; Value *results; } Bulk;           /* in the order in which they were asked for */
+typedef struct Bulk {
+    Value body, ids;                /* what was asked */
+    Str key;                        /* the id of the whole request; empty: it has none */
+    Value asked;                    /* the words of the whole */
+    uint32_t left;
+    Value *results;                 /* in the order in which they were asked for */
+} Bulk;
 typedef struct BulkPart { Call *call; Bulk *bulk; uint32_t index; Str id; } BulkPart;
 
 static void bulk_set(const BulkPart *part, const char *outcome, Value state, Value detail)
@@ -321,7 +329,7 @@ static void bulk_set(const BulkPart *part, const char *outcome, Value state, Val
 static void bulk_end(Call *call, Bulk *bulk)
 {
     MemberList members = { .arena = &call->arena };
-    add_member(&members, "items", value_array(bulk->results, bulk->count));
+    add_member(&members, "items", value_array(bulk->results, bulk->ids.count));
     call_value(call, 200, member_list_object(&members));
 }
 
@@ -341,22 +349,24 @@ static void bulk_answer(void *context, const BridgeAnswer *answer)
 
 static void bulk_late(Call *call)
 {
-    call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s", API_ANSWER_MS_MAX / 1000);
+    call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s; the same request with the same Idempotency-Key gets "
+                 "its answers, and does the rest", API_ANSWER_MS_MAX / 1000);
 }
 
 /* One petition about one of them; what it does not find is a result, too. */
-static void bulk_ask(Call *call, Bulk *bulk, Value body, uint32_t index, Str id)
+static void bulk_ask(Call *call, Bulk *bulk, uint32_t index)
 {
+    Str id = value_text(bulk->ids.items[index]), why;
     MemberList members = { .arena = &call->arena };
     const Cell *row = NULL;
     Error err;
     Id read;
-    Str key = call_header(call, "Idempotency-Key"), why;
     BulkPart *part = ARENA_NEW(&call->arena, BulkPart);
     *part = (BulkPart){ call, bulk, index, id };
     if (id_read(id, &read) && run_row(&call->arena, call->api->store, id, &row, &err)) row = NULL;
     if (row && !api_sees(call, row[RUNS_tenant].text)) {
-        api_refuse_foreign(call, row[RUNS_tenant].text);
+        call_refuse_part(call, 404, arena_format(&call->arena, "execution %.*s belongs to tenant '%.*s'", STR_ARG(id),
+                                                 STR_ARG(row[RUNS_tenant].text)));
         row = NULL;
     }
     if (!row) {
@@ -364,15 +374,20 @@ static void bulk_ask(Call *call, Bulk *bulk, Value body, uint32_t index, Str id)
         return;
     }
     if (!access_permits(call->api->access, call, call->route->verb, row[RUNS_tenant].text, &why)) {
+        call_refuse_part(call, 403, arena_format(&call->arena, "execution %.*s: %.*s", STR_ARG(id), STR_ARG(why)));
         bulk_set(part, "denied", value_null(), value_string(why));
         return;
     }
-    if (!add_terms(call, body, &members)) return;
+    if (!add_terms(call, bulk->body, &members)) return;
     add_member(&members, "verb", value_string(STR("resolve")));
     add_member(&members, "actor", value_string(call->caller.actor));
     add_member(&members, "run", value_string(id));
     add_member(&members, "tenant", cell_value(&row[RUNS_tenant]));
-    if (key.len) add_member(&members, "id", value_string(arena_format(&call->arena, "%.*s/%.*s", STR_ARG(key), STR_ARG(id))));
+    api_add_trace(call, &members);
+    if (bulk->key.len) {
+        add_member(&members, "id", value_string(arena_format(&call->arena, "%.*s/%.*s", STR_ARG(bulk->key), STR_ARG(id))));
+        add_member(&members, "asked", bulk->asked);
+    }
     if (!bridge_ask(call->api->bridge, member_list_object(&members), bulk_answer, part)) {
         bulk_set(part, "unavailable", value_null(), value_null());
         return;
@@ -381,6 +396,17 @@ static void bulk_ask(Call *call, Bulk *bulk, Value body, uint32_t index, Str id)
     bulk->left++;
 }
 
+/* The whole is known by its key: one after the other may be done. */
+static void bulk_begin(Call *call, const BridgeAnswer *answer)
+{
+    Bulk *bulk = call->state;
+    (void)answer;
+    for (uint32_t i = 0; i < bulk->ids.count; i++) bulk_ask(call, bulk, i);
+    if (bulk->left) call_wait(call, API_ANSWER_MS_MAX, bulk_late, NULL);
+    else bulk_end(call, bulk);
+}
+
+/* A request of a key of every tenant may be about executions of several: as what names no namespace it is of 'default'. */
 void route_decisions(Call *call)
 {
     static const BodyMember known[] = { { "executionIds", VALUE_ARRAY, true }, { "decision", VALUE_STRING, true }, TERM_MEMBERS };
@@ -390,9 +416,8 @@ void route_decisions(Call *call)
         || !check_members(call, body, known, sizeof known / sizeof *known) || !add_terms(call, body, &unused))
         return;
     Value ids = *value_get_text(body, "executionIds");
-    if (ids.count > API_BULK_COUNT_MAX || call_header(call, "Idempotency-Key").len > REQUEST_ID_SIZE_MAX / 2) {
-        call_problem(call, PROBLEM_INVALID, "one request decides on at most %u executions, under a key of at most %u bytes",
-                     API_BULK_COUNT_MAX, REQUEST_ID_SIZE_MAX / 2);
+    if (ids.count > API_BULK_COUNT_MAX) {
+        call_problem(call, PROBLEM_INVALID, "one request decides on at most %u executions", API_BULK_COUNT_MAX);
         return;
     }
     for (uint32_t i = 0; i < ids.count; i++)
@@ -401,9 +426,8 @@ void route_decisions(Call *call)
             return;
         }
     Bulk *bulk = ARENA_NEW(&call->arena, Bulk);
-    bulk->count = ids.count;
-    bulk->results = ARENA_ARRAY(&call->arena, Value, ids.count + 1u);
-    for (uint32_t i = 0; i < ids.count; i++) bulk_ask(call, bulk, body, i, value_text(ids.items[i]));
-    if (bulk->left) call_wait(call, API_ANSWER_MS_MAX, bulk_late, NULL);
-    else bulk_end(call, bulk);
+    *bulk = (Bulk){ .body = body, .ids = ids, .key = api_request_id(call), .asked = value_string(api_asked(call)),
+                    .results = ARENA_ARRAY(&call->arena, Value, ids.count + 1u) };
+    call->state = bulk;
+    api_petition_whole(call, api_tenant(call, (Str){ 0 }), bulk_begin);
 }

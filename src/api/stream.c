@@ -72,10 +72,18 @@ void streams_free(Streams *streams)
 
 FeedStats streams_stats(const Streams *streams) { return feed_stats(streams->feed); }
 
-bool stream_is_wanted(const Call *call)
+bool stream_is_meant(Call *call, bool *out_is_stream)
 {
-    Str accepted = call_header(call, "Accept");
-    return accepted.len && memmem(accepted.ptr, accepted.len, "text/event-stream", 17);
+    static const char *const of_lists[] = { "cursor", "limit" };
+    *out_is_stream = call_takes(call, "Accept", "text/event-stream");
+    for (size_t i = 0; *out_is_stream && i < sizeof of_lists / sizeof *of_lists; i++) {
+        if (!call_has_query(call, of_lists[i])) continue;
+        call_problem(call, PROBLEM_INVALID, "'%s' of the query is for lists; a stream goes on behind lastEventId", of_lists[i]);
+        return false;
+    }
+    if (*out_is_stream || !call_has_query(call, "lastEventId")) return true;
+    call_problem(call, PROBLEM_INVALID, "'lastEventId' of the query is for streams: Accept: text/event-stream; a list goes on behind cursor");
+    return false;
 }
 
 /* --- what to tell ---------------------------------------------------------------------------------------------------------------------- */
@@ -334,7 +342,9 @@ static bool is_behind_head(Call *call, const Stream *stream)
         return false;
     }
     if (stream->place.position <= head) return true;
-    call_problem(call, PROBLEM_CONFLICT, "Last-Event-ID is of something that this server has not sent: it has come to %" PRIu64 ". Ask without it, and begin anew", head);
+    call_problem(call, PROBLEM_CONFLICT,
+                 "Last-Event-ID is of something that this server has not sent: it has come to %" PRIu64
+                 ". Ask without it, and begin anew", head);
     return false;
 }
 

@@ -2,14 +2,15 @@
 #include "api/routes.h"
 #include "base/limits.h"
 
-/* What a stranger may know: that it was taken. The run's owner sees the rest. */
+/* What its sender may know: that it was taken, and whether the run goes on by it. The run's owner sees the rest. */
 static void taken(Call *call, const BridgeAnswer *answer)
 {
     MemberList members = { .arena = &call->arena };
     add_member(&members, "workflow_id", value_string(call->segments[0]));
     add_member(&members, "trigger_key", value_string(call->segments[1]));
     add_member(&members, "accepted", value_bool(true));
-    add_member(&members, "repeated", value_bool(answer->is_noop));
+    add_member(&members, "repeated", value_bool(answer->is_noop || answer->was_asked));
+    if (answer->outcome) add_member(&members, "outcome", value_string(str_of(answer->outcome)));
     call_value(call, 200, member_list_object(&members));
 }
 
@@ -34,6 +35,18 @@ bool trigger_is_seen(Call *call, Str tenant)
     return false;
 }
 
+/* A signature that the store knows came before: what it came with is what is meant, whatever key its sender gives it now. Of this process
+ * whoever let it in remembers. */
+Status trigger_settle_id(Call *call, Str tenant, Str *id, Str *alias, Error *err)
+{
+    const Cell *row;
+    Status status = api_request_row(call, tenant, *alias, &row, err);
+    if (status || !row) return status;
+    *id = *alias;
+    *alias = (Str){ 0 };
+    return OK;
+}
+
 /* False after answering: whoever sends a key may know of the run, or learns nothing. */
 static bool run_is_seen(Call *call)
 {
@@ -56,8 +69,9 @@ void route_trigger(Call *call)
     MemberList members = { .arena = &call->arena };
     Error err = { 0 };
     for (uint32_t i = 0; i < call->header_count; i++) headers[i] = (TriggerHeader){ call->headers[i].name, call->headers[i].value };
-    TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = call->segments[0], .trigger = call->segments[1], .headers = headers,
-                               .header_count = call->header_count, .body = buf_peek(&call->body), .source = call->source,
+    TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = call->segments[0],
+                               .trigger = call->segments[1], .headers = headers, .header_count = call->header_count,
+                               .body = buf_peek(&call->body), .source = call->source,
                                .identity = call->caller.actor, .now_ms = call->now_ms };
     if (!run_is_seen(call)) return;
     if (trigger_handle(&api->triggers, &call->arena, &request, order, &err)) {
@@ -67,7 +81,11 @@ void route_trigger(Call *call)
     call->proof = &order->proof;
     /* A key proves who its bearer is, and not that it may: its tenant and role have to fit as well. */
     if (call->caller.key.len && str_is(order->command.actor, call->caller.actor) && !api_may(call, order->tenant, PROBLEM_NOT_FOUND)) return;
-    const Command *command = &order->command;
+    Command *command = &order->command;
+    if (trigger_settle_id(call, order->tenant, &command->id, &command->alias, &err)) {
+        call_error(call, &err);
+        return;
+    }
     add_member(&members, "run", value_string(arena_copy(&call->arena, id_peek(&order->run_id))));
     add_member(&members, "tenant", value_string(order->tenant));
     add_member(&members, "name", value_string(command->name));
@@ -76,5 +94,6 @@ void route_trigger(Call *call)
     add_member(&members, "denial", value_bool(command->is_denial));
     call->caller.actor = command->actor;
     if (command->id.len) add_member(&members, "id", value_string(command->id));
+    if (command->alias.len) add_member(&members, "alias", value_string(command->alias));
     api_petition(call, &members, "trigger", taken);
 }

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "api/aside.h"
 #include "api/page.h"
 #include "api/routes.h"
 #include "base/limits.h"
@@ -90,15 +91,24 @@ static bool add_verdicts(void *plan, Page *page, const Record *record)
     return true;
 }
 
-void route_execution_verdicts(Call *call)
+static void list_verdicts(Call *call)
 {
     Page page;
-    const Cell *row;
+    const Cell *row = call->state;
     Error err;
     Digest digest;
     const Plan *plan = NULL;
-    if (!api_execution(call, &row) || !page_begin(&page, call, 'v')) return;
+    if (!page_begin(&page, call, PAGE_VERDICTS)) return;
     memcpy(digest.bytes, row[RUNS_plan_digest].text.ptr, DIGEST_SIZE);
     if (api_plan(call->api, &digest, &plan, &err)) call_error(call, &err);
     else page_of_records(&page, row, add_verdicts, (void *)(uintptr_t)plan);
+}
+
+/* The plan says which policies there were, and may be large. */
+void route_execution_verdicts(Call *call)
+{
+    const Cell *row;
+    if (!api_execution(call, &row)) return;
+    call->state = (void *)row;
+    aside_begin(call, list_verdicts, /* done= */ NULL);
 }
