@@ -26,7 +26,8 @@ typedef struct Crew {
     uint32_t quota_count;
     Executor *offered[CREW_COUNT_MAX];  /* what an engine is given: the same, or of a cell what stands for them, and one more */
     uint32_t offered_count;
-    SealKey token_key;                  /* of the tokens of attempts; by chance, until the owner of a store puts that store's here, before it has an engine */
+    SealKey token_key;                  /* of the tokens of attempts; by chance, until the owner of a store puts that
+                                         * store's here, before it has an engine */
     bool gives_tokens;                  /* some executor hands attempts to others */
     struct Edge *edge;                  /* of a cell; NULL: it is none */
 } Crew;
@@ -100,6 +101,7 @@ typedef struct Adapters {
     void (*crew_give_back)(void *crew, Str executor, Value answer);
     /* What the owner of a store is asked over its socket, of a server: one petition, and its answer. */
     Status (*server_ask)(Str url, Arena *arena, Value request, Value *out_answer, Error *err);
+    /* One request; what it refuses is the answer as well, as its problem, and null where it was not reached. */
     Status (*server_call)(Str url, Arena *arena, const ServerCall *call, Value *out_answer, Error *err);
     /* Log lines of a run of a server as they are written, until it is settled: see store/remote/remote_store.h. */
     Status (*server_lines)(Str url, Str run_id, int64_t after, Cell step, RowVisit visit, void *context, Error *err);

@@ -12,7 +12,7 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };
 
 const Option common_options[] = {
     { "runners", 0, "FILE", NULL, "Where runners, policies, windows and calendars are registered." },
-    { "server", 0, "URL", NULL, "A server whose store is meant, by its API; $MAESTRO_SERVER, and $MAESTRO_TOKEN has the key." },
+    { "server", 0, "URL", NULL, "A server whose store is meant, as http://HOST:PORT; $MAESTRO_SERVER, and $MAESTRO_TOKEN has the key." },
     { "ca", 0, "FILE", NULL, "Certificates of the authorities that a server of https:// is believed by, as PEM; $MAESTRO_CA." },
     { "color", 0, "WHEN", color_words, "Colour: auto, always or never." },
     { "help", 'h', NULL, NULL, "Shows this help." },

@@ -13,8 +13,11 @@
 #include "cli/guardrails.h"
 #include "cli/human.h"
 #include "cli/offers.h"
+#include "cli/patience.h"
+#include "cli/problem.h"
 #include "cli/progress.h"
 #include "cli/run_read.h"
+#include "cli/server_order.h"
 #include "cli/shell_word.h"
 #include "cli/workplace.h"
 
@@ -30,6 +33,8 @@ typedef struct Attend {
     Progress progress;
     Follow follow;
     uint64_t seen_event;            /* of the run: what was shown already */
+    int64_t line_no;                /* the last line of the store before it was asked for */
+    bool has_line_no;
     bool has_run, is_repeat, has_begun;
     bool was_over;                          /* the run had ended before this process asked for it: nothing is run again */
     Id run_id;
@@ -42,6 +47,7 @@ typedef struct Attend {
     bool is_noted;                  /* why it waits was said */
     bool is_trouble_noted;          /* that the store cannot be written was said, and that it can was not yet */
     int64_t busy_since_ms;
+    Patience patience;              /* with the server whose run it is */
     int64_t since_ms;               /* when it began: what the run did before is counted, not told again */
     bool is_catching_up;            /* with a run that was there before */
     bool is_answered;               /* by the own engine */
@@ -67,7 +73,8 @@ static void take_observation(void *context, const Observation *given)
     Observation observation = *given;
     bool is_of_run = given->kind != OBSERVE_LINES && given->kind != OBSERVE_SECRETS;
     if (!is_of_run || !attend->has_begun || memcmp(given->run->id.text, attend->run_id.text, ID_SIZE) != 0) return;
-    if (attend->is_catching_up && given->now_ms >= attend->since_ms) tell_again(attend);
+    /* Lines from before are not read at all. */
+    if (attend->is_catching_up && (given->kind == OBSERVE_LOG || given->now_ms >= attend->since_ms)) tell_again(attend);
     attend->is_held_by_jobs = given->run->state == RUN_RUNNING && given->run->paused_ready_count && run_is_parked(given->run);
     if (given->kind == OBSERVE_EVENTS) {
         uint64_t last = given->first_event + given->event_count - 1;
@@ -108,10 +115,18 @@ static bool is_interrupted(Attend *attend)
     return attend->interrupt_count > 0;
 }
 
-static Next refuse(Attend *attend, const Error *err)
+/* The key has a run with other parameters: the engine says which, and what differs. */
+static ExitCode refuse_key(const Error *err)
+{
+    Error told;
+    error_set(&told, ERR_CONFLICT, "%s. 'maestro show RUN' shows that run; --again starts a new one, and so does another --key", err->text);
+    return problem_report(PROBLEM_KEY, &told);
+}
+
+static Next refuse(Attend *attend, const Error *err, bool is_other_start)
 {
     progress_leave(&attend->progress);
-    attend->code = errand_refused(err);
+    attend->code = is_other_start ? refuse_key(err) : errand_refused(err);
     return NEXT_OVER;
 }
 
@@ -119,7 +134,31 @@ static Next stop(Attend *attend, const Error *err)
 {
     progress_leave(&attend->progress);
     attend->code = fail(err);
+    if (attend->has_begun) patience_end(&attend->patience, &attend->progress);
     return NEXT_OVER;
+}
+
+/* Lines that were there before are not shown again. Whoever was asked to go on may be quick: what it wrote before it was heard that it
+ * does is new. */
+static Status skip_lines(Attend *attend, Error *err)
+{
+    int64_t line_no = attend->line_no;
+    Status status = attend->has_line_no ? OK : follow_last_line(attend->follow.store, &line_no, err);
+    if (status) return status;
+    attend->has_line_no = false;
+    attend->follow.line_no = line_no;
+    return OK;
+}
+
+static Status open_follow(Attend *attend, Store *store, bool has_logs, Error *err)
+{
+    const Cell *row = NULL;
+    Status status = run_row(attend->args->arena, store, id_peek(&attend->run_id), &row, err);
+    if (!status && !row) status = error_set(err, ERR_NOT_FOUND, "there is no run %s in this store", attend->run_id.text);
+    if (!status) status = follow_open(&attend->follow, store, row, has_logs, err);
+    if (!status && (attend->is_repeat || attend->seen_event)) status = skip_lines(attend, err);
+    if (status) follow_close(&attend->follow);
+    return status;
 }
 
 /* Shows what the store has of the run and was not shown yet. */
@@ -128,13 +167,7 @@ static Status catch_up(Attend *attend, Store *store, bool has_logs, uint32_t *ou
     Status status = OK;
     attend->progress.store = store;
     attend->follow.store = attend->follow.store ? store : NULL;
-    if (!attend->follow.store) {
-        const Cell *row = NULL;
-        status = run_row(attend->args->arena, store, id_peek(&attend->run_id), &row, err);
-        if (!status && !row) status = error_set(err, ERR_NOT_FOUND, "there is no run %s in this store", attend->run_id.text);
-        if (!status) status = follow_open(&attend->follow, store, row, has_logs, err);
-        if (!status && (attend->is_repeat || attend->seen_event)) status = follow_skip_lines(&attend->follow, err);
-    }
+    if (!attend->follow.store) status = open_follow(attend, store, has_logs, err);
     if (!status) status = follow_look(&attend->follow, take_observation, attend, out_count, err);
     return status;
 }
@@ -154,7 +187,7 @@ static Status begin(Attend *attend, Store *store, const EngineReply *reply, bool
         attend->progress.is_json = false;
     }
     Status status = catch_up(attend, store, has_logs, &count, err);
-    tell_again(attend);
+    if (!status) tell_again(attend);
     return status;
 }
 
@@ -246,7 +279,7 @@ static bool begin_as_owner(Attend *attend)
     bool is_start = !attend->has_run;
     if (!status && is_start) status = start(attend, &err);
     if (!status && !is_start && must_resume(attend)) status = resume(attend, &err);
-    if (!status && attend->is_answered && attend->reply.status) return refuse(attend, &attend->error), false;
+    if (!status && attend->is_answered && attend->reply.status) return refuse(attend, &attend->error, attend->reply.is_other_start), false;
     if (!status && attend->is_answered) attend->is_asked_for = true;
     if (!status && is_start && attend->is_answered) status = go_on(attend, &err);
     if (status) return stop(attend, &err), false;
@@ -360,9 +393,18 @@ static bool wait_for_owner(Attend *attend, int owner_fd, int timeout_ms)
     return fds[1].revents != 0;
 }
 
+/* A server that is gone for a moment is waited for. */
+static Next wait_for_server(Attend *attend, const Error *why)
+{
+    if (!patience_lasts(&attend->patience, &attend->progress, why)) return stop(attend, why);
+    wait_for_owner(attend, -1, REMOTE_RETRY_MS);
+    return is_interrupted(attend) ? NEXT_OVER : NEXT_AGAIN;
+}
+
 static Next wait_and_retry(Attend *attend, const Error *why)
 {
     int64_t now_ms = human_now_ms();
+    if (store_is_server(store_url(attend->args))) return wait_for_server(attend, why);
     if (!attend->busy_since_ms) attend->busy_since_ms = now_ms;
     if (!attend->is_noted && now_ms - attend->busy_since_ms > DRAIN_NOTE_MS) {
         attend->is_noted = true;
@@ -378,7 +420,9 @@ static Next follow_beside(Attend *attend, Store *store, int owner_fd)
     int wait_ms = FOLLOW_POLL_MS_MIN;
     for (;;) {
         uint32_t count;
-        if (catch_up(attend, store, true, &count, &err)) return stop(attend, &err);
+        if (catch_up(attend, store, true, &count, &err)) return wait_for_server(attend, &err);
+        patience_renew(&attend->patience, &attend->progress);
+        if (attend->is_catching_up) tell_again(attend);
         progress_draw(&attend->progress);
         if (progress_is_over(&attend->progress) || is_waiting(attend)) return NEXT_OVER;
         wait_ms = count ? FOLLOW_POLL_MS_MIN : 2 * wait_ms < FOLLOW_POLL_MS_MAX ? 2 * wait_ms : FOLLOW_POLL_MS_MAX;
@@ -409,11 +453,17 @@ static Next beside_owner(Attend *attend, Store *store)
         attend->is_asked_for = true;
         if (control_connect(path, &fd, &err)) fd = -1;          /* nobody listens: perhaps nobody is there */
     } else {
-        Status status = errand_ask(&attend->errand, path, &answer, &fd, &err);
+        Status status = OK;
+        if (!attend->wish->plan && !attend->has_line_no) {
+            status = follow_last_line(store, &attend->line_no, &err);
+            attend->has_line_no = !status;
+        }
+        if (!status) status = errand_ask(&attend->errand, path, &answer, &fd, &err);
         if (status == ERR_UNAVAILABLE) return wait_and_retry(attend, &err);
         if (status) return stop(attend, &err);
         attend->is_asked_for = !answer.status;
-        if (answer.status) refuse(attend, &answer.error);
+        if (answer.status) refuse(attend, &answer.error, answer.is_other_start);
+        attend->is_repeat = answer.is_repeat;
         attend->run_id = answer.run_id.text[0] ? answer.run_id : attend->run_id;
     }
     Next next = NEXT_OVER;
@@ -424,11 +474,11 @@ static Next beside_owner(Attend *attend, Store *store)
         if (!attend->has_begun) {
             const Cell *row = NULL;
             status = run_row(attend->args->arena, store, id_peek(&attend->run_id), &row, &err);
-            EngineReply reply = { .run_id = attend->run_id, .is_repeat = answer.is_repeat || !attend->wish->plan };
+            EngineReply reply = { .run_id = attend->run_id, .is_repeat = attend->is_repeat || !attend->wish->plan };
             if (row) reply.run_state = (uint8_t)row_state(row), reply.resolution = (uint8_t)row_resolution(row);
             if (!status) status = begin(attend, store, &reply, /* has_logs= */ true, &err);
         }
-        next = status ? stop(attend, &err) : follow_beside(attend, store, fd);
+        next = status ? wait_for_server(attend, &err) : follow_beside(attend, store, fd);
     }
     if (fd >= 0) close(fd);
     return next;
@@ -443,7 +493,7 @@ static Next once(Attend *attend, bool *out_is_beside)
     Next next;
     attend->place.guard = attend->guard;
     ExitCode code = workplace_open(attend->args, attend->wish->catalog, &attend->place, &is_busy);
-    *out_is_beside = is_busy;
+    *out_is_beside = attend->progress.is_elsewhere = is_busy;
     if (code && !is_busy) {
         attend->code = code;
         return NEXT_OVER;
@@ -525,13 +575,23 @@ static void look_again(Attend *attend)
     store_close(store);
 }
 
+/* Whoever shows a run of another ends the showing, and what is said of Ctrl-C elsewhere is not so here. */
+static void say_goes_on(const Attend *attend)
+{
+    const char *run = attend->run_id.text;
+    bool is_server = store_is_server(store_url(attend->args));
+    print_note("interrupted; the run goes on: %s carries it out\n", is_server ? "the server" : "another process");
+    print_note("  %.*s   shows it\n", STR_ARG(shell_command(attend->args, "watch", run)));
+    print_note("  %.*s   pauses it\n", STR_ARG(shell_command(attend->args, "pause", run)));
+}
+
 static ExitCode interrupted(Attend *attend, bool is_beside)
 {
     if (attend->has_begun && !is_beside) look_again(attend);
     progress_leave(&attend->progress);
     if (print_is_unread()) print_note("maestro: nobody reads the output of this command any more\n");
     if (!attend->has_begun) print_note("interrupted before the run began\n");
-    else if (is_beside) print_note("interrupted; another process carries out the run: maestro watch %s\n", attend->run_id.text);
+    else if (is_beside) say_goes_on(attend);
     else return progress_end(&attend->progress, /* is_repeat= */ false, /* is_interrupted= */ true);
     return EXIT_CODE_TEMPORARY;
 }
@@ -558,8 +618,9 @@ static ExitCode attend_under(const Args *args, const AttendWish *wish, Guard *gu
 
 ExitCode attend(const Args *args, const AttendWish *wish)
 {
-    Guard *guard;
-    ExitCode code = guardrails_open(args, wish->catalog, wish->plan ? wish->plan : wish->run_plan, &guard);
+    Guard *guard = NULL;            /* a server asks its own policies */
+    ExitCode code = server_is_meant(args) ? EXIT_CODE_OK
+                                          : guardrails_open(args, wish->catalog, wish->plan ? wish->plan : wish->run_plan, &guard);
     if (!code) {
         code = attend_under(args, wish, guard);
         guard_close(guard);

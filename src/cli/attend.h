@@ -7,7 +7,7 @@
  *
  * A first interruption is the same with the run not over: by Ctrl-C it is paused, too, and goes on when someone resumes it; by
  * SIGTERM the next owner goes on with it. A second one ends the steps under way as well, and they are done again, or decided
- * on, when the run goes on.
+ * on, when the run goes on. Beside an owner an interruption ends the showing alone.
  *
  * Owns:   everything until attend() returns.     Fails: with the exit code, after printing the reason.
  * Thread: the main one; no other may exist before.

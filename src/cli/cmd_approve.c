@@ -87,7 +87,8 @@ static ExitCode run(const Args *args)
     Store *store;
     const Cell *row;
     Error err;
-    ExitCode code = trigger_payload(args, &wish.payload);
+    ExitCode code = guardrails_refuse_client(args);
+    if (!code) code = trigger_payload(args, &wish.payload);
     if (!code && !args_value(args, "payload") && !wish.is_denial
         && json_parse(args->arena, STR("{\"approved\":true}"), &wish.payload, &err)) code = fail(&err);
     if (!code) code = store_open_existing(args, &store);

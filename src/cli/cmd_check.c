@@ -127,9 +127,9 @@ const Verb command_check = {
     .doc =
         "--production runs the checks of the readiness checklist that the definition and the configuration decide. Each\n"
         "passes, fails with the places that lack something, or does not apply; those that only a store or a running server\n"
-        "can decide say what they need. With --store or --server the reviews of policies are those that were recorded there\n"
-        "('maestro policy review'); without, who is named in the configuration counts (reviewed_by). The exit code is 0 if\n"
-        "none fails and 65 if one does.\n"
+        "can tell are undecided and say what they need. With --store or --server the reviews of policies are those that were\n"
+        "recorded there ('maestro policy review'); without, who is named in the configuration counts (reviewed_by). The\n"
+        "others are looked at by hand then, and say with which command. The exit code is 0 if none fails and 65 if one does.\n"
         "\n"
         "--against compares what others rely on with another version of the definition: parameters that were accepted must stay\n"
         "acceptable, outputs that steps declare must stay declared. What breaks is listed, and the exit code is 65.",

@@ -77,16 +77,19 @@ static const char *size_text(Doctor *doctor, uint64_t size)
 /* From outside: whether it takes requests, and whether this command's key is one that it knows. */
 static void look_at_server(Doctor *doctor, Str url)
 {
-    Value answer;
+    Value answer = value_null();
     Error err;
     if (adapters.server_call(url, doctor->args->arena, &(ServerCall){ .method = "GET", .path = STR("/readyz") }, &answer, &err)) {
         tell(doctor, HEALTH_FAIL, "server", "%.*s takes no requests: %s", STR_ARG(url), err.text);
         return;
     }
     tell(doctor, HEALTH_OK, "server", "%.*s: it takes requests; 'maestro doctor --store URL' on its machine looks at its store", STR_ARG(url));
-    if (adapters.server_call(url, doctor->args->arena, &(ServerCall){ .method = "GET", .path = STR("/api") }, &answer, &err))
-        tell(doctor, HEALTH_FAIL, "key", "%s", err.text);
-    else tell(doctor, HEALTH_OK, "key", "the server knows it");
+    bool is_refused = adapters.server_call(url, doctor->args->arena, &(ServerCall){ .method = "GET", .path = STR("/api") }, &answer, &err);
+    if (!is_refused) tell(doctor, HEALTH_OK, "key", "the server knows it");
+    /* That of a worker looks at nothing, not even at this: whom the server does not know it answers otherwise. */
+    else if (value_get_int(answer, "status", 0) == 403)
+        tell(doctor, HEALTH_OK, "key", "the server knows it, for what it permits: %.*s", STR_ARG(value_get_string(answer, "detail", STR(""))));
+    else tell(doctor, HEALTH_FAIL, "key", "%s", err.text);
 }
 
 static void look_at_store(Doctor *doctor)

@@ -4,17 +4,21 @@
 #include "cli/human.h"
 #include "cli/key_order.h"
 #include "cli/order.h"
+#include "cli/server_order.h"
 #include "view/run_rows.h"
 
-#define KEY_TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose key it is; by default 'default'; @all: of every one." }
+#define KEY_TENANT_OPTION { "tenant", 0, "NAME", NULL, \
+    "Whose key it is; by default of the tenant of the key of --server, else of 'default'; @all: of every one." }
 #define KEY_JSON_OPTION { "json", 0, NULL, NULL, "Prints JSON." }
 
-static Str tenant_of(const Args *args, Str otherwise)
+/* Empty where it was not said. */
+static Str tenant_given(const Args *args)
 {
     const char *given = args_value(args, "tenant");
-    if (given && strcmp(given, KEY_TENANT_ALL) == 0) return STR("*");
-    return given ? str_of(given) : otherwise;
+    return given && strcmp(given, KEY_TENANT_ALL) == 0 ? STR("*") : str_of(given);
 }
+
+static Str tenant_meant(const Args *args) { return tenant_given(args).len ? tenant_given(args) : server_tenant(args); }
 
 static Value role_value(KeyRole role) { return value_string(str_of(key_role_names[role])); }
 
@@ -78,7 +82,7 @@ static ExitCode run_create(const Args *args)
 {
     const char *role = args_value(args, "role");
     KeyFacts facts = { .role = ROLE_VIEWER };
-    Str id, key, tenant = tenant_of(args, STR("default"));
+    Str id, key, tenant = tenant_meant(args);
     while (role && strcmp(key_role_names[facts.role], role)) facts.role++;
     if (!read_end(args, &facts.expires_ms) || !read_limits(args, &facts)) return EXIT_CODE_USAGE;
     ExitCode code = key_store(args, tenant, &facts, &id, &key);
@@ -138,9 +142,11 @@ static void names_cell(Grid *grid, const KeyRow *row, Value names)
 
 static ExitCode run_list(const Args *args)
 {
-    static const GridColumn columns[] = { { "KEY" }, { "TENANT" }, { "ROLE" }, { "EXECUTORS" }, { "QUEUES" }, { "EXPIRES" }, { "USED" }, { "CREATED" }, { "BY", .is_cut = true }, { NULL } };
+    static const GridColumn columns[] = { { "KEY" }, { "TENANT" }, { "ROLE" }, { "EXECUTORS" }, { "QUEUES" },
+                                          { "EXPIRES" }, { "USED" }, { "CREATED" }, { "BY", .is_cut = true },
+                                          { NULL } };
     KeyRows rows;
-    ExitCode code = key_list(args, tenant_of(args, STR("")), &rows);
+    ExitCode code = key_list(args, tenant_given(args), &rows);
     if (code) return code;
     if (args_flag(args, "json")) {
         ValueList list = { .arena = args->arena };
@@ -194,7 +200,7 @@ static ExitCode run_revoke(const Args *args)
     Str id = str_of(args->operands[0]), tenant = STR("");
     KeyRows rows;
     Error err;
-    ExitCode code = key_list(args, tenant_of(args, STR("")), &rows);
+    ExitCode code = key_list(args, tenant_given(args), &rows);
     if (code) return code;
     for (size_t i = 0; i < rows.count; i++)
         if (str_is(rows.rows[i].id, id)) tenant = rows.rows[i].tenant;
@@ -202,7 +208,7 @@ static ExitCode run_revoke(const Args *args)
         error_set(&err, ERR_NOT_FOUND, "there is no key '%.*s'; 'maestro key list' shows which there are", STR_ARG(id));
         return fail(&err);
     }
-    if (!tenant.len) tenant = tenant_of(args, STR("default"));
+    if (!tenant.len) tenant = tenant_meant(args);
     code = key_revoke(args, tenant, id);
     if (!code) print_format("key %.*s of tenant '%.*s' is revoked\n", STR_ARG(id), STR_ARG(tenant));
     return code;

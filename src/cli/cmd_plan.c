@@ -6,6 +6,7 @@
 #include "cli/human.h"
 #include "cli/load.h"
 #include "cli/params_read.h"
+#include "cli/server_plan.h"
 #include "cli/workplace.h"
 #include "policy/dry_run.h"
 #include "value/json.h"
@@ -279,7 +280,7 @@ static ExitCode find_before(const Args *args, const Plan *plan, Plan *storage, D
     Error err;
     const Cell *row = NULL;
     QueryAsk query = { .query = QUERY_REVISION_ACTIVE, .param_count = 3, .params = { cell_text(plan->tenant), cell_text(plan->id), cell_int(1) } };
-    if (!args_flag(args, "store") && !store_is_server(store_url(args))) return EXIT_CODE_OK;
+    if (!args_flag(args, "store")) return EXIT_CODE_OK;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     Status status = row_select(args->arena, store, &query, &row, &err);
@@ -293,27 +294,41 @@ static ExitCode find_before(const Args *args, const Plan *plan, Plan *storage, D
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
-static ExitCode dry(const Args *args, const Loaded *loaded)
+static ExitCode dry_here(const Args *args, const Loaded *loaded, Value params, Value *out_found)
 {
     Plan storage;
     Guard *guard;
-    Value found;
-    Buf out;
     Error err;
-    DryRunAsk ask = { .plan = &loaded->compiled.plan, .actor = STR("dry-run"), .now_ms = human_now_ms(), .catalog = loaded->catalog };
-    if (!params_read(args, "param", ask.plan, &ask.params)) return EXIT_CODE_USAGE;
+    DryRunAsk ask = { .plan = &loaded->compiled.plan, .params = params, .actor = STR("dry-run"), .now_ms = human_now_ms(),
+                      .catalog = loaded->catalog };
     ExitCode code = find_before(args, ask.plan, &storage, &ask);
     if (!code) code = guardrails_open(args, loaded->catalog, ask.plan, &guard);
     if (code) return code;
-    Status status = dry_run(guard, &ask, args->arena, &found, &err);
+    Status status = dry_run(guard, &ask, args->arena, out_found, &err);
+    guard_close(guard);
+    return status ? fail(&err) : EXIT_CODE_OK;
+}
+
+static ExitCode dry(const Args *args)
+{
+    Loaded loaded;
+    Value params, found = value_null();
+    Buf out;
+    Error err;
+    ExitCode code = guardrails_refuse_client(args);
+    if (!code) code = load_plan_to_run(args, args->operands[0], &loaded);
+    if (code) return code;
+    if (!params_read(args, "param", &loaded.compiled.plan, &params)) return EXIT_CODE_USAGE;
+    code = loaded.is_servers ? server_dry_run(args, loaded.text, loaded.format, params, &found) : dry_here(args, &loaded, params, &found);
+    if (code) return code;
+    Status status = OK;
     buf_init(&out, 1u << 30);
-    if (!status && args_flag(args, "json")) {
+    if (args_flag(args, "json")) {
         status = json_print(&out, found, JSON_PRETTY, &err);
         buf_char(&out, '\n');
-    } else if (!status) print_dry_run(&out, found);
+    } else print_dry_run(&out, found);
     if (!status) print_out(&out);
     buf_deinit(&out);
-    guard_close(guard);
     if (status) return fail(&err);
     return value_get_bool(found, "allowed", false) ? EXIT_CODE_OK : EXIT_CODE_DENIED;
 }
@@ -321,8 +336,8 @@ static ExitCode dry(const Args *args, const Loaded *loaded)
 static ExitCode run(const Args *args)
 {
     Loaded loaded;
+    if (args_flag(args, "dry-run")) return dry(args);
     ExitCode code = load_plan(args, args->operands[0], &loaded);
-    if (!code && args_flag(args, "dry-run")) return dry(args, &loaded);
     if (code) return code;
     Buf out;
     Error err;
@@ -346,8 +361,8 @@ const Verb command_plan = {
         "filled in. The digest names the plan: the same definition gives the same digest on every machine.\n"
         "\n"
         "--dry-run says what a start with these parameters would meet: what policies say of the run and of each step, where steps would\n"
-        "go, how much of the blast-radius budget they weigh, and with --store or --server what differs from the active revision. Nothing is\n"
-        "stored and nothing executed. Exit code 77: a policy would deny it.",
+        "go, how much of the blast-radius budget they weigh, and with --store or --server what differs from the active revision. With\n"
+        "--server all of it is that server's. Nothing is stored and nothing executed. Exit code 77: a policy would deny it.",
     .examples = "  maestro plan order.yaml\n  maestro plan --json order.yaml | jq .digest\n"
                 "  maestro plan order.yaml --dry-run -p order_id=A-17",
     .options = options,

@@ -49,7 +49,9 @@ static ExitCode find_version(const Args *args, Value policies, ReviewWish *wish)
     const char *given = args_value(args, "digest");
     Value found = only(args, policies, wish->policy);
     Error err;
-    if (!found.count) error_set(&err, ERR_NOT_FOUND, "there is no policy '%.*s'; 'maestro policy review' shows which there are", STR_ARG(wish->policy));
+    if (!found.count)
+        error_set(&err, ERR_NOT_FOUND, "there is no policy '%.*s'; 'maestro policy review' shows which there are",
+                  STR_ARG(wish->policy));
     else if (!text_of(found.items[0], "digest").len)
         error_set(&err, ERR_CONFLICT, "policy '%.*s' cannot be used here: %.*s", STR_ARG(wish->policy), STR_ARG(text_of(found.items[0], "unusable")));
     else if (given && !str_is_text(text_of(found.items[0], "digest"), given))
@@ -100,7 +102,8 @@ static const Option options[] = {
     { "reviewer", 0, "NAME", NULL, "Who has reviewed it; by default $USER." },
     { "comment", 0, "TEXT", NULL, "What the reviewer has to say." },
     { "digest", 0, "DIGEST", NULL, "The version that was reviewed: it is refused where another one is in force." },
-    { "tenant", 0, "NAME", NULL, "For whom a review counts, by default for every tenant; whose reviews are shown, by default of 'default'." },
+    { "tenant", 0, "NAME", NULL,
+      "For whom a review counts, by default for all; whose reviews are shown, by default of the tenant of the key of --server, else of 'default'." },
     ID_OPTION,
     STORE_OPTION,
     { "json", 0, NULL, NULL, "Prints JSON." },

@@ -6,6 +6,7 @@
 #include "cli/load.h"
 #include "cli/order.h"
 #include "cli/run_read.h"
+#include "cli/server_order.h"
 #include "cli/workplace.h"
 
 static const Option options[] = {
@@ -44,7 +45,8 @@ static ExitCode look(const Args *args, AttendWish *wish, bool *out_is_ordered)
     store_close(store);
     bool has_owner = path && !control_connect(path, &fd, &err);
     if (has_owner) close(fd);
-    *out_is_ordered = (has_owner && !args_flag(args, "follow")) || is_settled;
+    bool is_followed = args_flag(args, "follow") || args_flag(args, "until-waiting");      /* who waits for something stays */
+    *out_is_ordered = (has_owner && !is_followed) || is_settled;
     return code;
 }
 
@@ -53,7 +55,8 @@ static ExitCode run(const Args *args)
     const char *reason = args_value(args, "reason");
     AttendWish wish = { .reason = str_of(reason) };
     bool is_ordered;
-    ExitCode code = look(args, &wish, &is_ordered);
+    ExitCode code = guardrails_refuse_client(args);
+    if (!code) code = look(args, &wish, &is_ordered);
     if (code) return code;
     if (is_ordered || args_value(args, "job")) {
         Errand errand = errand_begin(args, "resume");
@@ -61,7 +64,7 @@ static ExitCode run(const Args *args)
         order_job(args, &errand, &command);
         return order(args, &errand, command);
     }
-    code = load_catalog(args, "", &wish.catalog);
+    code = server_is_meant(args) ? EXIT_CODE_OK : load_catalog(args, "", &wish.catalog);
     return code ? code : attend(args, &wish);
 }
 
@@ -69,10 +72,10 @@ const Verb command_resume = {
     .name = "resume", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Resumes a run or job that is paused, or a run that nobody carries out.",
     .doc = "Where a process owns the store, it is told, and goes on with the run: this command ends then, or with --follow shows\n"
-           "how the run goes until it is settled; Ctrl-C ends the showing, not the run. Where none does, this command becomes the\n"
-           "owner and carries the run on until it is settled, as 'maestro run' does: a run that was interrupted, or whose\n"
-           "process died, too. Runners are found in --runners FILE, $MAESTRO_RUNNERS, ./runners.yaml or the user's\n"
-           "configuration; a step whose runner is not known here waits for a process that knows it.\n"
+           "how the run goes until it is settled, with --until-waiting until it waits; Ctrl-C ends the showing, not the run. Where\n"
+           "none does, this command becomes the owner and carries the run on until it is settled, as 'maestro run' does: a run that\n"
+           "was interrupted, or whose process died, too. Runners are found in --runners FILE, $MAESTRO_RUNNERS, ./runners.yaml or\n"
+           "the user's configuration; a step whose runner is not known here waits for a process that knows it.\n"
            "\n"
            "With --job a job that was paused by itself goes on where it was: this is recorded and no more. Where no process owns\n"
            "the store, 'maestro resume RUN' then carries the run on.\n"

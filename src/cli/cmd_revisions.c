@@ -5,9 +5,12 @@
 #include "cli/deed.h"
 #include "cli/grid.h"
 #include "cli/human.h"
+#include "cli/load.h"
 #include "cli/order.h"
 #include "cli/revision_read.h"
+#include "cli/shell_word.h"
 #include "cli/workplace.h"
+#include "value/canonical.h"
 #include "value/json.h"
 #include "view/run_rows.h"
 
@@ -127,6 +130,102 @@ static ExitCode run_list(const Args *args)
     return status ? fail(&err) : EXIT_CODE_OK;
 }
 
+/* --- a new one ------------------------------------------------------------------------------------------------------------ */
+
+static const Option store_options[] = {
+    REASON_OPTION,
+    ID_OPTION,
+    STORE_OPTION,
+    { "json", 0, NULL, NULL, "Prints the result as JSON." },
+    { NULL },
+};
+
+typedef struct Storing { const Loaded *loaded; Str document; EngineStart start; } Storing;
+
+static bool send_definition(Engine *engine, const void *what)
+{
+    const Storing *storing = what;
+    EngineStart start = storing->start;
+    Error err = { 0 };
+    Status status = engine_plan_add(engine, storing->document, &start.plan, &err);
+    if (status) {
+        start.reply(start.context, &(EngineReply){ .status = status, .error = &err });
+        return true;
+    }
+    engine_plan_text(engine, &start.plan, storing->loaded->text);
+    return engine_start(engine, &start);
+}
+
+static void tell_stored(const Args *args, const Cell *row, bool is_noop)
+{
+    Buf out;
+    Str workflow = row[REVISIONS_workflow_id].text, tenant = row[REVISIONS_tenant].text;
+    int64_t version = row[REVISIONS_version].integer;
+    bool is_active = row[REVISIONS_active].integer != 0;
+    buf_init(&out, 4096);
+    if (args_flag(args, "json")) {
+        buf_text(&out, "{\"workflow\":");
+        json_print_string(&out, workflow);
+        buf_format(&out, ",\"version\":%" PRId64 ",\"active\":%s,\"noop\":%s}\n", version, is_active ? "true" : "false", is_noop ? "true" : "false");
+    } else {
+        buf_format(&out, "revision %" PRId64 " of %.*s %s%s\n", version, STR_ARG(workflow), is_noop ? "was stored before" : "is now stored",
+                   is_active ? ", and is active" : "");
+    }
+    print_out(&out);
+    buf_deinit(&out);
+    if (is_active || args_flag(args, "json")) return;
+    Str name = arena_format(args->arena, "%.*s@%" PRId64 "%s%.*s", STR_ARG(workflow), version, str_is_text(tenant, "default") ? "" : " --tenant ",
+                            STR_ARG(str_is_text(tenant, "default") ? STR("") : tenant));
+    print_note("'%.*s' makes it the one that is started by its name\n", STR_ARG(shell_command(args, "revisions activate", name.ptr)));
+}
+
+static ExitCode find_stored(const Args *args, const Plan *plan, bool is_noop)
+{
+    Store *store;
+    const Cell *row;
+    ExitCode code = store_open_existing(args, &store);
+    if (code) return code;
+    code = revision_of_plan(args, store, plan, &row);
+    store_close(store);
+    if (!code) tell_stored(args, row, is_noop);
+    return code;
+}
+
+static ExitCode store_loaded(const Args *args, const Loaded *loaded, Str document)
+{
+    const Plan *plan = &loaded->compiled.plan;
+    const char *reason = args_value(args, "reason");
+    Storing storing;
+    Deed deed = { .args = args, .errand = errand_begin(args, "store-revision"), .send = send_definition, .what = &storing };
+    storing = (Storing){
+        .loaded = loaded, .document = document,
+        .start = { .tenant = plan->tenant, .is_stored_only = true, .reply = deed_reply, .context = &deed,
+                   .request = { .params = value_null(), .payload = value_null(), .source = STR("manual") },
+                   .command = { .id = deed.errand.id, .actor = deed.errand.actor, .rationale = str_of(reason), .trace = deed.errand.trace } },
+    };
+    errand_add(&deed.errand, "tenant", value_string(plan->tenant));
+    errand_add(&deed.errand, "plan", value_string(document));
+    /* A definition that is too long to go with its plan is known by that alone. */
+    if (loaded->text.len + document.len < CONTROL_LINE_SIZE_MAX / 2) errand_add(&deed.errand, "text", value_string(loaded->text));
+    if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
+    ExitCode code = deed_do(&deed);
+    if (code) return code;
+    return deed.status ? errand_refused(&deed.error) : find_stored(args, plan, deed.is_noop);
+}
+
+static ExitCode run_store(const Args *args)
+{
+    Loaded loaded;
+    Buf document;
+    Error err;
+    ExitCode code = load_plan_to_run(args, args->operands[0], &loaded);
+    if (code) return code;
+    buf_init(&document, PLAN_SIZE_MAX);
+    code = canonical_print(&document, loaded.compiled.plan.document, &err) ? fail(&err) : store_loaded(args, &loaded, buf_peek(&document));
+    buf_deinit(&document);
+    return code;
+}
+
 /* --- which one is active -------------------------------------------------------------------------------------------------- */
 
 static const Option activate_options[] = {
@@ -139,7 +238,7 @@ static const Option activate_options[] = {
     { NULL },
 };
 
-static const Option deactivate_options[] = {
+static const Option change_options[] = {          /* of what makes none the active one */
     TENANT_OPTION,
     REASON_OPTION,
     ID_OPTION,
@@ -153,16 +252,17 @@ static bool send(Engine *engine, const void *revision) { return engine_revise(en
 static void tell(const Deed *deed)
 {
     const EngineRevision *revision = deed->what;
+    const char *state = revision->is_removal ? "removed" : revision->is_activation ? "active" : "not active";
     Buf out;
     buf_init(&out, 4096);
     if (args_flag(deed->args, "json")) {
         buf_text(&out, "{\"workflow\":");
         json_print_string(&out, revision->workflow);
-        buf_format(&out, ",\"version\":%" PRIu32 ",\"active\":%s,\"noop\":%s}\n", revision->version,
-                   revision->is_activation ? "true" : "false", deed->is_noop ? "true" : "false");
+        buf_format(&out, ",\"version\":%" PRIu32 ",\"active\":%s,%s\"noop\":%s}\n", revision->version,
+                   revision->is_activation ? "true" : "false", revision->is_removal ? "\"removed\":true," : "", deed->is_noop ? "true" : "false");
     } else {
         buf_format(&out, "revision %" PRIu32 " of %.*s %s %s\n", revision->version, STR_ARG(revision->workflow),
-                   deed->is_noop ? "was" : "is now", revision->is_activation ? "active" : "not active");
+                   deed->is_noop ? "was" : "is now", state);
     }
     print_out(&out);
     buf_deinit(&out);
@@ -176,35 +276,58 @@ static ExitCode check_place(const Args *args, Store *store, const Cell *row, Rev
     return code ? code : revision_compare(args, store, &plan, out_seen);
 }
 
-static ExitCode set_active(const Args *args, bool is_activation)
+typedef enum Change { ACTIVATED, DEACTIVATED, REMOVED } Change;
+
+/* A removal that is sent again finds nothing to look at: the engine knows what it has answered. */
+static bool name_removed(const Args *args, Change change, EngineRevision *out)
+{
+    Str name = str_of(args->operands[0]);
+    size_t at = str_find(name, '@', 0);
+    uint64_t version;
+    if (change != REMOVED || !args_value(args, "id")) return false;
+    if (!str_to_u64(str_slice(name, at + 1, name.len), &version) || version > UINT32_MAX) return false;
+    *out = (EngineRevision){ .tenant = revision_tenant(args), .workflow = str_slice(name, 0, at), .version = (uint32_t)version };
+    return true;
+}
+
+/* The revision that is meant, and that it may take the place of the active one where it is to. */
+static ExitCode look_up(const Args *args, Change change, EngineRevision *out)
 {
     Store *store;
     const Cell *row = NULL;
-    const char *reason = args_value(args, "reason");
-    RevisionSeen seen = { 0 };
     if (!strchr(args->operands[0], '@')) {
         print_note("maestro %s: which revision? NAME@VERSION, and '%s' has no version\n", args->command->name, args->operands[0]);
         return EXIT_CODE_USAGE;
     }
+    if (name_removed(args, change, out)) return EXIT_CODE_OK;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     code = revision_find(args, store, args->operands[0], &row);
-    if (!code && is_activation) code = check_place(args, store, row, &seen);
+    if (!code) *out = (EngineRevision){ .tenant = row[REVISIONS_tenant].text, .workflow = row[REVISIONS_workflow_id].text,
+                                        .version = (uint32_t)row[REVISIONS_version].integer };
+    if (!code && change == ACTIVATED) code = check_place(args, store, row, &out->seen);
     store_close(store);
-    if (code) return code;
+    return code;
+}
+
+static ExitCode change_to(const Args *args, Change change)
+{
+    static const char *const verbs[] = { "activate", "deactivate", "remove-revision" };
+    const char *reason = args_value(args, "reason");
     EngineRevision revision;
-    Deed deed = { .args = args, .errand = errand_begin(args, is_activation ? "activate" : "deactivate"), .send = send,
+    ExitCode code = look_up(args, change, &revision);
+    if (code) return code;
+    Deed deed = { .args = args, .errand = errand_begin(args, verbs[change]), .send = send,
                   .what = &revision };
-    revision = (EngineRevision){
-        .tenant = row[REVISIONS_tenant].text, .workflow = row[REVISIONS_workflow_id].text,
-        .version = (uint32_t)row[REVISIONS_version].integer, .is_activation = is_activation, .seen = seen, .reply = deed_reply,
-        .context = &deed,
-        .command = { .id = deed.errand.id, .actor = deed.errand.actor, .rationale = str_of(reason), .trace = deed.errand.trace },
-    };
+    revision.is_activation = change == ACTIVATED;
+    revision.is_removal = change == REMOVED;
+    revision.reply = deed_reply;
+    revision.context = &deed;
+    revision.command = (Command){ .id = deed.errand.id, .actor = deed.errand.actor, .rationale = str_of(reason), .trace = deed.errand.trace };
     errand_add(&deed.errand, "tenant", value_string(revision.tenant));
     errand_add(&deed.errand, "workflow", value_string(revision.workflow));
     errand_add(&deed.errand, "revision", value_int(revision.version));
-    if (seen.has_active) errand_add(&deed.errand, "against", value_int(seen.active));
+    if (revision.seen.has_active) errand_add(&deed.errand, "against", value_int(revision.seen.active));
     if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
     code = deed_do(&deed);
     if (code) return code;
@@ -213,17 +336,22 @@ static ExitCode set_active(const Args *args, bool is_activation)
     return EXIT_CODE_OK;
 }
 
-static ExitCode run_activate(const Args *args)
-{
-    return set_active(args, true);
-}
-
-static ExitCode run_deactivate(const Args *args)
-{
-    return set_active(args, false);
-}
+static ExitCode run_activate(const Args *args) { return change_to(args, ACTIVATED); }
+static ExitCode run_deactivate(const Args *args) { return change_to(args, DEACTIVATED); }
+static ExitCode run_remove(const Args *args) { return change_to(args, REMOVED); }
 
 /* --- the commands --------------------------------------------------------------------------------------------------------- */
+
+const Verb command_revisions_store = {
+    .name = "revisions store", .operands = "FILE", .operand_count_min = 1, .operand_count_max = 1,
+    .summary = "Stores a definition as a revision, and starts nothing.",
+    .doc = "The definition becomes the next revision of its workflow, unless it is one already. It is not active: what is\n"
+           "started by the workflow's name, by its schedules and hooks is what was, until 'maestro revisions activate' says\n"
+           "otherwise. Its tenant is the one that it names. Where there is no store yet, one is made.",
+    .examples = "maestro revisions store order.yaml\n"
+                "maestro revisions store order.yaml --reason \"asked for by finance\" --json",
+    .options = store_options, .run = run_store,
+};
 
 const Verb command_revisions_activate = {
     .name = "revisions activate", .operands = "NAME@VERSION", .operand_count_min = 1, .operand_count_max = 1,
@@ -242,18 +370,28 @@ const Verb command_revisions_deactivate = {
     .doc = "No revision of the workflow is active then: it is not started, by its name or its file, until one is activated\n"
            "or a file is run that says something new. Runs that are under way go on.",
     .examples = "maestro revisions deactivate order-fulfillment@3 --reason \"3 loses orders\"",
-    .options = deactivate_options, .run = run_deactivate,
+    .options = change_options, .run = run_deactivate,
 };
 
-static const Verb *const revisions_commands[] = { &command_revisions_activate, &command_revisions_deactivate, NULL };
+const Verb command_revisions_remove = {
+    .name = "revisions remove", .operands = "NAME@VERSION", .operand_count_min = 1, .operand_count_max = 1,
+    .summary = "Removes a stored revision that nobody uses.",
+    .doc = "One that is active is deactivated first, and one that a run has or had is not removed: its runs belong to it. The\n"
+           "number is not given to another. Who did it, and why, is recorded in the ledger. Exit code 1: it is in use.",
+    .examples = "maestro revisions remove order-fulfillment@4 --reason \"stored by mistake\"",
+    .options = change_options, .run = run_remove,
+};
+
+static const Verb *const revisions_commands[] = { &command_revisions_store, &command_revisions_activate, &command_revisions_deactivate,
+                                                  &command_revisions_remove, NULL };
 
 const Verb command_revisions = {
     .name = "revisions", .operands = "[NAME]", .operand_count_max = 1,
     .summary = "Lists the stored revisions of workflows, and says which are started.",
-    .doc = "A definition that is run is stored as a revision of its workflow: number 1, 2, 3 ..., and never changes. The\n"
-           "same definition is the same revision; one that says something else is the next. VERSION is what its author calls\n"
-           "it, 'version:' in the definition. 'maestro run NAME' starts the active one, 'maestro run NAME@VERSION' that one.\n"
-           "With NAME the newest comes first.",
+    .doc = "A definition that is run, or stored by 'maestro revisions store', is a revision of its workflow: number 1, 2, 3\n"
+           "..., and never changes. The same definition is the same revision; one that says something else is the next.\n"
+           "VERSION is what its author calls it, 'version:' in the definition. 'maestro run NAME' starts the active one,\n"
+           "'maestro run NAME@VERSION' that one. With NAME the newest comes first.",
     .examples = "maestro revisions\n"
                 "maestro revisions order-fulfillment --json",
     .options = list_options, .run = run_list, .commands = revisions_commands,

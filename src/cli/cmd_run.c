@@ -9,7 +9,7 @@
 #include "cli/params_read.h"
 #include "cli/problem.h"
 #include "cli/revision_read.h"
-#include "cli/start_key.h"
+#include "cli/server_order.h"
 #include "cli/workplace.h"
 #include "os/file.h"
 #include "value/json.h"
@@ -45,15 +45,13 @@ static ExitCode check_before(const Args *args, const Plan *plan, RevisionSeen *o
 
 /* --- the command --------------------------------------------------------------------------------------------------------- */
 
-/* What is wrong with the parameters is said before anything is begun, all of it; the engine looks at them again. So is that the
- * key belongs to a run with others. */
+/* What is wrong with the parameters is said before anything is begun, all of it; the engine looks at them again. */
 static ExitCode check_params(const Args *args, const AttendWish *wish)
 {
     Error err;
     Str key;
     StartRequest request = { .params = wish->params, .payload = value_null(), .key = wish->key };
-    if (decide_start_key(wish->plan, &request, args->arena, &key, &err)) return problem_report(PROBLEM_PARAMETERS, &err);
-    return start_key_check(args, wish->plan, key, wish->params);
+    return decide_start_key(wish->plan, &request, args->arena, &key, &err) ? problem_report(PROBLEM_PARAMETERS, &err) : EXIT_CODE_OK;
 }
 
 static ExitCode start(const Args *args, AttendWish *wish)
@@ -69,7 +67,7 @@ static ExitCode start(const Args *args, AttendWish *wish)
 static ExitCode run_file(const Args *args)
 {
     Loaded loaded;
-    ExitCode code = load_plan(args, args->operands[0], &loaded);
+    ExitCode code = load_plan_to_run(args, args->operands[0], &loaded);
     if (code) return code;
     Buf document;
     Error err;
@@ -108,7 +106,7 @@ static ExitCode run_stored(const Args *args)
 {
     Plan plan;
     AttendWish wish = { .plan = &plan };
-    ExitCode code = load_catalog(args, "", &wish.catalog);
+    ExitCode code = server_is_meant(args) ? EXIT_CODE_OK : load_catalog(args, "", &wish.catalog);
     if (!code) code = find_stored(args, &plan, &wish);
     return code ? code : start(args, &wish);
 }
@@ -126,6 +124,8 @@ static bool is_name(const char *operand)
 
 static ExitCode run(const Args *args)
 {
+    ExitCode code = guardrails_refuse_client(args);
+    if (code) return code;
     return is_name(args->operands[0]) ? run_stored(args) : run_file(args);
 }
 
@@ -140,13 +140,16 @@ const Verb command_run = {
            "Ctrl-C pauses the run and lets the steps end that are under way; a second one ends these, too. After that, or a\n"
            "crash, 'maestro resume RUN' goes on where the run was. One process at a time carries out the runs of a store:\n"
            "where another one does, it is given this run, and this command shows how it goes and takes over when that\n"
-           "process ends.\n"
+           "process ends. There, and with --server, Ctrl-C ends the showing and the run goes on.\n"
            "\n"
            "A definition is stored with its first run as a revision of its workflow, number 1, 2, 3 ..., and is the active\n"
            "one from then on. NAME starts the active revision of a stored workflow without its file, NAME@3 its third,\n"
            "NAME@2.1.0 the one with that 'version:'; see 'maestro revisions'. A definition that has changed in a way that\n"
            "breaks who relies on the revision in use is refused, unless --allow-incompatible is given; see 'maestro check\n"
-           "--against'.",
+           "--against'.\n"
+           "\n"
+           "With --server the definition is compiled by the server, with the runners and under the policies that it has; what is\n"
+           "wrong with it is told as ever.",
     .examples = "maestro run hello.yaml --param who=Ana\n"
                 "maestro run order.yaml -p order_id=17 --store sqlite:./orders.db\n"
                 "maestro run order-fulfillment@2 -p order_id=18",

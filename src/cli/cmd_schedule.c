@@ -103,7 +103,9 @@ static ExitCode run_next(const Args *args)
     ExitCode code = schedule_list(args, revision_tenant(args), workflow, count, &items);
     if (code) return code;
     if (!items.count) {
-        error_set(&err, ERR_NOT_FOUND, "there is no active workflow '%.*s' with a schedule; 'maestro schedule list' shows which there are", STR_ARG(workflow));
+        error_set(&err, ERR_NOT_FOUND,
+                  "there is no active workflow '%.*s' with a schedule; 'maestro schedule list' shows which there are",
+                  STR_ARG(workflow));
         return fail(&err);
     }
     if (args_flag(args, "json")) return print_document(items);
@@ -136,19 +138,17 @@ const Verb command_schedule_next = {
 
 /* --- override ---------------------------------------------------------------------------------------------------------------------- */
 
-/* "2026-12-25T01:30:00Z", with or without milliseconds. */
-static bool read_at(const Args *args, const char *text, int64_t *out_ms)
+static bool read_at(const char *text, int64_t *out_ms)
 {
-    Str given = str_of(text);
-    Str whole = given.len == 20 && given.ptr[19] == 'Z' ? arena_format(args->arena, "%.*s.000Z", STR_ARG(str_slice(given, 0, 19))) : given;
-    if (civil_read_ms(whole, out_ms)) return true;
+    if (civil_read_time(str_of(text), out_ms)) return true;
     print_note("maestro: '%s' is no time; one is 2026-12-25T01:30:00Z, as 'maestro schedule next --json' shows it\n", text);
     return false;
 }
 
 static ExitCode list_overrides(const Args *args)
 {
-    static const GridColumn columns[] = { { "WORKFLOW" }, { "TRIGGER", .is_number = true }, { "AT" }, { "BY" }, { "REASON", .is_cut = true }, { NULL } };
+    static const GridColumn columns[] = { { "WORKFLOW" }, { "TRIGGER", .is_number = true }, { "AT" }, { "BY" },
+                                          { "REASON", .is_cut = true }, { NULL } };
     Value items;
     ExitCode code = schedule_overrides(args, revision_tenant(args), &items);
     if (code) return code;
@@ -183,7 +183,7 @@ static ExitCode run_override(const Args *args)
         return EXIT_CODE_USAGE;
     }
     wish.workflow = str_of(args->operands[0]);
-    if (!read_at(args, args->operands[1], &wish.at_ms) || !args_number(args, "trigger", SCHEDULE_TRIGGER_ANY, 0, SCHEDULE_TRIGGER_ANY - 1, &trigger))
+    if (!read_at(args->operands[1], &wish.at_ms) || !args_number(args, "trigger", SCHEDULE_TRIGGER_ANY, 0, SCHEDULE_TRIGGER_ANY - 1, &trigger))
         return EXIT_CODE_USAGE;
     wish.trigger = (uint32_t)trigger;
     ExitCode code = schedule_override(args, &wish, is_removal, &item);

@@ -12,17 +12,12 @@
 #include "cli/human.h"
 #include "cli/order.h"
 #include "cli/secret_order.h"
+#include "cli/server_order.h"
 #include "secret/seal.h"
 #include "value/json.h"
 #include "view/run_rows.h"
 
-#define SECRET_TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose secrets are meant; by default 'default'." }
-
-static Str tenant_of(const Args *args)
-{
-    const char *given = args_value(args, "tenant");
-    return given ? str_of(given) : STR("default");
-}
+#define SECRET_TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose secrets are meant; by default that of the key of --server, else 'default'." }
 
 /* --- the value ------------------------------------------------------------------------------------------------------------ */
 
@@ -123,7 +118,7 @@ static void tell(const Args *args, Str tenant, const char *what)
 
 static ExitCode run_set(const Args *args)
 {
-    Str tenant = tenant_of(args), name = str_of(args->operands[0]);
+    Str tenant = server_tenant(args), name = str_of(args->operands[0]);
     SecretValue value = { 0 };
     Error err;
     if (secret_check_name(name, &err) || key_check_other_secret(name, &err)) return fail(&err);
@@ -153,9 +148,9 @@ static ExitCode run_remove(const Args *args)
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     store_close(store);
-    code = secret_remove(args, tenant_of(args), name);
+    code = secret_remove(args, server_tenant(args), name);
     if (code) return code;
-    tell(args, tenant_of(args), "removed");
+    tell(args, server_tenant(args), "removed");
     return EXIT_CODE_OK;
 }
 
@@ -187,7 +182,7 @@ static Status list(const Args *args, Store *store, Listing *out, Error *err)
 {
     Status status;
     do {
-        QueryAsk ask = { .query = QUERY_SECRETS_OF_TENANT, .params = { cell_text(tenant_of(args)), cell_text(out->last) }, .param_count = 2 };
+        QueryAsk ask = { .query = QUERY_SECRETS_OF_TENANT, .params = { cell_text(server_tenant(args)), cell_text(out->last) }, .param_count = 2 };
         out->seen = 0;
         status = store_select(store, &ask, take_secret, out, err);
     } while (!status && out->seen);

@@ -1,11 +1,14 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "api/key.h"
+#include "api/log.h"
 #include "api/server.h"
 #include "base/limits.h"
 #include "cli/cell.h"
@@ -18,8 +21,10 @@
 #include "cli/service.h"
 #include "cli/workplace.h"
 #include "os/file.h"
+#include "os/usage.h"
 
 #define TURN_MS 1000
+#define DESCRIPTOR_COUNT_OWN 1024u      /* for all but connections: the store, runners, pipes of programs */
 
 static const Option options[] = {
     { "config", 0, "FILE", NULL, "Where these options are written down; what is given here wins. See docs/server.md." },
@@ -51,7 +56,8 @@ static Str public_url(const Args *args, int fd)
     const char *given = args_value(args, "public"), *scheme = args_value(args, "tls-cert") ? "https" : "http";
     if (given) return str_of(given);
     Str address = service_address(args->arena, fd);
-    if (str_starts(address, STR("0.0.0.0:"))) return arena_format(args->arena, "%s://127.0.0.1%.*s", scheme, STR_ARG(str_slice(address, 7, address.len)));
+    if (str_starts(address, STR("0.0.0.0:")))
+        return arena_format(args->arena, "%s://127.0.0.1%.*s", scheme, STR_ARG(str_slice(address, 7, address.len)));
     if (str_starts(address, STR("[::]:"))) return arena_format(args->arena, "%s://[::1]%.*s", scheme, STR_ARG(str_slice(address, 4, address.len)));
     return arena_format(args->arena, "%s://%.*s", scheme, STR_ARG(address));
 }
@@ -61,9 +67,32 @@ static void raise_descriptors(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit)) return;
-    rlim_t wanted = API_CONNECTION_COUNT_MAX + 1024u;
+    rlim_t wanted = API_CONNECTION_COUNT_MAX + DESCRIPTOR_COUNT_OWN;
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void warn(const char *message, Str detail)
+{
+    LogLine line = log_begin(LOG_WARNING, human_now_ms(), message);
+    log_text(&line, "detail", detail);
+    Str text = log_close(&line);                /* nobody else writes lines yet */
+    (void)fwrite(text.ptr, 1, text.len, stderr);
+    log_free(&line);
+}
+
+/* What works, and not as whoever runs it may think. */
+static void warn_of_surroundings(const Args *args, int fd, Str address)
+{
+    struct rlimit limit;
+    if (!args_value(args, "tls-cert") && !service_is_loopback(fd))
+        warn("keys and data cross the network in the clear",
+             arena_format(args->arena, "%.*s is served without TLS: give --tls-cert and --tls-key, or have a proxy in front of it "
+                          "and listen on the loopback", STR_ARG(address)));
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < API_CONNECTION_COUNT_MAX + DESCRIPTOR_COUNT_OWN)
+        warn("fewer connections can be open than are permitted",
+             arena_format(args->arena, "%" PRIu64 " files may be open, and %u connections alone are permitted: raise LimitNOFILE= or 'ulimit -Hn'",
+                          (uint64_t)limit.rlim_cur, API_CONNECTION_COUNT_MAX));
 }
 
 /* --- at work -------------------------------------------------------------------------------------------------------------------------- */
@@ -72,7 +101,7 @@ typedef struct Serving {
     const Args *args;
     const Catalog *catalog;
     Workplace place;
-    Guard *guard, *api_guard;
+    Guard *guard, *api_guard, *aside_guard;
     Vault *vault;
     Server *server;
     int fd, signal_fd;
@@ -152,24 +181,31 @@ static ExitCode begin(Serving *serving, Str key_file)
     const char *certificate = args_value(args, "tls-cert"), *key = args_value(args, "tls-key");
     serving->vault = store_vault(args, serving->place.store);
     const char *path = store_path(args->arena, store_url(args));
-    ServerOptions server = { .host = serving->place.host, .store = serving->place.store, .store_path = str_of(path ? path : ""), .vault = serving->vault,
-                             .guard = serving->api_guard, .engine_guard = serving->guard, .catalog = serving->catalog, .fd = serving->fd, .certificate = certificate,
+    ServerOptions server = { .host = serving->place.host, .store = serving->place.store,
+                             .store_path = str_of(path ? path : ""), .vault = serving->vault,
+                             .guard = serving->api_guard, .aside_guard = serving->aside_guard, .engine_guard = serving->guard,
+                             .catalog = serving->catalog,
+                             .fd = serving->fd, .certificate = certificate,
                              .key = key, .access = args_value(args, "access"), .rates = serving->rates,
-                             .exchange = adapters.crew_exchange, .withdraw = adapters.crew_withdraw, .give_back = adapters.crew_give_back, .exchange_context = &serving->place.crew,
+                             .exchange = adapters.crew_exchange, .withdraw = adapters.crew_withdraw,
+                             .give_back = adapters.crew_give_back, .exchange_context = &serving->place.crew,
                              .log = serving->log, .otlp = read_otlp(args), .reloaded = tell_ready };
     Str address = service_address(args->arena, serving->fd);
+    warn_of_surroundings(args, serving->fd, address);
     if (host_watch(serving->place.host, serving->signal_fd, take_signal, serving, &err)
         || server_start(&server, &serving->server, &err))
         return fail(&err);
     serving->fd = -1;
-    print_format("maestro serves %s://%.*s/api on %.*s; the first key is in %.*s; a browser finds its pages at %s://%.*s/\n",
-                 certificate ? "https" : "http", STR_ARG(address), STR_ARG(serving->place.url), STR_ARG(key_file), certificate ? "https" : "http",
-                 STR_ARG(address));
+    print_format("maestro serves %s://%.*s/api on %.*s; %s%.*s; a browser finds its pages at %s://%.*s/\n",
+                 certificate ? "https" : "http", STR_ARG(address), STR_ARG(serving->place.url),
+                 key_file.len ? "the first key is in " : "'maestro key create' makes a key",
+                 STR_ARG(key_file), certificate ? "https" : "http", STR_ARG(address));
     tell_ready();
     return EXIT_CODE_OK;
 }
 
-/* First what was asked is answered, then what is under way may end; a second signal ends it. */
+/* First what was asked is answered, then what is under way may end; a second signal ends it. What takes long beside the server's thread was asked
+ * before, and is for the engine: that begins to drain once it has come there, and was taken in the turn after. */
 static ExitCode serve(Serving *serving)
 {
     Host *host = serving->place.host;
@@ -181,8 +217,10 @@ static ExitCode serve(Serving *serving)
     service_tell("STOPPING=1\n");
     server_drain(serving->server);
     /* Twice in a row: the last answer of the server may give something back to the engine. */
+    bool is_settled = false;
     for (int64_t end_ms = human_now_ms() + API_DRAIN_MS_MAX, quiet = 0; quiet < 2 && human_now_ms() < end_ms && serving->interrupt_count < 2;) {
-        quiet = engine_drain(engine) && server_is_drained(serving->server) ? quiet + 1 : 0;
+        quiet = is_settled && engine_drain(engine) && server_is_drained(serving->server) ? quiet + 1 : 0;
+        is_settled = server_is_settled(serving->server);
         host_turn(host, quiet ? 0 : DRAIN_NOTE_MS / 20);
         server_turn(serving->server);
     }
@@ -199,6 +237,7 @@ static void end(Serving *serving)
     vault_free(serving->vault);
     guard_close(serving->guard);
     guard_close(serving->api_guard);
+    guard_close(serving->aside_guard);
     if (serving->fd >= 0) close(serving->fd);
     if (serving->signal_fd >= 0) close(serving->signal_fd);
 }
@@ -208,6 +247,7 @@ static ExitCode open_place(Serving *serving)
     bool is_busy;
     ExitCode code = guardrails_open(serving->args, serving->catalog, /* plan= */ NULL, &serving->guard);
     if (!code) code = guardrails_open(serving->args, serving->catalog, /* plan= */ NULL, &serving->api_guard);
+    if (!code) code = guardrails_open(serving->args, serving->catalog, /* plan= */ NULL, &serving->aside_guard);
     if (code) return code;
     serving->place.guard = serving->guard;
     serving->place.run_count_max = (uint32_t)serving->count_max;
@@ -307,6 +347,7 @@ static ExitCode start(Serving *serving)
     Str key_file;
     const char *address = args_value(args, "listen");
     raise_descriptors();
+    usage_return_all();
     if (service_begin(&serving->fd, &err)
         || (serving->fd < 0 && service_listen(args->arena, address ? address : "127.0.0.1:8080", &serving->fd, &err)))
         return fail(&err);
@@ -317,6 +358,7 @@ static ExitCode start(Serving *serving)
     if (!code) code = open_place(serving);
     if (!code) code = cell_begin(args, serving->catalog, &serving->place);
     if (!code) code = begin(serving, key_file);
+    usage_return_large();
     return code ? code : serve(serving);
 }
 

@@ -23,6 +23,8 @@ static ExitCode run(const Args *args)
     Command command = { .kind = COMMAND_SIGNAL, .name = str_of(args->operands[1]), .is_denial = args_flag(args, "deny"),
                         .sort = SIGNAL_OPERATOR, .value = value_null() };
     Error err;
+    ExitCode code = guardrails_refuse_client(args);
+    if (code) return code;
     if (kind && !signal_kind_find(str_of(kind), &command.sort)) return EXIT_CODE_USAGE;
     if (payload && json_parse(args->arena, str_of(payload), &command.value, &err)) {
         print_note("maestro: --payload is no JSON: %s (column %u); a text needs quotes: '\"text\"'\n", err.text, err.column);

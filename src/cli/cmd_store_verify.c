@@ -42,9 +42,10 @@ static ExitCode run(const Args *args)
     if (status) return fail(&err);
     finding_count += report.damage_count;
     if (finding_count) printf("damaged: %" PRIu64 " finding%s\n", finding_count, finding_count == 1 ? "" : "s");
-    else printf("ok: %s%" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs, %" PRIu64 " archived; %" PRIu64
-                " rows are what the records make\n", is_server ? "" : "pages, keys and references; ", report.record_count, report.event_count, report.run_count, report.archived_count,
-                rows.row_count);
+    else
+        printf("ok: %s%" PRIu64 " records, %" PRIu64 " events, %" PRIu64 " runs, %" PRIu64 " archived; %" PRIu64
+               " rows are what the records make\n", is_server ? "" : "pages, keys and references; ",
+               report.record_count, report.event_count, report.run_count, report.archived_count, rows.row_count);
     return finding_count ? EXIT_CODE_DATA : EXIT_CODE_OK;
 }
 

@@ -354,7 +354,8 @@ static ExitCode run(const Args *args)
     const SweepKind *kind = kind_of(args);
     Sweep sweep = { .args = args, .has_owner = has_owner(args) };
     sweep.is_lost = !sweep.has_owner;
-    ExitCode code = store_open_existing(args, &sweep.store);
+    ExitCode code = guardrails_refuse_client(args);
+    if (!code) code = store_open_existing(args, &sweep.store);
     if (code) return code;
     kind->find(&sweep);
     store_close(sweep.store);

@@ -17,7 +17,8 @@ static const Option options[] = {
 static ExitCode run(const Args *args)
 {
     TriggerWish wish = { .key = str_of(args->operands[1]), .is_denial = args_flag(args, "deny") };
-    ExitCode code = trigger_payload(args, &wish.payload);
+    ExitCode code = guardrails_refuse_client(args);
+    if (!code) code = trigger_payload(args, &wish.payload);
     return code ? code : trigger_order(args, &wish);
 }
 

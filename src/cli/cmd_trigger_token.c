@@ -7,10 +7,11 @@
 #include "cli/workplace.h"
 #include "secret/trigger.h"
 #include "value/json.h"
+#include "view/revision_row.h"
 
 static const Option options[] = {
     { "workflow", 0, "ID", NULL, "Of a webhook that starts this workflow: the operand is its key alone." },
-    { "tenant", 0, "NAME", NULL, "Whose workflow it is; by default 'default'." },
+    { "tenant", 0, "NAME", NULL, "Whose workflow it is; by default that of the key of --server, else 'default'." },
     STORE_OPTION,
     { "json", 0, NULL, NULL, "Prints the result as JSON." },
     { NULL },
@@ -81,28 +82,27 @@ static ExitCode check_webhook(const Args *args, const char *workflow, Str key)
 {
     Store *store;
     const Cell *row;
-    Plan plan;
-    Str document;
+    Value triggers;
     Error err;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     code = revision_find(args, store, workflow, &row);
-    if (!code) code = revision_plan(args, store, row, &plan, &document);
-    if (!code && trigger_check_webhook(&plan, key, &err)) code = fail(&err);
+    if (!code && (revision_row_triggers(args->arena, row, &triggers, &err)
+                  || trigger_check_webhook(triggers, row[REVISIONS_workflow_id].text, key, &err)))
+        code = fail(&err);
     store_close(store);
     return code;
 }
 
 static ExitCode make_of_workflow(const Args *args, const char *workflow)
 {
-    const char *tenant = args_value(args, "tenant");
     Str key = str_of(args->operands[0]);
     if (args->operand_count != 1) {
         print_note("maestro: with --workflow the only operand is the key of the webhook\n");
         return EXIT_CODE_USAGE;
     }
     ExitCode code = check_webhook(args, workflow, key);
-    return code ? code : make(args, tenant ? str_of(tenant) : STR("default"), trigger_workflow_bound(args->arena, str_of(workflow)),
+    return code ? code : make(args, server_tenant(args), trigger_workflow_bound(args->arena, str_of(workflow)),
                 trigger_webhook_name(args->arena, key), key);
 }
 

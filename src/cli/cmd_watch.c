@@ -6,6 +6,7 @@
 #include "cli/control.h"
 #include "cli/follow.h"
 #include "cli/human.h"
+#include "cli/patience.h"
 #include "cli/progress.h"
 #include "cli/run_read.h"
 #include "cli/shell_word.h"
@@ -25,8 +26,10 @@ static void take_observation(void *context, const Observation *observation)
     progress_take(context, observation);
 }
 
+/* A server is never without: where it is away, that is said. */
 static bool has_owner(const Args *args)
 {
+    if (store_is_server(store_url(args))) return true;
     const char *path = control_path(args);
     Error err;
     int fd;
@@ -35,14 +38,27 @@ static bool has_owner(const Args *args)
     return true;
 }
 
-static Status watch(const Args *args, Follow *follow, Progress *progress, Error *err)
+/* Until the server that has the run answers, or nobody waits for it any more. */
+static Status look(Follow *follow, Progress *progress, Patience *patience, uint32_t *out_count, Error *err)
+{
+    Status status;
+    while ((status = follow_look(follow, take_observation, progress, out_count, err))) {
+        if (!patience_lasts(patience, progress, err) || print_is_unread()) return status;
+        progress_draw(progress);
+        nanosleep(&(struct timespec){ .tv_nsec = REMOTE_RETRY_MS * 1000000L }, NULL);
+    }
+    patience_renew(patience, progress);
+    return OK;
+}
+
+static Status watch(const Args *args, Follow *follow, Progress *progress, Patience *patience, Error *err)
 {
     int wait_ms = FOLLOW_POLL_MS_MIN;
     int64_t looked_ms = 0;
     bool is_noted = false;
     for (;;) {
         uint32_t count;
-        Status status = follow_look(follow, take_observation, progress, &count, err);
+        Status status = look(follow, progress, patience, &count, err);
         if (status) return status;
         progress_draw(progress);
         if (progress_is_over(progress) || follow->is_settled || print_is_unread()) return OK;
@@ -66,6 +82,7 @@ static ExitCode run(const Args *args)
     const Cell *row;
     Follow follow = { 0 };
     Progress progress;
+    Patience patience = { 0 };
     Error err;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
@@ -75,10 +92,14 @@ static ExitCode run(const Args *args)
         if (!status) {
             progress_init(&progress, args, &follow.plan, store);
             progress_begin(&progress, &(EngineReply){ .run_id = row_id(row) });
-            status = watch(args, &follow, &progress, &err);
+            status = watch(args, &follow, &progress, &patience, &err);
         }
         if (status && follow.store) progress_leave(&progress);
         code = status ? fail(&err) : progress_end(&progress, /* is_repeat= */ false, /* is_interrupted= */ false);
+        if (status && follow.store) {
+            patience_end(&patience, &progress);
+            progress_free(&progress);
+        }
     }
     follow_close(&follow);
     store_close(store);
@@ -89,7 +110,8 @@ const Verb command_watch = {
     .name = "watch", .operands = "RUN", .operand_count_min = 1, .operand_count_max = 1,
     .summary = "Shows how a run goes that another process carries out.",
     .doc = "From its first event on, in the same way as 'maestro run', until the run is settled; then exits as that does: 0\n"
-           "where it succeeded, 1 where it did not. It only reads; Ctrl-C ends the watching and nothing else.\n"
+           "where it succeeded, 1 where it did not. It only reads; Ctrl-C ends the watching and nothing else. A server that\n"
+           "does not answer is asked again for 30 seconds.\n"
            "\n"
            "RUN is the id of a run, its beginning, 'last', or the file of a definition for its newest run.",
     .examples = "maestro watch last",

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -6,9 +7,10 @@
 #include "cli/adapters.h"
 #include "cli/bearer.h"
 #include "cli/load.h"
+#include "cli/workplace.h"
 
 static const Option options[] = {
-    { "server", 0, "URL", NULL, "The server that has the work." },
+    { "server", 0, "URL", NULL, "The server that has the work, as http://HOST:PORT; $MAESTRO_SERVER where it is left out." },
     { "executor", 0, "ID", NULL, "Its worker executor; 'workers' where it is left out." },
     { "queue", 0, "NAME", NULL, "A queue to take work from; all of the executor where none is given.", .repeats = true },
     { "capacity", 0, "N", NULL, "How many attempts it carries out at a time; 4 where it is left out." },
@@ -52,8 +54,8 @@ static ExitCode run(const Args *args)
 {
     uint64_t capacity;
     if (!args_number(args, "capacity", 4, 1, WORKER_ITEM_COUNT_MAX, &capacity)) return EXIT_CODE_USAGE;
-    if (!args_value(args, "server")) {
-        print_note("maestro: which server has the work? Say --server URL, as http://127.0.0.1:8080\n");
+    if (!args_value(args, "server") && !str_of(getenv("MAESTRO_SERVER")).len) {
+        print_note("maestro: which server has the work? Say --server URL, as http://127.0.0.1:8080, or set $MAESTRO_SERVER\n");
         return EXIT_CODE_USAGE;
     }
     Error err;
@@ -61,9 +63,10 @@ static ExitCode run(const Args *args)
     ExitCode code = load_serving_catalog(args, &catalog);
     if (code) return code;
     Str queues[WORKER_QUEUE_COUNT_MAX];
-    WorkerErrand errand = { .server = str_of(args_value(args, "server")), .executor = str_of(args_value(args, "executor") ? args_value(args, "executor") : "workers"),
-                            .worker = args_value(args, "name") ? str_of(args_value(args, "name")) : default_name(args), .queues = queues,
-                            .capacity = (uint32_t)capacity, .told = print_told };
+    WorkerErrand errand = { .server = store_url(args),
+                            .executor = str_of(args_value(args, "executor") ? args_value(args, "executor") : "workers"),
+                            .worker = args_value(args, "name") ? str_of(args_value(args, "name")) : default_name(args),
+                            .queues = queues, .capacity = (uint32_t)capacity, .told = print_told };
     errand.queue_count = queues_read(args, queues);
     Status status = bearer_read(args, &errand.bearer, &err);
     if (status) return give_up(&err);

@@ -99,7 +99,7 @@ extern const Verb command_cancel, command_inspect, command_logs, command_pause, 
 extern const Verb command_approve, command_rebind, command_trigger;
 extern const Verb command_check_trigger_timeouts, command_dispatch_polls, command_process_auto_retries,
     command_process_scheduled_resumes, command_recover_polls;
-extern const Verb command_revisions, command_revisions_activate, command_revisions_deactivate;
+extern const Verb command_revisions, command_revisions_activate, command_revisions_deactivate, command_revisions_remove, command_revisions_store;
 extern const Verb command_schedule, command_schedule_list, command_schedule_next, command_schedule_override;
 extern const Verb command_key, command_key_create, command_key_list, command_key_revoke, command_server;
 extern const Verb command_secret, command_secret_list, command_secret_remove, command_secret_set, command_trigger_token;

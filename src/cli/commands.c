@@ -13,7 +13,8 @@ const Verb *const commands[] = {
     &command_dispatch_polls, &command_recover_polls, &command_process_auto_retries, &command_check_trigger_timeouts,
         &command_process_scheduled_resumes,
     &command_server, &command_key, &command_secret, &command_trigger_token,
-    &command_ledger, &command_replay, &command_diff, &command_store, &command_doctor, &command_worker, &command_policy, &command_bench, &command_help_verb,
+    &command_ledger, &command_replay, &command_diff, &command_store, &command_doctor, &command_worker, &command_policy,
+    &command_bench, &command_help_verb,
         &command_completion, &command_version, NULL,
 };
 

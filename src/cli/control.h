@@ -36,6 +36,7 @@ typedef struct ControlAnswer {
     Id run_id;
     RunState state;
     bool is_noop, is_repeat;
+    bool is_other_start;            /* the key of a start belongs to a run with other parameters */
     bool is_stalled;                /* the owner cannot write the store: asking again helps nobody */
 } ControlAnswer;
 

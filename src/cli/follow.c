@@ -35,13 +35,16 @@ void follow_close(Follow *follow)
 static bool take_line_no(void *context, const Cell *cells, uint32_t count)
 {
     (void)count;
-    ((Follow *)context)->line_no = cells[LOGS_line_no].integer;
+    *(int64_t *)context = cells[LOGS_line_no].integer;
     return false;
 }
 
-Status follow_skip_lines(Follow *follow, Error *err)
+Status follow_last_line(Store *store, int64_t *out_line_no, Error *err)
 {
-    return store_select(follow->store, &(QueryAsk){ .query = QUERY_LOG_LINE_LAST }, take_line_no, follow, err);
+    int64_t line_no = 0;
+    Status status = store_select(store, &(QueryAsk){ .query = QUERY_LOG_LINE_LAST }, take_line_no, &line_no, err);
+    if (!status) *out_line_no = line_no;
+    return status;
 }
 
 /* --- one look -------------------------------------------------------------------------------------------------------------- */
@@ -166,6 +169,8 @@ Status follow_look(Follow *follow, Observe observe, void *context, uint32_t *out
     Look look = { .follow = follow, .observe = observe, .context = context };
     arena_init(&look.arena, SIZE_MAX);
     Status status = look_once(&look, err);
+    /* What was read and not given on is read again by the next look. */
+    if (status && look.line_next < look.lines.count) follow->line_no = look.lines.rows[look.line_next][LOGS_line_no].integer - 1;
     arena_deinit(&look.arena);
     *out_count = look.count;
     return status;

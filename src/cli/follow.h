@@ -5,7 +5,7 @@
  * nothing is missing or there twice.
  *
  * Owns:   its plan, run and memory, until follow_close(). The store is the caller's, and may be exchanged between two looks.
- * Fails:  with the store's reason; ERR_CORRUPT where records do not follow from one another.
+ * Fails:  with the store's reason, and the next look goes on from there; ERR_CORRUPT where records do not follow from one another.
  * Thread: the main one.
  */
 #ifndef CLI_FOLLOW_H
@@ -27,8 +27,8 @@ typedef struct Follow {
 /* `row` is the run's. Begins with its first event. */
 MUST_USE Status follow_open(Follow *follow, Store *store, const Cell *row, bool has_logs, Error *err);
 void follow_close(Follow *follow);          /* harmless on one that is zero */
-/* Lines that are there already are not given on. */
-MUST_USE Status follow_skip_lines(Follow *follow, Error *err);
+/* The last line of all logs of a store: a Follow whose line_no that is gives on what came after it. */
+MUST_USE Status follow_last_line(Store *store, int64_t *out_line_no, Error *err);
 /* Gives on what came since the last look; *out_count is how much that was. */
 MUST_USE Status follow_look(Follow *follow, Observe observe, void *context, uint32_t *out_count, Error *err);
 

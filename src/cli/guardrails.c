@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/server_order.h"
 #include "cli/stand_in_policies.h"
 
 /* By the names that the stand-ins of the configuration have for them. */
@@ -11,6 +12,14 @@ static const RegoModuleText built_in[] = {
     { STR_INIT("policies/prod-guardrails.rego"), STR_INIT(STAND_IN_PROD_GUARDRAILS) },
     { STR_INIT("policies/sast-required.rego"), STR_INIT(STAND_IN_SAST_REQUIRED) },
 };
+
+ExitCode guardrails_refuse_client(const Args *args)
+{
+    if (!args_value(args, "policy") || !server_is_meant(args)) return EXIT_CODE_OK;
+    print_note("maestro: --policy is for runs of this machine: those of a server are subject to its own policies ('maestro server --policy'); "
+               "leave it out\n");
+    return EXIT_CODE_USAGE;
+}
 
 ExitCode guardrails_open(const Args *args, const Catalog *catalog, const Plan *plan, Guard **out_guard)
 {

@@ -75,5 +75,5 @@ bool human_since(Str text, int64_t now_ms, int64_t *out_ms)
         *out_ms = now_ms - ago;
         return true;
     }
-    return civil_read_ms(text, out_ms) || read_date(text, out_ms);
+    return civil_read_time(text, out_ms) || read_date(text, out_ms);
 }

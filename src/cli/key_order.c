@@ -8,11 +8,14 @@
 
 #include "base/civil.h"
 #include "base/limits.h"
+#include "cli/human.h"
 #include "cli/secret_order.h"
 #include "cli/server_order.h"
 #include "cli/workplace.h"
 #include "os/file.h"
 #include "view/run_rows.h"
+
+#define KEY_FILE_SIZE_MAX 4096u
 
 static ExitCode store_at_server(const Args *args, Str tenant, const KeyFacts *facts, Str *out_id, Str *out_key)
 {
@@ -113,15 +116,47 @@ static Status write_key(const char *path, Str key, Error *err)
     return is_written ? OK : error_set(err, ERR_UNAVAILABLE, "the first key cannot be written to %s: %s", path, strerror(reason));
 }
 
+static bool is_admin(const KeyRow *row)
+{
+    int64_t end_ms = row->facts.expires_ms;
+    return row->facts.role == ROLE_ADMIN && (!end_ms || end_ms > human_now_ms());
+}
+
+static bool has_admin(const KeyRows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (is_admin(&rows->rows[i])) return true;
+    return false;
+}
+
+/* Whether the key in the file is one of these: it may have been revoked since. */
+static bool is_held(const Args *args, const char *path, const KeyRows *rows)
+{
+    Str text;
+    Error err;
+    if (file_read(args->arena, path, KEY_FILE_SIZE_MAX, &text, &err)) return false;
+    size_t tenant = str_find(text, '.', 0) + 1, id = str_find(text, '.', tenant) + 1;
+    Str named = str_slice(text, id, str_find(text, '.', id));
+    for (size_t i = 0; i < rows->count; i++)
+        if (is_admin(&rows->rows[i]) && str_is(rows->rows[i].id, named)) return true;
+    return false;
+}
+
 ExitCode key_first(const Args *args, Str *out_path)
 {
     KeyRows rows;
-    Str id, key;
+    Str id, key, document, path = arena_format(args->arena, "%s.admin-key", store_path(args->arena, store_url(args)));
     Error err;
-    *out_path = arena_format(args->arena, "%s.admin-key", store_path(args->arena, store_url(args)));
     ExitCode code = key_list(args, STR(""), &rows);
-    if (code || rows.count) return code;
-    code = key_store(args, STR("*"), &(KeyFacts){ .role = ROLE_ADMIN }, &id, &key);
-    if (!code && write_key(out_path->ptr, key, &err)) code = fail(&err);
+    if (code) return code;
+    *out_path = path;
+    if (has_admin(&rows)) {
+        if (!is_held(args, path.ptr, &rows)) *out_path = (Str){ 0 };
+    } else {
+        key_make(args->arena, STR("*"), &(KeyFacts){ .role = ROLE_ADMIN }, &id, &key, &document);
+        if (write_key(path.ptr, key, &err)) return fail(&err);
+        code = secret_store(args, STR("*"), key_secret_name(args->arena, id), document);
+        if (code) (void)unlink(path.ptr);
+    }
     return code;
 }

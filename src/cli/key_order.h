@@ -11,8 +11,9 @@
 
 /* A new key, stored; the text is shown once and is nowhere else. */
 ExitCode key_store(const Args *args, Str tenant, const KeyFacts *facts, Str *out_id, Str *out_key);
-/* The key of the first start: where the store has none, one for every tenant with the role admin is made and written to a file that
- * its owner alone may read. *out_path is that file. */
+/* The key of the first start: where no key of the store is of an admin, one for every tenant is made and written to a file that its owner
+ * alone may read, before it is stored: what is stored can be found. *out_path is that file; empty: it is not there any more, or its key does
+ * not hold any more. */
 ExitCode key_first(const Args *args, Str *out_path);
 
 ExitCode key_list(const Args *args, Str tenant, KeyRows *out);      /* an empty tenant: of every one that the caller may see */

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "cli/server_order.h"
+#include "cli/server_plan.h"
 #include "cli/stand_ins.h"
 #include "cli/typescript.h"
 #include "lang/migrate.h"
@@ -184,6 +186,15 @@ ExitCode load_serving_catalog(const Args *args, const Catalog **out)
 
 /* --- definitions ------------------------------------------------------------------------------------------------ */
 
+static ExitCode compile_text(const Args *args, Loaded *loaded, CompileOptions *options)
+{
+    options->catalog = loaded->catalog;
+    loaded->format = options->format;
+    if (loaded->is_servers) return server_compile(args, loaded->text, options, &loaded->compiled);
+    compile(args->arena, loaded->text, options, &loaded->compiled);
+    return EXIT_CODE_OK;
+}
+
 /* What the SDK's compiler makes of a .ts file; its mistakes are shown as those of any definition. */
 static ExitCode compile_typescript(const Args *args, Loaded *out)
 {
@@ -196,33 +207,33 @@ static ExitCode compile_typescript(const Args *args, Loaded *out)
         typescript_diagnose(&script, &out->compiled.diagnostics);
         return EXIT_CODE_OK;
     }
-    CompileOptions options = { .file = str_of(out->path), .format = TEXT_JSON, .catalog = out->catalog,
-                               .source = source, .places = script.places };
+    CompileOptions options = { .file = str_of(out->path), .format = TEXT_JSON, .source = source, .places = script.places };
     out->text = script.definition;
-    compile(args->arena, out->text, &options, &out->compiled);
-    return EXIT_CODE_OK;
+    return compile_text(args, out, &options);
 }
 
-ExitCode load_definition(const Args *args, const char *path, Loaded *out)
+static ExitCode load(const Args *args, const char *path, bool is_servers, Loaded *out)
 {
     Error err;
-    *out = (Loaded){ .path = path };
+    *out = (Loaded){ .path = path, .is_servers = is_servers };
     if (file_read(args->arena, path, DEFINITION_SIZE_MAX, &out->text, &err)) {
         if (err.status == ERR_LIMIT)
             error_set(&err, ERR_LIMIT, "%s: larger than DEFINITION_SIZE_MAX (%u bytes)", path, DEFINITION_SIZE_MAX);
         return fail(&err);
     }
-    ExitCode code = load_catalog(args, path, &out->catalog);
+    ExitCode code = is_servers && !typescript_is(path) ? EXIT_CODE_OK : load_catalog(args, path, &out->catalog);
     if (code) return code;
     if (typescript_is(path)) return compile_typescript(args, out);
-    CompileOptions options = { .file = str_of(path), .format = text_format_of(str_of(path)), .catalog = out->catalog };
-    compile(args->arena, out->text, &options, &out->compiled);
-    return EXIT_CODE_OK;
+    CompileOptions options = { .file = str_of(path), .format = text_format_of(str_of(path)) };
+    return compile_text(args, out, &options);
 }
 
+ExitCode load_definition(const Args *args, const char *path, Loaded *out) { return load(args, path, /* is_servers= */ false, out); }
+
 /* Where the conversion leaves nothing to decide; otherwise the definition stays refused as what it is. */
-static void take_migrated(const Args *args, Loaded *loaded)
+static ExitCode take_migrated(const Args *args, Loaded *loaded)
 {
+    ExitCode code = EXIT_CODE_OK;
     Diagnostics diagnostics;
     MigrateNotes notes;
     Buf yaml;
@@ -230,24 +241,25 @@ static void take_migrated(const Args *args, Loaded *loaded)
     buf_init(&yaml, DEFINITION_SIZE_MAX);
     migrate(args->arena, loaded->compiled.root, &diagnostics, &yaml, &notes);
     if (yaml.len && !diagnostics.error_count) {
-        CompileOptions options = { .file = arena_format(args->arena, "%s (migrated)", loaded->path),
-                                   .catalog = loaded->catalog };
+        CompileOptions options = { .file = arena_format(args->arena, "%s (migrated)", loaded->path) };
         loaded->text = arena_copy(args->arena, buf_peek(&yaml));
-        compile(args->arena, loaded->text, &options, &loaded->compiled);
+        code = compile_text(args, loaded, &options);
         Diagnostic *diagnostic = diagnose(&loaded->compiled.diagnostics, SEVERITY_WARNING, NULL,
                                           "a runbook of the old format, taken as it would be migrated");
         diagnostic_help(&loaded->compiled.diagnostics, diagnostic, "maestro migrate %s -o NEW.yaml", loaded->path);
         diagnostics_sort(&loaded->compiled.diagnostics);
     }
     buf_deinit(&yaml);
-}
-
-ExitCode load_current(const Args *args, const char *path, Loaded *out)
-{
-    ExitCode code = load_definition(args, path, out);
-    if (!code && out->compiled.is_old_runbook) take_migrated(args, out);
     return code;
 }
+
+static ExitCode load_new(const Args *args, const char *path, bool is_servers, Loaded *out)
+{
+    ExitCode code = load(args, path, is_servers, out);
+    return !code && out->compiled.is_old_runbook && out->compiled.root ? take_migrated(args, out) : code;
+}
+
+ExitCode load_current(const Args *args, const char *path, Loaded *out) { return load_new(args, path, /* is_servers= */ false, out); }
 
 void print_diagnostics(const Args *args, const Diagnostics *diagnostics)
 {
@@ -258,9 +270,9 @@ void print_diagnostics(const Args *args, const Diagnostics *diagnostics)
     buf_deinit(&buf);
 }
 
-ExitCode load_plan(const Args *args, const char *path, Loaded *out)
+static ExitCode load_right(const Args *args, const char *path, bool is_servers, Loaded *out)
 {
-    ExitCode code = load_current(args, path, out);
+    ExitCode code = load_new(args, path, is_servers, out);
     if (code) return code;
     print_diagnostics(args, &out->compiled.diagnostics);
     if (out->compiled.is_config) {
@@ -269,3 +281,6 @@ ExitCode load_plan(const Args *args, const char *path, Loaded *out)
     }
     return out->compiled.is_valid ? EXIT_CODE_OK : EXIT_CODE_DATA;
 }
+
+ExitCode load_plan(const Args *args, const char *path, Loaded *out) { return load_right(args, path, /* is_servers= */ false, out); }
+ExitCode load_plan_to_run(const Args *args, const char *path, Loaded *out) { return load_right(args, path, server_is_meant(args), out); }

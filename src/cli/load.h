@@ -2,10 +2,10 @@
  *
  * Runners, policies and the rest are found in the first of: --runners FILE, $MAESTRO_RUNNERS, runners.yaml beside the
  * definition, ./runners.yaml, $XDG_CONFIG_HOME/maestro/runners.yaml, /etc/maestro/runners.yaml; where there is none, the
- * stand-ins that are built in, so that the examples work on a fresh machine; of a process that serves others, nothing. Plug-in components lie in components/ beside
- * the definition, in the directories of $MAESTRO_COMPONENTS, in $XDG_DATA_HOME/maestro/components and in
- * /usr/share/maestro/components, each in the directory of its group. A file whose name ends in .ts is compiled by the
- * TypeScript SDK first.
+ * stand-ins that are built in, so that the examples work on a fresh machine; of a process that serves others, nothing. Plug-in
+ * components lie in components/ beside the definition, in the directories of $MAESTRO_COMPONENTS, in
+ * $XDG_DATA_HOME/maestro/components and in /usr/share/maestro/components, each in the directory of its group. A file whose name
+ * ends in .ts is compiled by the TypeScript SDK first.
  *
  * Owns:   everything lives in the arena of the arguments.
  * Fails:  with the exit code, after printing the reason to standard error.
@@ -23,7 +23,9 @@
 typedef struct Loaded {
     const char *path;
     Str text;                       /* what was compiled: of a .ts file, the definition that it builds */
-    const Catalog *catalog;
+    TextFormat format;              /* of that */
+    const Catalog *catalog;         /* NULL: that of a server */
+    bool is_servers;                /* the server that is meant compiles it */
     Compiled compiled;
 } Loaded;
 
@@ -34,6 +36,8 @@ ExitCode load_definition(const Args *args, const char *path, Loaded *out);
 ExitCode load_current(const Args *args, const char *path, Loaded *out);
 /* The same, but mistakes are printed and are a failure; warnings are printed. */
 ExitCode load_plan(const Args *args, const char *path, Loaded *out);
+/* The same of what is to run or to be stored: where a server is meant, that compiles it. */
+ExitCode load_plan_to_run(const Args *args, const char *path, Loaded *out);
 /* The names alone; the definition's path says where they are looked for first, "" for none. */
 ExitCode load_catalog(const Args *args, const char *definition, const Catalog **out);
 /* The same for a process that carries out what others define (a server, a cell, a worker): there are no stand-ins, and the runner `shell`

@@ -453,6 +453,12 @@ static void say_result(Progress *progress, const ResultOptions *options)
     buf_deinit(&out);
 }
 
+void progress_free(Progress *progress)
+{
+    model_deinit(&progress->model);
+    buf_deinit(&progress->out);
+}
+
 ExitCode progress_end(Progress *progress, bool is_repeat, bool is_interrupted)
 {
     if (!progress->model.plan && progress->plan) model_init(&progress->model, progress->plan);
@@ -466,13 +472,12 @@ ExitCode progress_end(Progress *progress, bool is_repeat, bool is_interrupted)
     ResultOptions options = { .args = progress->args, .is_forgotten = is_forgotten, .run_id = id_peek(&progress->run_id), .style = progress->style,
                               .width = is_tree_drawn ? drawing_width(progress) : UINT32_MAX, .now_ms = human_now_ms(),
                               .is_repeat = is_repeat, .is_changed = progress->is_changed, .revision = progress->revision,
-                              .is_interrupted = is_interrupted,
+                              .is_interrupted = is_interrupted, .is_elsewhere = progress->is_elsewhere,
                               .is_brief = !is_tree_drawn && !is_interrupted };
     if (!is_tree_drawn) options.style.color = args_color(progress->args, progress->is_quiet ? STDERR_FILENO : STDOUT_FILENO);
     say_result(progress, &options);
     bool is_success = progress->model.state == RUN_SUCCEEDED;
-    model_deinit(&progress->model);
-    buf_deinit(&progress->out);
+    progress_free(progress);
     if (is_interrupted) return EXIT_CODE_TEMPORARY;
     return is_success ? EXIT_CODE_OK : EXIT_CODE_RUN_FAILED;
 }

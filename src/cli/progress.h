@@ -14,7 +14,7 @@
  * At the end comes a summary with what to type next (progress_result.h). While `is_quiet` is set and `is_json` is not, what is
  * taken is counted and not told: callers set that for what happened before they came.
  *
- * Owns:   its own memory and the terminal, until progress_end(). `plan` outlives it; so does `store` until the last take.
+ * Owns:   its own memory and the terminal, until progress_end() or progress_free(). `plan` outlives it; so does `store` until the last take.
  * Fails:  never; what cannot be written shows in standard output's state.
  * Bounds: a frame each LIVE_FRAME_MS; LIVE_ABOVE_COUNT_MAX lines above the tree for each, further ones are counted.
  * Thread: the main one.
@@ -37,6 +37,7 @@ typedef struct Progress {
     bool is_json, is_quiet, has_run, is_over;
     bool is_terminal;                   /* a tree is drawn ... */
     bool is_left;                       /* ... and will not be drawn again */
+    bool is_elsewhere;                  /* another process carries out the run, or a server */
     bool is_changed;                    /* the run is pinned to another plan than the caller's */
     uint32_t revision;                  /* that one; 0: not known */
     PenStyle style;
@@ -61,5 +62,6 @@ void     progress_note(Progress *progress, const char *format, ...) PRINTF_LIKE(
 /* Gives the terminal back, so that others can write to it; the tree stays as it is. Harmless where there is none. */
 void     progress_leave(Progress *progress);
 ExitCode progress_end(Progress *progress, bool is_repeat, bool is_interrupted);
+void     progress_free(Progress *progress);                 /* of one that comes to no end */
 
 #endif

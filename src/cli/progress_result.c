@@ -120,7 +120,8 @@ static void put_next(Writer *writer)
     if (is_awaiting) put_awaited(writer);
     if (model->state == RUN_WAITING_SIGNAL) put_signals(writer);
     if (!model->is_settled && model_paused_job(model) != PLAN_NONE) put_job(writer, model_paused_job(model));
-    if (options->is_interrupted && !model->is_settled && !is_awaiting) put_command(writer, "resume", STR(""), "goes on");
+    bool is_resumed = model->state == RUN_PAUSED || !options->is_elsewhere;
+    if (options->is_interrupted && !model->is_settled && !is_awaiting && is_resumed) put_command(writer, "resume", STR(""), "goes on");
     if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION)
         put_command(writer, "resolve", STR(""), "retry it, compensate it, or close it");
     if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION

@@ -23,6 +23,7 @@ typedef struct ResultOptions {
     bool is_changed;                /* the file is no longer what the run is pinned to */
     uint32_t revision;              /* the one that it is pinned to; 0: not known */
     bool is_interrupted;            /* it has not ended */
+    bool is_elsewhere;              /* somebody else carries it out: who resumes it is refused unless it is paused */
     bool is_forgotten;              /* its store ends with this process */
     bool is_brief;                  /* what went wrong, and nothing else */
 } ResultOptions;

@@ -67,7 +67,7 @@ ProductionFacts review_facts(const Args *args, const Value *policies)
     *known = (Known){ args->arena, policies };
     for (uint32_t i = 0; i < policies->count; i++)
         if (value_get_bool(policies->items[i], "everywhere", false)) everywhere[count++] = value_get_string(policies->items[i], "name", STR(""));
-    return (ProductionFacts){ .is_reviewed = is_reviewed, .context = known, .everywhere = everywhere, .everywhere_count = count };
+    return (ProductionFacts){ .has_place = true, .is_reviewed = is_reviewed, .context = known, .everywhere = everywhere, .everywhere_count = count };
 }
 
 /* --- a new one ----------------------------------------------------------------------------------------------------------------------- */
@@ -96,7 +96,8 @@ ExitCode review_record(const Args *args, const ReviewWish *wish)
     keep = (EngineKeep){
         .kind = KEEP_REVIEW, .tenant = tenant, .name = wish->policy, .key = wish->digest, .payload = wish->reviewer, .text = wish->comment,
         .flags = str_is_text(wish->verdict, "approved") ? REVIEW_APPROVED : REVIEW_REJECTED, .reply = deed_reply, .context = &deed,
-        .command = { .id = deed.errand.id, .actor = deed.errand.actor, .trace = deed.errand.trace, .value = value_null(), .report.output = value_null() },
+        .command = { .id = deed.errand.id, .actor = deed.errand.actor, .trace = deed.errand.trace,
+                     .value = value_null(), .report.output = value_null() },
     };
     errand_add(&deed.errand, "tenant", value_string(tenant));
     errand_add(&deed.errand, "policy", value_string(wish->policy));

@@ -12,7 +12,9 @@
 #include "lang/catalog.h"
 #include "lang/production.h"
 
-typedef struct ReviewWish { Str tenant, policy, digest, reviewer, verdict, comment; } ReviewWish;      /* tenant: empty: for every one that it can be */
+typedef struct ReviewWish {
+    Str tenant, policy, digest, reviewer, verdict, comment;
+} ReviewWish;      /* tenant: empty: for every one that it can be */
 
 /* What counts for a tenant: as GET /api/policies has it. */
 ExitCode review_list(const Args *args, const Catalog *catalog, Str tenant, Value *out_policies);

@@ -4,15 +4,12 @@
 #include <string.h>
 
 #include "cli/problem.h"
+#include "cli/server_order.h"
 #include "lang/compatibility.h"
 #include "value/json.h"
 #include "view/run_rows.h"
 
-Str revision_tenant(const Args *args)
-{
-    const char *given = args_value(args, "tenant");
-    return given ? str_of(given) : STR("default");
-}
+Str revision_tenant(const Args *args) { return server_tenant(args); }
 
 static QueryAsk ask_for(Query query, Str tenant, Str workflow)
 {
@@ -103,6 +100,23 @@ Status revision_plan_of(Arena *arena, Store *store, const Plan *plan, uint32_t v
     return store_plan(store, arena, &digest, out_plan, err);
 }
 
+ExitCode revision_of_plan(const Args *args, Store *store, const Plan *plan, const Cell **out_row)
+{
+    Error err = { 0 };
+    const Cell *found = NULL, *row = NULL;
+    Cell digest = cell_blob((Str){ (const char *)plan->digest.bytes, DIGEST_SIZE });
+    Status status = select_with(args->arena, store, ask_for(QUERY_REVISION_BY_DIGEST, plan->tenant, plan->id), digest, &found, &err);
+    if (!status && found)
+        status = select_with(args->arena, store, ask_for(QUERY_REVISION, plan->tenant, plan->id), found[REVISIONS_version], &row, &err);
+    if (status) return fail(&err);
+    if (!row) {
+        error_set(&err, ERR_NOT_FOUND, "this definition of '%.*s' is no revision: see 'maestro revisions'", STR_ARG(plan->id));
+        return problem_report(PROBLEM_REVISION_NOT_FOUND, &err);
+    }
+    *out_row = row;
+    return EXIT_CODE_OK;
+}
+
 /* --- what takes the place of another ------------------------------------------------------------------------------------- */
 
 static Status select_in_use(Arena *arena, Store *store, const Plan *plan, const Cell **out_row, Error *err)
@@ -137,7 +151,8 @@ ExitCode revision_compare(const Args *args, Store *store, const Plan *plan, Revi
     Compatibility found;
     if (select_in_use(args->arena, store, plan, &row, &err)) return fail(&err);
     bool is_active = row && row[REVISIONS_active].integer;
-    *out_seen = (RevisionSeen){ .has_active = !args_flag(args, "allow-incompatible"), .active = is_active ? (uint32_t)row[REVISIONS_version].integer : 0 };
+    *out_seen = (RevisionSeen){ .has_active = !args_flag(args, "allow-incompatible"),
+                                .active = is_active ? (uint32_t)row[REVISIONS_version].integer : 0 };
     if (!row || memcmp(row[REVISIONS_digest].text.ptr, plan->digest.bytes, sizeof plan->digest.bytes) == 0) return EXIT_CODE_OK;
     ExitCode code = revision_plan(args, store, row, &before, &document);
     if (code) return code;

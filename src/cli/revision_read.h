@@ -1,7 +1,7 @@
 /* revision_read.h - the revision that a person means, found in a store.
  *
  * NAME is the active revision of a workflow, NAME@3 its third, NAME@2.1.0 the one that its author calls so. --tenant says whose
- * workflow it is; by default it is the tenant 'default'.
+ * workflow it is; see cli/server_order.h where it is left out.
  *
  * Owns:   rows and plans live in the arena of the arguments.
  * Fails:  with the exit code, after printing the reason: cli/problem.h.     Thread: the main one.
@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "view/store.h"
 
-#define TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose stored revisions are meant; by default 'default'." }
+#define TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose stored revisions are meant; by default that of the key of --server, else 'default'." }
 #define INCOMPATIBLE_OPTION \
     { "allow-incompatible", 0, NULL, NULL, "Does it though the definition has changed in a way that breaks who relies on it." }
 
@@ -24,6 +24,8 @@ ExitCode revision_find(const Args *args, Store *store, const char *operand, cons
 ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *out_plan, Str *out_document);
 /* The plan of that revision of the workflow of `plan`. Fails with ERR_NOT_FOUND. */
 MUST_USE Status revision_plan_of(Arena *arena, Store *store, const Plan *plan, uint32_t version, Plan *out_plan, Error *err);
+/* The revision that the plan is. */
+ExitCode revision_of_plan(const Args *args, Store *store, const Plan *plan, const Cell **out_row);
 /* Whether the plan may take the place of the revision in use: of the active one, else of the newest. One that breaks who relies
  * on that is told, and refused unless --allow-incompatible is given. What it was compared with the engine is told, too. */
 ExitCode revision_compare(const Args *args, Store *store, const Plan *plan, RevisionSeen *out_seen);

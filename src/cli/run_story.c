@@ -86,9 +86,4 @@ const StoryEvent *run_story_pause(const RunStory *story)
     return run_story_last(story, EVENT_RUN_PAUSED, (Str){ 0 });
 }
 
-const char *story_trigger_words(const StoryEvent *received)
-{
-    if (received->flags & TRIGGER_IS_KEPT) return "kept";
-    if (received->flags & TRIGGER_IS_UNMET) return "unmet";
-    return received->flags & TRIGGER_IS_DENIAL ? "denied" : "answered";
-}
+const char *story_trigger_words(const StoryEvent *received) { return trigger_flags_name(received->flags); }

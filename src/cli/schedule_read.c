@@ -9,6 +9,7 @@
 #include "cli/load.h"
 #include "cli/server_order.h"
 #include "os/zone.h"
+#include "view/revision_row.h"
 #include "view/run_rows.h"
 
 /* --- of a server ----------------------------------------------------------------------------------------------------------------- */
@@ -17,7 +18,8 @@ static Value without_links(Arena *arena, Value item)
 {
     MemberList members = { .arena = arena };
     for (uint32_t i = 0; i < item.count; i++)
-        if (!str_is_text(value_text(item.members[i].key), "_links")) member_list_add(&members, value_text(item.members[i].key), item.members[i].value);
+        if (!str_is_text(value_text(item.members[i].key), "_links"))
+            member_list_add(&members, value_text(item.members[i].key), item.members[i].value);
     return member_list_object(&members);
 }
 
@@ -65,34 +67,24 @@ static Status add_workflow(Listing *listing, Str workflow, Error *err)
 {
     Arena *arena = listing->args->arena;
     const Cell *row = NULL;
-    Plan plan;
     uint32_t trigger;
-    Value settings;
-    QueryAsk ask = { .query = QUERY_REVISION_ACTIVE, .param_count = 3, .params = { cell_text(listing->tenant), cell_text(workflow), cell_int(1) } };
-    Status status = row_select(arena, listing->desk->store, &ask, &row, err);
-    if (status || !row) return status;
-    Digest digest = cell_digest(&row[REVISIONS_digest]);
-    status = store_plan(listing->desk->store, arena, &digest, &plan, err);
-    for (uint32_t from = 0; !status && schedule_of_plan(&plan, from, &trigger, &settings); from = trigger + 1) {
+    Value triggers, settings;
+    Status status = revision_triggers(arena, listing->desk->store, listing->tenant, workflow, &row, &triggers, err);
+    for (uint32_t from = 0; !status && row && schedule_of_triggers(triggers, from, &trigger, &settings); from = trigger + 1) {
         MemberList members = { .arena = arena };
-        status = schedule_describe(listing->desk, row, &plan, trigger, settings, human_now_ms(), listing->time_count, &members, err);
+        status = schedule_describe(listing->desk, row, trigger, settings, human_now_ms(), listing->time_count, &members, err);
         if (!status) value_list_add(&listing->items, member_list_object(&members));
     }
     return status;
 }
 
-/* From name to name: behind the highest version that one can have comes the next. */
 static Status add_all(Listing *listing, Error *err)
 {
-    Cell after = cell_text(STR(""));
+    Str name = STR("");
     for (;;) {
-        const Cell *row = NULL;
-        QueryAsk ask = { .query = QUERY_REVISIONS_OF_TENANT, .param_count = 3, .row_count_max = 1,
-                         .params = { cell_text(listing->tenant), after, cell_int(INT64_MAX) } };
-        Status status = row_select(listing->args->arena, listing->desk->store, &ask, &row, err);
-        if (!status && row) status = add_workflow(listing, row[REVISIONS_workflow_id].text, err);
-        if (status || !row) return status;
-        after = row[REVISIONS_workflow_id];
+        Status status = revision_workflow_after(listing->args->arena, listing->desk->store, listing->tenant, name, &name, err);
+        if (!status && name.len) status = add_workflow(listing, name, err);
+        if (status || !name.len) return status;
     }
 }
 
@@ -177,7 +169,8 @@ static ExitCode override_at_server(const Args *args, const OverrideWish *wish, b
     member_list_add(&body, STR("at"), value_string(at));
     if (has_trigger) member_list_add(&body, STR("trigger"), value_int(wish->trigger));
     server_add_reason(args, &body);
-    ExitCode code = server_order(args, &(ServerCall){ .method = "POST", .path = STR("/api/schedules/override"), .body = member_list_object(&body) }, &answer);
+    ExitCode code = server_order(args, &(ServerCall){ .method = "POST", .path = STR("/api/schedules/override"),
+                                                      .body = member_list_object(&body) }, &answer);
     if (!code) *out_item = without_links(args->arena, answer);
     return code;
 }

@@ -13,6 +13,29 @@ ExitCode server_order(const Args *args, const ServerCall *call, Value *out_answe
     return adapters.server_call(store_url(args), args->arena, &sent, out_answer, &err) ? errand_refused(&err) : EXIT_CODE_OK;
 }
 
+/* Empty where the server does not say it: what is asked of it next is refused with the reason. */
+static Str tenant_of_key(const Args *args)
+{
+    ServerCall call = { .method = "GET", .path = STR("/api") };
+    Value answer;
+    Error err;
+    if (adapters.server_call(store_url(args), args->arena, &call, &answer, &err)) return (Str){ 0 };
+    Str tenant = value_get_string(answer, "namespace", STR(""));
+    return str_is_text(tenant, "*") ? (Str){ 0 } : tenant;
+}
+
+Str server_tenant(const Args *args)
+{
+    static const Args *asked;           /* a process has one command, with one key: it is asked once */
+    static Str tenant;
+    const char *given = args_value(args, "tenant");
+    if (given) return str_of(given);
+    if (!server_is_meant(args)) return STR("default");
+    if (asked != args) tenant = tenant_of_key(args);
+    asked = args;
+    return tenant.len ? tenant : STR("default");
+}
+
 ExitCode server_refuse(const Args *args, const char *what)
 {
     Error err;

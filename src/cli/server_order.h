@@ -16,6 +16,10 @@ bool     server_is_meant(const Args *args);
 /* With --id as the Idempotency-Key. *out_answer is null where there is none. */
 ExitCode server_order(const Args *args, const ServerCall *call, Value *out_answer);
 
+/* Whose things a command means: --tenant says it; else of a server it is the tenant of the key, for which it is asked once, and beside a store,
+ * or with a key of every tenant, 'default'. */
+Str      server_tenant(const Args *args);
+
 /* What is no matter of a client: `what` is done by whoever is at the machine that has the store. EXIT_CODE_OK where no server is meant. */
 ExitCode server_refuse(const Args *args, const char *what);
 

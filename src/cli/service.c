@@ -74,7 +74,7 @@ void service_tell_reloading(void)
 
 /* --- the socket ------------------------------------------------------------------------------------------------------------------------- */
 
-/* ADDRESS:PORT, an IPv6 address in brackets. */
+/* ADDRESS:PORT, an IPv6 address in brackets; without an address the one of the loopback. */
 static Status split_address(Arena *arena, const char *text, const char **out_host, const char **out_port, Error *err)
 {
     Str whole = str_of(text);
@@ -85,9 +85,11 @@ static Status split_address(Arena *arena, const char *text, const char **out_hos
     Str host = str_slice(whole, 0, colon - 1), number = str_slice(whole, colon, whole.len);
     uint64_t wanted;
     if (!str_to_u64(number, &wanted) || wanted > PORT_MAX)
-        return error_set(err, ERR_INVALID, "--listen %s: a port is a number from 0 (any that is free) to %u, and not '%.*s'", text, PORT_MAX, STR_ARG(number));
+        return error_set(err, ERR_INVALID,
+                         "--listen %s: a port is a number from 0 (any that is free) to %u, and not '%.*s'", text,
+                         PORT_MAX, STR_ARG(number));
     if (host.len > 1 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']') host = str_slice(host, 1, host.len - 1);
-    *out_host = arena_copy(arena, host).ptr;
+    *out_host = host.len ? arena_copy(arena, host).ptr : "127.0.0.1";       /* whoever means every address writes it */
     *out_port = arena_copy(arena, number).ptr;
     return OK;
 }
@@ -97,7 +99,7 @@ static Status find_address(Arena *arena, const char *text, struct addrinfo **out
     const char *host = "", *port = "";
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
     Status status = split_address(arena, text, &host, &port, err);
-    int failed = status ? 0 : getaddrinfo(*host ? host : NULL, port, &hints, out_found);
+    int failed = status ? 0 : getaddrinfo(host, port, &hints, out_found);
     return failed ? error_set(err, ERR_INVALID, "--listen %s: %s", text, gai_strerror(failed)) : status;
 }
 
@@ -140,6 +142,16 @@ Status service_listen(Arena *arena, const char *text, int *out_fd, Error *err)
     }
     freeaddrinfo(found);
     return status;
+}
+
+bool service_is_loopback(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &size)) return false;
+    if (address.ss_family == AF_INET) return ntohl(((const struct sockaddr_in *)&address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (address.ss_family == AF_INET6) return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)&address)->sin6_addr);
+    return address.ss_family == AF_UNIX;
 }
 
 Str service_address(Arena *arena, int fd)

@@ -337,7 +337,8 @@ static Value notification_value(const ShowWaits *waits, const Cell *row)
 void show_waits_add(const ShowWaits *waits, MemberList *members)
 {
     Arena *arena = waits->args->arena;
-    ValueList triggers = { .arena = arena }, reactions = { .arena = arena }, changes = { .arena = arena }, revisions = { .arena = arena }, rebound = { .arena = arena };
+    ValueList triggers = { .arena = arena }, reactions = { .arena = arena }, changes = { .arena = arena },
+        revisions = { .arena = arena }, rebound = { .arena = arena };
     const StoryEvent *pause = run_story_pause(&waits->story);
     const StoryEvent *ending = run_story_last(&waits->story, EVENT_RUN_TERMINATING, (Str){ 0 });
     for (size_t i = 0; i < waits->story.count; i++) {

@@ -15,20 +15,74 @@
 
 /* --- which store ------------------------------------------------------------------------------------------------------- */
 
+static bool starts_in_any_case(Str text, const char *prefix)
+{
+    size_t i = 0;
+    while (prefix[i] && i < text.len && ascii_to_lower(text.ptr[i]) == prefix[i]) i++;
+    return !prefix[i];
+}
+
+bool store_is_server(Str url) { return starts_in_any_case(url, "http://") || starts_in_any_case(url, "https://"); }
+
+/* As everybody writes it: what a server prints of itself ends in /api. */
+static Str address_of(Arena *arena, Str url)
+{
+    while (str_ends(url, STR("/"))) url.len--;
+    if (str_ends(url, STR("/api"))) url.len -= 4;
+    while (str_ends(url, STR("/"))) url.len--;
+    char *address = arena_bytes(arena, url.len + 1);
+    size_t scheme = str_find(url, ':', 0);
+    for (size_t i = 0; i < url.len; i++) address[i] = i < scheme ? ascii_to_lower(url.ptr[i]) : url.ptr[i];
+    address[url.len] = '\0';
+    return (Str){ address, url.len };
+}
+
+/* http://HOST:PORT, and maybe a path, where it is not the only one at that address. */
+static bool is_address(Str url)
+{
+    size_t host = str_find(url, '/', 0) + 2;
+    if (!store_is_server(url) || host >= url.len || url.ptr[host] == '/' || url.ptr[host] == ':') return false;
+    for (size_t i = 0; i < url.len; i++)
+        if (ascii_is_space(url.ptr[i]) || url.ptr[i] == '?' || url.ptr[i] == '#') return false;
+    return true;
+}
+
+static bool has_option(const Verb *command, const char *name)
+{
+    for (const Option *option = command->options; option && option->name; option++)
+        if (strcmp(option->name, name) == 0) return true;
+    return false;
+}
+
+ExitCode store_check_server(const Args *args)
+{
+    const char *given = args_value(args, "store"), *server = args_value(args, "server"), *name = "--server";
+    if (server && given) {
+        print_note("maestro: --server names a server and --store a store on this machine: say one of them\n");
+        return EXIT_CODE_USAGE;
+    }
+    if (!server && !given && (has_option(args->command, "store") || has_option(args->command, "server"))) {
+        server = getenv("MAESTRO_SERVER");
+        name = "$MAESTRO_SERVER";
+        if (server && !*server) return EXIT_CODE_OK;
+    }
+    if (!server || is_address(str_of(server))) return EXIT_CODE_OK;
+    print_note("maestro: %s wants the address of a server, http://HOST:PORT or https://HOST:PORT, and not '%s'\n", name, server);
+    return EXIT_CODE_USAGE;
+}
+
 Str store_url(const Args *args)
 {
     const char *given = args_value(args, "store"), *server = args_value(args, "server");
     if (!server && !given) server = getenv("MAESTRO_SERVER");
-    if (server && *server) return str_of(server);
+    if (server && *server) return address_of(args->arena, str_of(server));
     if (!given) given = getenv("MAESTRO_STORE");
-    if (given && given[0]) return str_of(given);
+    if (given && given[0]) return store_is_server(str_of(given)) ? address_of(args->arena, str_of(given)) : str_of(given);
     if (args_value(args, "store")) return STR("");
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && state[0] == '/') return arena_format(args->arena, "sqlite:%s/maestro/store.db", state);
     return arena_format(args->arena, "sqlite:%s/.local/state/maestro/store.db", home ? home : "");
 }
-
-bool store_is_server(Str url) { return str_starts(url, STR("http://")) || str_starts(url, STR("https://")); }
 
 const char *store_path(Arena *arena, Str url)
 {
@@ -164,12 +218,12 @@ static Status open_parts(const Args *args, const Catalog *catalog, Workplace *ou
     if (status) return status;
     HostOptions host = {
         .engine = { .store = out->store, .log = 1, .owner = owner_text(args->arena), .executors = out->crew.offered,
-                    .executor_count = out->crew.offered_count, .runner = adapters.crew_runner, .weight = adapters.crew_weight, .quotas = out->crew.quotas,
-                    .quota_count = out->crew.quota_count, .random = random_bytes,
-                    .context = &out->crew, .secret = vault_secret, .secret_context = out->vault,
+                    .executor_count = out->crew.offered_count, .runner = adapters.crew_runner,
+                    .weight = adapters.crew_weight, .quotas = out->crew.quotas, .quota_count = out->crew.quota_count,
+                    .random = random_bytes, .context = &out->crew, .secret = vault_secret, .secret_context = out->vault,
                     .verdict = out->guard ? guard_verdict : NULL, .policies = out->guard ? guard_policies : NULL,
-                    .credential = out->server.len ? make_credential : NULL, .credential_context = out->vault, .server = out->server,
-                    .verdict_context = out->guard, .run_count_max = out->run_count_max,
+                    .credential = out->server.len ? make_credential : NULL, .credential_context = out->vault,
+                    .server = out->server, .verdict_context = out->guard, .run_count_max = out->run_count_max,
                     .size_max = out->size_max },
         .notices = out->crew.notices,
     };

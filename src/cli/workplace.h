@@ -3,7 +3,8 @@
  * One process at a time owns a store. Whoever wants to claims it first (PATH.lock), then starts what carries out steps, which
  * waits until the programs of an earlier owner are gone, and only then opens the store.
  *
- * Which store: --store, else $MAESTRO_STORE, else $XDG_STATE_HOME/maestro/store.db (by default ~/.local/state).
+ * Which store: that of --server or --store, else of $MAESTRO_SERVER, else $MAESTRO_STORE, else $XDG_STATE_HOME/maestro/store.db
+ * (by default ~/.local/state).
  *
  * Owns:   store, executors and engine, until workplace_close().
  * Fails:  with the exit code, after printing the reason.     Thread: the main one.
@@ -41,10 +42,12 @@ typedef struct Workplace {
     bool is_cell;                       /* carries out leases of a central server, too */
 } Workplace;
 
-Str store_url(const Args *args);                    /* in the arena of the arguments */
+Str store_url(const Args *args);                    /* in the arena of the arguments; of a server without a slash or /api at its end */
+/* Whether what is named as a server is the address of one, and no store beside it: before anything is asked or made. */
+ExitCode store_check_server(const Args *args);
 /* Whether it names a store of a kind that there is. Before anything is made for it. */
 MUST_USE Status store_check_url(Arena *arena, Str url, Error *err);
-bool store_is_server(Str url);                      /* it is the address of one */
+bool store_is_server(Str url);                      /* it is the address of one, by its scheme */
 bool store_has_kind(Str url);                       /* a word before a colon says what it is: it is not the path of a file */
 const char *store_path(Arena *arena, Str url);      /* of its file, behind symbolic links; NULL: it has none */
 Str owner_text(Arena *arena);                       /* who owns the store from now on, as the log tells it */
