@@ -34,6 +34,15 @@ def damage(t, *statements, name="store.db"):
     db.close()
 
 
+def verify_damaged(t, statement, name):
+    """What is found in a copy of the store that was damaged."""
+    t.equal(t.maestro("store", "backup", t.folder / name, *store(t)).code, 0)
+    damage(t, statement, name=name)
+    found = t.maestro("ledger", "verify", *store(t, name))
+    t.equal(found.code, 65)
+    return found
+
+
 @case("proves: F-097")
 def a_sound_ledger_verifies_and_every_damage_is_found(t):
     fill(t)
@@ -54,14 +63,39 @@ def a_sound_ledger_verifies_and_every_damage_is_found(t):
     }
     for number, (what, statement) in enumerate(cases.items()):
         with t.row(what):
-            name = f"copy-{number}.db"
-            t.equal(t.maestro("store", "backup", t.folder / name, *store(t)).code, 0)
-            damage(t, statement, name=name)
-            found = t.maestro("ledger", "verify", *store(t, name))
-            t.equal(found.code, 65)
+            found = verify_damaged(t, statement, name := f"copy-{number}.db")
             t.matches(found.out, r"^DAMAGE .*(record \d+|run )")
             t.matches(found.out, r"^damaged: .* finding")
             t.equal(t.maestro("store", "verify", *store(t, name)).code, 65, "store verify")
+
+
+@case()
+def rows_of_secrets_and_reviews_that_no_record_makes_are_found(t):
+    runners = ("--runners", "examples/runners.yaml")
+    for value in ("one", "two"):                            # its second value changes when it was set, and not when it was made
+        t.require(t.maestro("secret", "set", "TOKEN", *store(t), stdin=value).code == 0, "a secret")
+    t.require(t.maestro("secret", "set", "GONE", *store(t), stdin="x").code == 0 and t.maestro("secret", "remove", "GONE", *store(t)).code == 0, "a removed one")
+    for verdict in ("rejected", "approved"):
+        made = t.maestro("policy", "review", "sast-required", "--verdict", verdict, "--reviewer", "Ada", *store(t), *runners)
+        t.require(made.code == 0, "a review: " + made.err)
+    good = t.maestro("ledger", "verify", *store(t))
+    t.equal(good.code, 0, good.out)
+    cases = {
+        "other sealed bytes": ("UPDATE maestro_secrets SET sealed = zeroblob(60)", r"maestro_secrets \(.*TOKEN.*\) sealed: found bytes of another digest"),
+        "another key of a tenant": ("UPDATE maestro_tenant_keys SET sealed = zeroblob(72)", r"maestro_tenant_keys \(.*\) sealed: found bytes"),
+        "another time of a secret": ("UPDATE maestro_secrets SET created_ms = updated_ms + 1", r"maestro_secrets \(.*\) created_ms: found"),
+        "a secret that was removed": ("INSERT INTO maestro_secrets SELECT tenant, 'GONE', sealed, created_ms, created_by, updated_ms, updated_by FROM maestro_secrets",
+                                      r"maestro_secrets \(.*GONE.*\): no record makes this row"),
+        "a secret that is gone": ("DELETE FROM maestro_secrets", r"maestro_secrets \(.*TOKEN.*\): the row is missing"),
+        "another verdict": ("UPDATE maestro_policy_reviews SET verdict = 'rejected'", r"maestro_policy_reviews \(.*\) verdict: found \"rejected\", expected \"approved\""),
+        "another version, by its last digit": ("UPDATE maestro_policy_reviews SET digest = substr(digest, 1, 70) || CASE substr(digest, 71) WHEN '0' THEN '1' ELSE '0' END",
+                                               r"maestro_policy_reviews \(.*\): no record makes this row"),
+        "another reviewer": ("UPDATE maestro_policy_reviews SET reviewer = 'Eve'", r"maestro_policy_reviews \(.*Ada.*\): the row is missing"),
+    }
+    for number, (what, (statement, finding)) in enumerate(cases.items()):
+        with t.row(what):
+            found = verify_damaged(t, statement, f"copy-{number}.db")
+            t.matches(found.out, finding)
 
 
 @case("proves: F-097")

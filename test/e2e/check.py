@@ -68,6 +68,23 @@ def a_definition_that_is_ready_passes_and_the_rest_says_what_it_needs(t):
 
 
 @case()
+def who_gives_a_store_is_not_told_to_give_one(t):
+    t.write("runners.yaml", RUNNERS)
+    path = t.write("ready.yaml", READY)
+    store = ("--store", f"sqlite:{t.folder}/store.db")
+    t.equal(t.maestro("run", "examples/hello.yaml", *store).code, 0)
+    without, given = (answers(t.maestro("check", "--production", "--json", path, *args)) for args in ((), store))
+    open_ones = [name for name, row in given.items() if row["answer"] == "undecided"]
+    t.equal(open_ones, [name for name, row in without.items() if row["answer"] == "undecided"])
+    t.true(len(open_ones) >= 12, f"undecided: {open_ones}")
+    for name in open_ones:
+        with t.row(name):
+            t.matches(without[name]["evidence"], r"^needs a (store|server|running server): ")
+            t.matches(given[name]["evidence"], r"^is looked at by hand(, with .*)?: ")
+    t.contains(given["ledger-immutable"]["evidence"], "with 'maestro store verify'")
+
+
+@case()
 def what_fails_is_said_with_its_place(t):
     t.write("runners.yaml", RUNNERS)
     path = t.write("x.yaml", READY.replace("identity: payer, ", "").replace("owner: payments\n", ""))

@@ -25,6 +25,7 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAESTRO = Path(os.environ.get("MAESTRO_BIN", ROOT / "build" / "maestro"))
 SANITIZED = bool(os.environ.get("MAESTRO_SANITIZED"))
 RUN_SECONDS_MAX = 120
+signal.signal(signal.SIGINT, signal.default_int_handler)     # where it is ignored, as in the background, programs under test would ignore it, too
 try:
     USER = pwd.getpwuid(os.geteuid()).pw_name       # whom the ledger names
 except KeyError:
@@ -105,13 +107,14 @@ class Test:
             raise Stop(f"{MAESTRO} is not built")
         return self.run(MAESTRO, *args, **options)
 
-    def start(self, *args, env=None, cwd=None):
-        """Starts the program and goes on; it is killed with the case at the latest. `end(process)` waits for it."""
+    def start(self, *args, env=None, cwd=None, err_fd=None):
+        """Starts the program and goes on; it is killed with the case at the latest. `end(process)` waits for it. `err_fd`: where its
+        standard error goes in place of a file."""
         if not MAESTRO.exists():
             raise Stop(f"{MAESTRO} is not built")
         out, err = (open(self.folder / f"process-{len(self._processes)}.{name}", "w+b") for name in ("out", "err"))
-        process = subprocess.Popen([str(a) for a in (MAESTRO, *args)], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                   cwd=cwd or ROOT, env={**os.environ, **(env or {})})
+        process = subprocess.Popen([str(a) for a in (MAESTRO, *args)], stdin=subprocess.DEVNULL, stdout=out,
+                                   stderr=err if err_fd is None else err_fd, cwd=cwd or ROOT, env={**os.environ, **(env or {})})
         process.files = (out, err)
         self._processes.append(process)
         return process

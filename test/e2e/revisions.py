@@ -100,7 +100,8 @@ def a_label_belongs_to_one_revision(t):
 def nothing_of_a_revision_can_be_changed_but_its_flag(t):
     run(t, greet(t, "1.0"))
     connection = sqlite3.connect(f"{t.folder}/store.db")
-    for column in ("tenant", "workflow_id", "version", "label", "digest", "name", "description", "parameters", "steps", "text", "created_ms"):
+    for column in ("tenant", "workflow_id", "version", "label", "digest", "name", "description", "triggers", "parameters", "steps", "text",
+                   "created_ms"):
         with t.row(column):
             try:
                 connection.execute(f"UPDATE maestro_revisions SET {column} = {column}")
@@ -254,6 +255,54 @@ params:
   b: {{ needs: [a], tasks: [{{ name: second, run: shell, input: {{ command: "echo {word}-${{params.n}} >> {folder}/log; exit {code}" }} }}] }}
   c: {{ needs: [b], tasks: [{{ name: third, log: "{last}" }}{more}] }}
 '''
+
+
+@case("proves: R-036 R-039")
+def a_definition_is_stored_without_a_run_put_into_service_and_removed(t):
+    first, second = greet(t, "1.0"), greet(t, "1.1", "good day")
+    change = lambda *args: t.maestro("revisions", *args, *store(t))
+    stored = change("store", first, "--reason", "asked for")
+    t.equal((stored.code, stored.out), (0, "revision 1 of greet is now stored\n"), stored.err)
+    t.contains(stored.err, f"'maestro revisions activate greet@1 --store sqlite:{t.folder}/store.db'")
+    t.equal((revisions(t), run_count(t)), ([(1, "1.0", 0)], 0), "no run, and nothing is active")
+    t.equal(select(t, "SELECT text FROM maestro_revisions"), [(first.read_text(),)], "the text as it was written")
+    again = change("store", first, "--json")
+    t.equal((again.code, again.json()), (0, {"workflow": "greet", "version": 1, "active": False, "noop": True}))
+    t.equal(run(t, "greet").code, 1, "it is not started yet")
+    t.equal(change("activate", "greet@1").code, 0)
+    t.equal(run(t, "greet").code, 0)
+    t.equal(change("store", first).out, "revision 1 of greet was stored before, and is active\n")
+    t.equal(change("store", second).out, "revision 2 of greet is now stored\n")
+    t.equal(revisions(t), [(1, "1.0", 1), (2, "1.1", 0)])
+    for what, code, why in (("greet@1", 1, "active"), ("greet@3", 69, "has no revision '3'"), ("nobody@1", 69, "there is no workflow 'nobody'"),
+                            ("greet", 2, "NAME@VERSION")):
+        with t.row("removing " + what):
+            refused = change("remove", what)
+            t.equal(refused.code, code, refused.err)
+            t.contains(refused.err, why)
+    t.equal(change("deactivate", "greet@1").code, 0)
+    t.contains(change("remove", "greet@1").err, "run", "one that a run has")
+    t.equal(len(revisions(t)), 2, "nothing was removed")
+    for _ in ("once", "and sent again"):
+        removed = change("remove", "greet@2", "--id", "r-1")
+        t.equal((removed.code, removed.out), (0, "revision 2 of greet is now removed\n"), removed.err)
+    t.equal(revisions(t), [(1, "1.0", 0)])
+    t.equal(change("store", second, "--json").json()["version"], 3, "its number is not given again")
+    wrong = change("store", t.write("wrong.yaml", "workflow: w\njobs: { a: { tasks: [{ run: nobody/knows }] } }\n"))
+    t.equal(wrong.code, 65, wrong.err)
+    t.equal(change("store", "nowhere.yaml").code, 69)
+
+
+@case()
+def a_definition_is_stored_through_the_owner_of_the_store(t):
+    process = t.start("run", t.write("held.yaml", HELD.format(folder=t.folder, word="one")), *store(t))
+    t.until(lambda: (t.folder / "begun").exists(), "it runs")
+    stored = t.maestro("revisions", "store", greet(t, "1.0"), "--json", *store(t))
+    t.equal((stored.code, stored.json()), (0, {"workflow": "greet", "version": 1, "active": False, "noop": False}), stored.err)
+    removed = t.maestro("revisions", "remove", "greet@1.0", "--json", *store(t))
+    t.equal((removed.code, removed.json()), (0, {"workflow": "greet", "version": 1, "active": False, "removed": True, "noop": False}), removed.err)
+    (t.folder / "go").touch()
+    t.equal(t.end(process).code, 0)
 
 
 def staged(t, name, params="", first="", word="b", code=65, last="done", more=""):

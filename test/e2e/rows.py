@@ -429,6 +429,7 @@ jobs:
 
 # What a column may hold JSON in: payloads of users, definitions, answers kept for who asks again, and what is stated as JSON.
 JSON_COLUMNS = {("maestro_plans", "document"), ("maestro_revisions", "parameters"), ("maestro_revisions", "steps"), ("maestro_revisions", "text"),
+                ("maestro_revisions", "triggers"),
                 ("maestro_requests", "answer"), ("maestro_resolution_decisions", "compensate_step_keys"),
                 ("maestro_branch_decisions", "selected_branches"), ("maestro_branch_decisions", "input_summary"),
                 ("maestro_compensation_runs", "output"), ("maestro_trigger_payloads", "payload"), ("maestro_logs", "text"),

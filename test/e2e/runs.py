@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Looking at runs and steering them: runs, show, inspect, logs, watch, pause, resume, cancel, signal."""
+import datetime
 import json
 import re
 import signal
@@ -228,6 +229,19 @@ def logs_are_printed_and_followed_to_the_end(t):
 
 
 @case()
+def a_line_is_not_dated_before_it_was_written(t):
+    t.equal(run(t, """workflow: dated
+jobs:
+  say: { tasks: [{ run: shell, input: { command: "for i in 1 2; do sleep 0.7; date +%s%3N; done" } }] }
+""").code, 0)
+    lines = [json.loads(line) for line in t.maestro("logs", "last", "--json", *store(t)).out.splitlines()]
+    t.equal(len(lines), 2, "lines")
+    for line in lines:
+        stored = datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00")).timestamp() * 1000
+        t.true(round(stored) >= int(line["text"]), f"written at {line['text']}, dated {round(stored)}")
+
+
+@case()
 def watch_shows_a_run_of_another_process(t):
     process, run_id = start(t, HELD)
     watcher = t.start("watch", run_id, "--json", *store(t))
@@ -397,6 +411,17 @@ def the_same_key_with_other_parameters_is_refused_with_what_differs(t):
     t.equal(id_of(run(t, HELLO, "--key", "once", "-p", "who=Ana")), id_of(first), "the same start")
     t.true(id_of(run(t, HELLO, "--key", "once", "-p", "who=Ben", "--again")) != id_of(first), "--again makes another")
     t.equal(run(t, HELLO, "--key", "other", "-p", "who=Ben").code, 0, "another key")
+
+
+@case()
+def of_starts_with_one_key_and_other_parameters_at_once_one_is_run(t):
+    path = t.write("flow.yaml", HELLO)
+    processes = [t.start("run", path, "--key", "once", "-p", "who=" + who, *store(t)) for who in ("Ana", "Ben", "Cid")]
+    ended = [t.end(process) for process in processes]
+    t.equal(sorted(end.code for end in ended), [0, 1, 1], str([end.err for end in ended]))
+    for end in ended:
+        t.true(end.code == 0 or ("started with other parameters: who is" in end.err and "--again" in end.err), end.err)
+    t.equal(len(t.maestro("runs", "--json", *store(t)).out.splitlines()), 1, "one was started")
 
 
 @case()

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from maestro_test import ROOT, case, main
+from server_test import Server
 
 SDK = ROOT / "sdk" / "typescript"
 _place = None
@@ -113,27 +114,50 @@ def the_examples_are_the_same_plans_as_their_yaml(t):
             t.equal(maestro(t, "plan", "--json", code).json()["digest"], plan.json()["digest"], "a second compile")
 
 
+# What the language finds in a program, and where.
+FOUND = {
+    'workflow("w").job("a", (j) => j.task("t", (t) => t.run("nop")));': ":1:56: error: ",
+    'workflow("w")\n  .job("a", (j) => j.needs("b").task("t", (t) => t.run("noop")));': ":2:28: error: ",
+    'workflow("w").job("a", (j) => j.task("t", (t) => t.run("noop").when("params.x >")));': ":1:80: error: ",
+    'workflow("w").job("a", (j) => j.task("t", (t) => t.run("noop").with({ identity: "a b" })));': ":1:81: error: ",
+    'workflow("w").job("a b", (j) => j.task("t", (t) => t.run("noop")));': ":1:19: error: ",
+    'workflow("w", { policies: ["x"] }).job("a", (j) => j.task("t", (t) => t.run("noop")));': ":1:28: error: ",
+    'workflow("w").job("a", (j) => j.task("t", (t) => t.run("noop").policy("nope")));': ":1:71: error: there is no policy 'nope'",
+    'const runner = "nop";\nworkflow("w").job("a", (j) => j.task("t", (t) => t.run(runner)));': ":2:56: error: ",
+}
+
+
 @case("proves: F-148")
 def what_the_language_has_to_say_is_said_of_the_typescript(t):
     result = maestro(t, "validate", "examples/incident-playbook.ts")
     t.contains(result.err, "examples/incident-playbook.ts:29:51: warning: ")
     t.contains(result.err, '.onFailure(selectiveCompensation(["rate-limit", "feature-flag"]))')
-    rows = {
-        'workflow("w").job("a", (j) => j.task("t", (t) => t.run("nop")));': ":1:56: error: ",
-        'workflow("w")\n  .job("a", (j) => j.needs("b").task("t", (t) => t.run("noop")));': ":2:28: error: ",
-        'workflow("w").job("a", (j) => j.task("t", (t) => t.run("noop").when("params.x >")));': ":1:80: error: ",
-        'workflow("w").job("a", (j) => j.task("t", (t) => t.run("noop").with({ identity: "a b" })));': ":1:81: error: ",
-        'workflow("w").job("a b", (j) => j.task("t", (t) => t.run("noop")));': ":1:19: error: ",
-        'workflow("w", { policies: ["x"] }).job("a", (j) => j.task("t", (t) => t.run("noop")));': ":1:28: error: ",
-        'workflow("w").job("a", (j) => j.task("t", (t) => t.run("noop").policy("nope")));': ":1:71: error: there is no policy 'nope'",
-        'const runner = "nop";\nworkflow("w").job("a", (j) => j.task("t", (t) => t.run(runner)));': ":2:56: error: ",
-    }
-    for text, place in rows.items():
+    for text, place in FOUND.items():
         with t.row(text):
             result = maestro(t, "validate", t.write("w.ts", text + "\n"))
             t.equal(result.code, 65)
             t.contains(result.err, place)
             t.contains(result.err, text.split("\n")[-1][-40:])
+
+
+@case("proves: F-148")
+def what_a_server_has_to_say_is_said_of_the_typescript_too(t):
+    """The SDK makes the definition here, the server compiles it, and its mistakes are shown in the program."""
+    runners = str(ROOT / "examples" / "runners.yaml")
+    server = Server(t, "--runners", runners)
+
+    def there(*args):
+        return maestro(t, *args, "--server", f"http://127.0.0.1:{server.port}", env={"MAESTRO_TOKEN": server.admin, "MAESTRO_RUNNERS": runners})
+    for text, place in FOUND.items():
+        with t.row(text):
+            path = t.write("w.ts", text + "\n")
+            ran, wanted = there("run", path), maestro(t, "validate", path, "--runners", runners)
+            t.equal(ran.code, 65)
+            t.contains(ran.err, place)
+            t.contains(wanted.err, ran.err.strip(), "as it is said here")
+    ran = there("run", t.write("right.ts", 'workflow("w").job("a", (j) => j.task("t", (t) => t.run("log").input({ message: "hello" })));\n'))
+    t.equal(ran.code, 0, ran.out + ran.err)
+    t.contains(ran.out + ran.err, "hello")
 
 
 @case("proves: F-119")

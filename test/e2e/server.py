@@ -14,6 +14,7 @@ import threading
 import time
 
 from maestro_test import MAESTRO, ROOT, case, main
+from schema_test import violations
 from server_test import HELLO, Server, problem
 
 FAILING = """workflow: fails
@@ -81,7 +82,8 @@ def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
     server.call("POST", "/api/workflows", HELLO.replace("name: who", "name: whom").replace("params.who", "params.whom"), headers={"Content-Type": "application/yaml"})
     path = "/api/workflows/default/hello/revisions/2/activate"
     body = problem(t, server.post(path), 409, "revision-incompatible")
-    t.true(any("who" in e["pointer"] for e in body["errors"]), "the parameter is named")
+    t.equal([(e["pointer"], e["detail"]) for e in body["errors"]],
+            [("/parameters/who", "was removed"), ("/parameters/whom", "is new and has no default")], "each is named by its place")
     t.equal(server.post(path, {"allowIncompatible": True}).status, 200)
 
 
@@ -89,10 +91,10 @@ def at_once(server, calls):
     """The statuses of calls that are sent beside one another, each by a connection of its own."""
     statuses, gate = [], threading.Barrier(len(calls))
 
-    def send(path, headers):
+    def send(path, headers, body="{}"):
         connection = server.connect()
         gate.wait()
-        connection.request("POST", path, "{}", {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json", **headers})
+        connection.request("POST", path, body, {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json", **headers})
         statuses.append(connection.getresponse().status)
 
     threads = [threading.Thread(target=send, args=call) for call in calls]
@@ -228,7 +230,11 @@ def media_types_are_of_any_case(t):
     for kind in ("application/yaml", "Application/YAML", "TEXT/Yaml; charset=utf-8", "application/x-yaml ;q=1"):
         with t.row(kind):
             t.equal(server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": kind}).status // 100, 2)
-    t.equal(server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yamlish"}).status, 415)
+    for path in ("/api/workflows", "/api/workflows/default/hello/revisions", "/api/runbooks?action=validate"):
+        told = problem(t, server.call("POST", path, HELLO, headers={"Content-Type": "application/yamlish"}), 415, "unsupported-media-type")
+        t.equal(told["detail"], "a definition has to be application/yaml or application/json")
+    told = problem(t, server.call("POST", "/api/executions", HELLO, headers={"Content-Type": "application/yaml"}), 415, "unsupported-media-type")
+    t.equal(told["detail"], "the body has to be application/json")
 
 
 @case("")
@@ -384,7 +390,37 @@ def lists_are_paged_without_loss_or_repetition(t):
     t.contains(problem(t, server.get("/api/executions?status=FAILED"), 400, "invalid")["detail"], "state", "a filter that is none does not list everything")
     problem(t, server.get("/api/executions?limit=0"), 400, "invalid")
     t.equal(len(server.get("/api/executions?state=succeeded&workflowId=none").json()["items"]), 0)
-    problem(t, server.get("/api/executions?state=odd"), 400, "invalid")
+    t.contains(problem(t, server.get("/api/executions?state=odd"), 400, "invalid")["detail"], "COMPLETED, FAILED, CANCELLED, queued, dispatched, running")
+    for query in ("version=0", "workflowId=", "namespace=", "state="):
+        with t.row(query):
+            problem(t, server.get("/api/executions?" + query), 400, "invalid")
+
+
+@case("proves: C-49")
+def executions_are_listed_by_the_status_that_answers_show(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.define(FAILING)
+    server.define(PAUSING)
+    done = server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    failed = server.begin("fails", wait="30s")["executionId"]
+    waits = server.begin("pausing", wait="30s")["executionId"]
+    for word, want in (("COMPLETED", [done]), ("FAILED", [failed]), ("RUNNING", [waits]), ("CANCELLED", []), ("PENDING", []), ("running", []),
+                       ("completed", [done]), ("failed", [failed]), ("cancelled", []), ("pending", [])):
+        with t.row(word):
+            t.equal([i["executionId"] for i in server.get("/api/executions?state=" + word).json()["items"]], want)
+    parameters = server.get("/openapi.json", key="").json()["paths"]["/api/executions"]["get"]["parameters"]
+    for word in next(parameter["schema"]["enum"] for parameter in parameters if parameter["name"] == "state"):
+        t.equal(server.get("/api/executions?state=" + word).status, 200, word)
+    for word in ("Completed", "skipped"):
+        problem(t, server.get("/api/executions?state=" + word), 400, "invalid")
+
+
+@case("")
+def a_nul_of_an_address_is_told_as_it_was_sent(t):
+    server = Server(t)
+    server.define(HELLO)
+    t.contains(problem(t, server.get("/api/workflows/default/hello%00x/revisions"), 404, "workflow-not-found")["detail"], "'hello%00x'")
 
 
 @case("")
@@ -401,6 +437,87 @@ def a_request_that_is_sent_again_is_answered_as_the_first(t):
     later = server.post("/api/executions", body, headers=head)
     t.equal(later.json()["executionId"], first.json()["executionId"], "after a crash, too")
     t.equal(len(server.get("/api/executions").json()["items"]), 1, "one was started")
+
+
+@case("proves: F-006")
+def a_key_of_an_execution_with_other_parameters_is_refused_and_nothing_is_started(t):
+    server = Server(t)
+    server.define(HELLO)
+    body = {"workflowId": "hello", "parameters": {"who": "Ana"}, "idempotencyKey": "once"}
+    first = server.post("/api/executions?wait=10s", body)
+    same = server.post("/api/executions", body)
+    t.equal((first.status, same.status, same.json()["executionId"]), (201, 200, first.json()["executionId"]), "the same start")
+    for head in ({}, {"Idempotency-Key": "q"}, {"Idempotency-Key": "q"}):
+        with t.row(str(head)):
+            told = problem(t, server.post("/api/executions", dict(body, parameters={"who": "Ben"}), headers=head), 409, "idempotency-key-conflict")
+            t.equal(told["error"], "IdempotencyKeyConflict")
+            for part in (first.json()["executionId"], 'who is "Ana" there and "Ben" here'):
+                t.contains(told["detail"], part)
+    for turn in range(10):
+        others = [("/api/executions", {}, json.dumps(dict(body, idempotencyKey=f"race-{turn}", parameters={"who": who}))) for who in "abcd"]
+        t.equal(at_once(server, others), [201, 409, 409, 409], "of four at once one is started")
+    t.contains(server.get("/metrics").body.decode(), "maestro_store_failures_total 0")
+    again = server.post("/api/executions", dict(body, parameters={"who": "Ben"}, again=True))
+    t.equal(again.status, 201, str(again))
+    t.true(again.json()["executionId"] != first.json()["executionId"], "again is a new one")
+    t.equal(len(server.get("/api/executions").json()["items"]), 12)
+
+
+@case("")
+def a_request_that_is_sent_again_is_answered_as_the_first_whatever_has_changed_since(t):
+    server = Server(t)
+    base = "/api/workflows/default/hello/revisions/"
+    server.define(HELLO)
+    body = {"workflowId": "hello", "parameters": {"who": "x"}}
+    first = server.post("/api/executions", body, headers={"Idempotency-Key": "a"}).json()["executionId"]
+    named = server.post("/api/executions", dict(body, version=1), headers={"Idempotency-Key": "b"}).json()["executionId"]
+
+    def again():
+        laid_out = server.call("POST", "/api/executions?wait=1s", json.dumps(body, indent=3), headers={"Idempotency-Key": "a", "Content-Type": "application/json"})
+        t.equal(laid_out.json()["executionId"], first, "the first, however the body is laid out and however long its sender waits")
+        t.equal(server.post("/api/executions", dict(body, version=1), headers={"Idempotency-Key": "b"}).json()["executionId"], named, "the one of a version")
+        other = server.post("/api/executions", dict(body, parameters={"who": "y"}), headers={"Idempotency-Key": "a"})
+        problem(t, other, 422, "idempotency-key-reused")
+        t.equal(len(server.get("/api/executions").json()["items"]), 2, "two were started")
+
+    server.define(HELLO.replace("hello ${", "good day ${"))
+    again()
+    server.post(base + "2/deactivate")
+    again()
+    gone = [server.call("DELETE", base + "2", headers={"Idempotency-Key": "gone"}).status for _ in range(2)]
+    t.equal(gone, [204, 204], "what was deleted is not there, and its request is known")
+    problem(t, server.call("DELETE", base + "2", headers={"Idempotency-Key": "another"}), 404, "workflow-revision-not-found")
+    server.stop(signal.SIGKILL)
+    server.start()
+    again()
+
+
+@case("")
+def an_approval_that_is_sent_again_is_answered_as_the_first(t):
+    server = Server(t)
+    server.define("workflow: gate\njobs:\n  a: { tasks: [{ name: ask, log: x, pause_after: { trigger: yes-or-no, timeout: 1d } }] }\n")
+    run = server.begin("gate", wait="10s")
+    answers = [server.post(run["_links"]["approvals"]["href"], {"approved": True, "reason": "fine"}, headers={"Idempotency-Key": "ok"}) for _ in range(2)]
+    t.equal([a.status for a in answers], [200, 200], f"both: {answers}")
+    problem(t, server.post(run["_links"]["approvals"]["href"], {"approved": False, "reason": "no"}, headers={"Idempotency-Key": "ok"}), 422, "idempotency-key-reused")
+    problem(t, server.post(run["_links"]["approvals"]["href"], {"approved": True, "reason": "fine"}), 409, "conflict")
+
+
+@case("")
+def the_head_of_a_stream_has_no_body(t):
+    server = Server(t)
+    server.define(HELLO)
+    run = server.begin("hello", {"who": "x"})["executionId"]
+    for path in ("/api/events", f"/api/executions/{run}/events", f"/api/executions/{run}/logs"):
+        with t.row(path), socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
+            lines = f"Host: x\r\nAuthorization: Bearer {server.admin}\r\nAccept: text/event-stream\r\n"
+            client.sendall(f"HEAD {path} HTTP/1.1\r\n{lines}\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            answer = b""
+            while piece := client.recv(65536):
+                answer += piece
+            head, _, rest = answer.partition(b"\r\n\r\n")
+            t.true(head.startswith(b"HTTP/1.1 200 "), f"200 and not {head[:80]!r}")
+            t.true(rest.startswith(b"HTTP/1.1 200 "), f"the next answer, and not {rest[:40]!r}")
 
 
 @case("proves: R-093")
@@ -445,6 +562,89 @@ def many_failed_executions_are_decided_on_at_once(t):
             dict({i: "done" for i in ids}, **{"b" * 21: "not-found"}))
     for i in ids:
         t.equal(server.get("/api/executions/" + i).json()["resolution"], "RESOLVED")
+
+
+def decided(server, run):
+    """How many decisions the ledger has about an execution."""
+    items = server.get(f"/api/executions/{run}/events?limit=500").json()["items"]
+    return sum(1 for e in items if e["event"] == "decision-made")
+
+
+@case("proves: F-006")
+def decisions_on_many_are_one_request_under_their_key(t):
+    server = Server(t)
+    server.define(FAILING)
+    first, second, third, fourth = (server.begin("fails", wait="30s")["executionId"] for _ in range(4))
+    asked = {"executionIds": [first, "b" * 21, second], "decision": "MARK_RESOLVED", "reason": "known"}
+    head = {"Idempotency-Key": "B"}
+    answer = server.post("/api/decisions", asked, headers=head)
+    t.equal([i["outcome"] for i in answer.json()["items"]], ["done", "not-found", "done"], f"{answer}")
+    rows = (("another execution", "/api/decisions", dict(asked, executionIds=[third])),
+            ("another decision", "/api/decisions", dict(asked, decision="CANCEL")),
+            ("more of them", "/api/decisions", dict(asked, executionIds=[third, first], decision="CANCEL")),
+            ("fewer of them", "/api/decisions", dict(asked, executionIds=[first])),
+            ("an execution", "/api/executions", {"workflowId": "fails"}),
+            ("one of them", f"/api/executions/{third}/resolve", {"decision": "MARK_RESOLVED", "reason": "known"}))
+    for restarted in (False, True):
+        for name, path, body in rows:
+            with t.row(f"{name}, restarted: {restarted}"):
+                problem(t, server.post(path, body, headers=head), 422, "idempotency-key-reused")
+        again = server.post("/api/decisions", asked, headers=head)
+        t.equal((again.status, again.json()), (200, answer.json()), "the same again is answered as it was")
+        t.equal([decided(server, i) for i in (first, second, third)], [1, 1, 0], "each was decided on once")
+        if not restarted:
+            server.stop()
+            server.start()
+    t.equal(server.post(f"/api/executions/{third}/resolve", {"decision": "MARK_RESOLVED"}, headers={"Idempotency-Key": "C"}).status, 200)
+    for ids in ([fourth], [third], []):
+        with t.row(f"a key of another route, about {len(ids)} executions"):
+            problem(t, server.post("/api/decisions", {"executionIds": ids, "decision": "MARK_RESOLVED"}, headers={"Idempotency-Key": "C"}), 422, "idempotency-key-reused")
+    t.equal(decided(server, fourth), 0, "nothing was done")
+    problem(t, server.post("/api/decisions", asked, headers={"Idempotency-Key": "x" * 200}), 400, "invalid")
+
+
+@case("proves: F-006")
+def a_decision_under_the_key_of_another_one_is_refused(t):
+    server = Server(t)
+    server.define(FAILING)
+    path = "/api/executions/%s/resolve" % server.begin("fails", wait="30s")["executionId"]
+    head = {"Idempotency-Key": "D"}
+    t.equal(server.post(path, {"decision": "MARK_RESOLVED"}, headers=head).status, 200)
+    t.equal(server.post(path, {"decision": "mark_resolved"}, headers=head).status, 200, "the same in other words")
+    for body in ({"decision": "CANCEL"}, {"decision": "COMPENSATE"}, {"decision": "RETRY_FROM_STEP", "step": "a.b"}):
+        with t.row(body["decision"]):
+            problem(t, server.post(path, body, headers=head), 422, "idempotency-key-reused")
+
+
+@case("proves: F-006 R-093")
+def decisions_on_many_that_a_crash_interrupts_are_completed_by_the_same_request(t):
+    server = Server(t)
+    server.define(FAILING)
+    ids = [server.begin("fails", wait="30s")["executionId"] for _ in range(60)]
+    body = json.dumps({"executionIds": ids, "decision": "MARK_RESOLVED"})
+    head = {"Idempotency-Key": "whole", "Content-Type": "application/json", "Authorization": "Bearer " + server.admin}
+    for pause_s in (0.001, 0.004, 0.016):
+        connection = server.connect()
+        connection.request("POST", "/api/decisions", body, head)
+        time.sleep(pause_s)
+        server.stop(signal.SIGKILL)
+        server.start()
+    answer = server.call("POST", "/api/decisions", body, headers=head)
+    t.equal({i["outcome"] for i in answer.json()["items"]}, {"done"}, f"each is decided on: {answer}")
+    t.equal(server.call("POST", "/api/decisions", body, headers=head).json(), answer.json(), "and answered so again")
+    t.equal({decided(server, i) for i in ids}, {1}, "once")
+
+
+@case("proves: F-101")
+def a_decision_on_many_is_recorded_with_the_trace_of_its_request(t):
+    server = Server(t)
+    server.define(FAILING)
+    ids = [server.begin("fails", wait="30s")["executionId"] for _ in range(2)]
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    server.post("/api/decisions", {"executionIds": ids, "decision": "MARK_RESOLVED", "reason": "known"}, headers={"traceparent": trace})
+    for i in ids:
+        made = [e for e in server.get(f"/api/executions/{i}/events?limit=500").json()["items"] if e["event"] == "decision-made"]
+        t.equal([e["trace"].split("-")[1] for e in made], [trace[3:35]], "the request's trace")
 
 
 @case("proves: A-186 A-201 A-279")
@@ -614,6 +814,32 @@ def a_policy_can_take_the_place_of_the_built_in_one(t):
 
 
 @case("")
+def who_may_start_and_steer_and_not_read_is_told_the_id_the_status_and_links_alone(t):
+    rego = t.write("access.rego", 'package maestro.mine\ndefault allow := false\nallow if input.caller.role == "admin"\n'
+                   'allow if { input.caller.role == "operator"; not endswith(input.verb, ".read") }\n')
+    server = Server(t, "--access", str(rego))
+    server.define(HELLO)
+    server.define(PAUSING)
+    key, document = server.key("operator"), server.get("/openapi.json").json()
+    problem(t, server.get("/api/executions", key=key), 403, "denied")
+    started = server.begin("hello", {"who": "nobody else"}, wait="20s", key=key)
+    waiting = server.begin("pausing", wait="20s", key=key)["executionId"]
+    problem(t, server.get(f"/api/executions/{waiting}", key=key), 403, "denied")
+    answers = {"a start": started, "a signal": server.post("/api/signals", {"executionId": waiting, "name": "half", "kind": "milestone"}, key=key).json(),
+               "cancel": server.post(f"/api/executions/{waiting}/cancel", {"reason": "x"}, key=key).json()}
+    for name, answer in answers.items():
+        with t.row(name):
+            t.equal(sorted(answer), ["_links", "executionId", "status"])
+            t.equal(violations(document, {"$ref": "#/components/schemas/ExecutionBrief"}, answer), [], "as the document has it")
+    t.equal(answers["a start"]["status"], "COMPLETED")
+    server.begin("hello", {"who": "nobody else"}, idempotencyKey="once")
+    told = problem(t, server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x"}, "idempotencyKey": "once"}, key=key), 409, "idempotency-key-conflict")
+    t.true("nobody" not in told["detail"], "nor what another one was started with: " + told["detail"])
+    whole = server.begin("hello", {"who": "x"}, wait="20s")
+    t.equal((whole["inputParameters"], len(whole["steps"])), ({"who": "x"}, 1), "who may read is told all")
+
+
+@case("")
 def a_key_that_sends_too_much_is_told_when_to_come_again(t):
     server = Server(t, "--rate", "5")
     answers = [server.get("/api") for _ in range(40)]
@@ -755,6 +981,9 @@ def large_answers_are_packed_for_whoever_accepts_it(t):
     t.equal((packed.headers["Vary"], plain.headers["Vary"]), ("Accept-Encoding", "Accept-Encoding"), "a cache keeps both apart")
     t.equal(gzip.decompress(packed.body), plain.body)
     t.equal(server.get("/openapi.json", headers={"Accept-Encoding": "br, gzip;q=0"}).headers["Content-Encoding"], None, "who refuses it does not get it")
+    for accepted, coding in (("GZIP", "gzip"), ("gzip;Q=0", None), ("gzip ; q = 0", None), ("gzip;q=0.000", None), ("gzip;q=0.001", "gzip")):
+        with t.row(accepted):
+            t.equal(server.get("/openapi.json", headers={"Accept-Encoding": accepted}).headers["Content-Encoding"], coding)
     sent = server.call("POST", "/api/executions", gzip.compress(b"{}"), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
     t.contains(problem(t, sent, 415, "unsupported-media-type")["detail"], "gzip", "bodies are not unpacked")
 
@@ -804,7 +1033,7 @@ jobs:
       - { name: ask, log: "asked", pause_after: { trigger: go, timeout: 1h, auth: { bearer: true } } }
 """
 # What is for others than people and their programs, and what a run has to fail at first.
-NOT_LINKED = {"post /api/store/{query}", "post /api/petitions", "post /maestro/hooks/{tenant}/{workflow}/{trigger}",
+NOT_LINKED = {"post /api/store/{query}", "post /api/petitions", "post /api/plans", "post /maestro/hooks/{tenant}/{workflow}/{trigger}",
               "post /api/executions/{executionId}/resolve", "post /api/executions/{executionId}/retry-from",
               "post /api/executions/{executionId}/retry-compensation", "post /api/executions/{executionId}/skip-compensation"}
 
@@ -843,6 +1072,59 @@ def everything_is_reached_by_links_from_the_root(t):
             with t.row(f"{method} {address}"):
                 is_reached = any(pattern.match(path) for path in paths)
                 t.equal(is_reached, f"{method} {address}" not in NOT_LINKED, "it is reached")
+
+
+@case("proves: R-091")
+def links_of_the_root_and_of_revisions_lead_nobody_to_what_it_may_not_do(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.define(HELLO.replace("hello ${", "good day ${"))
+    base = "/api/workflows/default/hello/revisions/"
+    everything = server.get("/api").json()["_links"]
+    posted = {"runbooks", "decisions", "signals", "dry-run", "start", "trigger-token", "activate", "deactivate"}
+    for role in ("viewer", "operator", "author", "admin"):
+        key = server.key(role)
+        links = [*server.get("/api", key=key).json()["_links"].items()]
+        for version in ("1", "2"):
+            links += server.get(base + version, key=key).json()["_links"].items()
+        for name, link in links:
+            with t.row(f"{name} as {role}"):
+                if name in ("events", "delete"):
+                    continue                    # one does not end, the other would be done
+                answer = server.post(link["href"], {"unknown": 1}, key=key) if name in posted else server.get(link["href"], key=key)
+                t.true(answer.status not in (401, 403, 404, 405), f"it is not refused: {answer}")
+        named = {name for name, _ in links}
+        t.equal("keys" in named, role == "admin", f"keys are for admins, and not for a {role}")
+        t.equal("delete" in named and "activate" in named, role in ("author", "admin"), f"changes of a {role}")
+        t.equal("start" in named, role in ("operator", "admin"), f"starts of a {role}")
+    t.equal(set(server.get("/api", key=server.key("admin")).json()["_links"]), set(everything), "an admin has them all")
+
+
+@case("proves: R-091")
+def links_of_executions_and_their_jobs_lead_nobody_to_what_it_may_not_do(t):
+    server = Server(t)
+    server.define(PAUSING.replace("auth: { api_key: true }", "auth: { bearer: true }"))
+    server.define("workflow: held\njobs: { a: { tasks: [{ log: x, wait_for_signal: { signal: go, timeout: 1h } }] } }\n")
+    server.define(FAILING)
+    runs = [server.begin(name, wait="30s")["executionId"] for name in ("pausing", "held", "fails")]
+    steering = {"pause", "resume", "cancel", "placement", "resolve", "retry-from", "compensate", "approvals"}
+    for role in ("viewer", "operator", "author", "admin"):
+        key, named = server.key(role), set()
+        listed = {item["executionId"]: item["_links"] for item in server.get("/api/executions", key=key).json()["items"]}
+        for run in runs:
+            links = server.get("/api/executions/" + run, key=key).json()["_links"]
+            t.equal(set(listed[run]), set(links), "of a list as of one")
+            jobs = [job["_links"] for job in server.get(links["graph"]["href"], key=key).json()["jobs"]]
+            for name, link in [*links.items(), *(pair for job in jobs for pair in job.items())]:
+                named.add(name)
+                if name == "trigger":
+                    continue                    # who may is said by the trigger
+                is_posted = name in steering or name == "trigger-token"
+                answer = server.post(link["href"], {"unknown": 1}, key=key) if is_posted else server.get(link["href"], key=key)
+                t.true(answer.status not in (401, 403, 404, 405), f"{name} as {role} is not refused: {answer}")
+        t.equal(named & steering, steering if role in ("operator", "admin") else set(), f"what a {role} may steer")
+        t.equal(("trigger-token" in named, "trigger" in named), (role == "admin", role in ("operator", "admin")), f"triggers of a {role}")
+        t.true({"self", "workflow", "revision", "steps", "events", "logs", "graph", "verdicts"} <= named, f"what a {role} may read")
 
 
 @case("")

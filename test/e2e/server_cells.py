@@ -2,11 +2,10 @@
 """Cells: a server that carries out leases of a central one, also while that is away, and while it is itself killed."""
 import json
 import signal
-import socket
 from pathlib import Path
 
 from maestro_test import case, main
-from server_test import Server
+from server_test import Server, free_port
 
 CENTRAL = """executors:
   eu:
@@ -30,11 +29,6 @@ CELL = """executors:
     lease: 1h
     runners: {{ eu/far: {{}} }}
 """
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 class Pair:

@@ -2,10 +2,11 @@
 """Commands as clients of a server: --server URL does and says the same as a store of one's own."""
 import json
 import re
+import signal
 import sqlite3
 
 from maestro_test import ROOT, case, main
-from server_test import HELLO, Server, problem
+from server_test import HELLO, Relay, Server, free_port, problem
 
 SLOW = "workflow: slow\njobs:\n  a:\n    tasks:\n      - { name: wait, run: shell, args: [\"sleep\", \"600\"] }\n"
 
@@ -93,6 +94,160 @@ def a_run_prints_the_same_lines_in_the_same_order_from_elsewhere(t):
     here = said(t.maestro("run", path, "--param", "who=Ana", "--store", f"sqlite:{t.folder}/own.db"))
     for _ in range(5):
         t.equal(said(remote(t, server, "run", path, "--param", "who=Ana", "--again")), here)
+
+
+GATED = """workflow: gated
+jobs:
+  gate: { tasks: [{ log: "asks", wait_for_signal: { signal: go, timeout: 1h } }] }
+  after: { needs: [gate], tasks: [{ log: "released" }] }
+"""
+
+
+@case()
+def lines_that_are_written_before_a_resumption_is_answered_are_shown(t):
+    server = Server(t)
+    server.define(GATED)
+    run = server.begin("gated")["executionId"]
+    path = "/api/executions/" + run
+    t.until(lambda: server.get(path).json()["state"] == "waiting-signal", "it waits")
+    for verb in (("pause",), ("signal", "go")):
+        done = remote(t, server, verb[0], run, *verb[1:])
+        t.equal(done.code, 0, done.err)
+    relay = Relay(server)
+
+    def wait(asked):
+        if asked == "/api/petitions":
+            t.until(lambda: "released" in t.maestro("logs", run, "--store", "sqlite:" + server.store).out, "the line is stored")
+    relay.before_answer = wait
+    done = t.maestro("resume", run, "--follow", "--server", f"http://127.0.0.1:{relay.port}", env={"MAESTRO_TOKEN": server.admin})
+    t.equal(done.code, 0, done.err)
+    t.contains(done.out + done.err, "after.after: released")
+    t.lacks(done.out + done.err, "gate.gate: asks", "what was there before")
+
+
+@case()
+def what_is_said_of_a_run_that_waits_can_be_typed(t):
+    server = Server(t)
+    waits = remote(t, server, "run", t.write("gated.yaml", GATED), "--until-waiting")
+    t.equal(waits.code, 75, waits.out + waits.err)
+    t.contains(waits.err, " go --server ", "the command that lets it go on")
+    t.lacks(waits.err, "maestro resume", "which would be refused")
+    words = next(line for line in waits.err.splitlines() if "maestro signal" in line).split("   ")[0].split()[1:]
+    done = t.maestro(*words, env={"MAESTRO_TOKEN": server.admin})
+    t.equal(done.code, 0, done.err)
+    run = re.search(r"run (\S{21})", waits.out).group(1)
+    t.until(lambda: server.get("/api/executions/" + run).json()["state"] == "succeeded", "it goes on")
+    here = t.maestro("run", t.folder / "gated.yaml", "--until-waiting", "--store", f"sqlite:{t.folder}/own.db")
+    t.equal(here.code, 75, here.err)
+    for verb in ("maestro signal", "maestro resume"):       # nobody carries it out then
+        t.contains(here.err, verb)
+
+
+@case()
+def an_authors_and_an_operators_key_put_a_definition_into_service(t):
+    server = Server(t)
+    author, operator, viewer = (server.key(role, "acme") for role in ("author", "operator", "viewer"))
+    path = t.write("hello.yaml", HELLO.replace("workflow: hello", "workflow: hello\ntenant: acme"))
+    for key in (operator, viewer):
+        t.equal(as_key(t, server, key, "revisions", "store", path).code, 77, "who may not")
+    stored = as_key(t, server, author, "revisions", "store", path)
+    t.equal((stored.code, stored.out), (0, "revision 1 of hello is now stored\n"), stored.err)
+    t.contains(stored.err, f"'maestro revisions activate hello@1 --tenant acme --server http://127.0.0.1:{server.port}'")
+    revision = server.get("/api/workflows/acme/hello/revisions/1").json()
+    t.equal(revision["active"], False)
+    on = as_key(t, server, author, "revisions", "activate", "hello@1", "--tenant", "acme")
+    t.equal(on.code, 0, on.err)
+    ran = as_key(t, server, operator, "run", "hello", "-p", "who=Ida", "--tenant", "acme")
+    t.equal(ran.code, 0, ran.out + ran.err)
+    path.write_text(path.read_text().replace("hello $", "good day $"))
+    t.equal(as_key(t, server, author, "revisions", "store", path, "--json").json(), {"workflow": "hello", "version": 2, "active": False, "noop": False})
+    gone = as_key(t, server, author, "revisions", "remove", "hello@2", "--tenant", "acme")
+    t.equal((gone.code, gone.out), (0, "revision 2 of hello is now removed\n"), gone.err)
+    problem(t, server.get("/api/workflows/acme/hello/revisions/2"), 404, "workflow-revision-not-found")
+
+
+HELD = """workflow: held
+jobs:
+  first: { tasks: [{ name: work, run: shell, retries: { attempts: 9 }, input: { command: "echo begun; while ! [ -e %s/go ]; do sleep 0.05; done; echo ended" } }] }
+"""
+
+
+def start_remote(t, server, *args):
+    return t.start(*args, "--server", f"http://127.0.0.1:{server.port}", env={"MAESTRO_TOKEN": server.admin})
+
+
+def show_both(t, server):
+    """A run of the server that is shown by who started it and by one who watches, once it has begun: its id, and both."""
+    ran = start_remote(t, server, "run", t.write("held.yaml", HELD % t.folder))
+    t.until(lambda: "first.work: begun" in t.said(ran), "it has begun")
+    run = re.search(r"run (\S{21})", t.said(ran)).group(1)
+    watched = start_remote(t, server, "watch", run)
+    t.until(lambda: "first.work: begun" in t.said(watched), "it is watched")
+    return run, ran, watched
+
+
+@case()
+def a_run_is_shown_to_its_end_though_its_server_is_killed_and_comes_back(t):
+    server = Server(t, "--listen", f"127.0.0.1:{free_port()}")
+    run, ran, watched = show_both(t, server)
+    server.stop(signal.SIGKILL)
+    for shown in (ran, watched):
+        t.until(lambda: "it is tried again for 30 seconds" in t.said(shown), "it is said that the server is away")
+    server.start()
+    (t.folder / "go").touch()
+    for name, shown in (("run", ran), ("watch", watched)):
+        with t.row(name):
+            done = t.end(shown)
+            said = done.out + done.err
+            t.equal(done.code, 0, said)
+            t.equal((said.count("it is tried again"), said.count("the server answers again")), (1, 1), said)
+            t.contains(said, "first.work: ended")
+            t.contains(said, "Execution complete: 1 succeeded")
+            t.equal(said.count("Completed step: first.work"), 1, said)
+
+
+@case()
+def ctrl_c_ends_the_showing_of_a_servers_run_and_says_that_it_goes_on(t):
+    server = Server(t)
+    run, ran, watched = show_both(t, server)
+    for shown in (ran, watched):
+        shown.send_signal(signal.SIGINT)
+    done = t.end(ran)
+    t.equal(done.code, 75, done.err)
+    t.contains(done.err, "interrupted; the run goes on: the server carries it out")
+    for verb in ("watch", "pause"):
+        t.contains(done.err, f"maestro {verb} {run} --server http://127.0.0.1:{server.port}")
+    t.equal(t.end(watched).code, -signal.SIGINT)
+    t.equal(server.get("/api/executions/" + run).json()["state"], "running")
+    t.contains(t.maestro("help", "run").out, "with --server, Ctrl-C ends the showing and the run goes on")
+
+
+@case()
+def who_gives_a_server_up_says_that_the_run_is_there_all_the_same(t):
+    server = Server(t)
+    run, ran, watched = show_both(t, server)
+    server.stop(signal.SIGKILL)
+    for name, shown in (("run", ran), ("watch", watched)):
+        with t.row(name):
+            done = t.end(shown)
+            t.equal(done.code, 69, done.out + done.err)
+            t.contains(done.err, f"run {run} is the server's and goes on there")
+            t.contains(done.err, f"'maestro watch {run} --server http://127.0.0.1:{server.port}'")
+
+
+@case()
+def a_key_of_a_run_with_other_parameters_is_refused_in_the_same_words_from_elsewhere(t):
+    server = Server(t)
+    path = t.write("hello.yaml", HELLO)
+
+    def refused(run):
+        t.equal(run("-p", "who=Ana").code, 0)
+        told = run("-p", "who=Ben", "--json")
+        t.equal((told.code, told.json()["error"]), (1, "IdempotencyKeyConflict"))
+        return re.sub(r"run \S{21}", "run", told.err)
+    here = refused(lambda *args: t.maestro("run", path, "--key", "once", *args, "--store", f"sqlite:{t.folder}/own.db"))
+    t.contains(here, 'who is "Ana" there and "Ben" here')
+    t.equal(refused(lambda *args: remote(t, server, "run", path, "--key", "once", *args)), here)
 
 
 def as_key(t, server, key, *args, **options):
@@ -203,6 +358,211 @@ def no_query_of_the_store_gives_a_tenant_what_is_anothers(t):
                         t.lacks(answer.body.decode(), leak)
                     tried += 1
     t.true(tried > 500, f"{tried} questions were asked")
+
+
+@case("proves: R-016")
+def what_is_no_address_of_a_server_is_refused_and_nothing_runs_here_instead(t):
+    server = Server(t)
+    path = t.write("hello.yaml", HELLO)
+    home = t.folder / "home"
+    home.mkdir()
+    plain = {"HOME": str(home), "XDG_STATE_HOME": str(home), "MAESTRO_TOKEN": server.admin}
+    for address in (f"127.0.0.1:{server.port}", f"localhost:{server.port}", "ftp://x", "", "http://", "http:///api", "store.db", f"http://127.0.0.1:{server.port}?x=1"):
+        for name, args, env in (("--server", ("--server", address), {}), ("$MAESTRO_SERVER", (), {"MAESTRO_SERVER": address})):
+            if not address and not args:
+                continue                                # a variable that is empty is none
+            with t.row(f"{name} {address!r}"):
+                refused = t.maestro("run", path, "-p", "who=x", *args, env={**plain, **env}, cwd=home)
+                t.equal(refused.code, 2, refused.out + refused.err)
+                t.contains(refused.err, f"{name} wants the address of a server, http://HOST:PORT")
+                t.equal(list(home.iterdir()), [], "nothing is left behind")
+    t.equal(server.get("/api/executions").json()["items"], [], "and nothing ran there")
+    for address in (f"HTTP://127.0.0.1:{server.port}", f"http://127.0.0.1:{server.port}/", f"http://127.0.0.1:{server.port}/api", f"Http://127.0.0.1:{server.port}/api/"):
+        with t.row(address):
+            listed = t.maestro("runs", "--server", address, env=plain)
+            t.equal(listed.code, 0, listed.err)
+            t.equal(t.maestro("runs", env={**plain, "MAESTRO_SERVER": address}).code, 0)
+    t.contains(server.line, f"http://127.0.0.1:{server.port}/api", "which is what the server says of itself")
+    both = t.maestro("runs", "--server", f"http://127.0.0.1:{server.port}", "--store", "sqlite:" + server.store, env=plain)
+    t.equal(both.code, 2, both.out + both.err)
+    t.contains(both.err, "say one of them")
+    there = {**plain, "MAESTRO_SERVER": "nowhere"}
+    t.equal(t.maestro("runs", "--store", "sqlite:" + server.store, env=there).code, 0, "a store that is named is meant, whatever the variable says")
+    t.equal(t.maestro("validate", path, env=there).code, 0, "what needs no store does not look at it")
+
+
+@case("proves: R-016")
+def a_worker_finds_its_server_by_the_variable_and_checks_its_key(t):
+    server = Server(t, "--runners", t.write("far.yaml", "executors: { far: { kind: worker, runners: { ci/build: {} } } }\n"))
+    server.define("workflow: build\njobs: { a: { tasks: [{ name: do, run: ci/build }] } }\n")
+    here = t.write("near.yaml", "executors: { near: { kind: process, runners: { ci/build: { command: ['true'] } } } }\n")
+    env = {"MAESTRO_SERVER": f"http://127.0.0.1:{server.port}/api", "MAESTRO_TOKEN": server.key("worker")}
+    checked = t.maestro("doctor", env=env)
+    t.equal(checked.code, 0, checked.out + checked.err)
+    t.contains(checked.out, "ok    key       the server knows it, for what it permits: the role worker does not permit root.read")
+    wrong = t.maestro("doctor", env={**env, "MAESTRO_TOKEN": "mk.default.aaaaaaaa.nonsense"})
+    t.equal(wrong.code, 69, wrong.out)
+    t.contains(wrong.out, "fail  key       the server answers 401")
+    worker = t.start("worker", "--executor", "far", "--runners", here, env=env)
+    t.until(lambda: "pulls from" in t.said(worker) or worker.poll() is not None, "it pulls")
+    t.contains(t.said(worker), f"pulls from http://127.0.0.1:{server.port}, executor far")
+    t.equal(server.begin("build", wait="30s")["status"], "COMPLETED")
+    t.equal(t.maestro("worker", env={"MAESTRO_SERVER": ""}).code, 2, "without it a server has to be named")
+    t.equal(t.maestro("worker", env={"MAESTRO_SERVER": "nowhere"}).code, 2)
+
+
+@case("proves: F-003")
+def commands_of_a_tenants_key_mean_its_tenant(t):
+    server = Server(t)
+    text = HELLO.replace("workflow: hello", "workflow: greets\ntenant: acme\ntriggers: [{ schedule: { cron: '0 1 * * *' } }, { webhook: { key: in, auth: { bearer: true } } }]")
+    server.define(text.replace("[{ name: who, type: string }]", "[{ name: who, type: string, default: you }]"), tenant="acme")
+    admin = server.key("admin", "acme")
+    rows = [(("revisions",), "greets"), (("revisions", "greets"), "greets"), (("schedule", "list"), "greets"), (("run", "greets", "-p", "who=Ana"), "hello Ana"),
+            (("policy", "review"), "no polic"), (("key", "create", "--role", "viewer"), "of tenant 'acme'"), (("trigger-token", "--workflow", "greets", "in"), "")]
+    for args, said in rows:
+        with t.row(" ".join(args)):
+            done = as_key(t, server, admin, *args)
+            t.equal(done.code, 0, done.out + done.err)
+            t.contains(done.out + done.err, said)
+    made = as_key(t, server, admin, "secret", "set", "Q", stdin="v")
+    t.equal(made.code, 0, made.err)
+    t.contains(as_key(t, server, admin, "secret", "list").out, "Q")
+    t.contains(remote(t, server, "secret", "list", "--tenant", "acme").out, "Q", "it is of that tenant")
+    t.lacks(remote(t, server, "secret", "list").out, "Q", "a key of every tenant means 'default'")
+    t.lacks(remote(t, server, "revisions").out, "greets")
+    other = as_key(t, server, admin, "revisions", "--tenant", "default")
+    t.lacks(other.out, "greets", "--tenant says otherwise")
+    unnamed = as_key(t, server, admin, "run", t.write("hello.yaml", HELLO), "-p", "who=x")
+    t.equal(unnamed.code != 0, True)
+    t.contains(unnamed.err, "namespace: acme", "the line to write")
+
+
+@case("proves: R-016")
+def a_tenants_key_does_to_its_runs_what_its_role_permits(t):
+    server = Server(t)
+    server.define(SLOW.replace("workflow: slow", "workflow: slow\ntenant: acme"), tenant="acme")
+    server.define(HELLO)
+    foreign = server.begin("hello", {"who": "Bob"}, wait="30s")["executionId"]
+    run = server.begin("slow", namespace="acme")["executionId"]
+    t.until(lambda: server.get("/api/executions/" + run).json()["state"] == "running", "it runs")
+    operator, viewer = server.key("operator", "acme"), server.key("viewer", "acme")
+    bound = as_key(t, server, operator, "rebind", run, "--region", "eu-central")
+    t.equal(bound.code, 0, bound.out + bound.err)
+    t.contains(server.get(f"/api/executions/{run}/events").body.decode(), "eu-central")
+    t.contains(as_key(t, server, viewer, "rebind", run, "--as-defined").err, "does not permit execution.rebind")
+    t.equal(as_key(t, server, operator, "cancel", run).code, 0)
+    t.until(lambda: server.get("/api/executions/" + run).json()["state"] == "cancelled", "it is cancelled")
+    for verb in ("verify", "export"):
+        with t.row("ledger " + verb):
+            here = t.maestro("ledger", verb, run, "--store", "sqlite:" + server.store)
+            there = as_key(t, server, viewer, "ledger", verb, run)
+            t.equal((there.code, there.err), (0, ""))
+            t.equal(len(there.out.splitlines()), len(here.out.splitlines()))
+            if verb == "verify":
+                t.equal(there.out, here.out)
+            t.true(as_key(t, server, viewer, "ledger", verb, foreign).code != 0, "that of another is not there")
+            t.contains(as_key(t, server, viewer, "ledger", verb).err, "does not permit store.read", "and the whole is of every tenant")
+    exported = t.write("run.jsonl", as_key(t, server, viewer, "ledger", "export", run).out)
+    t.equal(t.maestro("ledger", "verify", exported).code, 0, "what was exported is whole")
+
+
+@case("proves: R-016")
+def a_client_brings_no_policies_of_its_own(t):
+    server = Server(t)
+    server.define(SLOW)
+    run = server.begin("slow")["executionId"]
+    deny = t.write("deny.rego", 'package mine\n\ndeny contains "never"\n')
+    path = t.write("hello.yaml", HELLO)
+    for args in (("run", path, "-p", "who=x"), ("resume", run), ("signal", run, "go"), ("approve", run), ("trigger", run, "go"), ("dispatch-polls",)):
+        with t.row(args[0]):
+            refused = remote(t, server, *args, "--policy", deny)
+            t.equal(refused.code, 2, refused.out + refused.err)
+            t.contains(refused.err, "subject to its own policies")
+    t.equal(len(server.get("/api/executions").json()["items"]), 1, "nothing was started")
+
+
+@case("")
+def who_resumes_a_run_until_it_waits_stays_until_then(t):
+    server = Server(t)
+    server.define("""workflow: asks
+jobs:
+  a:
+    tasks:
+      - { name: wait, run: shell, args: ["sleep", "2"] }
+      - { name: ask, log: asked, pause_after: { trigger: approval, timeout: 1h } }
+""")
+    run = server.begin("asks")["executionId"]
+    t.until(lambda: server.get("/api/executions/" + run).json()["state"] == "running", "it runs")
+    t.equal(remote(t, server, "pause", run).code, 0)
+    shown = remote(t, server, "resume", run, "--until-waiting")
+    t.equal(shown.code, 75, shown.out + shown.err)
+    t.contains(shown.out + shown.err, "asked", "it was shown how it went on")
+
+
+@case("proves: R-016")
+def what_runs_at_a_server_is_compiled_by_it(t):
+    """With its runners and none of this machine's; what is wrong is told as beside a store with the same runners."""
+    runners = t.write("server-runners.yaml", "executors: { local: { kind: process, runners: { srv/only: { command: ['true'] } } } }\n")
+    server = Server(t, "--runners", runners)
+    flow = "workflow: %s\ntenant: acme\njobs:\n  a:\n    tasks:\n      - { name: do, run: %s }\n"
+    theirs, mine = t.write("theirs.yaml", flow % ("theirs", "srv/only")), t.write("mine.yaml", flow % ("mine", "cli/only"))
+    here = t.write("client-runners.yaml", "executors: { local: { kind: process, runners: { cli/only: { command: ['true'] } } } }\n")
+    broken = t.write("broken-runners.yaml", "executors: [nonsense\n")
+    admin = server.key("admin", "acme")
+    for name, key, file in (("of every tenant", server.admin, here), ("of one tenant", admin, here), ("and what is wrong here is no matter", admin, broken)):
+        with t.row("a runner of the server, with a key " + name):
+            ran = as_key(t, server, key, "run", theirs, "--runners", file)
+            t.equal(ran.code, 0, ran.out + ran.err)
+        with t.row("a runner of the client, with a key " + name):
+            ran, wanted = as_key(t, server, key, "run", mine, "--runners", file), t.maestro("validate", mine, "--runners", runners)
+            t.equal((ran.code, ran.out), (65, ""))
+            t.contains(ran.err, f"{mine}:6:")
+            t.contains(ran.err, "cli/only")
+            t.contains(wanted.err, ran.err.strip(), "what a compiler with the same runners says")
+        with t.row("stored without a run, with a key " + name):
+            stored = as_key(t, server, key, "revisions", "store", theirs, "--runners", file)
+            t.equal(stored.code, 0, stored.out + stored.err)
+            t.equal(as_key(t, server, key, "revisions", "store", mine, "--runners", file).err, ran.err)
+    odd = t.write("odd.json", '{ "workflow": "odd", "jobs": { "a": { "taskz": [ { "log": "x" } ] } } }\n')
+    t.equal(as_key(t, server, server.admin, "run", odd).err, t.maestro("run", odd, "--store", "memory:", "--runners", runners).err, "a mistake in JSON")
+    torn = t.write("torn.yaml", "workflow: torn\njobs: [\n")
+    t.equal(as_key(t, server, server.admin, "run", torn).err, t.maestro("run", torn, "--store", "memory:", "--runners", runners).err, "a text that cannot be read")
+    config = as_key(t, server, server.admin, "run", runners)
+    t.equal(config.code, 65, config.err)
+    t.contains(config.err, "is a configuration, no definition")
+
+
+@case("proves: R-016")
+def a_runbook_of_the_old_format_runs_at_a_server_as_it_does_here(t):
+    server = Server(t, "--runners", str(ROOT / "examples" / "runners.yaml"))
+    old = ROOT / "examples/legacy-log-analysis.yaml"
+    here = t.maestro("run", old, "--quiet", "--store", "memory:", "--runners", ROOT / "examples" / "runners.yaml")
+    there = remote(t, server, "run", old, "--quiet")
+    t.contains(here.err, "taken as it would be migrated")
+    t.equal((there.code, there.err.splitlines()[:4]), (here.code, here.err.splitlines()[:4]))
+
+
+@case("proves: R-016")
+def what_a_start_would_meet_is_asked_of_the_server(t):
+    t.write("never.rego", 'package maestro.never\n\ndeny contains "never here" if input.hook == "run-start"\n')
+    runners = t.write("server-runners.yaml", "executors: { local: { kind: process, runners: { srv/only: { command: ['true'] } } } }\n")
+    server = Server(t, "--runners", runners, "--policy", t.folder / "never.rego")
+    path = t.write("flow.yaml", "workflow: flow\njobs: { a: { tasks: [{ name: do, run: srv/only }] } }\n")
+    denied = remote(t, server, "plan", path, "--dry-run")
+    t.equal(denied.code, 77, denied.out + denied.err)
+    t.contains(denied.out, "a start would be denied")
+    t.contains(denied.out, "never here")
+    t.contains(denied.out, "a.do by srv/only of local")
+    here = t.maestro("plan", path, "--dry-run", "--runners", runners, "--policy", t.folder / "never.rego")
+    t.equal(denied.out, here.out, "as the same policies and runners say it here")
+    viewer = as_key(t, server, server.key("viewer"), "plan", path, "--dry-run")
+    t.equal(viewer.code, 77, viewer.out + viewer.err)
+    t.contains(viewer.err, "does not permit workflow.validate")
+    t.equal(viewer.out, "")
+    refused = remote(t, server, "plan", path, "--dry-run", "--policy", t.folder / "never.rego")
+    t.equal(refused.code, 2, refused.err)
+    foreign = as_key(t, server, server.key("admin", "acme"), "plan", t.write("other.yaml", "workflow: o\ntenant: beta\njobs: { a: { tasks: [{ log: x }] } }\n"), "--dry-run")
+    t.equal(foreign.code, 77, foreign.out + foreign.err)
 
 
 @case("")

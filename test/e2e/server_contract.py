@@ -193,7 +193,7 @@ def fit(server, operation):
         if workflow == "undoing" and verbs:
             server.t.until(lambda: server.get("/api/executions/" + run).json()["state"] == "compensation-failed", "it cannot be undone")
         return {"executionId": [run], "executionIds": [[run]], "workflow_id": [run], "run": [run], "verb": ["pause"], "steps": [["a.one"]], "step": ["a.two"]}
-    if name == "key_revoke":
+    if name in ("key", "key_revoke"):
         return {"keyId": [server.post("/api/keys", {"role": "viewer"}).json()["id"]]}
     if name == "secret_remove":
         server.call("PUT", "/api/secrets/go", {"value": "x"})

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What a server does not let through by itself: programs of authors, runners that nobody has, requests beyond what was said."""
+import base64
 import hmac
 import json
+import string
 import time
 
 from maestro_test import USER, case, main
-from server_test import HELLO, Server, problem
+from server_test import Answer, HELLO, Server, problem
 
 THIEF = """workflow: thief
 tenant: acme
@@ -175,6 +177,7 @@ def what_is_not_signed_has_its_window_as_well(t):
             answer = server.call("POST", "/maestro/hooks/acme/w/k", b'{"n":1}', key=key, headers=headers)
             t.equal(answer.status, status, answer)
     first, again = (server.call("POST", "/maestro/hooks/acme/w/k", b'{"n":1}', key=key, headers={"Idempotency-Key": "i1"}).json() for _ in range(2))
+    t.equal((again.pop("repeated"), first.pop("repeated")), (True, False))
     t.equal(first, again, "with an Idempotency-Key the answer is that of the first")
     t.equal(len(server.get("/api/executions?namespace=acme&workflowId=w").json()["items"]), 6, "what was started")
 
@@ -247,6 +250,29 @@ def a_stream_does_not_go_on_behind_what_was_never_sent(t):
             t.contains(body["detail"], "Ask without it")
 
 
+@case("")
+def a_list_takes_no_cursor_of_another_list_and_none_that_it_never_gave(t):
+    server = Server(t)
+    server.define(HELLO)
+    run = server.begin("hello", {"who": "x"}, wait="20s")["executionId"]
+    document = server.get("/openapi.json", key="").json()
+    lists = [path.format(namespace="default", workflowId="hello", executionId=run) for path, methods in document["paths"].items()
+             if any(parameter["name"] == "cursor" for parameter in methods.get("get", {}).get("parameters", ()))]
+    t.true(len(lists) >= 14, f"the lists: {lists}")
+
+    def cursor(text):
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    taken = {}
+    for path in lists:
+        with t.row(path):
+            letters = [c for c in string.ascii_letters if server.get(f"{path}?cursor={cursor(c + ' 0 0 default/xxxxxxxx')}").status == 200]
+            t.equal(len(letters), 1, f"the cursors of one list: {letters}")
+            t.equal(taken.setdefault(letters[0], path), path, "a list has its own")
+            for text in (f"{letters[0]} {2 ** 63 - 1} 0 ", f"{letters[0]} 0 {2 ** 63 - 1} ", f"{letters[0]} {2 ** 64 - 1} 0 ", f"{letters[0]} -1 0 "):
+                problem(t, server.get(f"{path}?cursor={cursor(text)}"), 400, "invalid")
+            t.equal(server.get(f"{path}?cursor={cursor(f'{letters[0]} {2 ** 63 - 2} 0 default/xxxxxxxx')}").status, 200, "the highest")
+
+
 @case("proves: F-111")
 def one_key_leaves_the_other_keys_of_its_tenant_theirs(t):
     server = Server(t, "--rate", "5")
@@ -298,7 +324,111 @@ def an_empty_request_key_is_refused(t):
     for key in ("", "  "):
         answer = server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x"}}, headers={"Idempotency-Key": key})
         problem(t, answer, 400, "invalid")
-    t.equal(server.get("/api/executions").json()["items"], [])
+        body = problem(t, server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x"}, "idempotencyKey": key}), 400, "invalid")
+        t.equal(body["errors"], [{"pointer": "/idempotencyKey", "detail": "is empty"}])
+    sent = [("Content-Type", "application/json"), ("Idempotency-Key", "a"), ("idempotency-key", "a")]
+    answer = lined(server, "POST", "/api/executions", sent, json.dumps({"workflowId": "hello", "parameters": {"who": "x"}}))
+    t.contains(problem(t, answer, 400, "invalid")["detail"], "there are 2 Idempotency-Keys")
+    t.equal(server.get("/api/executions").json()["items"], [], "nothing was started")
+
+
+def lined(server, method, path, headers, body=None):
+    """A request whose headers may be there more than once."""
+    connection = server.connect()
+    connection.putrequest(method, path)
+    for name, value in [("Authorization", "Bearer " + server.admin), *headers, *([("Content-Length", str(len(body)))] if body else [])]:
+        connection.putheader(name, value)
+    connection.endheaders(body.encode() if body else None)
+    answer = connection.getresponse()
+    return Answer(answer.status, answer.headers, answer.read())
+
+
+@case("")
+def a_precondition_that_is_empty_is_refused_and_one_that_fails_holds_for_looking_too(t):
+    server = Server(t)
+    path = server.define(HELLO)["_links"]["self"]["href"]
+    tag = server.get(path).headers["ETag"]
+    for method, where in (("POST", path + "/activate"), ("POST", path + "/deactivate"), ("DELETE", path), ("GET", path)):
+        for given in ("", "  "):
+            with t.row(f"{method} {where}, If-Match: {given!r}"):
+                answer = server.call(method, where, {} if method == "POST" else None, headers={"If-Match": given})
+                t.contains(problem(t, answer, 400, "invalid")["detail"], "If-Match is empty")
+    t.equal(server.get(path).headers["ETag"], tag, "nothing was changed")
+    for given, status in ((tag, 200), ("*", 200), (f'"1-0-7", {tag}', 200), ('"1-0-7"', 412), ("W/" + tag, 412), ("x", 412)):
+        with t.row(f"GET, If-Match: {given}"):
+            t.equal(server.get(path, headers={"If-Match": given}).status, status)
+    both = server.get(path, headers={"If-Match": '"1-0-7"', "If-None-Match": tag})
+    problem(t, both, 412, "precondition-failed")
+
+
+@case("")
+def lists_in_headers_count_on_all_their_lines(t):
+    server = Server(t)
+    path = server.define(HELLO)["_links"]["self"]["href"]
+    tag = server.get(path).headers["ETag"]
+    t.equal(lined(server, "GET", path, [("If-None-Match", '"x"'), ("If-None-Match", tag)]).status, 304, "If-None-Match")
+    t.equal(lined(server, "GET", path, [("If-Match", '"x"'), ("If-Match", tag)]).status, 200, "If-Match of a look")
+    changed = lined(server, "POST", path + "/deactivate", [("If-Match", '"x"'), ("If-Match", tag), ("Content-Type", "application/json")], "{}")
+    t.equal(changed.status, 200, "If-Match of a change")
+    for lines, coding in (((("br"), "gzip"), "gzip"), (("identity", "br, GZIP;q=0.5"), "gzip"), (("br", "gzip;q=0"), None), (("br", "gzip; level=1; q=0.0"), None)):
+        with t.row(f"Accept-Encoding: {lines}"):
+            t.equal(lined(server, "GET", "/openapi.json", [("Accept-Encoding", line) for line in lines]).headers["Content-Encoding"], coding)
+
+
+@case("")
+def a_name_that_is_in_the_query_twice_is_refused(t):
+    server = Server(t)
+    run = "c" * 21
+    for path, name in (("/api/executions?state=FAILED&state=COMPLETED", "state"), ("/api/executions?limit=1&limit=zz", "limit"),
+                       ("/api/executions?limit=1&limit=1", "limit"), ("/api/workflows?namespace=a&limit=1&namespace=b", "namespace"),
+                       (f"/api/executions/{run}?wait=1s&wait=2s", "wait"), ("/api/events?lastEventId=1.1&lastEventId=2.1", "lastEventId")):
+        with t.row(path):
+            t.contains(problem(t, server.get(path), 400, "invalid")["detail"], f"'{name}' is more than once in the query")
+
+
+@case("proves: R-090")
+def a_stream_is_given_to_who_takes_one_and_each_form_takes_its_own_words(t):
+    server = Server(t)
+    server.define(HELLO)
+    run = server.begin("hello", {"who": "x"}, wait="20s")["executionId"]
+    for path in (f"/api/executions/{run}/events", f"/api/executions/{run}/logs"):
+        for accept, kind in (("text/event-stream", "text/event-stream"), ("application/json;q=0.1, Text/Event-Stream; q=0.5", "text/event-stream"),
+                             ("application/json, text/event-stream;q=0", "application/json"), ("application/x-text/event-stream-not", "application/json"),
+                             ("text/event-stream;charset=utf-8;q=0.0", "application/json")):
+            with t.row(f"{path} Accept: {accept}"):
+                t.equal(server.get(path, headers={"Accept": accept}).headers["Content-Type"], kind)
+        head = {"Accept": "text/event-stream"}
+        for query, sent, said in (("cursor=zz", head, "'cursor' of the query is for lists"), ("limit=zz", head, "'limit' of the query is for lists"),
+                                  ("limit=1", head, "'limit' of the query is for lists"), ("lastEventId=1.1", {}, "'lastEventId' of the query is for streams")):
+            with t.row(f"{path}?{query}"):
+                t.contains(problem(t, server.get(f"{path}?{query}", headers=sent), 400, "invalid")["detail"], said)
+
+
+@case("")
+def a_create_that_comes_again_says_that_its_revision_was_removed(t):
+    server = Server(t)
+    head = {"Content-Type": "application/yaml", "Idempotency-Key": "once"}
+    made = server.call("POST", "/api/workflows", HELLO, headers=head)
+    t.equal(made.status, 201)
+    t.equal(server.call("DELETE", made.headers["Location"]).status, 204)
+    again = problem(t, server.call("POST", "/api/workflows", HELLO, headers=head), 409, "conflict")
+    t.contains(again["detail"], "has been removed since; with another key it is stored again")
+    t.equal(server.call("POST", "/api/workflows", HELLO, headers=dict(head, **{"Idempotency-Key": "twice"})).status, 201)
+
+
+@case("")
+def a_name_with_a_nul_is_refused_and_not_read_up_to_it(t):
+    server = Server(t)
+    server.define(HELLO)
+    rows = (("/api/executions", {"workflowId": "hello\0b", "parameters": {"who": "x"}}, "workflowId"), ("/api/executions", {"workflowId": "hello", "namespace": "a\0"}, "namespace"),
+            ("/api/signals", {"executionId": "a\0b", "name": "x"}, "executionId"), ("/api/keys", {"role": "viewer\0"}, "role"))
+    for path, body, name in rows:
+        with t.row(f"{name} of {path}"):
+            refused = problem(t, server.post(path, body), 400, "invalid")
+            t.equal([error["pointer"] for error in refused["errors"]], ["/" + name])
+            t.contains(refused["detail"], "U+0000")
+    run = server.begin("hello", {"who": "a\0b"}, wait="20s")
+    t.equal(run["inputParameters"], {"who": "a\0b"}, "a value may have one")
 
 
 FLOW = """workflow: %(name)s

@@ -6,10 +6,12 @@ import re
 import resource
 import signal
 import socket
+import ssl
 import struct
 
 from maestro_test import ROOT, SANITIZED, case, main
 from server_test import HELLO, Server, problem
+from server_tls import Authority
 
 
 def resident_kb(server):
@@ -83,6 +85,35 @@ def bodies_of_strangers_are_not_taken_and_keep_nobody_from_sending_theirs(t):
     refused = plain(server, head.format("/maestro/hooks/default/hello/manual", "").replace("16777216", "4000000").encode() + b"x" * 4000000).recv(65536)
     t.true(refused.startswith(b"HTTP/1.1 503"), f"503 and not {refused[:60]!r}")
     t.contains(refused.decode(), "Retry-After")
+
+
+@case("")
+def a_stranger_is_refused_by_its_head_and_asked_for_no_body(t):
+    server = Server(t)
+    body = b'{"workflowId":"none"}'
+    head = f"POST /api/executions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    known, asked = f"Authorization: Bearer {server.admin}\r\n", "Expect: 100-Continue\r\n"
+    with t.row("a stranger that asks"):
+        answer = whole(server, (head + asked + "\r\n").encode())
+        t.true(answer.startswith(b"HTTP/1.1 401 "), f"401 and not {answer[:60]!r}")
+        t.contains(answer.decode().lower(), "connection: close")
+    with t.row("a stranger that asks with nothing to send"):
+        answer = plain(server, (head.replace(str(len(body)), "0") + asked + "\r\n").encode()).recv(65536)
+        t.true(answer.startswith(b"HTTP/1.1 401 "), f"401 and not {answer[:60]!r}")
+    with t.row("one in chunks"):
+        answer = whole(server, (head.replace(f"Content-Length: {len(body)}", "Transfer-Encoding: chunked") + "\r\n").encode())
+        t.true(answer.startswith(b"HTTP/1.1 401 "), f"401 and not {answer[:60]!r}")
+    with t.row("who has a key"):
+        client = plain(server, (head + known + asked + "\r\n").encode())
+        t.equal(client.recv(65536), b"HTTP/1.1 100 Continue\r\n\r\n")
+        client.sendall(body)
+        t.true(client.recv(65536).startswith(b"HTTP/1.1 404 "), "it is answered when its body has come")
+    with t.row("a stranger that does not ask"):
+        client = plain(server, (head + "\r\n").encode())
+        client.sendall(body)
+        t.true(client.recv(65536).startswith(b"HTTP/1.1 401 "), "401")
+        client.sendall((head + known + "\r\n").encode() + body)
+        t.true(client.recv(65536).startswith(b"HTTP/1.1 404 "), "the connection goes on")
 
 
 @case("")
@@ -351,6 +382,24 @@ def idle_connections_cost_little_and_are_many(t):
         client.close()
 
 
+@case("proves: R-084")
+def a_body_of_no_bytes_is_answered_at_every_address_and_as_every_type(t):
+    server = Server(t)
+    server.define(HELLO)
+    addresses = [(method.upper(), re.sub(r"\{[^}]*\}", "x", path)) for path, methods in server.get("/openapi.json").json()["paths"].items()
+                 for method in methods if method != "get"]
+    t.true(len(addresses) > 20, "what can be sent to")
+    for method, path in addresses + [("POST", "/api/runbooks?action=validate"), ("POST", "/api/runbooks?action=plan")]:
+        for kind in ("application/yaml", "application/json", None):
+            with t.row(f"{method} {path} {kind}"):
+                answer = server.call(method, path, headers={"Content-Type": kind} if kind else {})
+                t.true(answer.status < 500, f"no failure of the server: {answer!r}")
+    yaml = {"Content-Type": "application/yaml"}
+    t.contains(str(problem(t, server.call("POST", "/api/workflows", headers=yaml), 400, "definition-invalid")), "is empty")
+    t.contains(str(server.call("POST", "/api/runbooks?action=validate", headers=yaml).json()), "is empty")
+    others_are_served(t, server)
+
+
 @case("")
 def what_is_no_http_is_refused_and_nothing_breaks(t):
     server = Server(t)
@@ -389,6 +438,24 @@ def whole(server, data):
     return answer
 
 
+def in_pieces(server, data, size=1):
+    """The same in segments of that many bytes."""
+    client, answer = plain(server), b""
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    try:
+        for at in range(0, len(data), size):
+            client.sendall(data[at:at + size])
+    except ConnectionError:
+        pass                                    # it hung up on the rest, and what it said is read all the same
+    try:
+        while piece := client.recv(65536):
+            answer += piece
+    except ConnectionError:
+        pass
+    client.close()
+    return answer
+
+
 HEAD = "Host: x\r\n"
 POST = "POST /api/executions HTTP/1.1\r\n" + HEAD
 
@@ -408,6 +475,7 @@ def heads_that_two_readers_could_take_for_different_ones_are_refused_as_problems
         (POST + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "both Content-Length and Transfer-Encoding"),
         (POST + "Transfer-Encoding: gzip\r\n\r\nabc", 400, "not 'chunked'"),
         (POST + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400, "not 'chunked'"),
+        (POST.replace("1.1", "1.0") + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "HTTP/1.0 has no Transfer-Encoding"),
         ("GET /api HTTP/1.1\r\n" + HEAD + "X: " + "y" * 17000 + "\r\n\r\n", 431, "16384 bytes"),
         ("GET /" + "a" * 17000 + " HTTP/1.1\r\n" + HEAD + "\r\n", 431, "16384 bytes"),
         ("GET /api HTTP/1.1\r\n" + HEAD + "".join(f"X{i}: y\r\n" for i in range(128)) + "\r\n", 431, "128 headers"),
@@ -430,36 +498,194 @@ def heads_that_two_readers_could_take_for_different_ones_are_refused_as_problems
     t.contains(whole(server, b"GET /healthz HTTP/1.0\r\n\r\n").decode(), "200 OK", "the old version")
 
 
-# What libmicrohttpd answers before there is a request that could be answered otherwise; docs/server.md has the same list.
-LIBRARY = [
-    ("a line without a target", "GET \r\n\r\n", 400),
+SECOND = "GET /second HTTP/1.1\r\nHost: x\r\n\r\n"        # which one reader carries out, and another takes for the body of the first
+IN_TWO = "goes on in a second line, or has a NUL in it"
+IN_LINE = "not a method, a target and a version with one space between them"
+HIDDEN = [
+    ("a length in a second line", POST + f"Content-Length:\r\n {len(SECOND)}\r\n\r\n", IN_TWO),
+    ("a length that goes on", POST + f"Content-Length: {len(SECOND)}\r\n\t0\r\n\r\n", IN_TWO),
+    ("a second line of spaces", POST + f"Content-Length: {len(SECOND)}\r\n  \r\n\r\n", IN_TWO),
+    ("a second line of an LF", POST + f"Content-Length:\n {len(SECOND)}\n\n", IN_TWO),
+    ("a coding in a second line", POST + f"Transfer-Encoding:\r\n chunked\r\n\r\n{len(SECOND):x}\r\n", IN_TWO),
+    ("a second line before the length", POST + f"X: a\r\n b\r\nContent-Length: {len(SECOND)}\r\n\r\n", IN_TWO),
+    ("a first header that goes on", f"POST /api/signals HTTP/1.1\r\nHost:\r\n x\r\nContent-Length: {len(SECOND)}\r\n\r\n", IN_TWO),
+    ("a NUL in the length", POST + f"Content-Length: {len(SECOND)}\0 99\r\n\r\n", IN_TWO),
+    ("a NUL before the length", POST + f"Content-Length:\0{len(SECOND)}\r\n\r\n", "one of its headers cannot be read"),
+    ("a NUL before a value", "GET /healthz HTTP/1.1\r\n" + HEAD + "X:\0y\r\n\r\n", IN_TWO),
+    ("a NUL in the coding", POST + "Transfer-Encoding: chunked\0, identity\r\n\r\n0\r\n\r\n", IN_TWO),
+    ("a NUL in the host", "GET /healthz HTTP/1.1\r\nHost: x\0, y\r\n\r\n", IN_TWO),
+    ("a NUL in the key", "GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\0junk\r\n\r\n", IN_TWO),
+    ("a NUL in a name", POST + f"Content-Length\0: {len(SECOND)}\r\n\r\n", "one of its headers cannot be read"),
+    ("a line that begins with a NUL", POST + f"X: y\r\n\0Content-Length: {len(SECOND)}\r\n\r\n", IN_TWO),
+    ("a line that is a NUL", POST + f"X: y\r\n\0\r\nContent-Length: {len(SECOND)}\r\n\r\n", IN_TWO),
+    ("a first line of headers with a NUL", f"POST /api/signals HTTP/1.1\r\n\0Host: x\r\nContent-Length: {len(SECOND)}\r\n\r\n", IN_TWO),
+    ("a NUL in the method", "GET\0X /healthz HTTP/1.1\r\n" + HEAD + "\r\n", IN_LINE),
+    ("a NUL in the path", "GET /healthz\0/private HTTP/1.1\r\n" + HEAD + "\r\n", IN_LINE),
+    ("a NUL in the query", "GET /healthz?a=1\0&b=1 HTTP/1.1\r\n" + HEAD + "\r\n", IN_LINE),
+    ("a NUL in the version", "GET /healthz HTTP/1.1\0\r\n" + HEAD + "\r\n", "its line or one of its headers cannot be read"),
+    ("two spaces before the target", "GET  /healthz HTTP/1.1\r\n" + HEAD + "\r\n", IN_LINE),
+    ("two spaces after the target", "GET /healthz  HTTP/1.1\r\n" + HEAD + "\r\n", "its target has a space"),
+    ("a space in the path", "GET /healthz x HTTP/1.1\r\n" + HEAD + "\r\n", "its target has a space"),
+    ("a version in the query", "GET /healthz?a HTTP/1.1 HTTP/1.1\r\n" + HEAD + "\r\n", "its target has a space"),
+    ("a tab in the query", "GET /healthz?a\tb HTTP/1.1\r\n" + HEAD + "\r\n", "its target has a space or a control character"),
+    ("a CR in the path", "GET /healthz\rx HTTP/1.1\r\n" + HEAD + "\r\n", "its target has a space or a control character"),
+]
+
+
+@case("proves: R-084")
+def what_a_head_hides_from_one_of_two_readers_is_refused_and_nothing_behind_it_is_carried_out(t):
+    cert, key = t.folder / "cert.pem", t.folder / "key.pem"
+    Authority(t).sign("IP:127.0.0.1", cert, key)
+    plain = Server(t)
+    tls = Server(t, "--tls-cert", cert, "--tls-key", key, store=str(t.folder / "tls.db"))
+    first = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    for server, ask in ((plain, whole), (tls, encrypted), (plain, in_pieces)):
+        for what, data, part in HIDDEN:
+            for before in (b"", first):                         # alone, and behind another one of its connection
+                with t.row(f"{what}, {ask.__name__}, {'second' if before else 'first'}"):
+                    answers = ask(server, before + data.replace("KEY", server.admin).encode("latin-1") + SECOND.encode())
+                    t.equal(answers.count(b"HTTP/1.1 "), 2 if before else 1, "answers")
+                    head, _, body = answers[answers.rfind(b"HTTP/1.1 "):].partition(b"\r\n\r\n")
+                    t.true(head.startswith(b"HTTP/1.1 400 "), f"400 and not {head[:60]!r}")
+                    t.contains(head.decode().lower(), "connection: close")
+                    t.contains(json.loads(body)["detail"], part)
+    others_are_served(t, plain)
+
+
+@case("proves: R-084")
+def nothing_behind_a_body_in_chunks_is_carried_out(t):
+    server = Server(t)
+    body = '{"workflowId":"none"}'
+    head = POST + f"Authorization: Bearer {server.admin}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunk = f"{len(body):x}\r\n{body}\r\n"
+    rows = [
+        ("as it should be", chunk + "0\r\n\r\n"),
+        ("extensions and trailers", chunk.replace("\r\n", ";a=b\r\n", 1) + "0;c\r\nX: y\r\nZ:\r\n\r\n"),
+        ("LF alone", (chunk + "0\r\n\r\n").replace("\r", "")),
+        ("a trailer that begins with a NUL", chunk + "0\r\n\0X: y\r\n"),
+        ("a trailer that goes on", chunk + "0\r\nX: y\r\n z\r\n\r\n"),
+    ]
+    for what, data in rows:
+        for how, answers in (("whole", whole(server, (head + data + SECOND).encode())), ("bytes", in_pieces(server, (head + data + SECOND).encode()))):
+            with t.row(f"{what}, {how}"):
+                t.equal(answers.count(b"HTTP/1.1 "), 1, "answers")
+                t.true(answers.startswith(b"HTTP/1.1 404 "), f"404 and not {answers[:60]!r}")
+                t.contains(answers.decode().lower(), "connection: close")
+
+
+@case("proves: R-084")
+def a_head_within_the_bounds_is_taken_in_whatever_pieces_it_comes(t):
+    cert, key = t.folder / "cert.pem", t.folder / "key.pem"
+    Authority(t).sign("IP:127.0.0.1", cert, key)
+    plain = Server(t)
+    tls = Server(t, "--tls-cert", cert, "--tls-key", key, store=str(t.folder / "tls.db"))
+    line, end = "GET /healthz HTTP/1.1\r\nHost: x\r\n", "Connection: close\r\n\r\n"
+    many = "".join(f"X-{i}: {'y' * (i % 7)}\r\n" for i in range(bound("TRIGGER_HEADER_COUNT_MAX") - 2))
+    rows = [
+        ("many headers", line + many + end),
+        ("a long header", line + "X: " + "y" * (16384 - len(line + end) - 5) + "\r\n" + end),
+        ("a long target", line.replace("/healthz", "/healthz?a=" + "b" * (16384 - len(line + end) - 3)) + end),
+        ("many headers that are long", line + many.replace("y", "y" * 25) + end),
+        ("values that are empty, or have spaces around them", line + "A:\r\nB: \r\nC:c\r\nD: \t d \t \r\n" + end),
+        ("parameters of every kind", line.replace("/healthz", "/healthz?a=b+c&d&=e&f==g&&h=%00%20&i") + end),
+        ("cookies", line + 'Cookie: a=b; c="d", e; =f\r\n' + end),
+        ("lines that end with LF alone", (line + "A:\r\nB: b\r\n" + end).replace("\r", "")),
+        ("lines that end with both", line + "A: a\nB:\n" + end),
+        ("an empty line before it", "\r\n" + line + end),
+        ("one behind others", (line + "\r\n") * 50 + line + end),
+        ("large ones behind others", (line + many + "\r\n") * 5 + line + end),
+        ("one behind a body", ("POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nGET / HTT") * 3 + line + end),
+        ("the old version, without a header", "GET /healthz HTTP/1.0\r\n\r\n"),
+    ]
+    for what, data in rows:
+        data = data.encode()
+        for how, answers in (("whole", whole(plain, data)), ("TLS", encrypted(tls, data)), ("bytes", in_pieces(plain, data)),
+                             ("pieces", in_pieces(plain, data, 97)), ("large pieces", in_pieces(plain, data, 1400))):
+            with t.row(f"{what}, {how}"):
+                count = data.count(b"Host: x") or 1
+                t.equal(answers.count(b"HTTP/1.1 "), count, "answers")
+                t.equal(answers.count(b"HTTP/1.1 200 "), count - data.count(b"POST "), f"answers that are 200: {answers[-300:]!r}")
+                t.equal(answers.count(b"HTTP/1.1 405 "), data.count(b"POST "), "those to what is not taken there")
+
+
+# What cannot be read as far as a request, or to its end; docs/server.md has the same list.
+UNREAD = [
+    ("a line of a method and a space", "GET \r\n\r\n", 400),
     ("a line without a version", "GET /api\r\n" + HEAD + "\r\n", 400),
     ("a version of something else", "GET / FOO/1.1\r\n" + HEAD + "\r\n", 400),
-    ("a version of HTTP other than 1", "GET / HTTP/2.0\r\n" + HEAD + "\r\n", 505),
+    ("a version of HTTP other than 1", "GET / HTTP/2.0\r\n" + HEAD + "\r\n", 400),
     ("a header without a colon", "GET /api HTTP/1.1\r\n" + HEAD + "Nonsense\r\n\r\n", 400),
     ("a Content-Length that is no number", POST + "Content-Length: 5x\r\n\r\n", 400),
     ("a Content-Length beyond 64 bits", POST + "Content-Length: 99999999999999999999999\r\n\r\n", 413),
     ("a chunk whose size is no number", POST + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
     ("a chunk whose size is beyond 64 bits", POST + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", 413),
     ("a chunk that is longer than its size", POST + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400),
-    ("a line of more than 24 KiB", "GET /" + "a" * 30000 + " HTTP/1.1\r\n" + HEAD + "\r\n", 414),
+    ("a line of more than 24 KiB", "GET /" + "a" * 30000 + " HTTP/1.1\r\n" + HEAD + "\r\n", 431),
     ("headers of more than 24 KiB", "GET /api HTTP/1.1\r\n" + HEAD + "X: " + "y" * 30000 + "\r\n\r\n", 431),
 ]
 
 
-@case("")
-def what_only_the_library_can_answer_is_this_and_nothing_else(t):
-    server = Server(t)
+# Of these libmicrohttpd closes the connection before anybody is asked for words.
+WORDLESS = ["GET\r\n" + HEAD + "\r\n", "hello\r\n\r\n", "GET\t/healthz\tHTTP/1.1\r\n" + HEAD + "\r\n", " GET / HTTP/1.1\r\n" + HEAD + "\r\n",
+            "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"]
+
+
+def encrypted(server, data):
+    """The same over TLS, whose certificate is not looked at."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain, context.wrap_socket(plain) as client:
+        client.sendall(data)
+        answer = b""
+        try:
+            while piece := client.recv(65536):
+                answer += piece
+        except (ConnectionError, ssl.SSLError):
+            pass                                # it hung up on the rest of what was sent
+    return answer
+
+
+@case("proves: R-084")
+def what_cannot_be_read_as_a_request_is_refused_as_problems_too(t):
+    cert, key = t.folder / "cert.pem", t.folder / "key.pem"
+    Authority(t).sign("IP:127.0.0.1", cert, key)
     page = (ROOT / "docs/server.md").read_text()
-    for what, data, status in LIBRARY:
-        with t.row(what):
-            data = data.replace("Transfer-Encoding", f"Authorization: Bearer {server.admin}\r\nTransfer-Encoding")       # nobody else's body is read
-            answer = whole(server, data.encode("latin-1"))
-            t.true(answer.startswith(b"HTTP/1.1 %d " % status), f"{status} and not {answer[:60]!r}")
-            t.lacks(answer.decode(), "application/problem+json", "the answer, which docs/server.md says is none")
-            t.contains(page, f"| {what} | {status} |", "docs/server.md")
-    t.equal(page.split("## Requests that are none")[1].split("\n## ")[0].count("\n| a "), len(LIBRARY) - 1, "rows of docs/server.md")
-    others_are_served(t, server)
+    plain = Server(t)
+    tls = Server(t, "--tls-cert", cert, "--tls-key", key, store=str(t.folder / "tls.db"))
+    for server, ask in ((plain, whole), (tls, encrypted)):
+        for what, data, status in UNREAD:
+            with t.row(f"{what}, {ask.__name__}"):
+                data = data.replace("Transfer-Encoding", f"Authorization: Bearer {server.admin}\r\nTransfer-Encoding")       # nobody else's body is read
+                head, _, body = ask(server, data.encode("latin-1")).partition(b"\r\n\r\n")
+                t.true(head.startswith(b"HTTP/1.1 %d " % status), f"{status} and not {head[:60]!r}")
+                t.contains(head.decode().lower(), "content-type: application/problem+json")
+                t.contains(head.decode().lower(), "connection: close")
+                t.contains(head.decode().lower(), "x-request-id: ")
+                said = json.loads(body)
+                t.equal(said["status"], status)
+                kind = said["type"].rsplit("/", 1)[1]
+                t.contains(head.decode(), f'Link: </errors/{kind}>; rel="help"')
+                t.contains(page, f"| {what} | {status} |", "docs/server.md")
+    t.equal(page.split("## Requests that are none")[1].split("\n## ")[0].count("\n| a "), len(UNREAD) - 1, "rows of docs/server.md")
+    for data in WORDLESS:
+        with t.row(repr(data[:20])):
+            t.equal((whole(plain, data.encode("latin-1")), encrypted(tls, data.encode("latin-1"))), (b"", b""), "what is said to a line that is none")
+    t.contains(page, "These connections are closed without a word", "docs/server.md")
+    others_are_served(t, plain)
+
+
+@case("proves: R-084")
+def what_cannot_be_read_is_counted_and_logged_as_other_refusals_are(t):
+    server = Server(t, "--log-requests")
+    refused = 'maestro_http_requests_total{route="none",status="4xx"}'
+    whole(server, b"GET /api\r\nHost: x\r\n\r\n")
+    whole(server, POST.encode() + f"Authorization: Bearer {server.admin}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".encode())
+    t.until(lambda: refused + " 1\n" in server.get("/metrics").body.decode(), "it is counted")
+    t.until(lambda: t.said(server.process).count('"malformed-request"') == 2, "it is logged")
+    lines = [json.loads(line) for line in t.said(server.process).splitlines() if '"malformed-request"' in line]
+    t.equal([line["status"] for line in lines], [400, 400])
+    t.equal(lines[1]["path"], "/api/executions")
+    t.true(all(line["requestId"] and line["address"] == "127.0.0.1" for line in lines), "each has an id and says from where it came")
 
 
 if __name__ == "__main__":

@@ -95,6 +95,8 @@ class Matrix:
         in_path, in_query, in_body, content = self.ids_of(path, operation)
         if operation["operationId"] in WITHOUT_IDS:
             return None
+        if operation["operationId"] == "client_plan":           # what it is about, the definition says
+            return path, {"definition": HELLO.replace("workflow: hello", "workflow: waiting\ntenant: %s" % ("acme", "nobody")[which])}
         self.t.require(in_path or in_query or in_body, f"{operation['operationId']} has no ids: say so in WITHOUT_IDS")
         values = {name: self.filled(IDS[name][which]) if name in IDS else OF_NOBODY[name] for name in in_path + in_query + in_body}
         where = path.format(**values)
@@ -232,6 +234,18 @@ def a_credential_of_an_attempt_reaches_its_own_run_alone(t):
     t.equal(server.post(f"/api/executions/{own}/cancel", {}).status, 200)
     t.until(lambda: server.get(f"/api/executions/{own}").json()["state"] == "cancelled", "the attempt has ended")
     t.equal(server.get(f"/api/executions/{own}", key=credential).status, 401, "it ends with its attempt")
+
+
+@case("proves: F-003")
+def a_run_of_another_tenant_that_a_query_names_is_as_none_and_is_audited(t):
+    server = prepare(t)
+    server.define(HELLO.replace("workflow: hello", "workflow: hello\ntenant: other"), tenant="other")
+    own = server.begin("hello", {"who": "x"}, namespace="other", wait="30s")["executionId"]
+    keys = [server.key("operator", "other") for _ in range(2)]
+    answers = [server.get(f"/api/executions/{own}/diff?with={other}", key=key) for key, other in zip(keys, (server.run, "c" * 21))]
+    t.equal([a.status for a in answers], [404, 404])
+    t.equal(told(answers[0], server), told(answers[1], server), "of another tenant's, and of nobody's")
+    t.until(lambda: "key:" + keys[0].split(".")[2] in refusals(t, server)[0], "who asked for another's is in the ledger")
 
 
 if __name__ == "__main__":

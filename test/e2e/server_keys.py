@@ -64,16 +64,31 @@ def keys_are_made_listed_and_revoked_over_the_api(t):
     t.true(all("key" not in k for k in listed), "no list has a key")
     t.equal([k["id"] for k in server.get("/api/keys?namespace=acme").json()["items"]], [key["id"]])
     t.equal([k["id"] for k in server.get("/api/keys?namespace=@all").json()["items"]], [id_of(server.admin)])
+    shown = server.get(made.headers["Location"])
+    t.equal((shown.status, dict(shown.json(), lastUsedAt=None)), (200, dict(next(k for k in listed if k["id"] == key["id"]), lastUsedAt=None)),
+            "where it was made it is shown, as the list has it")
+    t.equal(server.get(f"/api/keys/{key['id']}").json()["namespace"], "acme", "also with no word of its tenant")
     gone = server.call("DELETE", f"/api/keys/{key['id']}?reason=left", headers={"Idempotency-Key": "once"})
     t.equal((gone.status, gone.body), (204, b""), "revoked")
     t.equal(server.get("/api", key=key["key"]).status, 401, "it is refused from the answer on")
     again = server.call("DELETE", f"/api/keys/{key['id']}?namespace=acme&reason=left", headers={"Idempotency-Key": "once"})
     t.equal(again.status, 204, "the same request gets its first answer")
     problem(t, server.call("DELETE", f"/api/keys/{key['id']}"), 404, "not-found")
+    problem(t, server.get(f"/api/keys/{key['id']}"), 404, "not-found")
     told = [(e["event"], e["tenant"], e["actor"], e["rationale"]) for e in records(t, server) if e.get("name") == "api-key/" + key["id"]]
     who = "key:" + id_of(server.admin)
     t.equal(told, [("secret-set", "acme", who, "a robot"), ("secret-removed", "acme", who, "left")], "who made and revoked it is in the ledger")
     t.lacks(at_store(t, server, "ledger", "show", "--limit", "100000").out, key["key"].split(".")[-1], "the ledger has no key")
+
+
+@case("")
+def the_end_of_a_key_is_written_as_any_program_writes_a_time(t):
+    server = Server(t)
+    for given, meant in (("2099-01-31T00:00:00Z", "2099-01-31T00:00:00.000Z"), ("2099-01-31T02:00:00.5+02:00", "2099-01-31T00:00:00.500Z"),
+                         ("2099-01-30T20:30:00-03:30", "2099-01-31T00:00:00.000Z")):
+        with t.row(given):
+            made = server.post("/api/keys", {"role": "viewer", "expiresAt": given})
+            t.equal((made.status, made.json().get("expiresAt")), (201, meant))
 
 
 @case("")
@@ -112,6 +127,8 @@ def an_admin_of_a_tenant_manages_that_one_and_makes_nobody_more_than_itself(t):
     foreign, none = (server.call("DELETE", "/api/keys/" + which, key=admin) for which in (id_of(other), "c" * 8))
     t.equal([foreign.json()["detail"].replace(id_of(other), "ID"), foreign.status], [none.json()["detail"].replace("c" * 8, "ID"), none.status], "as one that is not there")
     t.equal(server.get("/api", key=other).status, 200, "it was not revoked")
+    foreign, none = (server.get("/api/keys/" + which, key=admin) for which in (id_of(other), "c" * 8))
+    t.equal([foreign.json()["detail"].replace(id_of(other), "ID"), foreign.status], [none.json()["detail"].replace("c" * 8, "ID"), none.status], "nor is it shown")
     t.until(lambda: [e for e in records(t, server) if e["event"] == "access-refused" and e["name"] == "key.revoke" and "'other'" in (e["rationale"] or "")],
             "the refusal is in the ledger")
     for role in ("viewer", "operator", "author", "worker"):
@@ -294,12 +311,17 @@ def a_policy_without_a_clear_answer_denies(t):
 def a_policy_that_does_not_compile_is_refused_at_the_start(t):
     rows = [("no Rego", "allow = = true", "access.rego"), ("an unsafe variable", "package maestro.mine\nallow if x == 1\n", "x"),
             ("a type that cannot be", 'package maestro.mine\nallow if 1 == "a"\n', "access.rego"), ("no such function", "package maestro.mine\nallow if no_such(input)\n", "no_such"),
-            ("nothing that decides", "package elsewhere\nallow := true\n", "allow")]
+            ("nothing that decides", "package elsewhere\nallow := true\n", "allow"),
+            ("nothing but denials", 'package maestro.access\ndeny contains "no" if input.verb == "key.create"\n', "no package at or below 'maestro' has a rule 'allow'"),
+            ("an allow of others", 'package maestro.access\ndeny contains "no" if false\n\n# allow := true\n', "has a rule 'allow'")]
     for name, text, said in rows:
         with t.row(name):
             ended = t.maestro("server", "--listen", "127.0.0.1:0", "--store", f"sqlite:{t.folder / 'none.db'}", "--access", t.write("access.rego", text))
             t.equal(ended.code, 65, ended.out + ended.err)
             t.contains(ended.err, said)
+            checked = t.maestro("server", "--store", f"sqlite:{t.folder / 'none.db'}", "--access", t.folder / "access.rego", "--check-config")
+            t.equal(checked.code, 65, checked.out + checked.err)
+            t.contains(checked.err, said)
             t.true(not (t.folder / "none.db.admin-key").exists(), "nothing was made")
     missing = t.maestro("server", "--listen", "127.0.0.1:0", "--store", f"sqlite:{t.folder / 'none.db'}", "--access", t.folder / "nowhere.rego")
     t.equal(missing.code, 69, missing.err)

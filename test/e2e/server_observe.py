@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What a server tells about itself: metrics, traces, its log, lines of steps as they are written, whether it is ready."""
+import contextlib
 import http.client
 import json
 import os
@@ -9,6 +10,7 @@ import resource
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
@@ -17,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from maestro_test import MAESTRO, ROOT, case, main
 from server_test import HELLO, Server
+from stores import Disk, fill_disk
 
 SHARED = ROOT.parent / "shared" if "MAESTRO_SHARED" not in os.environ else ROOT / os.environ["MAESTRO_SHARED"]
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -84,6 +87,58 @@ def transitions_queues_retries_and_commits_are_counted_and_timed(t):
     t.true(got["process_resident_memory_bytes"] > 1e6 and got["process_open_fds"] > 3, "the process")
     buckets = [v for n, v in got.items() if n.startswith('maestro_execution_duration_seconds_bucket{state="succeeded"')]
     t.equal(buckets, sorted(buckets), "buckets are cumulative")
+
+
+def stored_states(server):
+    with contextlib.closing(sqlite3.connect(f"file:{server.store}?mode=ro", uri=True)) as db:
+        return {state.lower().replace("_", "-"): count for state, count in db.execute("SELECT state, count(*) FROM maestro_workflows GROUP BY state")}
+
+
+def told_states(server):
+    prefix = 'maestro_executions{state="'
+    return {name[len(prefix):-2]: int(count) for name, count in scrape(server).items() if name.startswith(prefix) and count}
+
+
+@case("proves: F-100 R-109")
+def executions_are_counted_by_state_as_they_are_committed_and_right_after_a_restart_too(t):
+    server = Server(t)
+    server.define(HELLO)
+    server.define(FAILING)
+    server.define(SLOW)
+    t.equal(scrape(server)['maestro_executions{state="failed"}'], 0, "of a state that nothing is in")
+    for _ in range(3):
+        server.begin("hello", {"who": "x"}, wait="30s")
+    failed = server.begin("fails", wait="30s")["executionId"]
+    gone = server.begin("slow")["executionId"]
+    server.post(f"/api/executions/{gone}/cancel", {"reason": "enough"})
+    server.get(f"/api/executions/{gone}?wait=30s")
+    server.begin("slow")
+    t.until(lambda: told_states(server) == stored_states(server), "what is told is what is stored")
+    t.equal(told_states(server).get("succeeded"), 3)
+    infinity = resource.RLIM_INFINITY
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (16384, infinity))      # commits that the store does not take are not counted
+    t.equal(server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x"}}).status, 503)
+    t.until(lambda: server.get("/readyz", key="").status == 503, "it is not ready")
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (infinity, infinity))
+    t.until(lambda: server.get("/readyz", key="").status == 200, "it is ready again")
+    server.begin("hello", {"who": "x"}, wait="30s")
+    t.until(lambda: told_states(server) == stored_states(server), "what is told is what is stored, after commits that failed")
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        server.stop(how)
+        server.start()
+        t.until(lambda: told_states(server) == stored_states(server), "what is told is what is stored, after a restart")
+    server.post(f"/api/executions/{failed}/resolve", {"decision": "CANCEL", "reason": "enough"})
+    t.until(lambda: told_states(server) == stored_states(server), "and so it stays")
+    # Nobody who asks has the store counted: what a stranger wrote into it is not seen.
+    before = told_states(server)
+    with contextlib.closing(sqlite3.connect(server.store)) as db:
+        columns = [row[1] for row in db.execute("PRAGMA table_info(maestro_workflows)")]
+        row = dict(zip(columns, db.execute("SELECT * FROM maestro_workflows ORDER BY run_no DESC LIMIT 1").fetchone()))
+        row.update(run_no=row["run_no"] + 1000, id=row["id"][:-1] + ("0" if row["id"][-1] != "0" else "1"))
+        db.execute(f"INSERT INTO maestro_workflows ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", list(row.values()))
+        db.commit()
+    t.equal(told_states(server), before)
+    t.true(stored_states(server) != before, "the stranger's row is there")
 
 
 @case("proves: F-100")
@@ -174,11 +229,25 @@ def every_metric_is_documented_and_what_dashboard_and_alerts_name_is_there(t):
     t.equal((sorted(served - documented), sorted(documented - served)), ([], []), "in one and not in the other")
     rules = subprocess.run(["promtool", "check", "rules", str(ROOT / "deploy" / "alerts.yml")], capture_output=True, text=True)
     t.equal(rules.returncode, 0, "promtool: " + rules.stdout + rules.stderr)
+    fired = subprocess.run(["promtool", "test", "rules", str(ROOT / "test" / "e2e" / "alerts_test.yml")], capture_output=True, text=True)
+    t.equal(fired.returncode, 0, "promtool: " + fired.stdout + fired.stderr)
     for name in ("alerts.yml", "grafana-dashboard.json"):
         with t.row(name), open(ROOT / "deploy" / name, encoding="utf-8") as file:
             used = {re.sub("_(bucket|sum|count)$", "", m) for m in re.findall(r"\b(?:maestro|process)_\w+", file.read())}
             t.equal(sorted(used - served), [], "metrics that nobody serves")
             t.true(len(used) > 5, "it uses some")
+
+
+@case("proves: R-110")
+def what_alerts_look_at_is_told_before_it_happens(t):
+    got = scrape(Server(t))                     # a counter that begins with what it counts has not increased
+    for name in ('maestro_execution_transitions_total{from="running",to="failed"}', 'maestro_http_requests_total{route="execution_start",status="5xx"}',
+                 'maestro_http_requests_total{route="none",status="5xx"}', 'maestro_policy_decisions_total{hook="run-start",verdict="deny"}',
+                 'maestro_access_decisions_total{verdict="deny"}', 'maestro_trace_spans_total{outcome="dropped"}',
+                 'maestro_server_log_lines_dropped_total', "maestro_keys_refused_total", "maestro_leases_expired_total",
+                 'maestro_executions{state="failed"}'):
+        with t.row(name):
+            t.equal(got.get(name), 0)
 
 
 @case("proves: R-110")
@@ -236,13 +305,43 @@ def a_store_that_refuses_commits_makes_it_unready_and_is_logged(t):
     got = scrape(server)
     t.equal(got["maestro_ready"], 0)
     t.true(got["maestro_engine_stalls"] >= 1 and got["maestro_store_failures_total"] >= 1, "stalls and failures")
+    end = time.monotonic() + 8                  # it is tried after 1 and 3 and 7 seconds, though nobody asks for anything
+    while time.monotonic() < end:
+        t.require(server.get("/readyz", key="").status == 503, "it is not ready while the disk is full")
+        t.require(scrape(server)["maestro_ready"] == 0, "nor do the metrics say so")
+        time.sleep(0.5)                         # each is a line of the log, whose file has the same limit
+    t.true(scrape(server)["maestro_engine_stalls"] >= 3, "it was tried")
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (infinity, infinity))
     t.until(lambda: server.get("/readyz", key="").status == 200, "it is ready again")
     t.equal(server.begin("hello", {"who": "x"}, wait="30s")["status"], "COMPLETED")
     lines = [json.loads(line) for line in server.stop().err.splitlines()]
     told = [(e["level"], e["message"]) for e in lines if "store" in e["message"]]
-    t.equal([level for level, _ in told][:2], ["error", "warning"], f"{told}")
+    t.equal([level for level, _ in told], ["error", "warning"], f"{told}")
     t.contains(told[1][1], "again")
+
+
+@case("proves: F-099")
+def a_server_on_a_full_disk_is_not_ready_until_there_is_room(t):
+    with Disk(t, "6m") as disk:
+        server = Server(t, store=str(disk / "store.db"))
+        server.define(HELLO)
+
+        def start():
+            fill_disk(disk)
+            return server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x" * 20000}}).status
+        t.until(lambda: start() == 503, "the store has no room")
+        t.until(lambda: server.get("/readyz", key="").status == 503, "it is not ready")
+        end = time.monotonic() + 8
+        while time.monotonic() < end:
+            t.require(server.get("/readyz", key="").status == 503, "it is not ready while the disk is full")
+            time.sleep(0.2)
+        os.unlink(disk / "ballast")
+        began = time.monotonic()
+        t.until(lambda: server.get("/readyz", key="").status == 200, "it is ready again")
+        t.true(time.monotonic() - began < 20, "soon")
+        t.equal(server.begin("hello", {"who": "x"}, wait="30s")["status"], "COMPLETED")
+        told = [e["message"] for e in map(json.loads, server.stop().err.splitlines()) if "the store" in e["message"]]
+        t.equal(sum("takes commits again" in message for message in told), 1, f"once: {told}")
 
 
 @case("")
@@ -343,6 +442,24 @@ def the_log_is_one_object_a_line_with_tenant_run_trace_and_request(t):
     t.true(any("%0a%7B" in e.get("path", "") for e in lines), "what was sent stays inside its line, as it was sent")
 
 
+@case("proves: F-099")
+def a_request_whose_client_left_is_counted_and_logged_and_the_tenant_is_that_of_the_run(t):
+    server = Server(t, "--log-requests")
+    server.define(SLOW.replace("workflow: slow", "workflow: slow\ntenant: acme"), tenant="acme")
+    run = server.begin("slow", namespace="acme")["executionId"]
+    server.get(f"/api/executions/{run}", headers={"X-Request-Id": "reads"})
+    client = socket.create_connection(("127.0.0.1", server.port))
+    client.sendall((f"POST /api/executions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\nX-Request-Id: leaves\r\n"
+                    "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{").encode())
+    time.sleep(0.2)
+    client.close()
+    t.until(lambda: scrape(server).get('maestro_http_requests_total{route="execution_start",status="left"}') == 1, "it is counted")
+    lines = {line.get("requestId"): line for line in map(json.loads, server.stop().err.splitlines())}
+    left, read = lines["leaves"], lines["reads"]
+    t.equal((left["message"], left["route"], "status" in left), ("request left by its client before the answer", "execution_start", False))
+    t.equal((read["tenant"], read["run"], read["status"]), ("acme", run, 200), "of a key of all tenants")
+
+
 @case("")
 def the_level_says_what_is_logged(t):
     for level, has_requests, has_events, has_failures in (("error", 0, 0, 0), ("warning", 0, 0, 1), ("info", 1, 0, 1), ("debug", 1, 1, 1)):
@@ -358,6 +475,49 @@ def the_level_says_what_is_logged(t):
 
 
 # --- traces ---
+
+def lines_of(reader, enough):
+    """What stands in the pipe, until `enough` says so of its lines."""
+    text = b""
+    while not enough(text):
+        piece = os.read(reader, 1 << 16)
+        if not piece:
+            break
+        text += piece
+    return [json.loads(line) for line in text.decode().splitlines()]
+
+
+@case("proves: F-099")
+def a_log_that_nobody_reads_holds_nobody_up_and_what_is_lost_is_counted_and_told(t):
+    reader, writer = os.pipe()
+    server = Server(t, "--log-requests", err_fd=writer)
+    os.close(writer)
+    path = "/api/" + "x" * 4000
+
+    def ask(count):
+        for _ in range(count):
+            t.require(server.get(path).status == 404, "everybody is answered")
+    ask(500)                                    # twice what waits for a reader
+    t.equal(server.get("/healthz", key="").status, 200)
+    t.until(lambda: scrape(server)["maestro_server_log_lines_dropped_total"] > 50, "lines are dropped, and counted")
+    t.equal(scrape(server)['maestro_trace_spans_total{outcome="dropped"}'], 0, "no span was: there is no collector")
+    os.set_blocking(reader, True)
+    told = lines_of(reader, lambda text: b"were dropped" in text and text.endswith(b"\n"))
+    note = next(line for line in told if "were dropped" in line["message"])
+    t.true(note["count"] > 50 and note["level"] == "warning", f"{note}")
+    times = [line["time"] for line in told if line is not note]
+    t.equal(times, sorted(times), "in their order")
+    before = scrape(server)["maestro_server_log_lines_dropped_total"]
+    ask(3)
+    lines_of(reader, lambda text: b"xxx" in text and text.endswith(b"\n"))
+    t.equal(scrape(server)["maestro_server_log_lines_dropped_total"], before, "nothing is lost any more")
+    ask(500)
+    began = time.monotonic()
+    server.process.send_signal(signal.SIGTERM)
+    t.equal(t.end(server.process, seconds_max=30).code, 0, "it ends, though nobody reads")
+    t.true(time.monotonic() - began < 15, f"soon: {time.monotonic() - began:.1f} s")
+    os.close(reader)
+
 
 class Collector:
     """Takes OTLP over HTTP as JSON; `status` is what it answers, after `gate` is open."""
@@ -432,6 +592,19 @@ def a_request_its_run_its_steps_and_its_attempts_are_spans_of_one_trace(t):
     for name in ("attempt a.first #1", "attempt a.second #1", "attempt a.second #2"):
         t.true(by_name[name]["spanId"] in spoken, f"the ledger has the span of {name}")
     t.equal(scrape(server)['maestro_trace_spans_total{outcome="sent"}'] >= 7, True)
+
+
+@case("proves: F-101")
+def what_ends_while_the_server_ends_is_told_too(t):
+    collector = Collector()
+    server = Server(t, "--otlp", collector.url, env=LOCAL)
+    server.define("workflow: nap\njobs:\n  a:\n    tasks:\n      - { name: rest, run: sleep, input: { duration: 2s } }\n")
+    server.begin("nap")
+    ended = server.stop()                       # its only step has two seconds to go, and is waited for
+    t.equal(ended.code, 0, ended.err)
+    names_told = [s["name"] for s in collector.spans]
+    for name in ("attempt a.rest #1", "step a.rest", "run nap"):
+        t.true(name in names_told, f"the span of {name}: {names_told}")
 
 
 @case("proves: F-101")
@@ -548,7 +721,7 @@ def every_case_of_trace_context_holds_over_http(t):
     for one in cases:
         with t.row(one["id"]):
             status, headers, run = with_headers(server, [tuple(pair) for pair in one["headers"]])
-            if status == 400 and any("\n" in value for _, value in one["headers"]):
+            if status == 400 and any("\n" in value or "\0" in value for _, value in one["headers"]):
                 t.equal(one["valid"], False, "no header of HTTP: the request is refused, and nothing continued")
                 continue
             t.require(status == 201, f"it is started: {status} {run}")

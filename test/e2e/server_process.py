@@ -362,5 +362,130 @@ def a_server_ends_in_order_beside_many_who_waited_and_have_gone(t):
     t.equal(server.stop().code, 0, "the exit code")
 
 
+def is_listening(server):
+    try:
+        socket.create_connection(("127.0.0.1", server.port)).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def answer_to(client):
+    """Everything that comes back until the server hangs up."""
+    answer = b""
+    while piece := client.recv(65536):
+        answer += piece
+    return answer.decode()
+
+
+def upload(server, path, body):
+    return (f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\nContent-Type: application/yaml\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
+
+
+@case()
+def a_server_that_ends_answers_the_requests_whose_bodies_still_come(t):
+    server = Server(t)
+    server.define(HELLO)
+    body = json.dumps({"workflowId": "hello", "parameters": {"who": "x"}})
+    rows = [("a definition", upload(server, "/api/workflows", HELLO)),
+            ("a start", upload(server, "/api/executions", body).replace(b"/yaml", b"/json")),
+            ("nobody's", upload(server, "/api/executions", body).replace(b"Bearer", b"Nobody"))]
+    clients = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in rows]
+    for client, (_, data) in zip(clients, rows):
+        client.sendall(data[:-20])
+    server.get("/api")                                  # they were before it
+    server.process.send_signal(signal.SIGTERM)
+    t.until(lambda: not is_listening(server), "it takes nobody any more")
+    time.sleep(1)
+    for client, (what, data) in zip(clients, rows):
+        with t.row(what):
+            client.sendall(data[-20:])
+            answer = answer_to(client)
+            t.matches(answer, {"a definition": r"^HTTP/1\.1 \d\d\d ", "a start": r"^HTTP/1\.1 503 ", "nobody's": r"^HTTP/1\.1 401 "}[what])
+            t.contains(answer, "Connection: close\r\n")
+    t.equal(t.end(server.process).code, 0, "the exit code")
+
+
+@case()
+def a_server_whose_steps_still_end_answers_what_begins_on_connections_that_it_has(t):
+    runners = t.write("runners.yaml", "executors:\n  here: { kind: process, runners: { slow: { command: [sleep, '3'] } } }\n")
+    server = Server(t, "--runners", str(runners))
+    server.define("workflow: slow\njobs: { a: { tasks: [{ name: one, run: slow }] } }\n")
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    run = server.begin("slow")["executionId"]
+    t.until(lambda: server.get(f"/api/executions/{run}/steps").json()["items"][0]["status"] == "RUNNING", "the step runs")
+    server.process.send_signal(signal.SIGTERM)
+    t.until(lambda: not is_listening(server), "it takes nobody any more")
+    data = upload(server, "/api/workflows", HELLO)
+    client.sendall(data[:-20])
+    time.sleep(4)                                       # the step has ended meanwhile
+    client.sendall(data[-20:])
+    t.matches(answer_to(client), r"^HTTP/1\.1 \d\d\d ")
+    t.equal(t.end(server.process).code, 0, "the exit code")
+
+
+def began_saying(t, store, listen="127.0.0.1:0"):
+    """What a server says until it serves, or cannot."""
+    process = t.start("server", "--listen", listen, "--store", "sqlite:" + str(store))
+    t.until(lambda: "maestro serves" in t.said(process) or process.poll() is not None, "it begins or ends")
+    said = t.said(process)
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    t.end(process)
+    return said
+
+
+def begun(t, store):
+    """The line by which it says that it serves, or what it said."""
+    said = began_saying(t, store)
+    return next((line for line in said.splitlines() if "maestro serves" in line), said)
+
+
+@case("")
+def the_first_key_is_in_its_file_or_nobody_has_it(t):
+    store, file = t.folder / "st.db", t.folder / "st.db.admin-key"
+    file.mkdir()
+    t.contains(begun(t, store), "the first key cannot be written")
+    t.lacks(t.maestro("key", "list", "--store", f"sqlite:{store}").out, "admin", "no key was stored that nobody knows")
+    file.rmdir()
+    t.contains(begun(t, store), f"the first key is in {file}")
+    first = file.read_text()
+    t.contains(begun(t, store), f"the first key is in {file}")
+    t.equal(file.read_text(), first, "a further start makes no other one")
+    file.unlink()
+    later = begun(t, store)
+    t.lacks(later, "the first key is in", "where it is not, the line does not say so")
+    t.contains(later, "maestro key create")
+    t.true(not file.exists(), "one that was taken away is not made again")
+
+
+@case("")
+def a_first_key_that_was_revoked_is_not_pointed_at(t):
+    store, file = t.folder / "st.db", t.folder / "st.db.admin-key"
+    t.contains(begun(t, store), f"the first key is in {file}")
+    first = file.read_text().split(".")[2]
+    t.equal(t.maestro("key", "create", "--tenant", "*", "--role", "admin", "--store", f"sqlite:{store}").code, 0)
+    t.equal(t.maestro("key", "revoke", first, "--tenant", "*", "--store", f"sqlite:{store}").code, 0)
+    t.contains(begun(t, store), "'maestro key create' makes a key")
+
+
+@case("")
+def it_listens_on_the_loopback_and_warns_of_keys_in_the_clear(t):
+    for listen, address, warns in ((":0", "127.0.0.1", False), ("[::1]:0", "[::1]", False), ("0.0.0.0:0", "0.0.0.0", True)):
+        with t.row(listen):
+            said = began_saying(t, t.folder / "st.db", listen)
+            t.contains(said, f"maestro serves http://{address}:")
+            t.equal("in the clear" in said, warns, said)
+
+
+@case("")
+def a_store_without_a_key_of_an_admin_gets_the_first_one(t):
+    store, file = t.folder / "st.db", t.folder / "st.db.admin-key"
+    t.equal(t.maestro("key", "create", "--tenant", "acme", "--role", "viewer", "--store", f"sqlite:{store}").code, 0)
+    t.contains(begun(t, store), f"the first key is in {file}")
+    t.true(file.read_text().startswith("mk."), "it is a key")
+
+
 if __name__ == "__main__":
     main()

@@ -305,6 +305,12 @@ def a_runbook_is_validated_planned_and_run(t):
     t.equal(len(plan["plan"]["steps"]), 3)
     problem(t, server.call("POST", "/api/runbooks", HELLO, headers=sent), 400, "invalid")
     problem(t, server.call("POST", "/api/runbooks?action=dance", RUNBOOK, headers=sent), 400, "invalid")
+    for action in ("validate", "plan", "run"):
+        with t.row(action + " of what is no runbook"):
+            told = problem(t, server.call("POST", "/api/runbooks?action=" + action, HELLO, headers=sent), 400, "invalid")
+            t.contains(told["detail"], "this is a workflow and no runbook: POST /api/workflows takes it")
+    wrong = server.call("POST", "/api/runbooks?action=validate", HELLO.replace("tasks", "taks"), headers=sent)
+    t.equal((wrong.status, wrong.json()["valid"]), (200, False), "what is wrong with it is said first")
     t.equal(server.get("/api/workflows").json()["items"], [], "nothing was stored so far")
     problem(t, server.call("POST", "/api/runbooks", RUNBOOK, key=server.key("author"), headers=sent), 403, "denied")
     made = server.call("POST", "/api/runbooks?wait=30s", RUNBOOK, headers=sent)
@@ -483,6 +489,29 @@ def policies_and_executors_are_listed_as_they_are(t):
     t.true(far["workers"][0]["worker"].endswith("/w1"), "the worker that asked")
     other = server.get("/api/executors", key=server.key("viewer", "other")).json()["items"][0]
     t.equal((other["health"], other["workers"]), ("up", []), "workers of another tenant are not told")
+
+
+@case("")
+def the_description_is_not_sent_again_to_who_has_it(t):
+    server = Server(t)
+    first = server.get("/openapi.json", key="")
+    t.true(first.headers["ETag"].startswith('W/"'), "one tag for the text and for what gzip makes of it is a weak one")
+    again = server.get("/openapi.json", key="", headers={"If-None-Match": first.headers["ETag"]})
+    t.equal((again.status, again.body), (304, b""))
+    other = server.get("/openapi.json", key="", headers={"If-None-Match": '"of-another"'})
+    t.equal((other.status, other.body), (200, first.body), "the same as before")
+
+
+@case("")
+def parameters_that_make_no_key_are_refused_as_such_by_the_engine_and_again(t):
+    server = Server(t)
+    server.define("workflow: keyed\nparams: [{ name: day, type: string, required: false }]\nidempotency_key: \"day-${params.day}\"\n"
+                  "jobs: { a: { tasks: [{ name: say, log: hi }] } }\n")
+    for what, headers in (("once", {}), ("with a key", {"Idempotency-Key": "k"}), ("the same again", {"Idempotency-Key": "k"})):
+        with t.row(what):
+            refused = server.post("/api/executions", {"workflowId": "keyed"}, headers=headers)
+            t.contains(problem(t, refused, 400, "parameter-validation")["detail"], "the idempotency key cannot be made")
+    t.equal(server.post("/api/executions", {"workflowId": "keyed", "parameters": {"day": "monday"}}).status, 201)
 
 
 if __name__ == "__main__":

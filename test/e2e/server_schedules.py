@@ -3,6 +3,7 @@
 import datetime
 import json
 import signal
+import sqlite3
 
 from maestro_test import case, main
 from schema_test import violations
@@ -229,6 +230,103 @@ def the_command_does_the_same_beside_a_store_and_as_a_client(t):
     t.equal(here("schedule", "override", "cold", at[1], "--reason", "after all").code, 0)
     t.equal(here("schedule", "override", "--list", "--json").json()[0]["reason"], "after all")
     t.equal(here("store", "verify").code, 0)
+
+
+# --- what is read of them -------------------------------------------------------------------------------------------------------------------
+
+def listed(server, **query):
+    """What every look at the schedules of a tenant tells alike, whenever it is."""
+    items = server.get("/api/schedules?limit=500" + "".join(f"&{k}={v}" for k, v in query.items())).json()["items"]
+    return [(i["workflowId"], i["version"], i["trigger"], i["cron"]) for i in items]
+
+
+def due(server, workflow, tenant="default"):
+    """For each revision the seconds for which it was started."""
+    found = {}
+    for run in server.get(f"/api/executions?workflowId={workflow}&namespace={tenant}&limit=500").json()["items"]:
+        first = server.get(f"/api/executions/{run['executionId']}/events").json()["items"][0]
+        at = first["rationale"].removeprefix("due at ")
+        found.setdefault(run["revisionId"]["version"], []).append(seconds(at))
+    return {version: sorted(at) for version, at in found.items()}
+
+
+@case("proves: F-036")
+def each_schedule_starts_its_active_revision_whatever_happens_to_others(t):
+    server = Server(t)
+    every = '"* * * * * *"'
+    for name in ("keep", "off", "gone", "new"):
+        server.define(flow(name, every))
+    server.define(flow("keep", every).replace("\n", "\ntenant: acme\n", 1), tenant="acme")
+    stored = server.call("POST", "/api/workflows", flow("later", '"0 0 1 1 *"', every), headers={"Content-Type": "application/yaml"}).json()
+    t.equal(listed(server), [(name, 1, 0, "* * * * * *") for name in ("gone", "keep", "new", "off")])
+    t.equal(listed(server, namespace="acme"), [("keep", 1, 0, "* * * * * *")])
+    t.until(lambda: all(due(server, name) for name in ("keep", "off", "gone", "new")) and due(server, "keep", "acme"), "each is started")
+    t.equal(due(server, "later"), {}, "but for what is not active")
+    revision = "/api/workflows/default/{}/revisions/1"
+    t.equal(server.post(revision.format("off") + "/deactivate").status, 200)
+    t.equal(server.post(revision.format("gone") + "/deactivate").status, 200)
+    # Who has runs keeps its revision; one that has none is removed.
+    problem(t, server.call("DELETE", revision.format("gone")), 409, "conflict")
+    server.define(flow("brief", '"0 0 1 1 *"'))
+    t.equal(server.post(revision.format("brief") + "/deactivate").status, 200)
+    t.equal(server.call("DELETE", revision.format("brief")).status, 204)
+    server.define(flow("new", '"*/2 * * * * *"'))
+    t.equal(server.post(stored["_links"]["self"]["href"] + "/activate", {}).status, 200)
+    wanted = [("keep", 1, 0, "* * * * * *"), ("later", 1, 0, "0 0 1 1 *"), ("later", 1, 1, "* * * * * *"), ("new", 2, 0, "*/2 * * * * *")]
+    t.equal(listed(server), wanted)
+    t.until(lambda: len(due(server, "new").get(2, [])) >= 2 and len(due(server, "later").get(1, [])) >= 3, "what was changed is followed")
+    found = {name: due(server, name) for name in ("keep", "off", "gone", "new", "later")}
+    changed = found["later"][1][0]
+    for name in ("off", "gone"):
+        t.true(found[name][1][-1] < changed, f"{name} is started no more: {found}")
+    late = [r["event"] for r in events(t, server, "occurrence-skipped") if seconds(r["event"]["dueAt"]) >= changed]
+    t.equal(late, [], "nor does anybody try")
+    for name, version, step in (("keep", 1, 1), ("off", 1, 1), ("gone", 1, 1), ("new", 1, 1), ("new", 2, 2), ("later", 1, 1)):
+        at = found[name][version]
+        t.equal(at, list(range(at[0], at[-1] + 1, step)), f"each occurrence of {name} once, and none is left out")
+    t.true(found["new"][1][-1] < found["new"][2][0], "one revision follows the other")
+    t.equal(set(found["new"]), {1, 2})
+    t.true(due(server, "keep", "acme")[1][-1] >= changed, "the other tenant's goes on")
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.equal(listed(server), wanted, "and the next server follows the same")
+    last = {name: due(server, name)[version][-1] for name, version in (("keep", 1), ("later", 1), ("new", 2))}
+    t.until(lambda: all(due(server, name)[version][-1] > last[name] for name, version in (("keep", 1), ("later", 1), ("new", 2))), "it starts them")
+    t.equal([due(server, name) for name in ("off", "gone")], [found["off"], found["gone"]])
+
+
+@case("proves: F-036 F-042")
+def triggers_are_known_without_the_plan(t):
+    t.write("runners.yaml", RUNNERS)
+    server = Server(t, "--runners", t.folder / "runners.yaml")
+    server.define(flow("tick", '"* * * * * *"'))
+    server.define(flow("cold", '"0 0 1 1 *"', '{ cron: "0 0 * * *", blackout: always, payload: { a: 1 } }')
+                  .replace("jobs:", "  - webhook: { key: order, auth: { bearer: true } }\n  - manual: { enabled: false }\njobs:"))
+    here = lambda *words: t.maestro(*words, "--store", "sqlite:" + server.store, "--runners", t.folder / "runners.yaml")
+    day = server.get("/api/schedules?workflowId=cold&count=1").json()["items"][1]["next"][0]["at"]
+    hook = "/maestro/hooks/default/cold/"
+
+    def looks():
+        """Everything that is asked of triggers and starts nothing."""
+        shown = [a for i in server.get("/api/schedules?workflowId=cold").json()["items"] for a in (i["cron"], i["next"], i["unusable"])]
+        asked = [server.post(hook + "none", key=""), server.post(hook + "order", key=""), server.post(hook + "manual", key=""),
+                 server.post("/api/executions", {"workflowId": "cold"}),
+                 override(server, day.replace("00.000Z", "01.000Z"), "cold", trigger=1), override(server, day, "cold", trigger=2)]
+        return listed(server), shown, [(a.status, a.json()["type"], a.json()["detail"]) for a in asked], here("schedule", "next", "cold", "--json").json()
+
+    before = looks()
+    t.equal([a[0] for a in before[2]], [401, 401, 401, 409, 400, 404])
+    t.until(lambda: runs(server), "one is due every second")
+    server.stop()
+    with sqlite3.connect(server.store) as db:
+        db.execute("drop trigger maestro_plans_are_immutable")
+        t.equal(db.execute("update maestro_plans set document = '{'").rowcount, 2)
+    db.close()
+    server.start()
+    t.equal(looks(), before, "no plan can be read, and nobody needs one")
+    t.equal(here("schedule", "list", "--json").code, 0)
+    t.equal(override(server, day, "cold", trigger=1).status, 201)
+    t.until(lambda: "a schedule was refused its run" in t.said(server.process), "it is due, and only the start of a run needs the plan")
 
 
 if __name__ == "__main__":

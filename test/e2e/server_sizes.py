@@ -6,6 +6,9 @@ import re
 import resource
 import select
 import signal
+import socket
+import struct
+from pathlib import Path
 
 from maestro_test import SANITIZED, case, main
 from server_test import HELLO, Server, problem
@@ -258,8 +261,10 @@ def an_answer_tells_neither_where_the_store_lies_nor_the_codes_of_its_library(t)
             t.lacks(body["detail"], server.store)
             t.lacks(body["detail"], str(t.folder))
             t.true(not re.search(r"\(.*\d+\)", body["detail"]), "no code: " + body["detail"])
-    lines = [json.loads(line) for line in t.said(server.process).splitlines() if line.startswith("{")]
-    t.true(any(server.store in line.get("detail", "") for line in lines if line.get("route") == "execution_start"), "the log has it")
+    def logged():
+        lines = [json.loads(line) for line in t.said(server.process).splitlines() if line.startswith("{") and line.endswith("}")]
+        return any(server.store in line.get("detail", "") for line in lines if line.get("route") == "execution_start")
+    t.until(logged, "the log has it")
 
 
 @case("")
@@ -343,6 +348,148 @@ def who_sends_much_that_takes_long_waits_behind_itself(t):
     t.true(set(statuses) <= {200, 429} and statuses.count(200) >= 32 and 429 in statuses, f"some are too many: {statuses}")
     t.equal([status for place, status in order if place == 40], [200], "of the other tenant")
     t.true(order.index((40, 200)) < len(order) - 8, f"it did not wait for all of them: {order}")
+
+
+STEP_COUNT = 10_000 if SANITIZED else 60_000
+
+
+def many_steps(name, count=STEP_COUNT, first="      - { name: ask, log: hi, pause_after: { trigger: boss } }\n"):
+    return f"workflow: {name}\njobs:\n  a:\n    tasks:\n" + first + "".join(f"      - {{ name: t{i}, log: hi }}\n" for i in range(count))
+
+
+def asked(server, method, path, body=None, headers=None):
+    """A request on its way, by a connection of its own."""
+    connection = server.connect()
+    connection.request(method, path, json.dumps(body) if body is not None else None,
+                       {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"} | (headers or {}))
+    return connection
+
+
+def used(server, thread):
+    """The ticks of the processor that a thread of the server has used."""
+    ticks = 0
+    for place in Path(f"/proc/{server.process.pid}/task").iterdir():
+        name, fields = (place / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+        if name == thread:
+            ticks += sum(int(field) for field in fields.split()[11:13])
+    return ticks
+
+
+@case("")
+def what_is_made_of_a_large_plan_is_not_made_by_the_thread_that_answers_everybody(t):
+    server = Server(t)
+    server.define(many_steps("large"))
+    compiled = used(server, "maestro-aside")
+    run = server.begin("large")["executionId"]
+    t.until(lambda: server.get(f"/api/executions/{run}").json()["awaitingTrigger"] == "boss", "it awaits its trigger")
+    revision = "/api/workflows/default/large/revisions/1"
+    for method, path, body, headers in (("GET", revision, None, {}), ("GET", revision, None, {"Accept-Encoding": "gzip"}),
+                                        ("POST", revision + "/dry-run", {}, {}), ("POST", revision + "/activate", {}, {}),
+                                        ("GET", f"/api/executions/{run}/verdicts", None, {}), ("GET", f"/api/executions/{run}/projection", None, {}),
+                                        ("POST", "/api/executions", {"workflowId": "large"}, {})):
+        with t.row(f"{method} {path} {headers}"):
+            before = used(server, "maestro-http")
+            for _ in range(5):
+                answer = server.call(method, path, body, headers=headers)
+                t.true(len(answer.body) > 100 and answer.status in (200, 201, 422), f"it is answered: {answer.status}")
+            took = used(server, "maestro-http") - before
+            t.true(took < compiled, f"five of them took {took} ticks of it, and the definition was compiled beside it in {compiled}")
+
+
+@case("")
+def a_large_revision_that_is_known_is_not_made_again(t):
+    server = Server(t)
+    server.define(many_steps("large"))
+    path = "/api/workflows/default/large/revisions/1"
+    whole = server.get(path)
+    same = server.get(path, headers={"If-None-Match": whole.headers["ETag"]})
+    t.equal((same.status, same.body, same.headers["ETag"]), (304, b"", whole.headers["ETag"]))
+    t.equal((same.headers.get("Content-Length"), same.headers.get("Transfer-Encoding")), (None, None), "the size of what was not made is not told")
+    t.equal(server.get(path, headers={"If-None-Match": '"other"'}).body, whole.body)
+    t.equal([step["name"] for step in whole.json()["steps"][:2]], ["ask", "t0"], "it is whole")
+    t.equal(server.post(path + "/deactivate").json()["steps"], whole.json()["steps"], "and where it is changed")
+
+
+@case("")
+def a_list_of_executions_that_await_triggers_of_large_plans_keeps_nobody_waiting(t):
+    server = Server(t)
+    open_gate, asking = ("      - { name: ask, log: hi, pause_after: { trigger: boss%s } }\n" % more
+                         for more in ("", ", payload_schema: { type: object, required: [who] }, auth: { bearer: true }"))
+    runs = []
+    for name, first in (("open", open_gate), ("asking", asking)):
+        server.define(many_steps(name, first=first))
+        runs.append(server.begin(name)["executionId"])
+        t.until(lambda: server.get(f"/api/executions/{runs[-1]}").json()["awaitingTrigger"] == "boss", "it awaits its trigger")
+
+    def is_passed():                # by a server that knows nothing of them yet
+        server.stop()
+        server.start()
+        slow = asked(server, "GET", "/api/executions")
+        t.equal(server.get("/healthz").status, 200)
+        is_first = not select.select([slow.sock], [], [], 0)[0]
+        answer = json.loads(slow.getresponse().read())
+        t.require("items" in answer, f"it is answered: {answer}")
+        listed = {item["executionId"]: item["_links"] for item in answer["items"]}
+        t.equal([("resume" in listed[run], "trigger-token" in listed[run]) for run in runs], [(True, False), (False, True)], "what can be done")
+        t.equal({item["executionId"]: item["_links"] for item in server.get("/api/executions").json()["items"]}, listed, "the same again")
+        for run in runs:
+            t.equal(server.get(f"/api/executions/{run}").json()["_links"].get("resume"), listed[run].get("resume"), "its own page says the same")
+        return is_first
+
+    t.until(is_passed, "others are answered before the list")
+
+
+@case("")
+def a_server_that_ends_stores_what_is_being_compiled(t):
+    server = Server(t)
+    names = ["one", "two", "three"]
+    slow = [sent(server, many_steps(name, STEP_COUNT // 6), path="/api/workflows") for name in names]
+    t.until(lambda: counted(server, "maestro_http_requests_waiting") == 3 or select.select([c.sock for c in slow], [], [], 0)[0], "they have come")
+    server.process.send_signal(signal.SIGTERM)
+    t.equal([c.getresponse().status for c in slow], [201] * 3, "all are answered")
+    t.equal(t.end(server.process).code, 0, "the code")
+    server.start()
+    t.equal(sorted(item["workflowId"] for item in server.get("/api/workflows").json()["items"]), sorted(names), "and stored")
+
+
+def counted(server, name):
+    return next(int(line.split()[-1]) for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name + " "))
+
+
+def break_off(connection):
+    connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+@case("")
+def what_was_sent_by_clients_that_have_left_is_not_begun(t):
+    server = Server(t)
+    gone = [sent(server, many_steps(f"gone{i}", STEP_COUNT // 3), path="/api/workflows") for i in range(6)]
+    t.until(lambda: counted(server, "maestro_http_requests_waiting") == 6, "all have come")
+    for connection in gone:
+        break_off(connection)
+    t.until(lambda: counted(server, "maestro_http_connections") == 1, "their connections are over")
+    t.equal(server.call("POST", "/api/workflows", HELLO, headers={"Content-Type": "application/yaml"}).status, 201, "who comes behind them")
+    t.equal([item["workflowId"] for item in server.get("/api/workflows").json()["items"]], ["hello"], "nothing of theirs is stored")
+    t.equal(counted(server, "maestro_http_body_bytes"), 0, "what their bodies took is free")
+
+
+@case("")
+def a_body_counts_as_long_as_it_is_being_compiled(t):
+    server = Server(t)
+
+    def is_counted():
+        slow = sent(server, SLOW)
+        t.until(lambda: counted(server, "maestro_http_requests_waiting") == 1 or select.select([slow.sock], [], [], 0)[0], "it has come")
+        break_off(slow)
+        lines = {}
+        while lines.get("maestro_http_connections", "2") != "1":
+            lines = dict(line.rsplit(" ", 1) for line in server.get("/metrics").body.decode().splitlines() if not line.startswith("#"))
+        held = int(lines["maestro_http_body_bytes"])
+        t.until(lambda: counted(server, "maestro_http_body_bytes") == 0, "it is given back in the end")
+        return held >= len(SLOW)
+
+    t.until(is_counted, "though its client has left")
 
 
 @case("")

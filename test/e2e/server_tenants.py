@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What tenants are held to, as their keys see it: limits, what is used up, and refusals that say why."""
+import datetime
 import json
 import signal
 import time
@@ -72,8 +73,12 @@ def a_tenant_without_money_is_refused_and_told_until_when_also_after_a_crash(t):
     t.equal(start(server, "pay", "acme", wait="30s").json()["status"], "COMPLETED")
     second = start(server, "pay", "acme", wait="30s").json()        # it says what it cost and ends; who looks in between ends it
     t.true(second["status"] == "COMPLETED" or second["errorCause"] == "budget-exceeded", f"the one that uses up the rest: {second}")
-    detail = refused(t, start(server, "pay", "acme"), "quota-exceeded")
+    before = time.time()
+    answer = start(server, "pay", "acme")
+    detail = refused(t, answer, "quota-exceeded")
     t.contains(detail, "the tenant 'acme' has used 1.200000 of its cost of 1.000000; the next window begins at 20")
+    opens = datetime.datetime.fromisoformat(detail.split(" begins at ")[1].replace("Z", "+00:00")).timestamp()
+    t.true(opens - time.time() - 1 <= int(answer.headers["Retry-After"]) <= opens - before + 2, "Retry-After is until the next window")
     t.equal(start(server, "pay", "other", wait="30s").json()["status"], "COMPLETED", "others are not meant")
     server.stop(signal.SIGKILL)
     server.start()

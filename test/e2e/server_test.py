@@ -8,6 +8,7 @@ import http.client
 import json
 import queue
 import signal
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -42,15 +43,22 @@ class Answer:
         return f"<{self.status} {self.body[:400]!r}>"
 
 
+def free_port():
+    """For a server that keeps its port when it is started again."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
 class Server:
-    def __init__(self, t, *args, store=None, env=None, shell=True):
-        self.t = t
+    def __init__(self, t, *args, store=None, env=None, shell=True, err_fd=None):
+        self.t, self.err_fd = t, err_fd
         self.store = store or str(t.folder / "store.db")
         self.args, self.env = (*args, *["--shell"] * shell), env     # definitions of the suites use the runner shell
         self.start()
 
     def start(self):
-        self.process = self.t.start("server", "--listen", "127.0.0.1:0", "--store", "sqlite:" + self.store, *self.args, env=self.env)
+        self.process = self.t.start("server", "--listen", "127.0.0.1:0", "--store", "sqlite:" + self.store, *self.args, env=self.env,
+                                    err_fd=self.err_fd)
         self.t.until(lambda: "maestro serves" in self.t.said(self.process) or self.process.poll() is not None, "the server listens")
         self.line = next((line for line in self.t.said(self.process).splitlines() if "maestro serves" in line), "")
         self.t.require("maestro serves" in self.line, "the server listens")
@@ -140,6 +148,41 @@ class Service:
 
     def document(self):
         return self.documents.get(timeout=60)
+
+
+class Relay:
+    """Gives requests on to a server, and its answers back: `before_answer` is called with the path of each in between."""
+
+    def __init__(self, server):
+        self.before_answer = lambda path: None
+        relay = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                connection = server.connect()
+                connection.request(self.command, self.path, body, {name: self.headers[name] for name in ("Authorization", "Content-Type")
+                                                                   if name in self.headers})
+                answer = connection.getresponse()
+                said = answer.read()
+                connection.close()
+                relay.before_answer(self.path)
+                self.send_response(answer.status)
+                self.send_header("Content-Type", answer.headers["Content-Type"])
+                self.send_header("Content-Length", str(len(said)))
+                self.end_headers()
+                self.wfile.write(said)
+
+            do_GET = do_POST
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.http.server_address[1]
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
 
 def call_back(server, document, body, token=None):

@@ -3,11 +3,13 @@
 import hmac
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
 
 from maestro_test import ROOT, case, main
+from schema_test import violations
 from server_test import Server, problem
 
 TRIGGERED = """workflow: triggered
@@ -187,6 +189,99 @@ def a_trigger_is_taken_as_often_as_it_declares_and_no_request_twice(t):
     t.equal(len(runs(server, "triggered")), 3)
 
 
+@case("proves: F-006 F-050")
+def what_is_signed_anew_with_the_same_key_starts_nothing(t):
+    server = Server(t)
+    server.define(TRIGGERED)
+    secret(t, server, "order-secret", "s3cret-value")
+    now, where = int(time.time()), "/maestro/hooks/default/triggered/"
+
+    def request(key, at, n=1, trigger="signed"):
+        body = b'{"n": %d}' % n
+        return where + trigger, body, dict(sign("s3cret-value", where + trigger, body, at), **({"Idempotency-Key": key} if key else {}))
+
+    def send(path, body, headers):
+        return server.call("POST", path, body, key="", headers=headers)
+    first, again = send(*request("q1", now)), send(*request("q1", now + 1))
+    t.equal((first.status, again.status, again.json()["executionId"]), (202, 202, first.json()["executionId"]), "signed anew")
+    t.equal((first.json()["repeated"], again.json()["repeated"]), (False, True))
+    problem(t, send(*request("q1", now, n=2)), 422, "idempotency-key-reused")
+    t.true(send(*request("q1", now, trigger="twin")).json()["executionId"] != first.json()["executionId"], "of another trigger it is another")
+    path, body, headers = request("q1", now + 1)
+    for name, replayed in (("another key", dict(headers, **{"Idempotency-Key": "q2"})), ("the same", headers)):
+        with t.row("a replay with " + name):
+            problem(t, send(path, body, replayed), 401, "unauthenticated")
+    server.stop(signal.SIGKILL)
+    server.start()
+    for name, key in (("the same key", "q1"), ("another key", "q2"), ("no key", None)):
+        with t.row("a replay to another process with " + name):
+            for at in (now, now + 1):
+                server.stop(signal.SIGKILL)
+                server.start()
+                t.equal(send(*request(key, at)).json().get("executionId"), first.json()["executionId"], "what it knows by its signature starts nothing")
+    t.equal(len(runs(server, "triggered")), 2)
+
+
+@case("proves: F-006 F-050")
+def what_is_signed_anew_with_the_same_key_is_one_event_of_a_trigger_that_debounces(t):
+    server = Server(t)
+    server.define(DEBOUNCED.replace("{ api_key: true }", "{ hmac: order-secret }") % "1h")
+    secret(t, server, "order-secret", "s3cret-value")
+    now, path, body = int(time.time()), "/maestro/hooks/default/debounced/order", b'{"n": 1}'
+    send = lambda key, at: server.call("POST", path, body, key="", headers=dict(sign("s3cret-value", path, body, at), **{"Idempotency-Key": key})).json()
+    t.equal([sorted(send("q1", at)) for at in (now, now + 1)], [["accepted", "startsAt"], ["accepted", "repeated"]])
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.equal(sorted(send("q2", now + 1)), ["accepted", "repeated"], "another process knows what was signed anew")
+    server.stop()
+    shown = t.maestro("ledger", "show", "--limit", "1000", "--store", "sqlite:" + server.store).out
+    t.equal(shown.count('"start-deferred"'), 1, "one event")
+
+
+@case("proves: F-006 F-050")
+def a_resume_trigger_that_is_signed_anew_with_the_same_key_is_taken_once(t):
+    server = Server(t)
+    server.define(PAUSED)
+    secret(t, server, "order-secret", "s3cret-value")
+    run = server.begin("paused", wait="30s")["executionId"]
+    now, path = int(time.time()), f"/maestro/trigger/{run}/approval"
+
+    def send(at, body=b"{}", key="q1"):
+        return server.call("POST", path, body, key="", headers=dict(sign("s3cret-value", path, body, at), **{"Idempotency-Key": key}))
+    t.equal([send(at).status for at in (now, now + 1)], [200, 200], "the second is the first, come again")
+    problem(t, send(now, b'{"n":2}'), 422, "idempotency-key-reused")
+    problem(t, send(now + 2, key="q2"), 409, "conflict")
+    events = server.get(f"/api/executions/{run}/events").json()["items"]
+    t.equal([e["event"] for e in events].count("trigger-received"), 1)
+
+
+@case("proves: A-192 A-193 C-99 F-006")
+def a_resume_trigger_is_answered_with_what_came_of_it(t):
+    server = Server(t)
+    pause = "{ name: %s, log: x, pause_after: { trigger: %s, timeout: 1h, auth: { api_key: true }, resume_when: 'payload.ok == true' } }"
+    server.define("workflow: two\njobs: { a: { tasks: [%s, %s] } }\n" % (pause % ("one", "first"), pause % ("two", "second")))
+    run, document = server.begin("two", wait="30s")["executionId"], server.get("/openapi.json").json()
+
+    def send(trigger, ok, key):
+        answer = server.post(f"/maestro/trigger/{run}/{trigger}", {"ok": ok}, headers={"Idempotency-Key": key})
+        t.equal(violations(document, {"$ref": "#/components/schemas/Triggered"}, answer.json()), [], "as the document has it")
+        return answer.status, answer.json()["outcome"], answer.json()["repeated"]
+    rows = [("its condition does not hold", "first", False, "k1", "unmet", False), ("come again", "first", False, "k1", "unmet", True),
+            ("its pause is still ahead", "second", True, "k2", "kept", False), ("it resumes", "first", True, "k3", "answered", False),
+            ("come again", "first", True, "k3", "answered", True), ("come again after all is over", "second", True, "k2", "kept", True)]
+    for name, trigger, ok, key, outcome, repeated in rows:
+        with t.row(name):
+            t.equal(send(trigger, ok, key), (200, outcome, repeated))
+        if outcome == "answered":
+            t.equal(server.get(f"/api/executions/{run}?wait=30s").json()["status"], "COMPLETED")
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.equal(send("first", False, "k1"), (200, "unmet", True), "another process knows it")
+    told = problem(t, server.post(f"/maestro/trigger/{run}/first", {"ok": 1}, headers={"Idempotency-Key": "k1"}), 422, "idempotency-key-reused")
+    t.contains(told["detail"], "'k1'", "the key that its sender knows")
+    t.true("trigger/" not in told["detail"], told["detail"])
+
+
 @case("proves: F-049 F-050")
 def what_was_too_often_may_come_again_as_it_was_signed(t):
     server = Server(t)
@@ -319,6 +414,27 @@ def a_forge_signs_its_webhooks_its_own_way(t):
     t.true(any("the signature is not that of the body" in text for text in told), told)
 
 
+@case("proves: F-048")
+def triggers_for_pushes_have_a_secret_each(t):
+    server = Server(t)
+    server.define("""workflow: two
+triggers:
+  - git_push: { branch: main, auth: { hub_signature: one } }
+  - git_push: { branch: dev, auth: { hub_signature: other } }
+jobs: { a: { tasks: [{ name: say, run: noop }] } }
+""")
+    secret(t, server, "one", "first-value")
+    secret(t, server, "other", "second-value")
+    rows = [("main", "first-value", 202, True), ("dev", "second-value", 202, True), ("dev", "first-value", 202, False), ("main", "third-value", 401, None)]
+    for number, (branch, value, status, is_taken) in enumerate(rows):
+        with t.row(f"{branch} signed with {value}"):
+            body = json.dumps({"ref": "refs/heads/" + branch, "number": number}).encode()
+            signed = {"X-Hub-Signature-256": "sha256=" + hmac.new(value.encode(), body, "sha256").hexdigest()}
+            answer = server.call("POST", "/maestro/hooks/default/two/git_push", body, key="", headers=signed)
+            t.equal((answer.status, answer.json().get("accepted")), (status, is_taken), str(answer))
+    t.equal(sorted(run["source"] for run in runs(server, "two")), ["push:dev", "push:main"])
+
+
 @case("proves: F-051")
 def several_events_start_one_run_with_the_last_payload(t):
     server = Server(t)
@@ -338,6 +454,31 @@ def several_events_start_one_run_with_the_last_payload(t):
     t.until(lambda: '"start-settled"' in t.maestro("ledger", "show", "--limit", "1000", "--store", "sqlite:" + server.store).out, "it is settled")
     t.equal(server.post(path, {"n": 9}).status, 202)
     t.until(lambda: len(runs(server, "debounced")) == 2, "the next event begins anew")
+    t.equal(t.maestro("ledger", "verify", "--store", "sqlite:" + server.store).code, 0)
+
+
+@case("proves: F-051")
+def an_event_that_was_refused_starts_nothing(t):
+    server = Server(t)
+    server.define(DEBOUNCED % "2s")
+    path = "/maestro/hooks/default/debounced/order"
+    infinity = resource.RLIM_INFINITY
+
+    def refused(body):
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (16384, infinity))      # as good as a full disk
+        t.equal(server.post(path, body).status, 503)
+        t.until(lambda: server.get("/readyz", key="").status == 503, "it is not ready")
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (infinity, infinity))
+        t.until(lambda: server.get("/readyz", key="").status == 200, "it is ready again")
+    refused({"n": 1})
+    time.sleep(3)
+    t.equal(runs(server, "debounced"), [], "nothing waits, and nothing is started")
+    t.equal(server.post(path, {"n": 2}).status, 202)
+    refused({"n": 3})
+    t.until(lambda: runs(server, "debounced"), "the run is started")
+    time.sleep(3)
+    found = runs(server, "debounced")
+    t.equal([server.get("/api/executions/" + run["executionId"]).json()["triggerPayload"] for run in found], [{"n": 2}], "by what was taken")
     t.equal(t.maestro("ledger", "verify", "--store", "sqlite:" + server.store).code, 0)
 
 

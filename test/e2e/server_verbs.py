@@ -39,11 +39,13 @@ SAME = {
     "check": ["check --production {flow} --json", "check {flow} --against {flow}"], "migrate": ["migrate {runbook}"],
     "runs": ["runs", "runs --json"], "revisions": ["revisions", "revisions hello --json"],
     "revisions activate": ["revisions activate hello@1", "revisions activate none@1"], "revisions deactivate": ["revisions deactivate none@1"],
+    "revisions store": ["revisions store {flow}", "revisions store {flow} --json", "revisions store {wrong}"],
+    "revisions remove": ["revisions remove none@1", "revisions remove hello@1"],
     "schedule list": ["schedule list", "schedule list --json"], "schedule next": ["schedule next cold --json"],
     "schedule override": ["schedule override --list", "schedule override cold 2101-01-01T00:00:00Z --reason x"],
     "show": ["show {run}", "show {run} --json", "show nobody"], "inspect": ["inspect {run} greet.say"], "logs": ["logs {run}"],
     "watch": ["watch {run} --quiet"], "pause": ["pause {run}"], "resume": ["resume {run}"], "cancel": ["cancel {run}"],
-    "rebind": ["rebind {run} --executor none"], "signal": ["signal {run} go"], "approve": ["approve {run}"], "trigger": ["trigger {run} go"],
+    "rebind": ["rebind {run} --region eu", "rebind {asks} --as-defined --json"], "signal": ["signal {run} go"], "approve": ["approve {run}"], "trigger": ["trigger {run} go"],
     "resolve": ["resolve {run} --decision retry --reason x"], "retry-from": ["retry-from {run} greet.say"], "compensate": ["compensate {failed} --reason x"],
     "retry-compensation": ["retry-compensation {run}"], "skip-compensation": ["skip-compensation {run}"],
     "dispatch-polls": ["dispatch-polls"], "recover-polls": ["recover-polls"], "process-auto-retries": ["process-auto-retries"],
@@ -51,13 +53,14 @@ SAME = {
     "key list": ["key list --json"], "key revoke": ["key revoke nobody"], "key create": ["key create --role odd"],
     "secret list": ["secret list"], "secret remove": ["secret remove NONE"], "secret set": ["secret set"],
     "trigger-token": ["trigger-token {asks} approval", "trigger-token {run} approval"],
-    "ledger verify": ["ledger verify", "ledger verify {run}"], "ledger show": ["ledger show", "ledger show {run}"],
+    "ledger verify": ["ledger verify", "ledger verify {run}"], "ledger show": ["ledger show", "ledger show --limit 3"],
     "ledger export": ["ledger export {run}"], "ledger anchor": ["ledger anchor --key {anchor}"],
     "replay": ["replay {run}", "replay {run} --verify"], "diff": ["diff {run} {failed}"],
     "policy eval": ["policy eval 1+1"], "policy test": ["policy test {policy}"], "policy check": ["policy check {policy}"], "policy fmt": ["policy fmt {policy}"],
     "policy review": ["policy review", "policy review --json"], "policy bench": ["policy bench"],
     "help": ["help", "help runs"], "completion": ["completion bash"], "version": ["version"],
 }
+USAGE = {"key create --role odd", "secret set", "policy bench"}
 # What a client cannot do, with the exit code and words of the refusal: it is a matter of the machine that has the store.
 REFUSED = {
     "ledger erase": ("ledger erase {run} greet.say --reason x", 69, "on the machine that has the store"),
@@ -76,7 +79,7 @@ def every_command_says_the_same_of_a_server_as_beside_its_store(t):
     for text in (HELLO, FAILING, PAUSED, COLD):
         server.define(text)
     names = {"run": server.begin("hello", {"who": "Ana"}, wait="30s")["executionId"], "failed": server.begin("fails", wait="30s")["executionId"],
-             "asks": server.begin("asks", wait="30s")["executionId"], "flow": t.write("hello.yaml", HELLO), "anchor": t.folder / "anchor.key",
+             "asks": server.begin("asks", wait="30s")["executionId"], "flow": t.write("hello.yaml", HELLO), "wrong": t.write("wrong.yaml", "workflow: w\n"), "anchor": t.folder / "anchor.key",
              "runbook": ROOT / "examples" / "log-analysis.yaml", "policy": t.write("calm.rego", "package calm\n\nallow := true\n"), "copy": t.folder / "copy.db"}
     url = f"http://127.0.0.1:{server.port}"
     here = lambda words: t.maestro(*words, "--store", "sqlite:" + server.store, env={"MAESTRO_RUNNERS": runners})
@@ -98,6 +101,7 @@ def every_command_says_the_same_of_a_server_as_beside_its_store(t):
                 words = fill(line)
                 local = here(words) if has_store(command.split()) else t.maestro(*words, env={"MAESTRO_RUNNERS": runners})
                 t.equal(plain(there(words)), plain(local))
+                t.equal(local.code == 2, line in USAGE, "a mistake in the line proves nothing: " + local.err)
     for command, (line, code, why) in REFUSED.items():
         with t.row(line):
             refused = there(fill(line))

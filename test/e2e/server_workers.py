@@ -60,6 +60,56 @@ def a_worker_pulls_its_work_and_reports_what_became_of_it(t):
     t.equal(t.end(worker).code, 0, "the code of the worker")
 
 
+LACK = "waits for a worker of the executor 'far' that takes 'far/greet': none is there"
+
+
+@case()
+def who_waits_for_a_worker_that_is_not_there_says_so(t):
+    server = begin(t)
+    env = {"MAESTRO_TOKEN": server.admin, "MAESTRO_SERVER": f"http://127.0.0.1:{server.port}", "no_proxy": "127.0.0.1"}
+    ran = t.start("run", "far", env=env)
+    t.until(lambda: LACK in t.said(ran), "the run says what it waits for")
+    t.contains(t.said(ran), "Waiting step: a.greet")
+    run = t.said(ran).split()[1]
+    watched = t.start("watch", run, env=env)
+    t.until(lambda: LACK in t.said(watched), "so does who watches it")
+    for where in (("--store", "sqlite:" + server.store), ()):
+        shown = t.maestro("show", run, *where, env=env)
+        t.contains(shown.out, f"waits       a.greet {LACK}", shown.err)
+    t.equal([(w["step"], LACK in w["why"]) for w in t.maestro("show", run, "--json", env=env).json()["waiting"]], [("a.greet", True)])
+    worker = t.start(*worker_args(t, server, server.key("worker", "*")))
+    for shown in (ran, watched):
+        t.equal(t.end(shown).code, 0)
+    t.lacks(t.maestro("show", run, env=env).out, "none is there")
+    t.equal(t.maestro("show", run, "--events", env=env).out.count("step-deferred"), 1, "recorded once")
+    kept = server.begin("far", wait="30s")["executionId"]
+    t.lacks(t.maestro("show", kept, "--events", env=env).out, "step-deferred", "while a worker is there")
+    t.equal(worker.poll(), None)
+
+
+@case()
+def a_worker_that_went_is_missed_when_its_lease_would_have_run_out(t):
+    server = Server(t, "--runners", t.write("server-runners.yaml", RUNNERS.replace("kind: worker", "kind: worker\n    lease: 1s")))
+    server.define(FAR)
+    path, key = "/api/executors/far/exchange", server.key("worker", "*")
+    t.equal(server.post(path, {"worker": "w", "want": 1, "wait_ms": 1}, key=key).json()["leases"], [])
+    runs = [server.begin("far")["executionId"] for _ in range(3)]
+    for run in runs:
+        t.until(lambda: LACK in t.maestro("show", run, "--store", "sqlite:" + server.store).out, "each of those that wait says it")
+    leases = server.post(path, {"worker": "w", "want": 3, "wait_ms": 20000}, key=key).json()["leases"]
+    t.true(leases, "who comes back gets them")
+
+
+@case()
+def a_run_of_ones_own_store_says_that_its_worker_is_not_there(t):
+    store = ("--store", f"sqlite:{t.folder}/own.db")
+    ran = t.start("run", t.write("far.yaml", FAR), "--runners", t.write("own-runners.yaml", RUNNERS), *store)
+    t.until(lambda: LACK in t.said(ran), "the run says what it waits for")
+    t.contains(t.maestro("show", "last", *store).out, LACK)
+    ran.send_signal(signal.SIGINT)
+    t.equal(t.end(ran).code, 75)
+
+
 @case("")
 def a_lease_is_good_for_one_report_and_outlives_the_server(t):
     server = begin(t)

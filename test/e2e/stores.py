@@ -44,6 +44,71 @@ def a_store_of_any_format_is_verified_replayed_and_its_open_runs_end(t):
         ok("ledger", "verify")
 
 
+# --- tables of before ---
+
+def schema(path):
+    """Tables with their columns in order, and everything else by its text."""
+    with sqlite3.connect(path) as db:
+        names = db.execute("select type, name, sql from sqlite_schema where sql is not null order by type, name").fetchall()
+        found = {name: db.execute(f"select name, type, \"notnull\", dflt_value, pk, hidden from pragma_table_xinfo('{name}')").fetchall()
+                 if kind == "table" else sql for kind, name, sql in names}
+    db.close()
+    return found
+
+
+def revisions(path):
+    with sqlite3.connect(path) as db:
+        found = db.execute("select rowid, * from maestro_revisions order by rowid").fetchall()
+    db.close()
+    return found
+
+
+def back_to_7(path, *more):
+    """What version 7 of the tables was: revisions said nothing of their triggers. Its views and triggers were others."""
+    db = sqlite3.connect(path, isolation_level=None)
+    for kind, name in db.execute("select type, name from sqlite_schema where type in ('trigger', 'view')").fetchall():
+        db.execute(f"drop {kind} {name}")
+    db.execute("alter table maestro_revisions drop column triggers")
+    db.execute("create view workflows as select tenant, steps from maestro_revisions")
+    db.execute("create trigger maestro_revisions_keep_content before update of steps on maestro_revisions begin select raise(abort, 'no'); end")
+    db.execute("delete from maestro_schema")
+    db.execute("insert into maestro_schema values (7, 1)")
+    for statement in more:
+        db.execute(statement)
+    db.close()
+
+
+@case()
+def revisions_of_older_tables_say_by_what_they_are_started(t):
+    path = t.folder / "store.db"
+    store = ("--store", f"sqlite:{path}")
+    flows = {
+        "odd": 'workflow: odd\nname: Odd\nversion: "1.0"\ntriggers:\n  - schedule: { cron: "5 4 * * *", payload: { "\u00e9/\\"\\u0001": [1.10, 1e400, null, "\u20ac"] } }\n'
+               "  - webhook: { key: order, auth: { bearer: true } }\n  - manual: true\njobs: { a: { tasks: [{ log: x }] } }\n",
+        "none": "workflow: none\njobs: { a: { tasks: [{ log: x }] } }\n",
+        "other": 'workflow: other\ntriggers: [{ schedule: "0 1 * * *" }]\njobs: { a: { tasks: [{ log: x }] } }\n',
+    }
+    for name, text in flows.items():
+        t.equal(t.maestro("run", t.write(f"{name}.yaml", text), "--quiet", *store).code, 0, name)
+    settle(path)
+    whole, rows, listed = schema(path), revisions(path), t.maestro("schedule", "list", "--json", *store).json()
+    t.equal([(s["workflowId"], s["cron"]) for s in listed], [("odd", "5 4 * * *"), ("other", "0 1 * * *")])
+    back_to_7(path)
+    t.true(schema(path) != whole, "the tables are others")
+    t.equal(t.maestro("store", "verify", *store).code, 0)
+    t.equal(schema(path), whole, "tables, indexes, views and triggers are those of a new store")
+    t.equal(revisions(path), rows, "every row is what it was, in its order")
+    t.equal([s["cron"] for s in t.maestro("schedule", "list", "--json", *store).json()], ["5 4 * * *", "0 1 * * *"])
+    # A plan that is damaged or gone keeps nobody from opening the store; that is told by who looks for it.
+    lost = "select digest from maestro_revisions where workflow_id = '{}'"
+    back_to_7(path, f"update maestro_plans set document = '{{' where digest = ({lost.format('odd')})",
+              f"delete from maestro_plans where digest = ({lost.format('other')})")
+    t.equal(t.maestro("schedule", "list", "--json", *store).json(), [])
+    verified = t.maestro("store", "verify", *store)
+    t.equal(verified.code, 65)
+    t.equal(verified.out.count("what follows from its plan cannot be compared"), 2, verified.out)
+
+
 # --- files that are no store, or no longer one ---
 
 FLOW = """workflow: small
@@ -329,4 +394,5 @@ def a_backup_under_load_verifies_and_has_every_run_that_was_acknowledged_before(
         t.end(owner)
 
 
-main()
+if __name__ == "__main__":
+    main()

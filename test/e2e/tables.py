@@ -254,8 +254,8 @@ def rows_that_are_removed_or_put_there_are_noticed(t):
         "maestro_outbox": "insert into maestro_outbox (entry_no, kind, target, key, created_ms) values (1, 'a', 'b', 'c', 1)",
         "maestro_leases": "insert into maestro_leases values (1, 'x', null, 1)",
         "maestro_blobs": "insert into maestro_blobs values (1, x'00', 1)",
-        "maestro_revisions": "insert into maestro_revisions (tenant, workflow_id, version, digest, active, name, parameters, steps, text,"
-                             " created_ms, updated_ms) values ('t', 'w', 1, x'00', 1, 'n', '[]', '[]', '', 1, 1)",
+        "maestro_revisions": "insert into maestro_revisions (tenant, workflow_id, version, digest, active, name, triggers, parameters, steps, text,"
+                             " created_ms, updated_ms) values ('t', 'w', 1, x'00', 1, 'n', '[]', '[]', '[]', '', 1, 1)",
         "maestro_removed_revisions": "insert into maestro_removed_revisions values ('t', 'w', 1)",
         "maestro_attempts": "insert into maestro_attempts (workflow_id, step_index, attempt) values (3, 0, 9)",
         "maestro_snapshots": "insert or replace into maestro_snapshots select run_no, 1, 1, x'00', x'00' from maestro_workflows where run_no = 3",

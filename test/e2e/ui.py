@@ -435,14 +435,18 @@ def a_waiting_gate_is_approved_or_denied_with_identity_and_reason(t):
             page.until("dialog .problem", "The state does not permit it")
             t.true(page.has("dialog .problem a[href='#/errors/conflict']"), "with the way to its help")
             page.press("dialog #f-reason", ESCAPE)
-        with t.row("who may only look is told so"):
-            run = server.begin("pausing", wait="30s")["executionId"]
-            sign_out_and_in(page, server, server.key("viewer"), run)
-            page.click("[data-action='approve']")
+        with t.row("who may only look is offered nothing of it, or told so"):
+            paused, run = (server.begin(name, wait="30s")["executionId"] for name in ("pausing", "gated"))
+            sign_out_and_in(page, server, server.key("viewer"), paused)
+            t.until(lambda: state_of(page) == "paused", "the page says so")
+            for action in ("approve", "deny", "cancel"):
+                t.true(not page.has(f"[data-action='{action}']"), action)
+            page.go("#/executions/" + run)
+            page.click("[data-action='approve-gate']")
             page.type("dialog #f-reason", "x")
             page.click("dialog button[type=submit]")
-            page.until("dialog .problem", "the role viewer does not permit execution.approve")
-            t.equal(run_of(server, run)["state"], "paused")
+            page.until("dialog .problem", "the role viewer does not permit execution.signal")
+            t.equal([run_of(server, one)["state"] for one in (paused, run)], ["paused", "waiting-signal"])
 
 
 def sign_out_and_in(page, server, key, run):

@@ -10,6 +10,7 @@
 #include "lang/compile.h"
 #include "ledger/record.h"
 #include "store/memory/memory_store.h"
+#include "value/json.h"
 
 /* --- an executor that reports when it is told to -------------------------------------------------------------------------- */
 
@@ -110,7 +111,7 @@ static void take_reply(void *context, const EngineReply *reply)
     bench->reply_count++;
 }
 
-static void start(Bench *bench, const char *text)
+static void send_start(Bench *bench, const char *text, const StartRequest *request, const char *id)
 {
     Catalog catalog;
     catalog_init(&catalog, &bench->arena);
@@ -126,8 +127,13 @@ static void start(Bench *bench, const char *text)
     EXPECT_OK(canonical_print(&document, compiled.plan.document, &err), &err);
     EXPECT_OK(engine_plan_add(bench->engine, buf_peek(&document), &digest, &err), &err);
     buf_deinit(&document);
-    EXPECT(engine_start(bench->engine, &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply,
-                                                       .context = bench, .command.actor = STR("user:test") }));
+    EXPECT(engine_start(bench->engine, &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply, .request = *request,
+                                                       .context = bench, .command = { .actor = STR("user:test"), .id = str_of(id) } }));
+}
+
+static void start(Bench *bench, const char *text)
+{
+    send_start(bench, text, &(StartRequest){ 0 }, "");
     turns(bench);
 }
 
@@ -159,7 +165,8 @@ static void expect_state(Bench *bench, uint64_t run_no, const char *state)
     free((char *)got.ptr);
 }
 
-#define CHAIN "workflow: chain\njobs:\n  a:\n    tasks:\n      - { name: one, run: noop }\n      - { name: two, run: noop }\n      - { name: three, run: noop }\n"
+#define CHAIN \
+    "workflow: chain\njobs:\n  a:\n    tasks:\n      - { name: one, run: noop }\n      - { name: two, run: noop }\n      - { name: three, run: noop }\n"
 
 TEST(a_chain_runs_to_its_end, "proves: R-026 R-028")
 {
@@ -268,6 +275,101 @@ TEST(a_second_start_with_the_same_key_is_the_first_ones_run, "proves: F-006")
     start(&bench, STARTED);                         /* after its end, too */
     EXPECT(bench.reply.is_repeat);
     EXPECT_INT(engine_stats(bench.engine).start_count, 1);
+    end(&bench);
+}
+
+#define PERSON "workflow: person\nparams: [{ name: who, type: string, default: Ana }, { name: age, type: integer, required: false }]\njobs:\n" \
+               "  a: { tasks: [{ name: one, run: noop }] }\n"
+
+static StartRequest start_of(Bench *bench, const char *params)
+{
+    Error err;
+    StartRequest request = { .key = STR("k"), .params = value_null() };
+    if (params) EXPECT_OK(json_parse(&bench->arena, str_of(params), &request.params, &err), &err);
+    return request;
+}
+
+static void expect_other_start(Bench *bench, const Id *first, uint32_t reply_count)
+{
+    EXPECT_INT(bench->reply_count, reply_count);
+    EXPECT_INT(bench->reply.status, ERR_CONFLICT);
+    EXPECT(bench->reply.is_other_start && !bench->reply.is_repeat);
+    EXPECT(memcmp(first->text, bench->reply.run_id.text, ID_SIZE) == 0);
+}
+
+TEST(a_key_of_a_run_with_other_parameters_is_refused_whether_that_is_durable_or_not, "proves: F-006 F-033")
+{
+    static const struct { const char *name, *params; bool is_other; } rows[] = {
+        { "none are given: the default is meant", NULL, false },
+        { "the same are given", "{\"who\":\"Ana\"}", false },
+        { "another value", "{\"who\":\"Ben\"}", true },
+        { "one more", "{\"age\":7}", true },
+    };
+    Bench bench;
+    begin(&bench);
+    send_start(&bench, PERSON, &(StartRequest){ .key = STR("k") }, "");
+    StartRequest at_once = start_of(&bench, "{\"who\":\"Ben\"}");
+    send_start(&bench, PERSON, &at_once, "");                       /* the first is not durable */
+    turns(&bench);
+    EXPECT_INT(engine_stats(bench.engine).start_count, 1);
+    Id first = bench.reply.run_id;
+    expect_other_start(&bench, &first, 2);
+    uint32_t count = 2;
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            ROW(rows[i].name);
+            StartRequest request = start_of(&bench, rows[i].params);
+            send_start(&bench, PERSON, &request, "");
+            turns(&bench);
+            count++;
+            if (rows[i].is_other) expect_other_start(&bench, &first, count);
+            else EXPECT(bench.reply.is_repeat && !bench.reply.status && memcmp(first.text, bench.reply.run_id.text, ID_SIZE) == 0);
+        }
+        report_all(&bench);                                         /* and after its end */
+    }
+    EXPECT_INT(engine_stats(bench.engine).start_count, 1);
+    StartRequest again = start_of(&bench, "{\"who\":\"Ben\"}");
+    again.is_again = true;
+    send_start(&bench, PERSON, &again, "");
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, OK);
+    EXPECT(memcmp(first.text, bench.reply.run_id.text, ID_SIZE) != 0);
+    EXPECT_INT(engine_stats(bench.engine).start_count, 2);
+    end(&bench);
+}
+
+TEST(that_a_key_has_a_run_with_other_parameters_is_an_answer_that_is_kept, "proves: F-006")
+{
+    Bench bench;
+    begin(&bench);
+    StartRequest ana = start_of(&bench, "{\"who\":\"Ana\"}"), ben = start_of(&bench, "{\"who\":\"Ben\"}");
+    send_start(&bench, PERSON, &ana, "s-1");
+    turns(&bench);
+    Id first = bench.reply.run_id;
+    for (uint32_t i = 2; i < 4; i++) {
+        send_start(&bench, PERSON, &ben, "s-2");
+        turns(&bench);
+        expect_other_start(&bench, &first, i);
+    }
+    end(&bench);
+}
+
+TEST(a_default_that_has_changed_since_is_no_other_start, "")
+{
+    static const char later[] = "workflow: person\nparams: [{ name: who, type: string, default: Eve }]\njobs:\n"
+                                "  a: { tasks: [{ name: one, run: noop }] }\n";
+    Bench bench;
+    begin(&bench);
+    StartRequest none = start_of(&bench, NULL), eve = start_of(&bench, "{\"who\":\"Eve\"}");
+    send_start(&bench, PERSON, &none, "");
+    turns(&bench);
+    Id first = bench.reply.run_id;
+    send_start(&bench, later, &none, "");
+    turns(&bench);
+    EXPECT(bench.reply.is_repeat && memcmp(first.text, bench.reply.run_id.text, ID_SIZE) == 0);
+    send_start(&bench, later, &eve, "");
+    turns(&bench);
+    expect_other_start(&bench, &first, 3);
     end(&bench);
 }
 
@@ -565,6 +667,52 @@ TEST(a_report_whose_commit_was_refused_is_decided_again, "proves: R-093")
     end(&bench);
 }
 
+typedef struct FullStore { bool is_full; uint32_t refused_count; } FullStore;
+
+static MemoryFault refuse_while_full(void *context, bool is_read, uint64_t number)
+{
+    FullStore *store = context;
+    (void)number;
+    if (is_read || !store->is_full) return MEMORY_FAULT_NONE;
+    store->refused_count++;
+    return MEMORY_FAULT_REFUSE;
+}
+
+/* Who asked was told and nothing is left to commit: it is tried all the same. */
+TEST(an_engine_is_stalled_until_a_commit_is_durable, "proves: F-084")
+{
+    Bench bench;
+    begin(&bench);
+    engine_close(bench.engine);
+    store_close(bench.store);
+    FullStore full = { 0 };
+    bench.store = memory_store_new(&(MemoryOptions){ .fault = refuse_while_full, .context = &full });
+    open_engine(&bench);
+    turns(&bench);
+    EXPECT(engine_is_ready(bench.engine));
+    full.is_full = true;
+    start(&bench, CHAIN);
+    EXPECT_INT(bench.reply.status, ERR_UNAVAILABLE);
+    for (int i = 0; i < 120; i++) {                 /* two minutes */
+        bench.now_ms += 1000;
+        turns(&bench);
+        EXPECT_INT(engine_state(bench.engine), ENGINE_STALLED);
+    }
+    EXPECT(full.refused_count >= 4 && full.refused_count < 40);         /* ever more rarely */
+    full.is_full = false;
+    int64_t waited_ms = 0;
+    for (; !engine_is_ready(bench.engine) && waited_ms < 60000; waited_ms += 1000) {
+        bench.now_ms += 1000;
+        turns(&bench);
+    }
+    EXPECT(engine_is_ready(bench.engine));
+    EXPECT(waited_ms <= (int64_t)STORE_RETRY_MS << STORE_RETRY_SHIFT_MAX);
+    EXPECT_INT(engine_stats(bench.engine).stall_count, 0);
+    start(&bench, CHAIN);
+    EXPECT_INT(bench.reply.status, OK);
+    end(&bench);
+}
+
 static MemoryFault refuse_or_fence(void *context, bool is_read, uint64_t number)
 {
     uint64_t fenced = *(uint64_t *)context;
@@ -736,6 +884,100 @@ TEST(an_id_that_was_given_to_another_request_is_refused, "proves: F-006")
     end(&bench);
 }
 
+TEST(a_request_is_another_one_by_each_of_its_terms, "proves: F-006")
+{
+    static const struct { const char *name; Command command; } rows[] = {
+        { "another decision", { .kind = COMMAND_RESOLVE, .decision = DECISION_CANCEL } },
+        { "another step", { .kind = COMMAND_RESOLVE, .decision = DECISION_RETRY_FROM_STEP, .name = { "two", 3 } } },
+        { "another mode", { .kind = COMMAND_RESOLVE, .mode = COMPENSATE_THEN_RETRY } },
+        { "another scope", { .kind = COMMAND_RESOLVE, .scope = SCOPE_PARTIAL } },
+        { "another word on unknown effects", { .kind = COMMAND_RESOLVE, .unknown = UNKNOWN_LEAVES } },
+        { "the step with it", { .kind = COMMAND_RESOLVE, .includes = true } },
+        { "another revision", { .kind = COMMAND_RESOLVE, .revision = 2 } },
+        { "another way to end it", { .kind = COMMAND_RESOLVE, .undo = CANCEL_COMPENSATES } },
+    };
+    Bench bench;
+    begin(&bench);
+    start(&bench, CHAIN);
+    EngineRequest asked = { .run_no = 1, .reply = take_reply, .context = &bench,
+                            .command = { .kind = COMMAND_RESOLVE, .id = STR("d-1"), .value = value_null(), .report.output = value_null() } };
+    EXPECT(engine_request(bench.engine, &asked));
+    turns(&bench);
+    EXPECT_INT(bench.reply.status, ERR_CONFLICT);                   /* it has not failed */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        EngineRequest other = asked;
+        other.command = rows[i].command;
+        other.command.id = STR("d-1");
+        other.command.value = other.command.report.output = value_null();
+        EXPECT(engine_request(bench.engine, &other));
+        turns(&bench);
+        EXPECT(bench.reply.is_other_request);
+        EXPECT(engine_request(bench.engine, &asked));
+        turns(&bench);
+        EXPECT_INT(bench.reply.status, ERR_CONFLICT);
+    }
+    end(&bench);
+}
+
+static void keep_whole(Bench *bench, const char *id, const char *words)
+{
+    EXPECT(engine_keep(bench->engine, &(EngineKeep){ .kind = KEEP_REQUEST, .tenant = STR("default"), .name = STR("decisions"), .text = str_of(words),
+                                                     .reply = take_reply, .context = bench,
+                                                     .command = { .id = str_of(id), .actor = STR("user:test"), .value = value_null(),
+                                                                  .report.output = value_null() } }));
+    turns(bench);
+}
+
+TEST(a_request_in_parts_is_known_by_its_id_and_leaves_no_record, "proves: F-006")
+{
+    Bench bench;
+    begin(&bench);
+    start(&bench, CHAIN);
+    uint64_t records = engine_stats(bench.engine).record_count;
+    for (int opened = 0; opened < 2; opened++) {                    /* of the next owner, too */
+        keep_whole(&bench, "w-1", "resolve one and two");
+        EXPECT_INT(bench.reply.status, OK);
+        EXPECT_INT(bench.reply.run_no, 0);
+        keep_whole(&bench, "w-1", "resolve three");
+        EXPECT_INT(bench.reply.status, ERR_INVALID);
+        EXPECT(bench.reply.is_other_request);
+        if (opened) break;
+        EXPECT_INT(engine_stats(bench.engine).record_count, records);
+        engine_close(bench.engine);
+        open_engine(&bench);
+    }
+    keep_whole(&bench, "w-2", "resolve three");
+    EXPECT_INT(bench.reply.status, OK);
+    end(&bench);
+}
+
+TEST(a_request_is_known_by_its_second_id_and_by_that_of_each_repetition, "proves: F-006")
+{
+    static const struct { const char *name, *id, *alias; } rows[] = {
+        { "the first", "k", "s-1" }, { "at once, with another second id", "k", "s-2" }, { "later, with a third", "k", "s-3" },
+        { "by each of them alone", "s-1", "" }, { "", "s-2", "" }, { "", "s-3", "" },
+    };
+    Bench bench;
+    begin(&bench);
+    start(&bench, CHAIN);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        EXPECT(engine_request(bench.engine, &(EngineRequest){ .run_no = 1, .reply = take_reply, .context = &bench,
+                                                              .command = { .kind = COMMAND_PAUSE, .id = str_of(rows[i].id),
+                                                                           .alias = str_of(rows[i].alias), .actor = STR("user:test"),
+                                                                           .value = value_null(), .report.output = value_null() } }));
+        if (i > 0) turns(&bench);
+        if (i > 0) EXPECT_INT(bench.reply_count, i + 2);
+        if (i > 0) EXPECT_INT(bench.reply.status, OK);              /* a second pause would be a conflict */
+        if (i > 2) {
+            engine_close(bench.engine);
+            open_engine(&bench);                                    /* and to the next owner */
+        }
+    }
+    end(&bench);
+}
+
 TEST(a_refusal_is_kept_and_a_lack_is_not, "proves: F-006")
 {
     Bench bench;
@@ -855,6 +1097,37 @@ TEST(the_log_tells_of_each_owner_and_of_each_jump_of_the_clock, "")
     EXPECT_INT(log.events[3].count, 2);
     EXPECT_INT(log.events[4].kind, EVENT_CLOCK_JUMPED);
     EXPECT_INT(log.events[4].flags, 1);
+    end(&bench);
+}
+
+static void take_line(void *context, const Observation *observation)
+{
+    if (observation->kind == OBSERVE_LOG) *(int64_t *)context = observation->now_ms;
+}
+
+TEST(a_line_has_the_time_at_which_it_came_and_none_before_the_last, "")
+{
+    static const struct { const char *name; int64_t wall_ms, steady_ms, want_ms; } rows[] = {
+        { "after a long sleep",                   900, 900, 900 },
+        { "within the same millisecond",            0,   0, 900 },
+        { "the clock was set back by a second",  -990,  10, 910 },
+        { "and goes on from there",                40,  40, 950 },
+    };
+    Bench bench;
+    int64_t line_ms = 0;
+    begin(&bench);
+    start(&bench, CHAIN);
+    engine_observe(bench.engine, take_line, &line_ms);
+    int64_t begun_ms = bench.now_ms, steady_ms = bench.now_ms;
+    Notice notice = { .kind = NOTICE_LOG, .id = bench.fake.taken[0], .text = STR("said"), .value = value_null() };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        EngineClock clock = { bench.now_ms += rows[i].wall_ms, steady_ms += rows[i].steady_ms };
+        engine_tick(bench.engine, &clock);
+        engine_notice(bench.engine, &notice);
+        EXPECT_INT(line_ms - begun_ms, rows[i].want_ms);
+        for (int j = 0; j < 5; j++) engine_turn(bench.engine, &clock);
+    }
     end(&bench);
 }
 

@@ -207,7 +207,8 @@ TEST(one_large_step_that_ended_makes_room_for_many_small_ones, "")
 
 TEST(money_that_is_used_up_ends_who_costs_holds_who_waits_and_refuses_who_comes, "proves: F-112 F-093")
 {
-    static const TenantQuota quotas[] = { { STR_INIT("acme"), { .running_max = 2, .has_cost_max = true, .cost_micro_max = 5000000, .window_ms = WINDOW_MS } } };
+    static const TenantQuota quotas[] = { { STR_INIT("acme"), { .running_max = 2, .has_cost_max = true,
+                                                                .cost_micro_max = 5000000, .window_ms = WINDOW_MS } } };
     House *house = open_held(quotas, 1);
     uint64_t spender = start_many(house, "acme", 1, NULL), idle = start_many(house, "acme", 1, NULL), waiting = start_many(house, "acme", 1, NULL);
     EXPECT_INT(under_way(house), 2);
@@ -275,7 +276,8 @@ TEST(time_that_is_used_up_ends_what_is_under_way_and_is_remembered_by_the_next_o
 
 TEST(an_hour_of_an_executor_has_its_price, "proves: F-112")
 {
-    static const TenantQuota quotas[] = { { STR_INIT("acme"), { .has_cost_max = true, .cost_micro_max = 1000000, .window_ms = 100 * (int64_t)WINDOW_MS } } };
+    static const TenantQuota quotas[] = { { STR_INIT("acme"), { .has_cost_max = true, .cost_micro_max = 1000000,
+                                                                .window_ms = 100 * (int64_t)WINDOW_MS } } };
     House *house = open_held(quotas, 1);
     static const Site site = { .cost_micro = 3600000 };             /* a thousandth a second */
     house->port.site = &site;

@@ -93,24 +93,32 @@ static void take_reply(void *context, const EngineReply *reply)
     if (reply->error) memcpy(house->why, reply->error->text, sizeof house->why - 1);
 }
 
-/* Its number. */
-uint64_t house_start(House *house, const char *text)
+bool house_ask_start(House *house, const char *text, EngineStart start)
 {
     Catalog catalog;
     Compiled compiled;
     Buf document;
     Error err;
-    Digest digest;
     catalog_init(&catalog, &house->arena);
     compile(&house->arena, str_of(text), &(CompileOptions){ .file = STR("t.yaml"), .format = TEXT_YAML, .catalog = &catalog }, &compiled);
-    if (!EXPECT(compiled.is_valid)) return 0;
+    if (!EXPECT(compiled.is_valid)) return false;
     buf_init(&document, SIZE_MAX);
     EXPECT_OK(canonical_print(&document, compiled.plan.document, &err), &err);
-    EXPECT_OK(engine_plan_add(house->engine, buf_peek(&document), &digest, &err), &err);
+    EXPECT_OK(engine_plan_add(house->engine, buf_peek(&document), &start.plan, &err), &err);
     buf_deinit(&document);
-    EXPECT(engine_start(house->engine, &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply, .context = house,
-                                                       .command.actor = STR("user:test") }));
+    if (!start.tenant.len) start.tenant = compiled.plan.tenant;
+    start.reply = take_reply;
+    start.context = house;
+    start.command.actor = STR("user:test");
+    bool is_taken = engine_start(house->engine, &start);
     house_turns(house);
+    return is_taken;
+}
+
+/* Its number. */
+uint64_t house_start(House *house, const char *text)
+{
+    EXPECT(house_ask_start(house, text, (EngineStart){ 0 }));
     return house->reply.run_no;
 }
 

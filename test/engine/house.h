@@ -38,6 +38,7 @@ void house_own(House *house);               /* another engine on the same store;
 void house_kill_owner(House *house);        /* the process is killed, and its attempts with it; the next one takes over */
 
 uint64_t house_start(House *house, const char *text);       /* of a definition in YAML, whose runner is noop; the number of the run */
+bool house_ask_start(House *house, const char *text, EngineStart start);    /* the same, with more said of it; false: the engine did not take it */
 Status house_command(House *house, uint64_t run_no, Command wish, const char *value);   /* value: JSON, or NULL */
 void house_report(House *house, Cause cause, const char *output);       /* the oldest attempt that has not reported does so */
 void house_turns(House *house);

@@ -3,8 +3,8 @@
  * Steps are numbered as in the plan: 0 start, 1 route, 2 left, 3 right, 4 join, 5 last. In a story `2` says that the attempt handed
  * over next is one of step 2, and that it succeeds; `5!` that it fails; `~2` that it undoes step 2; `2?` that it is a poll which is
  * not complete, `2.` one that is; `a` and `b` that it is one of step 0, whose output selects that arm. `r2` retries from step 2,
- * `c2` does so once what follows is undone, `R` retries what failed, `C` compensates what failed, `U` what is under way, `T` brings the trigger, `P` says that the run
- * is paused for it, `w` lets a minute pass, `k` kills the owner.
+ * `c2` does so once what follows is undone, `R` retries what failed, `C` compensates what failed, `U` what is under way, `T`
+ * brings the trigger, `P` says that the run is paused for it, `w` lets a minute pass, `k` kills the owner.
  */
 #include "engine/house.h"
 
@@ -161,7 +161,9 @@ TEST(what_has_nothing_to_do_with_one_another_behaves_as_if_alone, "proves: A-266
     static const Story stories[] = {
         { "a strategy and a branch", RETRIES(""), "a245! w 5", "SUCCEEDED" },
         { "a strategy and a failing arm", RETRIES(""), "a2! w 2! R 245", "SUCCEEDED" },
-        { "a strategy and a poll that fails", RETRIES(", poll: { interval: 30s, max_duration: 1h }, retries: { attempts: 1 }"), "a2! w 2. 45", "SUCCEEDED" },
+        { "a strategy and a poll that fails",
+          RETRIES(", poll: { interval: 30s, max_duration: 1h }, retries: { attempts: 1 }"), "a2! w 2. 45",
+          "SUCCEEDED" },
         { "a strategy and a pause", RETRIES(", pause_after: { trigger: go, timeout: 1h }"), "a2 P T 45! w 5", "SUCCEEDED" },
         { "a compensation while it is paused", PAUSED, "a2 P U ~2~0", "COMPENSATED" },
     };

@@ -163,7 +163,8 @@ static Digest plan_add(Hall *hall)
     Error err;
     Digest digest = { 0 };
     catalog_init(&catalog, &hall->arena);
-    compile(&hall->arena, STR("workflow: w\nparams: [{ name: large, type: string, default: \"\" }]\njobs:\n  a: { tasks: [{ run: noop, intent: heavy, retries: { attempts: 3, delay: 1s, jitter_ms: 0 } }] }\n"),
+    compile(&hall->arena,
+            STR("workflow: w\nparams: [{ name: large, type: string, default: \"\" }]\njobs:\n  a: { tasks: [{ run: noop, intent: heavy, retries: { attempts: 3, delay: 1s, jitter_ms: 0 } }] }\n"),
             &(CompileOptions){ .file = STR("test.yaml"), .format = TEXT_YAML, .catalog = &catalog }, &compiled);
     EXPECT(compiled.is_valid);
     buf_init(&document, SIZE_MAX);
@@ -181,7 +182,9 @@ static void offer(Hall *hall, uint32_t factor, uint32_t seconds)
         hall->now_ms += 1000;
         uint64_t due = second < seconds ? (uint64_t)(second + 1) * factor * CAPACITY / TAKES_S : hall->offered;
         for (; hall->offered < due; hall->offered++) {
-            bool is_taken = engine_start(hall->engine, &(EngineStart){ .plan = plan, .tenant = STR("default"), .reply = replied, .context = hall, .command.actor = STR("user:test") });
+            bool is_taken = engine_start(hall->engine,
+                                         &(EngineStart){ .plan = plan, .tenant = STR("default"), .reply = replied,
+                                                         .context = hall, .command.actor = STR("user:test") });
             hall->admitted += is_taken;
             hall->refused += !is_taken;
         }

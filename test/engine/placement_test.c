@@ -13,7 +13,14 @@
 enum { PLACES = 3, HELD_MAX = 64 };
 
 typedef struct Square Square;
-typedef struct Booth { Executor port; Square *square; Site site; AttemptId held[HELD_MAX]; uint32_t held_count, offered; bool refuses, is_gone; } Booth;
+typedef struct Booth {
+    Executor port;
+    Square *square;
+    Site site;
+    AttemptId held[HELD_MAX];
+    uint32_t held_count, offered;
+    bool refuses, is_gone;
+} Booth;
 
 struct Square {
     Store *store;
@@ -153,7 +160,8 @@ static void rebind(Square *square, const char *bound)
     Error err;
     Command command = { .kind = COMMAND_REBIND, .actor = STR("user:ana"), .rationale = STR("mars is far"), .report.output = value_null() };
     REQUIRE_OK(json_parse(&square->arena, str_of(bound), &command.value, &err), &err);
-    EXPECT(engine_request(square->engine, &(EngineRequest){ .run_no = square->reply.run_no, .command = command, .reply = take_reply, .context = square }));
+    EXPECT(engine_request(square->engine, &(EngineRequest){ .run_no = square->reply.run_no, .command = command,
+                                                            .reply = take_reply, .context = square }));
     turns(square);
     EXPECT_INT(square->reply.status, OK);
 }
@@ -256,7 +264,8 @@ TEST(placement_that_nobody_meets_is_deferred_once_until_the_run_is_bound_elsewhe
     start(&square, TASK_WITH("placement: { regions: [mars] }\n"));
     for (int i = 0; i < 5; i++) pass(&square, 60000);
     EXPECT_INT(square.deferred_count, 1);
-    EXPECT_STR(str_of(square.text), STR("no executor that offers 'noop' qualifies: not dear: region eu-west, east: region eu-east, far: region us-east\n"));
+    EXPECT_STR(str_of(square.text),
+               STR("no executor that offers 'noop' qualifies: not dear: region eu-west, east: region eu-east, far: region us-east\n"));
     rebind(&square, "{\"regions\":[\"venus\"]}");
     rebind(&square, "{\"regions\":[\"eu-west\"]}");
     EXPECT_INT(square.deferred_count, 2);                       /* once for each binding that nobody meets */
@@ -270,7 +279,8 @@ TEST(placement_keeps_a_job_together_and_measures_what_attempts_take, "proves: F-
 {
     Square square;
     square_open(&square);
-    start(&square, "workflow: w\njobs:\n  a: { tasks: [{ name: x, run: noop }, { name: y, run: noop }] }\n  b: { needs: [a], tasks: [{ name: z, run: noop }] }\n");
+    start(&square,
+          "workflow: w\njobs:\n  a: { tasks: [{ name: x, run: noop }, { name: y, run: noop }] }\n  b: { needs: [a], tasks: [{ name: z, run: noop }] }\n");
     EXPECT_INT(square.booths[2].held_count, 1);
     pass(&square, 600000);
     say(&square, 2, CAUSE_NONE);                                /* ten minutes: the others are not known to be slow */

@@ -147,7 +147,9 @@ TEST(a_poll_survives_its_owners_for_days_and_is_made_once_an_interval, "proves: 
 {
     House house;
     house_open(&house);
-    uint64_t run = house_start(&house, "workflow: w\njobs:\n  a:\n    tasks:\n      - { name: wait, run: noop, poll: { interval: 6h, max_duration: 20d } }\n");
+    uint64_t run =
+        house_start(&house,
+                    "workflow: w\njobs:\n  a:\n    tasks:\n      - { name: wait, run: noop, poll: { interval: 6h, max_duration: 20d } }\n");
     for (uint32_t day = 0; day < 12; day++)
         for (uint32_t poll = 0; poll < 4; poll++) {
             if (!EXPECT_INT(house.taken_count, day * 4 + poll + 1)) return;
@@ -288,9 +290,11 @@ TEST(a_selective_retry_reruns_no_more_than_its_set, "proves: A-053")
 {
     House house;
     house_open(&house);
-    uint64_t run = house_start(&house, "workflow: w\njobs:\n  a: { tasks: [{ name: t, run: noop }] }\n  b: { needs: a, tasks: [{ name: t, run: noop }] }\n"
-                                 "  c: { needs: a, tasks: [{ name: t, run: noop }] }\n  d: { needs: [b, c], tasks: [{ name: t, run: noop }] }\n"
-                                 "failure_mode: continue-independent\n");
+    uint64_t run = house_start(
+        &house,
+        "workflow: w\njobs:\n  a: { tasks: [{ name: t, run: noop }] }\n  b: { needs: a, tasks: [{ name: t, run: noop }] }\n"
+        "  c: { needs: a, tasks: [{ name: t, run: noop }] }\n  d: { needs: [b, c], tasks: [{ name: t, run: noop }] }\n"
+        "failure_mode: continue-independent\n");
     house_report(&house, CAUSE_NONE, NULL);
     EXPECT_INT(house.taken_count, 3);                               /* b and c, at once */
     house_report(&house, CAUSE_PERMANENT, NULL);
@@ -320,8 +324,10 @@ TEST(a_memoised_fan_out_does_not_hang, "proves: F-059")
     for (int kills = 0; kills < 3; kills++) {
         House house;
         house_open(&house);
-        static const char fan[] = "workflow: w\njobs:\n  a: { tasks: [{ name: t, run: noop, idempotency: " KEYED " }] }\n"
-                                  "  b: { tasks: [{ name: t, run: noop, idempotency: " KEYED " }] }\n  c: { needs: [a, b], tasks: [{ name: t, run: noop }] }\n";
+        static const char fan[] = "workflow: w\njobs:\n  a: { tasks: [{ name: t, run: noop, idempotency: " KEYED
+                                  " }] }\n"
+                                  "  b: { tasks: [{ name: t, run: noop, idempotency: " KEYED
+                                  " }] }\n  c: { needs: [a, b], tasks: [{ name: t, run: noop }] }\n";
         uint64_t first = house_start(&house, fan), second = house_start(&house, fan);
         EXPECT_INT(house.taken_count, 1);
         if (kills >= 1) house_kill_owner(&house);

@@ -448,8 +448,9 @@ static void door_open(Door *door, Bench *bench)
 {
     *door = (Door){ .desk = { .store = bench->store, .vault = bench->vault } };
     Str run_id = arena_copy(&bench->arena, id_peek(&bench->reply.run_id));
-    door->request = (TriggerRequest){ .method = STR("POST"), .path = STR("/maestro/trigger/run/approval"), .run_id = run_id, .trigger = STR("approval"), .headers = door->headers, .body = STR(BODY),
-                                      .source = STR("192.0.2.7"), .now_ms = bench->now_ms };
+    door->request = (TriggerRequest){ .method = STR("POST"), .path = STR("/maestro/trigger/run/approval"),
+                                      .run_id = run_id, .trigger = STR("approval"), .headers = door->headers,
+                                      .body = STR(BODY), .source = STR("192.0.2.7"), .now_ms = bench->now_ms };
 }
 
 static void door_sign_at(Door *door, Bench *bench, const char *secret, const char *time)

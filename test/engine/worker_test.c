@@ -86,13 +86,18 @@ static void own(Yard *yard)
 {
     static const SealKey key = { { 7 } };           /* each owner of the store has it */
     Error err;
-    WorkerOptions worker = { .name = STR("workers"), .runners = json(yard, "{\"noop\":{\"queue\":\"q\"},\"log\":{\"queue\":\"d\"}}"), .lease_ms = 30000, .capacity = yard->capacity, .token_key = &key, .sink = { hear, yard } };
+    WorkerOptions worker = { .name = STR("workers"),
+                             .runners = json(yard, "{\"noop\":{\"queue\":\"q\"},\"log\":{\"queue\":\"d\"}}"),
+                             .lease_ms = 30000, .capacity = yard->capacity, .token_key = &key, .sink = { hear, yard } };
     WorkerOptions idle = { .name = STR("idle"), .runners = json(yard, "{\"never\":{}}"), .lease_ms = 30000, .sink = { hear, yard } };
     EXPECT_OK(worker_executor_open(&worker, &yard->pool, &err), &err);
     EXPECT_OK(worker_executor_open(&idle, &yard->executors[1], &err), &err);
     yard->pool->site = yard->site;
     yard->executors[0] = yard->pool;
-    EngineOptions options = { .store = yard->store, .log = 1, .tenant_running_max = yard->ceiling, .executors = yard->executors, .executor_count = 2, .runner = find_runner, .weight = weight, .random = chance, .context = yard, .quotas = yard->quotas, .quota_count = yard->quota_count };
+    EngineOptions options = { .store = yard->store, .log = 1, .tenant_running_max = yard->ceiling,
+                              .executors = yard->executors, .executor_count = 2, .runner = find_runner,
+                              .weight = weight, .random = chance, .context = yard, .quotas = yard->quotas,
+                              .quota_count = yard->quota_count };
     EXPECT_OK(engine_open(&options, &(EngineClock){ yard->now_ms, yard->now_ms }, &yard->engine, &err), &err);
 }
 
@@ -156,7 +161,9 @@ static uint64_t start(Yard *yard, const char *text)
     EXPECT_OK(canonical_print(&document, compiled.plan.document, &err), &err);
     EXPECT_OK(engine_plan_add(yard->engine, buf_peek(&document), &digest, &err), &err);
     buf_deinit(&document);
-    EXPECT(engine_start(yard->engine, &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply, .context = yard, .command.actor = STR("user:test") }));
+    EXPECT(engine_start(yard->engine,
+                        &(EngineStart){ .plan = digest, .tenant = compiled.plan.tenant, .reply = take_reply,
+                                        .context = yard, .command.actor = STR("user:test") }));
     turns(yard);
     EXPECT_INT(yard->reply.status, OK);
     return yard->reply.run_no;
@@ -198,7 +205,8 @@ static void report(Yard *yard, Helper *helper, uint32_t want)
     Buf body;
     buf_init(&body, 1u << 20);
     buf_text(&body, "{\"reports\":[");
-    for (uint32_t i = 0; i < helper->token_count; i++) buf_format(&body, "%s{\"token\":\"%.*s\",\"output\":%u}", i ? "," : "", STR_ARG(helper->tokens[i]), i);
+    for (uint32_t i = 0; i < helper->token_count; i++)
+        buf_format(&body, "%s{\"token\":\"%.*s\",\"output\":%u}", i ? "," : "", STR_ARG(helper->tokens[i]), i);
     buf_format(&body, "],\"want\":%u,\"wait_ms\":%u}", want, want ? 60000u : 0u);
     helper->token_count = 0;
     exchange(yard, helper, arena_copy(&yard->arena, buf_peek(&body)));
@@ -339,7 +347,8 @@ TEST(report_that_is_said_again_after_thousands_of_others_gets_its_first_answer, 
 
 TEST(what_workers_hold_for_the_last_owner_counts_against_the_ceiling_of_their_tenant, "proves: F-111 F-086")
 {
-    static const TenantQuota quotas[] = { { STR_INIT("default"), { .running_max = 2, .runtime_ms_max = 600000, .window_ms = INT64_C(86400000) * 365 } } };
+    static const TenantQuota quotas[] = { { STR_INIT("default"), { .running_max = 2, .runtime_ms_max = 600000,
+                                                                   .window_ms = INT64_C(86400000) * 365 } } };
     Yard yard;
     yard_open(&yard);
     kill_owner(&yard);
@@ -470,7 +479,8 @@ TEST(worker_that_does_not_end_when_told_loses_its_lease_and_its_place, "proves: 
 {
     static const struct { const char *name; bool is_cancelled, is_taken_over; const char *state, *cause; QuotaTerms terms; } rows[] = {
         { "time", false, false, "FAILED", "budget-exceeded", { .runtime_ms_max = 9500, .window_ms = INT64_C(86400000) * 365 } },
-        { "money", false, false, "FAILED", "budget-exceeded", { .has_cost_max = true, .cost_micro_max = 1000000, .window_ms = INT64_C(86400000) * 365 } },
+        { "money", false, false, "FAILED", "budget-exceeded",
+          { .has_cost_max = true, .cost_micro_max = 1000000, .window_ms = INT64_C(86400000) * 365 } },
         { "a person", true, false, "CANCELLED", "", { .window_ms = INT64_C(86400000) * 365 } },
         { "time, and the owner changes", false, true, "FAILED", "budget-exceeded", { .runtime_ms_max = 9500, .window_ms = INT64_C(86400000) * 365 } },
         { "a person, and the owner changes", true, true, "CANCELLED", "", { .window_ms = INT64_C(86400000) * 365 } },
@@ -492,7 +502,10 @@ TEST(worker_that_does_not_end_when_told_loses_its_lease_and_its_place, "proves: 
         for (int s = 0; s < 9; s++) pass(&yard, 1000);
         if (!rows[i].terms.has_cost_max) beat(&yard, deaf);
         pass(&yard, 1000);
-        if (rows[i].is_cancelled) EXPECT(engine_request(yard.engine, &(EngineRequest){ .run_no = run, .command = { .kind = COMMAND_CANCEL, .actor = STR("user:test") } }));
+        if (rows[i].is_cancelled)
+            EXPECT(engine_request(yard.engine,
+                                  &(EngineRequest){ .run_no = run, .command = { .kind = COMMAND_CANCEL,
+                                                                                .actor = STR("user:test") } }));
         turns(&yard);
         if (rows[i].is_taken_over) take_over(&yard, 0);
         beat(&yard, deaf);
@@ -668,7 +681,8 @@ TEST(what_workers_hold_for_the_last_owner_counts_against_the_ceiling_of_all_tena
 
 TEST(what_undoes_a_step_for_the_last_owner_counts_and_is_not_ended, "proves: F-110 F-111")
 {
-    static const TenantQuota quotas[] = { { STR_INIT("default"), { .running_max = 1, .runtime_ms_max = 20000, .window_ms = INT64_C(86400000) * 365 } } };
+    static const TenantQuota quotas[] = { { STR_INIT("default"), { .running_max = 1, .runtime_ms_max = 20000,
+                                                                   .window_ms = INT64_C(86400000) * 365 } } };
     Yard yard;
     yard_open(&yard);
     yard.quotas = quotas;
@@ -730,8 +744,10 @@ TEST(half_of_the_workers_vanish_and_nothing_is_lost, "proves: F-116 F-087")
 static void fail_all(Yard *yard, Helper *helper)
 {
     for (; helper->token_count; helper->token_count--)
-        exchange(yard, helper, arena_format(&yard->arena, "{\"reports\":[{\"token\":\"%.*s\",\"failure\":{\"cause\":\"transient\",\"message\":\"no\"}}]}",
-                                            STR_ARG(helper->tokens[helper->token_count - 1])));
+        exchange(yard, helper,
+                 arena_format(&yard->arena,
+                              "{\"reports\":[{\"token\":\"%.*s\",\"failure\":{\"cause\":\"transient\",\"message\":\"no\"}}]}",
+                              STR_ARG(helper->tokens[helper->token_count - 1])));
 }
 
 TEST(circuit_of_one_tenant_opens_and_others_do_not_notice, "proves: R-108 F-109 F-007 F-094")

@@ -17,6 +17,7 @@
 #include "api/aside.h"
 #include "api/debounce.h"
 #include "api/petition.h"
+#include "api/plan_facts.h"
 #include "api/stream.h"
 #include "base/limits.h"
 #include "engine/message.h"
@@ -43,6 +44,7 @@ typedef struct Job {
     struct Job *next;
     Arena arena;
     Value request;
+    EnginePlan *plan;               /* of a start; NULL: none */
     BridgeDone done;
     ExchangeDone exchanged;
     ExchangeAsk ask;
@@ -133,11 +135,18 @@ static Job *job_add(Value request, void *context)
     return job;
 }
 
-bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context)
+bool bridge_ask_plan(Bridge *bridge, Value request, EnginePlan *plan, BridgeDone done, void *context)
 {
     (void)bridge;
-    job_add(request, context)->done = done;
+    Job *job = job_add(request, context);
+    job->done = done;
+    job->plan = plan;
     return true;
+}
+
+bool bridge_ask(Bridge *bridge, Value request, BridgeDone done, void *context)
+{
+    return bridge_ask_plan(bridge, request, /* plan= */ NULL, done, context);
 }
 
 BridgeExchange *bridge_exchange(Bridge *bridge, const ExchangeAsk *ask, ExchangeDone done, void *context)
@@ -195,7 +204,8 @@ static void take_reply(void *context, const EngineReply *reply)
     job->is_answered = true;
     job->answer = (BridgeAnswer){ .status = reply->status, .run_id = reply->run_id, .run_no = reply->run_no,
                                   .state = (RunState)reply->run_state, .resolution = (Resolution)reply->resolution,
-                                  .is_repeat = reply->is_repeat, .is_noop = reply->is_noop, .is_other_request = reply->is_other_request };
+                                  .is_repeat = reply->is_repeat, .is_noop = reply->is_noop, .is_other_request = reply->is_other_request,
+                                  .is_other_start = reply->is_other_start };
     if (reply->status) job->answer.error = *reply->error;
     FUZZ_HOLDS(!reply->status || reply->error->text[0]);
 }
@@ -226,7 +236,7 @@ static Status job_send(Job *job, Error *err)
         job->keep.context = job;
         return engine_keep(world.engine, &job->keep) ? OK : error_set(err, ERR_LIMIT, "the engine takes no further requests now");
     }
-    if (job->done) return petition_send(world.engine, job->request, take_reply, job, err);
+    if (job->done) return petition_send_plan(world.engine, job->request, job->plan, take_reply, job, err);
     if (job->is_look) {
         take_exchange(job, engine_tenants(world.engine, job->ask.tenant, &job->arena));
         return OK;
@@ -480,9 +490,11 @@ static void world_close(void)
     keyring_free(world.api.keys);
     debounces_free(world.api.debounces);
     shares_free(world.api.shares);
+    plan_facts_free(world.api.facts);
     streams_free(world.api.streams);
     vault_free(world.vault);
     trigger_replays_deinit(&world.api.triggers.replays);
+    buf_deinit(&world.api.openapi);
     for (uint32_t i = 0; i < API_PLAN_COUNT_MAX; i++)
         if (world.api.plans[i].is_used) arena_deinit(&world.api.plans[i].arena);
     store_close(world.store);
@@ -499,13 +511,16 @@ static void world_open(void)
     world.vault = vault_new(world.store, NULL);
     WorkerOptions worker = { .name = STR("far"), .runners = runners, .sink = { hear, NULL } };
     FUZZ_HOLDS(worker_executor_open(&worker, &world.pool, &err) == OK);
-    EngineOptions options = { .store = world.store, .log = 1, .executors = &world.pool, .executor_count = 1, .runner = find_runner, .random = chance };
+    EngineOptions options = { .store = world.store, .log = 1, .executors = &world.pool, .executor_count = 1,
+                              .runner = find_runner, .random = chance };
     FUZZ_HOLDS(engine_open(&options, &(EngineClock){ NOW_MS, NOW_MS }, &world.engine, &err) == OK);
     world.api = (Api){ .store = world.store, .access = access_rules, .catalog = &catalog, .keys = keyring_new(world.vault, (KeyRates){ 1000, 1000 }),
                        .triggers = { .store = world.store, .vault = world.vault }, .public_url = "" };
+    buf_init(&world.api.openapi, JSON_SIZE_MAX);
     world.api.shares = shares_new();
     world.api.streams = streams_new(world.api.store);
-    FUZZ_HOLDS(aside_open(&(AsideOptions){ .store = world.store, .catalog = &catalog }, &world.api.aside, &err) == OK);
+    world.api.facts = plan_facts_new();
+    FUZZ_HOLDS(aside_open(&(AsideOptions){ .store = world.store, .catalog = &catalog, .facts = world.api.facts }, &world.api.aside, &err) == OK);
     FUZZ_HOLDS(debounces_open(&world.api, &world.api.debounces, &err) == OK);
     turns();
     Str made = arena_format(&arena, "POST /api/workflows\nContent-Type: application/yaml\n\n%s", definition);

@@ -213,10 +213,15 @@ static void compare(Books *books, Store *other, const QueryAsk *ask, uint32_t ex
     for (size_t i = 0; i < live.count && !world->is_failed; i++) {
         uint32_t column = (uint32_t)(i % live.width);
         if (column != except && !cells_equal(&live.cells[i], &made.cells[i]))
-            world_fail(world, "%s.%s, row %zu, is not what the ledger makes (of %" PRId64 "): %" PRId64 " or '%.*s', made again %" PRId64 " or '%.*s'",
+            world_fail(world, "%s.%s, row %zu, is not what the ledger makes (of %" PRId64 "): %" PRId64
+                       " or '%.*s', made again %" PRId64 " or '%.*s'",
                        info->name, info->columns[column].name, i / live.width, ask->params[0].integer,
-                       live.cells[i].kind == CELL_INT ? live.cells[i].integer : -1, live.cells[i].kind >= CELL_TEXT ? (int)live.cells[i].text.len : 0, live.cells[i].kind >= CELL_TEXT ? live.cells[i].text.ptr : "",
-                       made.cells[i].kind == CELL_INT ? made.cells[i].integer : -1, made.cells[i].kind >= CELL_TEXT ? (int)made.cells[i].text.len : 0, made.cells[i].kind >= CELL_TEXT ? made.cells[i].text.ptr : "");
+                       live.cells[i].kind == CELL_INT ? live.cells[i].integer : -1,
+                       live.cells[i].kind >= CELL_TEXT ? (int)live.cells[i].text.len : 0,
+                       live.cells[i].kind >= CELL_TEXT ? live.cells[i].text.ptr : "",
+                       made.cells[i].kind == CELL_INT ? made.cells[i].integer : -1,
+                       made.cells[i].kind >= CELL_TEXT ? (int)made.cells[i].text.len : 0,
+                       made.cells[i].kind >= CELL_TEXT ? made.cells[i].text.ptr : "");
     }
 }
 

@@ -115,6 +115,8 @@ static void take_reply(void *context, const EngineReply *reply)
         if (recorded) world_fail(world, "I9: c%u is refused, and recorded", ask->number);
         if (ask->kind == ASK_STRANGER && reply->status != ERR_NOT_FOUND)
             world_fail(world, "c%u: a stranger learns of a run: %s", ask->number, reply->error->text);
+        if (reply->is_other_start && (ask->kind != ASK_START || ask->is_again || !reply->run_no))
+            world_fail(world, "c%u: another start has its key, which cannot be", ask->number);
         if (!reply->error || !reply->error->text[0]) world_fail(world, "c%u is refused without a reason", ask->number);
         return;
     }
@@ -170,8 +172,9 @@ void people_start(World *world)
         world_fail(world, "a plan is refused: %s", err.text);
         return;
     }
-    EngineStart start = { .plan = plan->digest, .tenant = ask->kind == ASK_STRANGER ? other_tenant(plan->plan.tenant) : plan->plan.tenant, .request = request, .reply = take_reply,
-                          .context = ask,
+    EngineStart start = { .plan = plan->digest,
+                          .tenant = ask->kind == ASK_STRANGER ? other_tenant(plan->plan.tenant) : plan->plan.tenant,
+                          .request = request, .reply = take_reply, .context = ask,
                           .command = { .kind = COMMAND_START, .id = ask_id(world, ask), .actor = STR("user:sim") } };
     if (below(world, 2)) start.command.trace = arena_format(&world->arena, "00-%032x-%016x-01", ask->number + 1, 7u);
     ask->start = start;
@@ -279,7 +282,8 @@ void people_meddle(World *world)
         command.holder = 12345;
         if (command.kind == COMMAND_ACCEPT) command.holder = 0;
     } else if (sort < 14 && world->is_shared && below(world, 2)) {
-        static const char *const places[] = { "{\"regions\":[\"first\"]}", "{\"regions\":[\"second\",\"nowhere\"]}", "{}", "{\"requires\":[\"all\"]}" };
+        static const char *const places[] = { "{\"regions\":[\"first\"]}", "{\"regions\":[\"second\",\"nowhere\"]}",
+                                              "{}", "{\"requires\":[\"all\"]}" };
         command.kind = COMMAND_REBIND;
         command.value = parse(&world->arena, "%s", places[below(world, 4)]);
     } else if (sort < 24 && run->plan->plan.job_count && below(world, 2)) {
@@ -293,7 +297,8 @@ void people_meddle(World *world)
     } else if (sort < 27) {
         command.kind = COMMAND_CANCEL;
         command.undo = (CancelUndo)below(world, 3);
-    } else if (sort < (run->run.awaited.step == STEP_NONE ? 31u : 36u) && run->plan->plan.terms->pause_count && run->run.state != RUN_FAILED && run->run.state != RUN_COMPENSATION_FAILED) {
+    } else if (sort < (run->run.awaited.step == STEP_NONE ? 31u : 36u) && run->plan->plan.terms->pause_count
+               && run->run.state != RUN_FAILED && run->run.state != RUN_COMPENSATION_FAILED) {
         make_trigger(world, run, &command);
     } else if (sort < 30 || run->run.state == RUN_FAILED || run->run.state == RUN_COMPENSATION_FAILED) {
         decide_on(world, run, &command);

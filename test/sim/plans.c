@@ -71,8 +71,9 @@ static void say_pause(Draft *draft, uint32_t number)
     if (below(world, 4) == 0) {
         buf_format(&draft->text, ",\"auto_resume_after\":\"%ums\"", 1 + below(world, 4000));
     } else if (below(world, 2)) {
-        buf_format(&draft->text, ",\"timeout\":\"%ums\",\"on_timeout\":\"%s\",\"reminders\":%u,\"default_payload\":{\"ok\":true}", 1 + below(world, 4000),
-                   actions[below(world, 3)], 1 + below(world, 3));
+        buf_format(&draft->text,
+                   ",\"timeout\":\"%ums\",\"on_timeout\":\"%s\",\"reminders\":%u,\"default_payload\":{\"ok\":true}",
+                   1 + below(world, 4000), actions[below(world, 3)], 1 + below(world, 3));
     }
     if (below(world, 4) == 0) say(draft, ",\"resume_when\":\"payload.ok == true\"");
     if (below(world, 4) == 0) say(draft, ",\"payload_schema\":{\"type\":\"object\"}");

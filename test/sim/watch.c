@@ -209,7 +209,8 @@ static void check_bound(World *world, const WatchRun *run, const Event *event)
     Str bound = run->run.bound, name = event->name;
     bool is_region = name.len && bound.len && memmem(bound.ptr, bound.len, "regions", 7);
     if (is_region && !memmem(bound.ptr, bound.len, name.ptr, name.len))
-        world_fail(world, "I26: run %" PRIu64 " is bound to %.*s, and step %s goes to %.*s", run->run_no, STR_ARG(bound), step_name(run, event->step), STR_ARG(name));
+        world_fail(world, "I26: run %" PRIu64 " is bound to %.*s, and step %s goes to %.*s", run->run_no,
+                   STR_ARG(bound), step_name(run, event->step), STR_ARG(name));
 }
 
 static void before_event(Watch *watch, WatchRun *run, const Event *event)

@@ -16,7 +16,8 @@
 #include "harness/random.h"
 #include "store/memory/memory_store.h"
 
-enum { PLANS_MAX = 6, RUNS_MAX = 96, ATTEMPTS_MAX = 512, ASKS_MAX = 1024, SAID_MAX = 4096, ECHOES_MAX = 16, JUMPS_MAX = 64, EXECUTORS = 2, TENANTS = 3 };
+enum { PLANS_MAX = 6, RUNS_MAX = 96, ATTEMPTS_MAX = 512, ASKS_MAX = 1024, SAID_MAX = 4096, ECHOES_MAX = 16,
+       JUMPS_MAX = 64, EXECUTORS = 2, TENANTS = 3 };
 
 /* A plan as the simulator knows it, read from the same bytes as the engine's. */
 typedef struct SimPlan { Str document; Plan plan; Digest digest; Str definition; } SimPlan;

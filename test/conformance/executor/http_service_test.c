@@ -253,7 +253,8 @@ TEST(service_is_told_its_deadline_and_one_that_is_silent_has_missed_it, "")
 
 #define GET(path) { "http", NULL, "{\"url\":\"" BASE path "\"}" }
 
-static const Subject plain = { .name = "plain", .open = open_http, .before = http_server_start, .after = http_server_stop, .port = &http_server_port };
+static const Subject plain = { .name = "plain", .open = open_http, .before = http_server_start,
+                               .after = http_server_stop, .port = &http_server_port };
 
 static bool execute_effect(Stand *stand, uint32_t number, Work work, AttemptId *out_id)
 {
@@ -344,8 +345,12 @@ TEST(what_comes_of_a_request_says_whether_its_effect_took_place, "proves: F-060 
 
 TEST(service_that_announces_is_sent_its_request_at_once, "proves: F-060 C-22")
 {
-    static const Work work = { "svc", "{\"url\":\"" BASE "/later/ok\",\"settings\":{\"announces\":true,\"auth\":{\"hmac_env\":\"HTTP_TEST_KEY\"}}}", "{}" };
-    static const Work deaf = { "svc", "{\"url\":\"" BASE "/ok\",\"settings\":{\"announces\":true,\"auth\":{\"bearer_env\":\"HTTP_TEST_TOKEN\"}}}", "{}" };
+    static const Work work = { "svc", "{\"url\":\"" BASE
+                               "/later/ok\",\"settings\":{\"announces\":true,\"auth\":{\"hmac_env\":\"HTTP_TEST_KEY\"}}}",
+                               "{}" };
+    static const Work deaf = { "svc", "{\"url\":\"" BASE
+                               "/ok\",\"settings\":{\"announces\":true,\"auth\":{\"bearer_env\":\"HTTP_TEST_TOKEN\"}}}",
+                               "{}" };
     Stand stand;
     AttemptId id;
     ROW("it has a callback");

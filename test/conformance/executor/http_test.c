@@ -159,7 +159,8 @@ TEST(http_service_is_told_who_asks_by_a_token_or_a_signature, "")
             Str token = value_get_string(stand_report(&stand, 0)->output, "request", STR(""));
             Str signature = value_get_string(stand_report(&stand, 1)->output, "request", STR(""));
             EXPECT(memmem(token.ptr, token.len, "Authorization: Bearer the-token", 31) != NULL);
-            const char *time = memmem(signature.ptr, signature.len, "X-Maestro-Timestamp: ", 21), *body = memmem(signature.ptr, signature.len, "\r\n\r\n", 4);
+            const char *time = memmem(signature.ptr, signature.len, "X-Maestro-Timestamp: ", 21),
+                *body = memmem(signature.ptr, signature.len, "\r\n\r\n", 4);
             if (EXPECT(time && body)) {
                 Str seconds = { time + 21, strspn(time + 21, "0123456789") };
                 Str message = arena_format(&stand.arena, "%.*s.%.*s", STR_ARG(seconds), (int)(signature.ptr + signature.len - body - 4), body + 4);

@@ -69,13 +69,15 @@ static void effect_go_on(Pulled *pulled, Str token)
 
 static void take(Pulled *pulled, Value answer)
 {
-    const Value *leases = value_get_text(answer, "leases"), *cancels = value_get_text(answer, "cancels"), *results = value_get_text(answer, "results");
+    const Value *leases = value_get_text(answer, "leases"), *cancels = value_get_text(answer, "cancels"),
+        *results = value_get_text(answer, "results");
     for (uint32_t i = 0; i < leases->count; i++)
         work(pulled, value_get_string(leases->items[i], "runner", STR("")), value_get_string(leases->items[i], "token", STR("")));
     for (uint32_t i = 0; i < cancels->count; i++)
         say(pulled, 0, "{\"token\":\"%.*s\",\"failure\":{\"cause\":\"cancelled\",\"message\":\"told to\"}}", STR_ARG(value_text(cancels->items[i])));
     for (uint32_t i = 0; i < results->count; i++)
-        if (str_is_text(value_get_string(results->items[i], "of", STR("")), "effect")) effect_go_on(pulled, value_get_string(results->items[i], "token", STR("")));
+        if (str_is_text(value_get_string(results->items[i], "of", STR("")), "effect"))
+            effect_go_on(pulled, value_get_string(results->items[i], "token", STR("")));
 }
 
 static void pull_done(void *context, Value answer)
@@ -184,7 +186,8 @@ static Value suite_runners(void)
 
 static Status open_worker(NoticeSink sink, uint32_t capacity, Executor **out_executor, Error *err)
 {
-    return worker_executor_open(&(WorkerOptions){ .name = STR("workers"), .runners = suite_runners(), .capacity = capacity, .sink = sink }, out_executor, err);
+    return worker_executor_open(&(WorkerOptions){ .name = STR("workers"), .runners = suite_runners(),
+                                                  .capacity = capacity, .sink = sink }, out_executor, err);
 }
 
 static Status open_pulled(NoticeSink sink, uint32_t capacity, Executor **out_executor, Error *err)
@@ -290,7 +293,9 @@ TEST(worker_second_report_while_the_first_is_being_recorded_gets_the_answer_of_t
         Str token = only(&pull, "leases", "token");
         Str success = arena_format(&stand.arena, "{\"reports\":[{\"token\":\"%.*s\",\"output\":{\"answer\":42}}]}", STR_ARG(token));
         Str failure = arena_format(&stand.arena, "{\"reports\":[{\"token\":\"%.*s\",\"failure\":{\"cause\":\"transient\"}}]}", STR_ARG(token));
-        Str twice = arena_format(&stand.arena, "{\"reports\":[{\"token\":\"%.*s\",\"output\":1},{\"token\":\"%.*s\",\"output\":2}]}", STR_ARG(token), STR_ARG(token));
+        Str twice = arena_format(&stand.arena,
+                                 "{\"reports\":[{\"token\":\"%.*s\",\"output\":1},{\"token\":\"%.*s\",\"output\":2}]}",
+                                 STR_ARG(token), STR_ARG(token));
         EXPECT_OK(ask(&stand, &anybody, success.ptr, &first, &err), &err);
         EXPECT_OK(ask(&stand, &anybody, failure.ptr, &second, &err), &err);
         EXPECT_OK(ask(&stand, &anybody, twice.ptr, &both, &err), &err);
@@ -443,7 +448,10 @@ TEST(worker_is_told_once_of_each_of_its_own_attempts_that_it_is_to_end, "proves:
         EXPECT_INT(count_of(&waits, "leases"), 0);
         const Value *mine = value_get_text(held[0].answer, "leases");
         Str token = value_get_string(mine->items[1], "token", STR(""));
-        Str report = arena_format(&stand.arena, "{\"reports\":[{\"token\":\"%.*s\",\"failure\":{\"cause\":\"cancelled\"}}],\"want\":1}", STR_ARG(token));
+        Str report =
+            arena_format(&stand.arena,
+                         "{\"reports\":[{\"token\":\"%.*s\",\"failure\":{\"cause\":\"cancelled\"}}],\"want\":1}",
+                         STR_ARG(token));
         EXPECT_OK(ask(&stand, &anybody, report.ptr, &told, &err), &err);                              /* it has ended one of its own accord */
         EXPECT(stand_await(&stand, 1, 0));
         stand_turn(&stand, 10);

@@ -117,7 +117,8 @@ SQLITE_CASE(an_older_file_is_upgraded_step_by_step_or_left_as_it_was, "proves: A
     EXPECT_OK(schema_version(&connection, &version, &err), &err);
     EXPECT_INT(version, SCHEMA_VERSION);
     EXPECT_STR(sql(it, "SELECT count(*) FROM pragma_table_info('maestro_timers') WHERE name = 'a'"), STR("0"));
-    const Migration good[] = { [SCHEMA_VERSION] = { NEXT_VERSION, "ALTER TABLE maestro_timers ADD COLUMN a" }, { NEXT_VERSION + 1, "CREATE TABLE more (b)" } };
+    const Migration good[] = { [SCHEMA_VERSION] = { NEXT_VERSION, "ALTER TABLE maestro_timers ADD COLUMN a" },
+                               { NEXT_VERSION + 1, "CREATE TABLE more (b)" } };
     EXPECT_OK(schema_upgrade(&connection, good, NEXT_VERSION + 1, 5, &err), &err);
     EXPECT_OK(schema_version(&connection, &version, &err), &err);
     EXPECT_INT(version, NEXT_VERSION + 1);

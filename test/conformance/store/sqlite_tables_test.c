@@ -46,8 +46,8 @@ SQLITE_CASE(what_is_fixed_or_sealed_cannot_be_changed_by_anyone, "proves: R-041 
     EXPECT_INT(commit_changes(it, &change, 1), STORE_DURABLE);
     ROW("putting the same plan again changes nothing");
     EXPECT_INT(commit_changes(it, &change, 1), STORE_DURABLE);
-    EXPECT_STR(sql(it, "INSERT INTO maestro_revisions (tenant, workflow_id, version, digest, active, name, parameters, steps, text,"
-                       " created_ms, updated_ms) VALUES ('t', 'w', 1, x'00', 1, 'n', '[]', '[]', '', 1, 1)"), STR(""));
+    EXPECT_STR(sql(it, "INSERT INTO maestro_revisions (tenant, workflow_id, version, digest, active, name, triggers, parameters, steps, text,"
+                       " created_ms, updated_ms) VALUES ('t', 'w', 1, x'00', 1, 'n', '[]', '[]', '[]', '', 1, 1)"), STR(""));
     EXPECT_STR(sql(it, "INSERT INTO maestro_tenant_keys VALUES ('t', x'00', 1, 'u')"), STR(""));
     EXPECT_STR(sql(it, "INSERT INTO maestro_secrets VALUES ('t', 'n', x'00', 1, 'u', 1, 'u')"), STR(""));
     uint32_t checked = 0;

@@ -380,6 +380,15 @@ STORE_CASE(runs_are_counted_by_state, "")
     }
     answer = ask(it, QUERY_COUNT_BY_STATE, NULL, 0, 0);
     EXPECT_INT(answer_cell(&answer, 0, 1).integer, 4);
+    int64_t all = 0, parts = 0, run_count = 0;
+    for (uint32_t i = 0; i < answer.row_count; i++) all += answer_cell(&answer, i, 1).integer;
+    for (int64_t from = 1; from <= all; from += 4) {
+        answer = ASK(it, QUERY_COUNT_OF_STRETCH_BY_STATE, cell_int(from), cell_int(from + 3));
+        for (uint32_t i = 0; i < answer.row_count; i++) parts += answer_cell(&answer, i, 1).integer;
+        run_count += 4;
+    }
+    EXPECT_INT(parts, all);
+    EXPECT(run_count >= all && all > 4);
 }
 
 STORE_CASE(steps_are_found_by_run_index_and_key, "proves: R-072")
@@ -467,6 +476,7 @@ STORE_CASE(revisions_are_found_by_version_flag_and_name, "")
         cells[REVISIONS_digest] = cell_blob(STR("digest"));
         cells[REVISIONS_active] = cell_int(i < 2);
         cells[REVISIONS_name] = cells[REVISIONS_text] = text_cell("orders");
+        cells[REVISIONS_triggers] = text_cell(i == 1 ? "[{\"manual\":true}]" : "[]");
         cells[REVISIONS_parameters] = cells[REVISIONS_steps] = text_cell("[]");
         cells[REVISIONS_created_ms] = cells[REVISIONS_updated_ms] = cell_int(it->now_ms);
         changes[i] = row_change(TABLE_REVISIONS, ROW_INSERT, UINT64_MAX, cells);
@@ -474,6 +484,22 @@ STORE_CASE(revisions_are_found_by_version_flag_and_name, "")
     EXPECT_INT(commit_changes(it, changes, 4), STORE_DURABLE);
     Answer answer = ASK(it, QUERY_REVISION_ACTIVE, text_cell("default"), text_cell("orders"), cell_int(1));
     EXPECT_INT(answer_cell(&answer, 0, REVISIONS_version).integer, 2);
+    answer = ASK(it, QUERY_REVISION_TRIGGERS, text_cell("default"), text_cell("orders"), cell_int(1));
+    REQUIRE(answer.row_count == 1);
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_version).integer, 2);
+    EXPECT(cell_is_text(answer_cell(&answer, 0, REVISIONS_triggers), "[{\"manual\":true}]"));
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_digest).kind, CELL_BLOB);
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_steps).kind, CELL_NULL);       /* what grows with the plan is not read */
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_text).kind, CELL_NULL);
+    EXPECT(cell_is_text(answer_cell(&answer, 0, REVISIONS_parameters), "[]"));
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_active).integer, 1);
+    EXPECT_INT(ASK(it, QUERY_REVISION_TRIGGERS, text_cell("default"), text_cell("bills"), cell_int(1)).row_count, 0);
+    answer = ASK(it, QUERY_REVISION_HEAD, text_cell("default"), text_cell("orders"), cell_int(3));
+    REQUIRE(answer.row_count == 1);
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_updated_ms).integer, it->now_ms);
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_steps).kind, CELL_NULL);
+    answer = ASK(it, QUERY_REVISION, text_cell("default"), text_cell("orders"), cell_int(3));
+    EXPECT(cell_is_text(answer_cell(&answer, 0, REVISIONS_steps), "[]"));
     answer = ASK(it, QUERY_REVISION_NEWEST, text_cell("default"), text_cell("orders"));
     EXPECT_INT(answer_cell(&answer, 0, REVISIONS_version).integer, 3);
     answer = ASK(it, QUERY_REVISIONS_OF_WORKFLOW, text_cell("default"), text_cell("orders"), cell_int(3));
