@@ -22,7 +22,8 @@ static double measure_ns(uint32_t thousandths, uint64_t *out_admitted)
 {
     uint64_t called = 0, began = clock_monotonic_ns();
     for (uint32_t i = 0; i < COUNT; i++) {
-        TaskTerms terms = { .intent = (Intent)(i % INTENT_COUNT), .spawn_budget = 9, .retry_depth_max = 2, .cooperative_max = COOPERATIVE_COUNT_DEFAULT };
+        TaskTerms terms = { .intent = (Intent)(i % INTENT_COUNT), .spawn_budget = 9, .retry_depth_max = 2,
+                            .cooperative_max = COOPERATIVE_COUNT_DEFAULT };
         Task task = task_restore(&terms, TASK_ACCEPTED, i & 1, i & 1);
         Pressure pressure = { .queue = thousandths, .in_flight = thousandths - (thousandths ? i & 1 : 0) };
         Admission admission = task_admit(&task, &pressure);
@@ -46,7 +47,8 @@ static double placement_ns(void)
     for (uint32_t i = 0; i < COUNT / 10; i++) {
         char storage[PLACEMENT_TEXT_SIZE_MAX];
         Buf text = buf_on(storage, sizeof storage);
-        Candidate candidates[3] = { { .name = STR("a"), .site = &sites[0], .taken = i % 900 }, { .name = STR("b"), .site = &sites[1], .latency_ms = i % 100 },
+        Candidate candidates[3] = { { .name = STR("a"), .site = &sites[0], .taken = i % 900 },
+                                    { .name = STR("b"), .site = &sites[1], .latency_ms = i % 100 },
                                     { .name = STR("c"), .site = &sites[2] } };
         chosen += placement_choose(&(PlacementAsk){ .terms = &terms, .tenant = STR("t") }, candidates, 3);
         placement_print(&text, candidates, 3, 0);
@@ -64,7 +66,8 @@ int main(void)
     double choice_ns = placement_ns();
     size_t after = mallinfo2().uordblks;
     for (int i = 0; i < 3; i++)
-        printf("pressure %" PRIu32 ": %.1f ns an admission, %.1f million a second, %" PRIu64 " of %u admitted\n", pressures[i], ns[i], 1000 / ns[i], admitted[i], COUNT);
+        printf("pressure %" PRIu32 ": %.1f ns an admission, %.1f million a second, %" PRIu64 " of %u admitted\n",
+               pressures[i], ns[i], 1000 / ns[i], admitted[i], COUNT);
     printf("placement: %.1f ns a choice of three, with its reasons\n", choice_ns);
     printf("bytes allocated meanwhile: %zu\n", after - before);
     return 0;

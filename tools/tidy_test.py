@@ -261,6 +261,21 @@ def tabs_and_loose_ends_are_found(t):
 
 
 @case()
+def a_line_that_is_too_wide_is_found(t):
+    text = "a" * 145
+    for path in ("src/core/plan.c", "src/core/list.def"):
+        named = {"src/core/README.md": readme("plan.h", "list.def"), path: f"\n/* {text} */\n"}
+        finds(t, f"{path}:2: 151 columns", named)
+    for wide in (f'int a = f(1, "{text}");', f'"{text}" "b",', f'"{text}", 1,', f'return "{text}";'):
+        with t.row(wide):
+            lines = findings(t, {"src/core/plan.c": wide + "\n"}, "columns")
+            t.true(len(lines) == 1 and lines[0].startswith("src/core/plan.c:1: 1"), f"got {lines}")
+    for fitting in (f"/* {text[1:]} */", "/* " + "\u00e4" * 144 + " */", f'    "{text}",', f'    "{text} \\"b\\" %" PRIu64',
+                    f'    STR("{text}"));', f'    .doc = "{text}",', f'    "{text}" \\'):
+        t.equal(findings(t, {"src/core/plan.c": fitting + "\n"}, "columns"), [], fitting)
+
+
+@case()
 def a_long_file_is_a_warning_and_no_finding(t):
     lines = findings(t, {"src/core/plan.c": "\n".join(["int a;"] * 901) + "\n"})
     t.equal(len(lines), 1)
