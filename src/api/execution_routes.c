@@ -46,7 +46,7 @@ bool params_fit(Call *call, Value declared, Value params)
     if (!found.total) return true;
     ProblemField *fields = ARENA_ARRAY(&call->arena, ProblemField, found.count);
     for (uint32_t i = 0; i < found.count; i++)
-        fields[i] = (ProblemField){ .pointer = pointer_to(&call->arena, "/parameters", found.items[i].name),
+        fields[i] = (ProblemField){ .pointer = json_pointer_below(&call->arena, STR("/parameters"), found.items[i].name),
                                     .detail = arena_format(&call->arena, "parameter '%.*s' %.*s",
                                                            STR_ARG(found.items[i].name),
                                                            STR_ARG(found.items[i].what)) };
@@ -154,7 +154,7 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
         const BodyMember *member = NULL;
         for (uint32_t k = 0; k < count && !member; k++)
             if (str_is_text(name, known[k].name)) member = &known[k];
-        ProblemField field = { .pointer = pointer_to(&call->arena, "", name), .detail = STR("is not known here") };
+        ProblemField field = { .pointer = json_pointer_below(&call->arena, STR(""), name), .detail = STR("is not known here") };
         bool is_right = member && (member->kind == VALUE_NULL || body.members[i].value.kind == member->kind);
         bool is_cut = is_right && member->kind == VALUE_STRING && !member->is_raw && has_nul(value_text(body.members[i].value));
         if (is_right && !is_cut) continue;
@@ -169,7 +169,7 @@ bool check_members(Call *call, Value body, const BodyMember *known, uint32_t cou
     }
     for (uint32_t k = 0; k < count; k++) {
         if (!known[k].is_required || value_get_text(body, known[k].name)) continue;
-        ProblemField field = { .pointer = pointer_to(&call->arena, "", str_of(known[k].name)), .detail = STR("is missing") };
+        ProblemField field = { .pointer = json_pointer_below(&call->arena, STR(""), str_of(known[k].name)), .detail = STR("is missing") };
         call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' is missing", known[k].name), &field, 1);
         return false;
     }

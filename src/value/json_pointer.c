@@ -20,6 +20,15 @@ void json_pointer_add_index(Buf *buf, uint32_t index)
     buf_u64(buf, index);
 }
 
+Str json_pointer_below(Arena *arena, Str place, Str token)
+{
+    size_t size = place.len + 1 + 2 * token.len;        /* where every character is escaped */
+    Buf buf = buf_on(arena_bytes(arena, size), size);
+    buf_str(&buf, place);
+    json_pointer_add(&buf, token);
+    return buf_peek(&buf);
+}
+
 bool json_pointer_is_valid(Str pointer)
 {
     if (pointer.len && pointer.ptr[0] != '/') return false;

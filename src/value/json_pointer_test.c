@@ -13,6 +13,15 @@ TEST(a_pointer_escapes_tilde_and_slash_and_nothing_else, "")
     EXPECT_STR(buf_peek(&buf), STR("/a~1b~0c//\"%/12"));
 }
 
+TEST(a_place_below_another_is_escaped_whole, "")
+{
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    EXPECT_STR(json_pointer_below(&arena, STR("/steps"), STR("~/")), STR("/steps/~0~1"));
+    EXPECT_STR(json_pointer_below(&arena, STR(""), STR("")), STR("/"));
+    arena_deinit(&arena);
+}
+
 TEST(a_pointer_comes_apart_into_the_tokens_it_was_made_of, "")
 {
     Str pointer = STR("/a~1b~0c//~01/12");
