@@ -194,7 +194,8 @@ bool call_hold(Call *call, ShareKind kind)
 
 void call_refuse_share(Call *call, ShareKind kind, ShareBound bound)
 {
-    call_problem(call, bound == SHARE_OF_SERVER ? PROBLEM_UNAVAILABLE : PROBLEM_OVERLOAD,
+    bool is_stranger = call->route && call->route->access == ROUTE_OPEN;        /* has no share that could be its own fault */
+    call_problem(call, bound == SHARE_OF_SERVER || is_stranger ? PROBLEM_UNAVAILABLE : PROBLEM_OVERLOAD,
                  "%s has %zu %s already, and no more at a time: come again later",
                  share_holder(bound), share_bound(kind, bound), share_name(kind));
 }
@@ -260,6 +261,16 @@ void call_pack(Call *call)
     } else {
         buf_deinit(&packed);
     }
+}
+
+void call_take_back(Call *call)
+{
+    buf_deinit(&call->out);
+    buf_init(&call->out, JSON_SIZE_MAX);
+    call->status = 0;
+    call->type = NULL;
+    call->answer_count = 0;
+    call->is_packed = call->is_bare = false;
 }
 
 void call_stream(Call *call, const char *type, CallSource source)

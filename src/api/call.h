@@ -161,6 +161,7 @@ void call_empty(Call *call, unsigned status);
 void call_unchanged(Call *call);                            /* 304, where making what it stands for would take long */
 /* Packs what is answered, where it is large enough and its receiver takes that; once. Of a large answer it takes long: any thread, of a copy. */
 void call_pack(Call *call);
+void call_take_back(Call *call);                            /* there is no answer yet, and its memory is free: another one follows */
 void call_stream(Call *call, const char *type, CallSource source);
 void call_problem(Call *call, ProblemKind kind, const char *format, ...) PRINTF_LIKE(3, 4);
 void call_problem_fields(Call *call, ProblemKind kind, Str detail, const ProblemField *fields, uint32_t count);

@@ -13,6 +13,7 @@
 
 #include "api/head.h"
 #include "api/own_words.h"
+#include "api/route.h"
 #include "api/tls.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -72,7 +73,8 @@ typedef struct Request {
     bool is_unwanted;               /* it is answered already: its body is read and thrown away */
     bool is_chunked;                /* where its body ends another reader may see elsewhere: nothing behind it is taken for a request */
     ShareHold bodies;               /* what its body takes, as long as somebody reads that */
-    Shares *shares;                 /* that this is of; they outlive the server's thread */
+    ShareHold unread;               /* what its answer takes until it is sent */
+    Shares *shares;                 /* that these are of; they outlive the server's thread */
     bool is_cut;                    /* it has more headers or parameters than are read */
     struct MHD_Response *response;
     Buf piece;                      /* of a stream */
@@ -306,6 +308,7 @@ static void request_free(Request *request)
 {
     Call *call = &request->call;
     share_give_back(request->shares, &request->bodies);
+    share_give_back(request->shares, &request->unread);
     buf_deinit(&call->body);
     buf_deinit(&call->out);
     buf_deinit(&request->piece);
@@ -359,6 +362,19 @@ static struct MHD_Response *bare_response(void)
     return response;
 }
 
+/* A large answer takes memory until its receiver has read it. Where too many are left unread, further ones are not sent; but what was done,
+ * and work that was given out, is told whatever it takes. */
+static void hold_answer(Request *request)
+{
+    Call *call = &request->call;
+    if (request->is_head || call->out.len <= API_ANSWER_FREE_SIZE) return;
+    const ShareOwner owner = { call->caller.tenant, call->caller.actor };
+    ShareBound bound = share_take(request->shares, SHARE_ANSWERS, owner, call->out.len, &request->unread);
+    if (bound == SHARE_FREE || call->is_done || !call->route || !route_is_read(call->route)) return;
+    call_take_back(call);
+    call_refuse_share(call, SHARE_ANSWERS, bound);
+}
+
 static struct MHD_Response *response_of(Request *request)
 {
     Call *call = &request->call;
@@ -370,6 +386,7 @@ static struct MHD_Response *response_of(Request *request)
     }
     if (call->is_bare) return bare_response();
     call_pack(call);
+    hold_answer(request);
     return MHD_create_response_from_buffer(call->out.len, call->out.ptr, MHD_RESPMEM_PERSISTENT);
 }
 

@@ -336,6 +336,7 @@ static void print_http(const Api *api, Buf *out)
     plain(out, METRIC_HTTP_CONNECTIONS, stats.connection_count);
     plain(out, METRIC_HTTP_ACCEPTED, (double)stats.accepted);
     plain(out, METRIC_HTTP_WAITING, stats.waiting_count - api->survey_count);
+    plain(out, METRIC_HTTP_ANSWERS, (double)share_taken(api->shares, SHARE_ANSWERS));
     plain(out, METRIC_HTTP_BODIES, (double)share_taken(api->shares, SHARE_BODIES));
     FeedStats feed = streams_stats(api->streams);
     plain(out, METRIC_STREAM_READS, (double)feed.read_count);

@@ -53,6 +53,12 @@ const Route *route_find(Call *call, uint32_t *out_allowed)
     return NULL;
 }
 
+bool route_is_read(const Route *route)
+{
+    Str verb = str_of(route->verb);
+    return route->method == METHOD_GET || str_ends(verb, STR(".read")) || str_ends(verb, STR(".validate"));
+}
+
 bool route_takes(const Route *route, Str name)
 {
     Str names = str_of(route->query);

@@ -37,6 +37,8 @@ extern const uint32_t route_count;
 const Route *route_find(Call *call, uint32_t *out_allowed);
 /* Whether its query may have this name. */
 bool route_takes(const Route *route, Str name);
+/* Whether it changes nothing, so that it can be asked again at will. */
+bool route_is_read(const Route *route);
 /* The document, OpenAPI 3.1. */
 void openapi_print(Buf *out);
 

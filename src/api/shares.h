@@ -1,4 +1,4 @@
-/* shares.h - how much of what the server has to give is held by whom: bodies, requests that wait, streams, starts that are held back.
+/* shares.h - how much of what the server has to give is held by whom: bodies, answers, requests that wait, streams, starts that are held back.
  *
  * Everything that can be held for long is bounded three times: for the server, for each tenant, and for each key of it, so that whoever
  * takes all that it may have leaves the others theirs. A key of every tenant has its own share and none of a tenant. Whoever sends no
@@ -18,6 +18,7 @@
 
 typedef enum ShareKind {
     SHARE_BODIES,                   /* bytes */
+    SHARE_ANSWERS,                  /* bytes, of those that are large, until they are sent */
     SHARE_WAITS,                    /* requests that wait for an execution, or for work */
     SHARE_STREAMS,
     SHARE_STARTS,                   /* that a debouncing holds back */

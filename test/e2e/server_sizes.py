@@ -493,6 +493,40 @@ def a_body_counts_as_long_as_it_is_being_compiled(t):
 
 
 @case("")
+def answers_that_nobody_reads_are_a_share_of_their_key_and_leave_others_theirs(t):
+    server = Server(t)
+    other = server.key("viewer", "other")
+    server.define(many_steps("large", 40_000))
+    request = f"GET /api/workflows/default/large/revisions/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\n\r\n".encode()
+    unread, refused = [], None
+    while not refused:
+        t.true(len(unread) < 100, "the share has a bound")
+        held = counted(server, "maestro_http_answer_bytes")
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", server.port))
+        client.sendall(request)
+        t.true(select.select([client], [], [], 60)[0], "it is answered")
+        if client.recv(12, socket.MSG_PEEK) == b"HTTP/1.1 429":
+            refused = client
+        else:
+            unread.append(client)
+            t.until(lambda: counted(server, "maestro_http_answer_bytes") > held, "it is counted")
+    with refused:
+        said = refused.recv(65536).decode()
+        t.matches(said, r"(?i)retry-after: \d")
+        t.contains(said, "134217728 bytes of answers that nobody reads")
+        t.lacks(said, "ETag")
+    t.true(counted(server, "maestro_http_answer_bytes") <= 128 * MEGA, "no more is held")
+    t.equal(server.get("/api/executions").status, 200, "what is small is answered")
+    t.equal(server.get("/openapi.json", key=other).status, 200, "and what others ask for")
+    for client in unread:
+        client.close()
+    t.until(lambda: counted(server, "maestro_http_answer_bytes") == 0, "what they took is free")
+    t.equal(server.get("/api/workflows/default/large/revisions/1").status, 200, "and is there for whoever reads")
+
+
+@case("")
 def a_server_that_ends_answers_what_is_being_compiled(t):
     server = Server(t)
     slow = [sent(server, BOMB) for _ in range(3)]
