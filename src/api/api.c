@@ -179,7 +179,7 @@ Str api_asked(Call *call)
         if (!str_is_text(call->query[i].name, "wait"))
             buf_format(&words, "%.*s=%.*s\n", STR_ARG(call->query[i].name), STR_ARG(call->query[i].value));
     size_t head = words.len;
-    if (json_parse(&call->arena, buf_peek(&call->body), &body, &err) || canonical_print(&words, body, &err)) {
+    if (call_parse(call, &body, &err) || canonical_print(&words, body, &err)) {
         words.len = head;
         buf_str(&words, buf_peek(&call->body));
     }

@@ -93,6 +93,7 @@ static void job_free(AsideJob *job)
 {
     engine_plan_free(job->copy.plan);
     buf_deinit(&job->copy.out);
+    arena_deinit(&job->copy.read_arena);
     arena_deinit(&job->copy.arena);
     call_release(job->call);
     free(job);
@@ -177,6 +178,7 @@ static AsideRoom begin(Call *call, AsideWork work, AsideDone done)
     job->copy.is_copy = true;
     job->copy.answer_count = 0;
     arena_init(&job->copy.arena, SIZE_MAX);
+    arena_init(&job->copy.read_arena, API_BODY_READ_SIZE_MAX);
     buf_init(&job->copy.out, JSON_SIZE_MAX);
     call->use_count++;
     if (!enqueue(aside, job)) {

@@ -144,6 +144,38 @@ bool call_is_plain(Call *call)
     return false;
 }
 
+Status call_parse(Call *call, Value *out_value, Error *err)
+{
+    if (!call->is_read) {
+        Arena *arena = call->body.len > API_HERE_SIZE_MAX ? &call->read_arena : &call->arena;
+        Status status = json_parse_strict(arena, buf_peek(&call->body), &call->read, err);
+        call->is_read = true;
+        call->read_error = status ? arena_copy_items(&call->arena, err, sizeof *err) : NULL;
+    }
+    if (call->read_error) {
+        *err = *call->read_error;
+        return err->status;
+    }
+    *out_value = call->read;
+    return OK;
+}
+
+void call_take_read(Call *call, Call *copy)
+{
+    Arena spare = call->read_arena;
+    call->is_read = copy->is_read;
+    call->read = copy->read;
+    call->read_arena = copy->read_arena;
+    copy->read_arena = spare;
+    call->read_error = copy->read_error ? arena_copy_items(&call->arena, copy->read_error, sizeof *copy->read_error) : NULL;
+}
+
+void call_refuse_json(Call *call, const Error *err)
+{
+    call_problem(call, PROBLEM_INVALID, "the body is %s: line %u, column %u: %s", err->status == ERR_LIMIT ? "beyond a limit" : "no JSON that is read here",
+                 err->line, err->column, err->text);
+}
+
 bool call_read_json(Call *call, Value *out_value)
 {
     Error err;
@@ -155,8 +187,8 @@ bool call_read_json(Call *call, Value *out_value)
         call_problem(call, PROBLEM_MEDIA_TYPE, "the body has to be application/json");
         return false;
     }
-    if (json_parse(&call->arena, body, out_value, &err)) {
-        call_problem(call, PROBLEM_INVALID, "the body is no JSON: line %u, column %u: %s", err.line, err.column, err.text);
+    if (call_parse(call, out_value, &err)) {
+        call_refuse_json(call, &err);
         return false;
     }
     if (out_value->kind != VALUE_OBJECT) {

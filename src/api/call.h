@@ -69,6 +69,10 @@ struct Call {
     const CallPair *headers, *query;
     uint32_t header_count, query_count;
     Buf body;
+    bool is_read;                   /* the body, by call_parse(): `read`, or what is wrong with it */
+    Value read;
+    const Error *read_error;        /* NULL: nothing */
+    Arena read_arena;               /* of what is read of a large one: moved from a copy to the call */
     Str segments[CALL_SEGMENT_COUNT_MAX];       /* what the route's {names} stand for */
     const struct Route *route;      /* NULL until one is found */
     Caller caller;
@@ -145,6 +149,11 @@ bool call_has_query(const Call *call, const char *name);
 bool call_is_json(const Call *call);                    /* what is sent is said to be JSON, or nothing is said of it */
 /* Whether the body was sent as it is, and not packed; false after answering. */
 bool call_is_plain(Call *call);
+/* The body as a JSON value of any kind, read once; ERR_LIMIT where its values take more than API_BODY_READ_SIZE_MAX. Of a large one it takes
+ * long: any thread, of a copy, from which call_take_read() has it. */
+MUST_USE Status call_parse(Call *call, Value *out_value, Error *err);
+void call_refuse_json(Call *call, const Error *err);      /* answers what call_parse() has said */
+void call_take_read(Call *call, Call *copy);
 /* The body as JSON; an empty one is an empty object. False after answering what is wrong with it. */
 bool call_read_json(Call *call, Value *out_value);
 /* A whole number of the query; false after answering. */

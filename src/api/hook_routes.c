@@ -66,8 +66,8 @@ void route_hook(Call *call)
     }
     /* A key proves who its bearer is, and not that it may. */
     if (call->caller.key.len && str_is(proof.identity, call->caller.actor) && !api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
-    if (call->body.len && json_parse(&call->arena, buf_peek(&call->body), &payload, &err)) {
-        call_problem(call, PROBLEM_INVALID, "the body is no JSON: line %u, column %u: %s", err.line, err.column, err.text);
+    if (call->body.len && call_parse(call, &payload, &err)) {
+        call_refuse_json(call, &err);
         return;
     }
     if (trigger.is_push && !start_trigger_fits(call, triggers, payload, &trigger, &why)) {

@@ -278,6 +278,7 @@ static Request *request_new(Http *http, struct MHD_Connection *connection)
     request->connection = connection;
     request->link = link_of(connection);
     arena_init(&call->arena, SIZE_MAX);
+    arena_init(&call->read_arena, API_BODY_READ_SIZE_MAX);
     buf_init(&call->body, API_BODY_SIZE_MAX);
     buf_init(&call->out, JSON_SIZE_MAX);
     call->began_ns = clock_monotonic_ns();
@@ -312,6 +313,7 @@ static void request_free(Request *request)
     buf_deinit(&call->body);
     buf_deinit(&call->out);
     buf_deinit(&request->piece);
+    arena_deinit(&call->read_arena);
     arena_deinit(&call->arena);
     free(request);
 }

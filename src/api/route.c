@@ -59,6 +59,11 @@ bool route_is_read(const Route *route)
     return route->method == METHOD_GET || str_ends(verb, STR(".read")) || str_ends(verb, STR(".validate"));
 }
 
+bool route_reads_json(const Route *route)
+{
+    return *route->body && strcmp(route->body, "Definition") != 0 && strcmp(route->body, "Payload") != 0;
+}
+
 bool route_takes(const Route *route, Str name)
 {
     Str names = str_of(route->query);

@@ -39,6 +39,9 @@ const Route *route_find(Call *call, uint32_t *out_allowed);
 bool route_takes(const Route *route, Str name);
 /* Whether it changes nothing, so that it can be asked again at will. */
 bool route_is_read(const Route *route);
+/* Whether its handler reads the body as a JSON object, whoever sends it. Not of a definition, which is read where it is compiled, and of what is sent
+ * to a trigger, which is read when it is known who sent it. */
+bool route_reads_json(const Route *route);
 /* The document, OpenAPI 3.1. */
 void openapi_print(Buf *out);
 

@@ -196,6 +196,20 @@ static bool enter(void *context, Call *call)
     return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call)) && is_query_known(call) && are_heads_usable(call);
 }
 
+/* Of a call that waits for nothing but its body to be read: what is wrong with that its handler tells, behind what it has to say before. */
+static void read_body(Call *copy)
+{
+    Value body;
+    Error err;
+    if (!call_parse(copy, &body, &err) && call_has_header(copy, "Idempotency-Key")) copy->asked = api_asked(copy);
+}
+
+static void go_on(Call *call, Call *copy)
+{
+    call_take_read(call, copy);
+    call->route->handle(call);
+}
+
 static void handle(void *context, Call *call)
 {
     Api *api = context;
@@ -207,7 +221,8 @@ static void handle(void *context, Call *call)
         call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key");
         return;
     }
-    call->route->handle(call);
+    if (call->body.len > API_HERE_SIZE_MAX && route_reads_json(call->route) && call_is_json(call)) aside_begin(call, read_body, go_on);
+    else call->route->handle(call);
 }
 
 static void done(void *context, const Call *call, uint64_t took_ns)

@@ -367,6 +367,7 @@
 
 /* --- the server -------------------------------------------------------------------------------------------------- */
 #define API_BODY_SIZE_MAX       (16u << 20)      /* a request's body */
+#define API_BODY_READ_SIZE_MAX  (96u << 20)      /* memory for the values of one: six million numbers, or a text of any size that a body may have */
 #define API_DEFINITION_SIZE_MAX (4u << 20)       /* a definition over HTTP: 100,000 steps of one line each are 3 MB; a command reads larger files */
 #define API_DEFINITION_NODE_COUNT_MAX (1u << 21) /* its nodes, aliases counted in full: those steps have 600,000 */
 #define API_COMPILE_SIZE_MAX    (512u << 20)     /* memory that compiling it may take: those steps take 300 MB */
@@ -446,7 +447,7 @@
 #define API_PLAN_SIZE_MAX       ((size_t)64 << 20) /* ... and their bytes, beyond the two that a request uses */
 #define API_PLAN_HELD_COUNT     2u               /* that one request uses at a time: it compares a revision with the active one */
 #define API_PLAN_FACT_COUNT     4096u            /* facts of plans that are remembered, 700 KB */
-#define API_HERE_SIZE_MAX       (256u * 1024)    /* a revision or a body of JSON that is larger is read beside the server's thread */
+#define API_HERE_SIZE_MAX       (256u * 1024)    /* a revision, or a body of JSON, that is larger is read beside the server's thread */
 #define API_GRAPH_STEP_COUNT_MAX 4096u          /* steps of an execution that is drawn or projected; more are only listed */
 #define FORECAST_RUN_COUNT_MAX  20u              /* earlier runs that say how long a step takes ... */
 #define FORECAST_ROW_COUNT_MAX  8192u            /* ... and their steps together */

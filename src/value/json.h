@@ -25,6 +25,9 @@
 
 MUST_USE Status json_parse(Arena *arena, Str text, Value *out_value, Error *err);
 
+/* The same; an object that has a member twice is refused: for what somebody else may have read before, and taken the first of them. */
+MUST_USE Status json_parse_strict(Arena *arena, Str text, Value *out_value, Error *err);
+
 typedef enum JsonStyle {
     JSON_COMPACT,           /* one line, no spaces */
     JSON_PRETTY,            /* two spaces a level, one member a line */
@@ -99,6 +102,8 @@ typedef struct JsonBuilder {
     size_t *marks;
     size_t mark_count, mark_capacity;
     Arena scratch;                  /* for sorting large objects */
+    bool is_strict;                 /* a member that is there twice is refused; */
+    Str twice;                      /* that one; NULL: none */
 } JsonBuilder;
 
 void     json_builder_init(JsonBuilder *builder, Arena *arena);

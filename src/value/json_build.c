@@ -41,9 +41,24 @@ static Value close_array(JsonBuilder *builder, const Value *items, size_t count)
     return value_array(arena_copy_items(builder->arena, items, count * sizeof *items), (uint32_t)count);
 }
 
+static int order_keys(const void *one, const void *other)
+{
+    return str_compare(value_text(((const Member *)one)->key), value_text(((const Member *)other)->key));
+}
+
+/* A name that is there twice. */
+static Str find_twice(Member *members, size_t count)
+{
+    qsort(members, count, sizeof *members, order_keys);
+    while (order_keys(members, members + 1) != 0) members++;
+    return value_text(members->key);
+}
+
 static Value close_object(JsonBuilder *builder, Value *pairs, size_t count)
 {
+    Member *written = builder->is_strict ? arena_copy_items(&builder->scratch, pairs, count * sizeof *written) : NULL;
     Value object = value_object(&builder->scratch, (Member *)(void *)pairs, (uint32_t)count);
+    if (written && object.count < count) builder->twice = find_twice(written, count);
     arena_reset(&builder->scratch);
     object.members = arena_copy_items(builder->arena, object.members, object.count * sizeof *object.members);
     return object;
@@ -60,17 +75,17 @@ static Value close_container(JsonBuilder *builder, bool is_object)
     return is_object ? close_object(builder, items, count / 2) : close_array(builder, items, count);
 }
 
-/* The most that the token may take of the arena, in one allocation. */
-static size_t token_size(const JsonBuilder *builder, const JsonEvent *event)
+/* The most that the arena has to hold after the token, beside what it has: what waits on the stack moves there when its containers close, so that
+ * a text of many small values is refused as soon as they cannot all fit. */
+static size_t size_ahead(const JsonBuilder *builder, const JsonEvent *event)
 {
-    bool is_end = event->token == JSON_ARRAY_END || event->token == JSON_OBJECT_END;
-    return is_end ? (builder->count - builder->marks[builder->mark_count - 1]) * sizeof(Value) : event->text.len + 1;
+    return builder->count * sizeof(Value) + event->text.len + 1;
 }
 
 static Status build(void *context, const JsonEvent *event, Error *err)
 {
     JsonBuilder *builder = context;
-    if (!arena_fits(builder->arena, token_size(builder, event)))
+    if (!arena_fits(builder->arena, size_ahead(builder, event)))
         return error_at(err, ERR_LIMIT, event->line, event->column, "the values read so far exceed %zu bytes of memory",
                         builder->arena->size_max);
     Value value = value_null();
@@ -96,6 +111,8 @@ static Status build(void *context, const JsonEvent *event, Error *err)
     case JSON_ARRAY_END:
     case JSON_OBJECT_END:
         value = close_container(builder, event->token == JSON_OBJECT_END);
+        if (builder->twice.ptr)
+            return error_at(err, ERR_INVALID, event->line, event->column, "the object that ends here has '%.*s' twice", STR_ARG(builder->twice));
         break;
     }
     push(builder, value);
@@ -113,11 +130,12 @@ Value json_builder_take(JsonBuilder *builder)
     return builder->stack[--builder->count];
 }
 
-Status json_parse(Arena *arena, Str text, Value *out_value, Error *err)
+static Status parse(Arena *arena, Str text, bool is_strict, Value *out_value, Error *err)
 {
     JsonBuilder builder;
     JsonReader reader;
     json_builder_init(&builder, arena);
+    builder.is_strict = is_strict;
     json_reader_init(&reader, json_builder_sink(&builder), NULL);
     Status status = json_reader_feed(&reader, text, err);
     if (!status) status = json_reader_end(&reader, err);
@@ -125,4 +143,11 @@ Status json_parse(Arena *arena, Str text, Value *out_value, Error *err)
     json_reader_deinit(&reader);
     json_builder_deinit(&builder);
     return status;
+}
+
+Status json_parse(Arena *arena, Str text, Value *out_value, Error *err) { return parse(arena, text, /* is_strict= */ false, out_value, err); }
+
+Status json_parse_strict(Arena *arena, Str text, Value *out_value, Error *err)
+{
+    return parse(arena, text, /* is_strict= */ true, out_value, err);
 }

@@ -428,6 +428,40 @@ TEST(values_that_do_not_fit_a_limited_arena_are_refused, "")
 
 /* --- printing ---------------------------------------------------------------------------------------------------- */
 
+TEST(many_small_values_are_refused_before_they_are_all_read, "")
+{
+    Arena arena;
+    Value value;
+    Error err;
+    char text[8192];
+    memset(text, '[', sizeof text);
+    for (size_t i = 1; i + 1 < sizeof text; i++) text[i] = i % 2 ? '1' : ',';
+    arena_init(&arena, 4096);
+    EXPECT(json_parse(&arena, (Str){ text, sizeof text }, &value, &err) == ERR_LIMIT);
+    EXPECT(err.column < 600);
+    arena_deinit(&arena);
+}
+
+TEST(a_strict_reader_refuses_a_member_that_is_there_twice, "")
+{
+    static const struct { const char *text, *twice; } cases[] = {
+        { "{\"a\":1,\"b\":2,\"a\":1}", "line 1, column 19: the object that ends here has 'a' twice" },
+        { "[{\"x\":{\n\"\":1,\"\":2}}]", "line 2, column 10: the object that ends here has '' twice" },
+        { "{\"a\":{\"a\":1},\"b\":{\"a\":2}}", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Arena arena;
+        Value value;
+        Error err;
+        arena_init(&arena, SIZE_MAX);
+        Status status = json_parse_strict(&arena, str_of(cases[i].text), &value, &err);
+        EXPECT(status == (cases[i].twice ? ERR_INVALID : OK));
+        if (status) EXPECT_STR(arena_format(&arena, "line %u, column %u: %s", err.line, err.column, err.text), str_of(cases[i].twice));
+        EXPECT_OK(json_parse(&arena, str_of(cases[i].text), &value, &err), &err);
+        arena_deinit(&arena);
+    }
+}
+
 TEST(pretty_texts_have_a_line_for_each_member, "")
 {
     static const struct { const char *text, *want; } cases[] = {

@@ -182,7 +182,7 @@ def a_signal_may_be_as_large_as_a_body_and_no_larger_than_a_payload(t):
     server = Server(t)
     server.define(WAITS)
     run = server.begin("waits")["executionId"]
-    wide = "[" + "1e20," * 3_300_000 + "1]"
+    wide = "[" + "1e20," * 3_100_000 + "1]"
     sent = server.call("POST", "/api/signals", '{"executionId":"%s","name":"go","payload":%s}' % (run, wide), headers={"Content-Type": "application/json"})
     t.contains(problem(t, sent, 422, "limit-exceeded")["detail"], "PAYLOAD_SIZE_MAX")
     t.equal(server.post("/api/signals", {"executionId": run, "name": "go", "payload": "x" * (12 * MEGA)}).status // 100, 2, "a signal of 12 MiB")
@@ -285,10 +285,10 @@ BOMB = "workflow: bomb\na: &a [" + "1," * 10 + "]\n" + "".join(
     f"{chr(98 + i)}: &{chr(98 + i)} [" + f"*{chr(97 + i)}," * 10 + "]\n" for i in range(4)) + "f: [*e, *e, *e, *e, *e, *e, *e, *e, *e]\n"
 
 
-def sent(server, text, key=None, path="/api/runbooks?action=validate"):
-    """The text of a definition on its way, by a connection of its own."""
+def sent(server, text, key=None, path="/api/runbooks?action=validate", kind="application/yaml"):
+    """The text of a definition, or another, on its way, by a connection of its own."""
     connection = server.connect()
-    connection.request("POST", path, text, {"Authorization": "Bearer " + (key or server.admin), "Content-Type": "application/yaml"})
+    connection.request("POST", path, text, {"Authorization": "Bearer " + (key or server.admin), "Content-Type": kind})
     return connection
 
 
@@ -437,6 +437,37 @@ def a_list_of_executions_that_await_triggers_of_large_plans_keeps_nobody_waiting
         return is_first
 
     t.until(is_passed, "others are answered before the list")
+
+
+@case("")
+def a_large_body_of_json_is_read_beside_the_thread_that_answers(t):
+    server = Server(t)
+    server.define(HELLO)
+    numbers = json.dumps({"workflowId": "hello", "parameters": {"numbers": list(range(1_500_000))}})
+
+    def is_seen_waiting():
+        client, is_seen = sent(server, numbers, path="/api/executions", kind="application/json"), False
+        while not select.select([client.sock], [], [], 0)[0]:
+            is_seen = counted(server, "maestro_http_requests_waiting") == 1 or is_seen
+        t.equal(json.loads(client.getresponse().read())["errors"][0]["pointer"], "/parameters/numbers", "it is told what is wrong with it")
+        return is_seen
+
+    t.until(is_seen_waiting, "others are answered meanwhile")
+    ones = server.call("POST", "/api/executions", '{"workflowId":"hello","parameters":{"p":[' + "1," * 7_000_000 + "1]}}")
+    t.equal(ones.status, 400, "so many values that they take more than a body may")
+    t.contains(ones.json()["detail"], "the body is beyond a limit: line 1, column ")
+    t.contains(ones.json()["detail"], "100663296 bytes of memory")
+
+
+@case("")
+def a_member_that_is_in_a_body_twice_is_refused(t):
+    server = Server(t)
+    server.define(HELLO)
+    for body in '{"workflowId":"hello","workflowId":"other"}', '{"workflowId":"hello","parameters":{"a":1,"a":1}}':
+        answer = server.call("POST", "/api/executions", body)
+        t.equal(answer.status, 400)
+        t.matches(answer.json()["detail"], "the object that ends here has '.*' twice")
+    t.equal(server.get("/api/executions").json()["items"], [], "nothing is started")
 
 
 @case("")

@@ -429,6 +429,7 @@ static void request_send(Str text)
     Call call = { .api = &world.api, .source = STR("127.0.0.1"), .now_ms = world.now_ms, .id = "fuzz", .trace = trace_make(1) };
     uint32_t allowed;
     arena_init(&call.arena, SIZE_MAX);
+    arena_init(&call.read_arena, API_BODY_READ_SIZE_MAX);
     buf_init(&call.body, API_BODY_SIZE_MAX);
     buf_init(&call.out, JSON_SIZE_MAX);
     read_request(&call, filled(&call.arena, text));
@@ -452,6 +453,7 @@ static void request_send(Str text)
     FUZZ_HOLDS(!share_taken(world.api.shares, SHARE_STREAMS) && !share_taken(world.api.shares, SHARE_WAITS));
     buf_deinit(&call.body);
     buf_deinit(&call.out);
+    arena_deinit(&call.read_arena);
     arena_deinit(&call.arena);
 }
 
