@@ -106,6 +106,7 @@ static void copy_answer(Call *call, Call *copy)
     call->out = copy->out;
     copy->out = out;
     call->is_packed = copy->is_packed;
+    call->is_bare = copy->is_bare;
     call->problem = copy->problem;
     call->hidden = arena_copy(&call->arena, copy->hidden);
     call_answer(call, copy->status, copy->type);

@@ -266,15 +266,22 @@ static void job_free(Job *job)
     free(job);
 }
 
+/* Whoever asked lets go of what it kept for the answer. */
+static void tell_last(Job *job)
+{
+    if (!job->is_given_back) tell(job);
+    job_free(job);
+}
+
 void bridge_free(Bridge *bridge)
 {
     if (!bridge) return;
-    /* Whoever asked is told, and lets go of what it kept for the answer. */
-    for (Job *job; (job = ring_take(&bridge->asked)) || (job = ring_take(&bridge->answered));) {
+    for (Job *job; (job = ring_take(&bridge->asked));) {
         if ((uintptr_t)job & ASKED_WITHDRAWAL) continue;
-        if (!job->is_given_back) tell(job);
-        job_free(job);
+        job->answer.status = error_set(&job->answer.error, ERR_UNAVAILABLE, "the server has ended");
+        tell_last(job);
     }
+    for (Job *job; (job = ring_take(&bridge->answered));) tell_last(job);
     ring_deinit(&bridge->asked);
     ring_deinit(&bridge->answered);
     ring_deinit(&bridge->news);

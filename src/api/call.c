@@ -172,8 +172,8 @@ void call_take_read(Call *call, Call *copy)
 
 void call_refuse_json(Call *call, const Error *err)
 {
-    call_problem(call, PROBLEM_INVALID, "the body is %s: line %u, column %u: %s", err->status == ERR_LIMIT ? "beyond a limit" : "no JSON that is read here",
-                 err->line, err->column, err->text);
+    const char *fault = err->status == ERR_LIMIT ? "beyond a limit" : "no JSON that is read here";
+    call_problem(call, PROBLEM_INVALID, "the body is %s: line %u, column %u: %s", fault, err->line, err->column, err->text);
 }
 
 bool call_read_json(Call *call, Value *out_value)

@@ -101,16 +101,20 @@ const char *head_gap(const Head *head)
     return is_empty_line(rest) ? NULL : gap;
 }
 
-bool head_is_target(Str text)
+static size_t scheme_size(Str target) { return str_starts(target, STR("http://")) ? 7 : str_starts(target, STR("https://")) ? 8 : 0; }
+
+const char *head_target_fault(Str text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.ptr[i] <= ' ' || text.ptr[i] == 0x7f) return false;
-    return text.len > 0;
+        if ((unsigned char)text.ptr[i] <= ' ' || text.ptr[i] == 0x7f) return "its target has a space or a control character in it";
+    if (str_find(text, '#', 0) < text.len) return "its target has a fragment, which is none of a server's business";
+    if (!str_starts(text, STR("/")) && !scheme_size(text) && !str_is_text(text, "*")) return "its target is no path";
+    return NULL;
 }
 
 Str head_path(Str target)
 {
-    size_t scheme = str_starts(target, STR("http://")) ? 7 : str_starts(target, STR("https://")) ? 8 : 0;
+    size_t scheme = scheme_size(target);
     size_t slash = scheme ? str_find(target, '/', scheme) : 0;
     return scheme && slash == target.len ? STR("/") : str_slice(target, slash, target.len);
 }

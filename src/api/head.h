@@ -31,8 +31,8 @@ typedef struct Head {
 const char *head_fault(const Head *head);
 /* What was sent beside its words, for people; NULL: nothing was. Compares addresses, and reads nothing outside of `bytes`. */
 const char *head_gap(const Head *head);
-/* Whether it could be a target: visible from its first character to its last. */
-bool head_is_target(Str text);
+/* Why it is no target, for people; NULL: it is one. Visible from its first character to its last, a path or a whole URL, without a fragment. */
+const char *head_target_fault(Str text);
 /* The path of a target that names scheme and host, too (http://host/path); any other one as it is. */
 Str head_path(Str target);
 /* With %41 replaced by A, copied; a percent sign that says nothing stays, and so does a text with a %00: no name has a

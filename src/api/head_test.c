@@ -97,16 +97,17 @@ TEST(what_was_sent_beside_the_words_of_a_head_is_seen_by_where_they_lie, "proves
     }
 }
 
-TEST(a_target_has_nothing_that_cannot_be_seen, "proves: R-084")
+TEST(a_target_is_a_path_or_a_url_that_can_be_seen, "proves: R-084")
 {
     static const struct { Str text; bool is_target; } targets[] = {
         { STR_INIT("/a?b=c&d=%20+"), true }, { STR_INIT("*"), true }, { STR_INIT("/\xc3\xa9"), true },
+        { STR_INIT("http://h/a"), true }, { STR_INIT("/a#b"), false }, { STR_INIT("healthz"), false }, { STR_INIT("h:80"), false },
         { STR_INIT(""), false }, { STR_INIT("/a b"), false }, { STR_INIT("/a "), false }, { STR_INIT("/\tb"), false },
         { STR_INIT("/\x7f"), false }, { STR_INIT("/\r"), false }, { STR_INIT("/\0"), false },
     };
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         ROW(targets[i].text.ptr);
-        EXPECT(head_is_target(targets[i].text) == targets[i].is_target);
+        EXPECT(!head_target_fault(targets[i].text) == targets[i].is_target);
     }
 }
 

@@ -23,8 +23,10 @@
 #define TICK_MS 100                 /* how often deadlines of waiting calls are looked at */
 #define CUT_TICK_MS 1000            /* and those of connections */
 #define TLS_PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1:-RSA"     /* nothing before 1.2, nor without forward secrecy */
-#define IDLE_TURN_COUNT_MAX 64u     /* turns that brought nothing before it is not believed any more that there is something to do */
-#define IDLE_TURN_MS 5
+#define IDLE_TURN_COUNT_MAX 8u      /* turns that brought nothing before it is not believed any more that there is something to do */
+#define IDLE_TURN_MS 5              /* how long it waits before the next one then: before each further one twice as long, ... */
+#define IDLE_TURN_DOUBLE_COUNT 6u   /* ... so often */
+#define TLS_BLOCK_SIZE (64u * 1024) /* of a large answer by HTTPS, at a time */
 #define STREAM_BLOCK_SIZE 4096u     /* what libmicrohttpd keeps for a stream; it is used for HTTP 1.0 alone */
 #define LEFT_COUNT 64u              /* taken at a time of those that have left */
 
@@ -33,6 +35,8 @@ typedef struct Link {
     struct Link *next, *prev;
     Http *http;
     int fd;
+    gnutls_session_t session;       /* NULL: without TLS */
+    bool is_secure;                 /* of TLS: the handshake is known to be over */
     int64_t since_ms;
     int64_t patience_ms;            /* 0: a request is being answered */
     struct Request *request;        /* under way on it; NULL: none */
@@ -41,7 +45,7 @@ typedef struct Link {
     Call *watched;                  /* the call whose end, by its client, somebody wants to know of; NULL: none */
     bool is_watched;                /* it is in the set; so it stays for its other requests */
     Str target;                     /* of the request whose head comes, where it lies in the memory of the connection ... */
-    bool is_target;                 /* ... and whether it was one before that memory was written to */
+    const char *target_fault;       /* ... and why it was none before that memory was written to; NULL: it was one */
 } Link;
 
 struct Http {
@@ -55,6 +59,7 @@ struct Http {
     HttpStats stats;
     int64_t tick_ms, cut_ms;
     uint32_t idle_turn_count;       /* in a row, of HTTPS */
+    uint32_t handshake_count;       /* that were not over when links were looked at last */
     Tls tls;
 };
 
@@ -377,6 +382,16 @@ static void hold_answer(Request *request)
     call_refuse_share(call, SHARE_ANSWERS, bound);
 }
 
+static ssize_t answer_read(void *context, uint64_t position, char *bytes, size_t size_max)
+{
+    const Request *request = context;
+    Str rest = str_slice(buf_peek(&request->call.out), (size_t)position, request->call.out.len);
+    if (rest.len > size_max) rest.len = size_max;
+    request->http->idle_turn_count = 0;
+    memcpy(bytes, rest.ptr, rest.len);
+    return (ssize_t)rest.len;
+}
+
 static struct MHD_Response *response_of(Request *request)
 {
     Call *call = &request->call;
@@ -389,6 +404,9 @@ static struct MHD_Response *response_of(Request *request)
     if (call->is_bare) return bare_response();
     call_pack(call);
     hold_answer(request);
+    /* Of HTTPS it has to be seen that a large answer goes on: see http_due_ms(). */
+    if (request->http->options.certificate && call->out.len > API_ANSWER_FREE_SIZE)
+        return MHD_create_response_from_callback(call->out.len, TLS_BLOCK_SIZE, answer_read, request, NULL);
     return MHD_create_response_from_buffer(call->out.len, call->out.ptr, MHD_RESPMEM_PERSISTENT);
 }
 
@@ -430,7 +448,18 @@ static bool has_room(Request *request, size_t came)
     return false;
 }
 
-/* More than fits: the rest is read and thrown away, so that the answer arrives, and the connection is closed after it. */
+/* A body is not taken, and libmicrohttpd sends no answer before it has come to its end, which may be far: so it is told past libmicrohttpd. What
+ * still comes is read and thrown away, since closing over it would take the answer back. */
+static void refuse_body(Request *request)
+{
+    Call *call = &request->call;
+    request->is_refused = request->is_handled = request->is_sent = true;
+    buf_deinit(&call->body);
+    buf_init(&call->body, API_BODY_SIZE_MAX);
+    sign_answer(request);
+    own_words_send(request->connection, call);
+}
+
 static enum MHD_Result take_body(Request *request, const char *bytes, size_t *size)
 {
     Call *call = &request->call;
@@ -440,10 +469,8 @@ static enum MHD_Result take_body(Request *request, const char *bytes, size_t *si
     bool fits = has_room(request, came);
     if (fits) buf_bytes(&call->body, bytes, came);
     if (fits && !buf_overflowed(&call->body)) return MHD_YES;
-    request->is_refused = true;
-    buf_deinit(&call->body);
-    buf_init(&call->body, API_BODY_SIZE_MAX);
     if (fits) call_problem(call, PROBLEM_BODY_SIZE, "a body has at most %u bytes", API_BODY_SIZE_MAX);
+    refuse_body(request);
     return MHD_YES;
 }
 
@@ -470,7 +497,7 @@ static bool refuse_head(Request *request, const Head *head)
 {
     Call *call = &request->call;
     const char *fault = request->is_cut ? NULL : head_gap(head);        /* of one that has more the rest is not looked at */
-    if (!fault && !(request->link && request->link->is_target)) fault = "its target has a space or a control character in it";
+    if (!fault && request->link) fault = request->link->target_fault;
     if (!fault) fault = head_fault(head);
     if (fault) call_problem(call, PROBLEM_MALFORMED, "this is no request of HTTP: %s", fault);
     else if (head->bytes.len > API_HEAD_SIZE_MAX)
@@ -481,6 +508,8 @@ static bool refuse_head(Request *request, const Head *head)
     return call->status != 0;
 }
 
+static void refuse_late(Call *call) { call_problem(call, PROBLEM_UNAVAILABLE, "the server has ended"); }
+
 static enum MHD_Result handle(Request *request)
 {
     Http *http = request->http;
@@ -488,6 +517,7 @@ static enum MHD_Result handle(Request *request)
     if (!request->is_handled) {
         request->is_handled = true;
         if (request->link) request->link->patience_ms = 0;
+        if (!call->status && http->is_closing) refuse_late(call);
         if (!call->status) http->options.handle(http->options.context, call);
     } else if (!call->status && call->woken) {
         call->woken(call);
@@ -527,7 +557,8 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *connec
         return begin_request(request, url, method, version);
     }
     if (*size) return take_body(request, bytes, size);
-    return request->is_sent ? MHD_YES : handle(request);
+    if (!request->is_sent) return handle(request);
+    return request->response ? MHD_YES : MHD_NO;            /* of what was told past libmicrohttpd nothing is left to send */
 }
 
 static void request_end(Request *request)
@@ -588,10 +619,12 @@ static enum MHD_Result answer_unread(struct MHD_Connection *connection, unsigned
         read_trace(call);
     }
     request->is_refused = request->is_handled = true;
-    refuse_unread(call, status);
+    if (!call->status) refuse_unread(call, status);         /* of a body that was too large what follows may be wrong, too */
+    if (request->is_sent) return MHD_NO;
     if (is_read) return send_answer(request);
     sign_answer(request);
     own_words_send(connection, call);
+    own_words_discard(connection);
     return MHD_NO;
 }
 
@@ -607,9 +640,10 @@ static void take_connection(void *context, struct MHD_Connection *connection, vo
     Http *http = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *tls = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
         Link *link = calloc(1, sizeof *link);
         CHECK(link);
-        *link = (Link){ .http = http, .fd = info ? info->connect_fd : -1, .since_ms = steady_ms(),
+        *link = (Link){ .http = http, .fd = info ? info->connect_fd : -1, .session = tls ? tls->tls_session : NULL, .since_ms = steady_ms(),
                         .patience_ms = API_REQUEST_MS_MAX, .next = http->links };
         if (http->links) http->links->prev = link;
         http->links = link;
@@ -659,7 +693,7 @@ static void *note_target(void *context, const char *target, struct MHD_Connectio
 {
     Link *link = link_of(connection);
     (void)context;
-    if (link) link->target = str_of(target), link->is_target = head_is_target(link->target);
+    if (link) link->target = str_of(target), link->target_fault = head_target_fault(link->target);
     return NULL;                            /* what take_request() finds as its state */
 }
 
@@ -699,14 +733,14 @@ Status http_open(const HttpOptions *options, Http **out_http, Error *err)
     return status;
 }
 
-/* Calls that wait are answered first, since a suspended request cannot be ended. */
+/* Calls that wait are answered first, since a suspended request cannot be ended; what comes whole meanwhile is refused, so that none is added. */
 void http_close(Http *http)
 {
     if (!http) return;
     http->is_closing = http->is_draining = true;
     for (Call *call = http->waiting, *next; call; call = next) {
         next = call->next;
-        if (!call->status) call_problem(call, PROBLEM_UNAVAILABLE, "the server has ended");
+        if (!call->status) refuse_late(call);
         else call_wake(call);
     }
     if (http->daemon) {
@@ -734,14 +768,24 @@ void http_take_left(Http *http)
     }
 }
 
+/* Something of a head has been decrypted, and not read: that goes on without a word from the socket. Of a body, and of an answer, pieces are
+ * handed over one by one. */
+static bool has_unread(const Http *http)
+{
+    for (const Link *link = http->links; link; link = link->next)
+        if (link->session && !link->request && gnutls_record_check_pending(link->session)) return true;
+    return false;
+}
+
 int64_t http_due_ms(Http *http)
 {
     MHD_UNSIGNED_LONG_LONG own;
     int64_t due_ms = http->waiting ? TICK_MS : http->links ? CUT_TICK_MS : -1;
     if (MHD_get_timeout(http->daemon, &own) == MHD_YES && (due_ms < 0 || (int64_t)own < due_ms)) due_ms = (int64_t)own;
-    /* libmicrohttpd takes half a handshake for one that can go on, and would be asked without end until the rest comes. What comes is
-     * seen at once all the same: it wakes the descriptor. */
-    return !due_ms && http->idle_turn_count >= IDLE_TURN_COUNT_MAX ? IDLE_TURN_MS : due_ms;
+    /* libmicrohttpd takes half a handshake for one that can go on, and would be asked without end until the rest comes, each time for all of them.
+     * What comes is seen at once all the same: it wakes the descriptor. */
+    if (due_ms || http->idle_turn_count < IDLE_TURN_COUNT_MAX || has_unread(http)) return due_ms;
+    return IDLE_TURN_MS << (http->idle_turn_count - IDLE_TURN_COUNT_MAX);
 }
 
 static void look_at_waiting(Http *http, int64_t now_ms)
@@ -763,12 +807,27 @@ static void cut_off(Link *link)
     (void)shutdown(link->fd, SHUT_RDWR);
 }
 
+static bool is_shaking_hands(Link *link)
+{
+    if (!link->session || link->is_secure) return false;
+    char *description = gnutls_session_get_desc(link->session);         /* there is none before */
+    gnutls_free(description);
+    link->is_secure = description;
+    return !link->is_secure;
+}
+
+/* Each handshake that is not over costs some of every turn: the more there are, the less patience there is with them. */
 static void look_at_links(Http *http, int64_t now_ms)
 {
     if (now_ms < http->cut_ms) return;
+    int64_t handshake_ms = http->handshake_count > API_HANDSHAKE_COUNT_MAX ? API_HANDSHAKE_CROWD_MS : API_HANDSHAKE_MS_MAX;
     http->cut_ms = now_ms + CUT_TICK_MS;
+    http->handshake_count = 0;
     for (Link *link = http->links; link; link = link->next)
-        if (link->patience_ms && link->since_ms + link->patience_ms <= now_ms) (void)shutdown(link->fd, SHUT_RDWR);
+        if (is_shaking_hands(link)) {
+            http->handshake_count++;
+            if (link->since_ms + handshake_ms <= now_ms) (void)shutdown(link->fd, SHUT_RDWR);
+        } else if (link->patience_ms && link->since_ms + link->patience_ms <= now_ms) (void)shutdown(link->fd, SHUT_RDWR);
         else if (link->streaming && link->sent_ms && link->sent_ms + API_STREAM_SLOW_MS <= now_ms) cut_off(link);
 }
 
@@ -777,7 +836,7 @@ void http_turn(Http *http)
     int64_t now_ms = steady_ms();
     look_at_waiting(http, now_ms);
     look_at_links(http, now_ms);
-    if (http->options.certificate && http->idle_turn_count < IDLE_TURN_COUNT_MAX) http->idle_turn_count++;
+    if (http->options.certificate && http->idle_turn_count < IDLE_TURN_COUNT_MAX + IDLE_TURN_DOUBLE_COUNT) http->idle_turn_count++;
     MHD_run(http->daemon);
 }
 

@@ -10,7 +10,7 @@
 #include "base/civil.h"
 
 #define ANSWER_SIZE_MAX 8192u       /* a problem without fields, and its headers */
-#define REST_COUNT_MAX 16u          /* pieces that are taken of what else came: closing over bytes that nobody read would take the answer back */
+#define REST_COUNT_MAX 16u          /* pieces that are taken of what else came */
 
 typedef enum MHD_Result (*Queue)(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
 
@@ -64,7 +64,7 @@ void own_words_send(struct MHD_Connection *connection, const Call *call)
 {
     const union MHD_ConnectionInfo *tls = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     const union MHD_ConnectionInfo *socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char storage[ANSWER_SIZE_MAX], rest[4096];
+    char storage[ANSWER_SIZE_MAX];
     Buf answer = buf_on(storage, sizeof storage);
     if (!socket) return;
     print_answer(&answer, call);
@@ -73,5 +73,11 @@ void own_words_send(struct MHD_Connection *connection, const Call *call)
     if (tls && tls->tls_session) (void)gnutls_record_send(tls->tls_session, answer.ptr, answer.len);
     else (void)send(socket->connect_fd, answer.ptr, answer.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)shutdown(socket->connect_fd, SHUT_WR);
-    for (unsigned i = 0; i < REST_COUNT_MAX && recv(socket->connect_fd, rest, sizeof rest, MSG_DONTWAIT) > 0; i++) continue;
+}
+
+void own_words_discard(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    char rest[4096];
+    for (unsigned i = 0; socket && i < REST_COUNT_MAX && recv(socket->connect_fd, rest, sizeof rest, MSG_DONTWAIT) > 0; i++) continue;
 }

@@ -23,5 +23,7 @@ enum MHD_Result own_words_queue(struct MHD_Connection *connection, unsigned stat
 /* Writes the whole answer to the socket of a connection that is to be closed. libmicrohttpd's own way sends the head of an answer twice
  * where a Content-Length cannot be read. */
 void own_words_send(struct MHD_Connection *connection, const Call *call);
+/* Takes what else came of a connection that is closed now: closing over it would take the answer back. */
+void own_words_discard(struct MHD_Connection *connection);
 
 #endif

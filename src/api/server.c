@@ -251,6 +251,7 @@ static void begin_drain(Api *api)
 {
     if (api->is_draining) return;
     api->is_draining = true;
+    (void)http_drain(api->http);            /* before anybody is woken: answers say that the connection closes */
     follow_news(api, 0);
     stream_news(api, 0, /* is_log= */ false);
     stream_news(api, 0, /* is_log= */ true);

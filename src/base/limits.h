@@ -378,6 +378,9 @@
 #define API_CONNECTION_COUNT_MAX 16384u          /* at a time; one descriptor each */
 #define API_CONNECTION_PER_ADDRESS_MAX 15360u    /* of one address: a proxy in front has most of them, and leaves room for others */
 #define API_IDLE_S              75u              /* without a byte either way a connection is closed */
+#define API_HANDSHAKE_MS_MAX    10000            /* a handshake of TLS that is not over by then is slow on purpose ... */
+#define API_HANDSHAKE_COUNT_MAX 256u             /* ... and where there are more than these, one that is not over ... */
+#define API_HANDSHAKE_CROWD_MS  1000             /* ... by then */
 #define API_REQUEST_MS_MAX      30000            /* a request that has not come whole by then is slow on purpose */
 #define API_WAITING_COUNT_MAX   8192u            /* requests that wait for a run, or for work; those that wait for their commit are not counted ... */
 #define API_WAITING_TENANT_MAX  2048u            /* ... of these, those of one tenant ... */

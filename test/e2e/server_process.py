@@ -362,6 +362,42 @@ def a_server_ends_in_order_beside_many_who_waited_and_have_gone(t):
     t.equal(server.stop().code, 0, "the exit code")
 
 
+@case()
+def a_server_that_is_told_twice_to_end_does_so_though_requests_still_come(t):
+    server = Server(t)
+    request = (f"PUT /api/secrets/s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\nContent-Type: application/json\r\n"
+               'Content-Length: 13\r\n\r\n{"value":"v"}').encode()
+    for _ in range(4):
+        sockets = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(400)]
+        t.until(lambda: "\nmaestro_http_connections 401\n" in server.get("/metrics").body.decode(), "all of them are taken")
+        for index, one in enumerate(sockets):
+            if index in (100, 200):
+                server.process.send_signal(signal.SIGTERM)
+            try:
+                one.sendall(request)
+            except ConnectionError:
+                pass                                    # it ends already
+        t.equal(t.end(server.process).code, 0, "the exit code")
+        for one in sockets:
+            one.close()
+        server.start()
+
+
+@case()
+def who_waits_when_a_server_ends_is_told_that_the_connection_closes(t):
+    server = Server(t, "--runners", str(t.write("runners.yaml", RUNNERS)))
+    server.define("workflow: waits\njobs: { a: { tasks: [{ name: one, run: far/greet }] } }\n")
+    run = server.begin("waits")["executionId"]
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(f"GET /api/executions/{run}?wait=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\n\r\n".encode())
+        t.until(lambda: "\nmaestro_http_requests_waiting 1\n" in server.get("/metrics").body.decode(), "it waits")
+        server.process.send_signal(signal.SIGTERM)
+        head = answer_to(client).partition("\r\n\r\n")[0]
+    t.true(head.startswith("HTTP/1.1 200 "), "it is answered")
+    t.contains(head, "Connection: close")
+    t.equal(t.end(server.process).code, 0, "the exit code")
+
+
 def is_listening(server):
     try:
         socket.create_connection(("127.0.0.1", server.port)).close()
