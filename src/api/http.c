@@ -3,15 +3,14 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "api/head.h"
+#include "api/link.h"
 #include "api/own_words.h"
 #include "api/route.h"
 #include "api/tls.h"
@@ -21,45 +20,23 @@
 #include "os/entropy.h"
 
 #define TICK_MS 100                 /* how often deadlines of waiting calls are looked at */
-#define CUT_TICK_MS 1000            /* and those of connections */
 #define TLS_PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1:-RSA"     /* nothing before 1.2, nor without forward secrecy */
 #define IDLE_TURN_COUNT_MAX 8u      /* turns that brought nothing before it is not believed any more that there is something to do */
 #define IDLE_TURN_MS 5              /* how long it waits before the next one then: before each further one twice as long, ... */
 #define IDLE_TURN_DOUBLE_COUNT 6u   /* ... so often */
 #define TLS_BLOCK_SIZE (64u * 1024) /* of a large answer by HTTPS, at a time */
 #define STREAM_BLOCK_SIZE 4096u     /* what libmicrohttpd keeps for a stream; it is used for HTTP 1.0 alone */
-#define LEFT_COUNT 64u              /* taken at a time of those that have left */
-
-/* One connection: from when on it has no request that came whole. */
-typedef struct Link {
-    struct Link *next, *prev;
-    Http *http;
-    int fd;
-    gnutls_session_t session;       /* NULL: without TLS */
-    bool is_secure;                 /* of TLS: the handshake is known to be over */
-    int64_t since_ms;
-    int64_t patience_ms;            /* 0: a request is being answered */
-    struct Request *request;        /* under way on it; NULL: none */
-    struct Request *streaming;      /* a piece of a stream is on its way to it ... */
-    int64_t sent_ms;                /* ... since then; 0: its reader has taken all that there was */
-    Call *watched;                  /* the call whose end, by its client, somebody wants to know of; NULL: none */
-    bool is_watched;                /* it is in the set; so it stays for its other requests */
-    Str target;                     /* of the request whose head comes, where it lies in the memory of the connection ... */
-    const char *target_fault;       /* ... and why it was none before that memory was written to; NULL: it was one */
-} Link;
 
 struct Http {
     HttpOptions options;
     struct MHD_Daemon *daemon;
     int epoll_fd;
-    int left_fd;                    /* the set of links that are watched, edge-triggered: hang-ups alone */
     bool is_draining, is_closing;
-    Link *links;
+    Links links;
     Call *waiting;
     HttpStats stats;
-    int64_t tick_ms, cut_ms;
+    int64_t tick_ms;
     uint32_t idle_turn_count;       /* in a row, of HTTPS */
-    uint32_t handshake_count;       /* that were not over when links were looked at last */
     Tls tls;
 };
 
@@ -131,30 +108,13 @@ void call_wake(Call *call)
     MHD_resume_connection(request->connection);
 }
 
-/* Where it has been watched before, that it has left already is seen anew. */
 void call_watch(Call *call, void (*left)(Call *call, bool is_broken))
 {
-    Request *request = request_of(call);
-    Link *link = request->link;
-    if (!link || link->fd < 0) return;
-    struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.ptr = link };
-    if (epoll_ctl(request->http->left_fd, link->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, link->fd, &event)) return;
-    link->is_watched = true;
-    link->watched = call;
     call->left = left;
+    link_watch(request_of(call)->link, call);
 }
 
-bool call_has_left(const Call *call)
-{
-    const Link *link = ((const Request *)call)->link;
-    struct pollfd fd = { .fd = link ? link->fd : -1, .events = POLLRDHUP };
-    return !call->is_gone && poll(&fd, 1, 0) > 0;
-}
-
-static void link_unwatch(Link *link)
-{
-    if (link->is_watched) (void)epoll_ctl(link->http->left_fd, EPOLL_CTL_DEL, link->fd, NULL);
-}
+bool call_has_left(const Call *call) { return !call->is_gone && link_has_left(((const Request *)call)->link); }
 
 static void suspend(Request *request)
 {
@@ -290,7 +250,7 @@ static Request *request_new(Http *http, struct MHD_Connection *connection)
     call->now_ms = clock_realtime_ns() / 1000000;
     call->method = METHOD_OTHER;
     call->source = address_of(request);
-    if (request->link) request->link->request = request;
+    if (request->link) request->link->call = call;
     return request;
 }
 
@@ -307,7 +267,7 @@ static void read_head(Request *request, const char *url, const Head *head)
     call->query = copy_pairs(&call->arena, query, call->query_count, head_decode);
     name_call(call);
     read_trace(call);
-    if (request->link) request->link->since_ms = steady_ms(), request->link->patience_ms = API_REQUEST_MS_MAX;
+    link_begin(request->link);
 }
 
 static void request_free(Request *request)
@@ -338,10 +298,7 @@ static ssize_t stream_read(void *context, uint64_t position, char *bytes, size_t
         request->has_ended = request->http->is_closing || !call->stream.next(call->stream.context, &request->piece);
     }
     size_t size = request->piece.len - request->piece_at;
-    if (request->link) {                        /* it has taken what was sent before, else it would not ask */
-        request->link->streaming = request;
-        request->link->sent_ms = size ? steady_ms() : 0;
-    }
+    link_stream(request->link, /* is_sent= */ size);           /* it has taken what was sent before, else it would not ask */
     if (!size && request->has_ended) return MHD_CONTENT_READER_END_OF_STREAM;
     if (!size) {
         buf_deinit(&request->piece);            /* one that waits holds nothing */
@@ -516,7 +473,7 @@ static enum MHD_Result handle(Request *request)
     Call *call = &request->call;
     if (!request->is_handled) {
         request->is_handled = true;
-        if (request->link) request->link->patience_ms = 0;
+        link_answer(request->link);
         if (!call->status && http->is_closing) refuse_late(call);
         if (!call->status) http->options.handle(http->options.context, call);
     } else if (!call->status && call->woken) {
@@ -570,14 +527,7 @@ static void request_end(Request *request)
     if (call->stream.next) call->stream.end(call->stream.context);
     if (request->response) MHD_destroy_response(request->response);
     share_give_back(http->options.shares, &call->hold);
-    if (request->link) {
-        request->link->since_ms = steady_ms();
-        request->link->patience_ms = API_IDLE_S * 1000;
-        request->link->request = NULL;
-        request->link->streaming = NULL;
-        request->link->watched = NULL;
-        request->link->sent_ms = 0;
-    }
+    link_rest(request->link);
     http->options.done(http->options.context, call, clock_monotonic_ns() - call->began_ns);
     call->is_gone = true;
     if (!call->use_count) request_free(request);
@@ -611,8 +561,8 @@ static enum MHD_Result answer_unread(struct MHD_Connection *connection, unsigned
 {
     Link *link = link_of(connection);
     if (!link) return MHD_NO;
-    bool is_read = link->request;
-    Request *request = is_read ? link->request : request_new(link->http, connection);
+    bool is_read = link->call;
+    Request *request = is_read ? request_of(link->call) : request_new(link->owner, connection);
     Call *call = &request->call;
     if (!is_read) {
         name_call(call);
@@ -641,26 +591,16 @@ static void take_connection(void *context, struct MHD_Connection *connection, vo
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         const union MHD_ConnectionInfo *tls = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-        Link *link = calloc(1, sizeof *link);
-        CHECK(link);
-        *link = (Link){ .http = http, .fd = info ? info->connect_fd : -1, .session = tls ? tls->tls_session : NULL, .since_ms = steady_ms(),
-                        .patience_ms = API_REQUEST_MS_MAX, .next = http->links };
-        if (http->links) http->links->prev = link;
-        http->links = link;
+        *state = link_new(&http->links, http, info ? info->connect_fd : -1, tls ? tls->tls_session : NULL);
         http->stats.accepted++;
         http->stats.connection_count++;
-        *state = link;
         return;
     }
     Link *link = *state;
     if (!link) return;
-    if (link->request) request_end(link->request);          /* it never was one: nobody else is told of its end */
-    link_unwatch(link);
-    if (link->prev) link->prev->next = link->next;
-    else http->links = link->next;
-    if (link->next) link->next->prev = link->prev;
+    if (link->call) request_end(request_of(link->call));    /* it never was one: nobody else is told of its end */
     http->stats.connection_count--;
-    free(link);
+    link_free(link);
     *state = NULL;
 }
 
@@ -726,8 +666,8 @@ Status http_open(const HttpOptions *options, Http **out_http, Error *err)
     Http *http = calloc(1, sizeof *http);
     CHECK(http);
     http->options = *options;
-    http->left_fd = epoll_create1(EPOLL_CLOEXEC);
-    Status status = http->left_fd < 0 ? error_set(err, ERR_UNAVAILABLE, "connections cannot be watched") : start(http, err);
+    Status status = links_open(&http->links, err);
+    if (!status) status = start(http, err);
     if (status) http_close(http);
     else *out_http = http;
     return status;
@@ -748,7 +688,7 @@ void http_close(Http *http)
         MHD_stop_daemon(http->daemon);
     }
     tls_deinit(&http->tls);
-    if (http->left_fd >= 0) close(http->left_fd);
+    links_close(&http->links);
     free(http);
 }
 
@@ -756,35 +696,18 @@ void http_close(Http *http)
 
 int http_fd(const Http *http) { return http->epoll_fd; }
 
-int http_left_fd(const Http *http) { return http->left_fd; }
+int http_left_fd(const Http *http) { return http->links.left_fd; }
 
-void http_take_left(Http *http)
-{
-    struct epoll_event events[LEFT_COUNT];
-    int count = epoll_wait(http->left_fd, events, LEFT_COUNT, 0);
-    for (int i = 0; i < count; i++) {
-        Call *call = ((Link *)events[i].data.ptr)->watched;
-        if (call && call->is_waiting) call->left(call, /* is_broken= */ events[i].events & (EPOLLHUP | EPOLLERR));
-    }
-}
-
-/* Something of a head has been decrypted, and not read: that goes on without a word from the socket. Of a body, and of an answer, pieces are
- * handed over one by one. */
-static bool has_unread(const Http *http)
-{
-    for (const Link *link = http->links; link; link = link->next)
-        if (link->session && !link->request && gnutls_record_check_pending(link->session)) return true;
-    return false;
-}
+void http_take_left(Http *http) { links_take_left(&http->links); }
 
 int64_t http_due_ms(Http *http)
 {
     MHD_UNSIGNED_LONG_LONG own;
-    int64_t due_ms = http->waiting ? TICK_MS : http->links ? CUT_TICK_MS : -1;
+    int64_t due_ms = http->waiting ? TICK_MS : http->links.first ? LINK_LOOK_MS : -1;
     if (MHD_get_timeout(http->daemon, &own) == MHD_YES && (due_ms < 0 || (int64_t)own < due_ms)) due_ms = (int64_t)own;
     /* libmicrohttpd takes half a handshake for one that can go on, and would be asked without end until the rest comes, each time for all of them.
      * What comes is seen at once all the same: it wakes the descriptor. */
-    if (due_ms || http->idle_turn_count < IDLE_TURN_COUNT_MAX || has_unread(http)) return due_ms;
+    if (due_ms || http->idle_turn_count < IDLE_TURN_COUNT_MAX || links_have_unread(&http->links)) return due_ms;
     return IDLE_TURN_MS << (http->idle_turn_count - IDLE_TURN_COUNT_MAX);
 }
 
@@ -798,44 +721,11 @@ static void look_at_waiting(Http *http, int64_t now_ms)
     }
 }
 
-/* The call says so when it is over, so that its log line names the reason. */
-static void cut_off(Link *link)
-{
-    link->streaming->call.is_cut = true;
-    link->http->stats.cut_count++;
-    link->sent_ms = 0;
-    (void)shutdown(link->fd, SHUT_RDWR);
-}
-
-static bool is_shaking_hands(Link *link)
-{
-    if (!link->session || link->is_secure) return false;
-    char *description = gnutls_session_get_desc(link->session);         /* there is none before */
-    gnutls_free(description);
-    link->is_secure = description;
-    return !link->is_secure;
-}
-
-/* Each handshake that is not over costs some of every turn: the more there are, the less patience there is with them. */
-static void look_at_links(Http *http, int64_t now_ms)
-{
-    if (now_ms < http->cut_ms) return;
-    int64_t handshake_ms = http->handshake_count > API_HANDSHAKE_COUNT_MAX ? API_HANDSHAKE_CROWD_MS : API_HANDSHAKE_MS_MAX;
-    http->cut_ms = now_ms + CUT_TICK_MS;
-    http->handshake_count = 0;
-    for (Link *link = http->links; link; link = link->next)
-        if (is_shaking_hands(link)) {
-            http->handshake_count++;
-            if (link->since_ms + handshake_ms <= now_ms) (void)shutdown(link->fd, SHUT_RDWR);
-        } else if (link->patience_ms && link->since_ms + link->patience_ms <= now_ms) (void)shutdown(link->fd, SHUT_RDWR);
-        else if (link->streaming && link->sent_ms && link->sent_ms + API_STREAM_SLOW_MS <= now_ms) cut_off(link);
-}
-
 void http_turn(Http *http)
 {
     int64_t now_ms = steady_ms();
     look_at_waiting(http, now_ms);
-    look_at_links(http, now_ms);
+    links_look(&http->links, now_ms);
     if (http->options.certificate && http->idle_turn_count < IDLE_TURN_COUNT_MAX + IDLE_TURN_DOUBLE_COUNT) http->idle_turn_count++;
     MHD_run(http->daemon);
 }
@@ -851,9 +741,7 @@ bool http_drain(Http *http)
             call_wake(call);
         }
     }
-    bool is_quiet = true;
-    for (Link *link = http->links; link; link = link->next) is_quiet = is_quiet && !link->request;
-    return is_quiet;
+    return links_are_quiet(&http->links);
 }
 
 bool http_has_tls(const Http *http) { return http->options.certificate; }
@@ -863,4 +751,9 @@ Status http_reload(Http *http, Error *err)
     return http->options.certificate ? tls_load(&http->tls, http->options.certificate, http->options.key, err) : OK;
 }
 
-HttpStats http_stats(const Http *http) { return http->stats; }
+HttpStats http_stats(const Http *http)
+{
+    HttpStats stats = http->stats;
+    stats.cut_count = http->links.cut_count;
+    return stats;
+}

@@ -2,11 +2,8 @@
  *
  * With own_words.h the only file that knows libmicrohttpd. It runs in the thread that calls http_turn(), in a loop of its caller: one epoll, no
  * thread of its own. Requests whose answer waits are suspended, cost nothing meanwhile, and are resumed all at once when commits
- * have answered them. Connections of suspended requests are not looked at by libmicrohttpd: those that somebody wants to know of
- * (call_watch()) are in a set of their own, which costs nothing until one of them is closed. Who sends slowly on purpose is cut
- * off: a head and a body have to come within API_REQUEST_MS_MAX, and a connection without a request is closed after API_IDLE_S.
- * Who reads a stream too slowly is cut off after API_STREAM_SLOW_MS: nothing is kept for it but one piece. Bodies are taken of
- * those alone who were let in by their head, and of the share of their tenant (api/shares.h). Beyond that the answer is 503.
+ * have answered them. How long a connection may take, and who has left, is link.h's. Bodies are taken of those alone who were let in by
+ * their head, and of the share of their tenant (api/shares.h). Beyond that the answer is 503.
  *
  * Owns:   connections and calls until http_close(). The listening socket is taken.
  * Fails:  http_open() with ERR_UNAVAILABLE and the reason; ERR_INVALID for a certificate that cannot be used.
