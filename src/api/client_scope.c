@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "api/definition.h"
 #include "api/routes.h"
 #include "base/limits.h"
 #include "value/json.h"
@@ -59,11 +60,11 @@ static const struct { uint8_t scope, column; const char *verb; } scopes[QUERY_CO
 static bool is_of_all(const Call *call) { return str_is_text(call->caller.tenant, "*"); }
 
 /* False after answering. */
-static bool permits(Call *call, const char *verb)
+static bool permits(Call *call, const char *verb, Str tenant)
 {
     Str why;
-    if (access_permits(call->api->access, call, verb, call->caller.tenant, &why)) return true;
-    call_refuse(call, call->caller.tenant, why);
+    if (access_permits(call->api->access, call, verb, tenant, &why)) return true;
+    call_refuse(call, tenant, why);
     call_problem_fields(call, PROBLEM_DENIED, why, NULL, 0);
     return false;
 }
@@ -146,7 +147,7 @@ bool client_may_select(Call *call, QueryAsk *ask, ClientRows *out)
     const char *verb = scopes[ask->query].verb;
     *out = (ClientRows){ .call = call, .is_list = query_info(ask->query)->row_count > 1, .kind = (uint8_t)scope, .column = scopes[ask->query].column,
                          .left = ask->row_count_max ? ask->row_count_max : query_info(ask->query)->row_count };
-    if (!permits(call, verb ? verb : "store.read")) return false;
+    if (!permits(call, verb ? verb : "store.read", call->caller.tenant)) return false;
     if (is_of_all(call)) return true;
     /* An attempt asks about its run by its number or id; everything else is its tenant's, and none of its business. */
     bool is_beyond = call->caller.run.len && (scope == SCOPE_TENANT || scope == SCOPE_RUNS || scope == SCOPE_COUNT_BY_STATE);
@@ -194,73 +195,142 @@ bool client_sees_row(ClientRows *rows, const Cell *cells)
 
 /* --- petitions --------------------------------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *petition, *verb; } petition_verbs[] = {
-    { "start", "execution.start" }, { "pause", "execution.pause" }, { "resume", "execution.resume" }, { "cancel", "execution.cancel" },
-    { "signal", "execution.signal" }, { "rebind", "execution.rebind" }, { "trigger", "execution.approve" }, { "resolve", "execution.resolve" },
-    { "retry-from", "execution.retry" }, { "compensate", "execution.compensate" }, { "retry-compensation", "execution.compensate" },
-    { "skip-compensation", "execution.compensate" }, { "store-revision", "workflow.create" }, { "activate", "workflow.activate" },
-    { "deactivate", "workflow.deactivate" }, { "remove-revision", "workflow.delete" }, { "set-secret", "store.write" },
-    { "remove-secret", "store.write" },
+static const struct { const char *petition, *verb; bool is_about_run; } petition_verbs[] = {
+    { "start", "execution.start", false }, { "pause", "execution.pause", true }, { "resume", "execution.resume", true },
+    { "cancel", "execution.cancel", true }, { "signal", "execution.signal", true }, { "rebind", "execution.rebind", true },
+    { "trigger", "execution.approve", true }, { "resolve", "execution.resolve", true }, { "retry-from", "execution.retry", true },
+    { "compensate", "execution.compensate", true }, { "retry-compensation", "execution.compensate", true },
+    { "skip-compensation", "execution.compensate", true }, { "store-revision", "workflow.create", false },
+    { "activate", "workflow.activate", false }, { "deactivate", "workflow.deactivate", false }, { "remove-revision", "workflow.delete", false },
+    { "set-secret", "store.write", false }, { "remove-secret", "store.write", false },
 };
 
 /* Others have the verb of a key of every tenant. */
-static const char *verb_of(Str petition)
+static const char *verb_of(Str petition, bool *out_is_about_run)
 {
-    for (size_t i = 0; i < sizeof petition_verbs / sizeof *petition_verbs; i++)
-        if (str_is_text(petition, petition_verbs[i].petition)) return petition_verbs[i].verb;
+    *out_is_about_run = false;
+    for (size_t i = 0; i < sizeof petition_verbs / sizeof *petition_verbs; i++) {
+        if (!str_is_text(petition, petition_verbs[i].petition)) continue;
+        *out_is_about_run = petition_verbs[i].is_about_run;
+        return petition_verbs[i].verb;
+    }
     return "store.write";
 }
 
-/* A start that brings its plan stores a revision and activates it, unless that is there. Then the definition has to be that plan here, too: what
- * a client has compiled itself is not believed. False after answering, or where that is not known yet. */
-static bool may_bring_plan(Call *call, Str tenant, Value document, Str plan, ClientPlan *known)
+/* What a start brings is of the petition's tenant, which is the key's where that has one. */
+static void refuse_plan_of_another(Call *call, Str tenant)
 {
-    Error err;
+    if (is_of_all(call)) {
+        call_problem(call, PROBLEM_INVALID, "the definition is of the tenant '%.*s', and the petition is of another", STR_ARG(tenant));
+        return;
+    }
+    api_refuse_foreign(call, tenant);
+    call_problem(call, PROBLEM_DENIED, "the definition is of another tenant than the key");
+}
+
+/* Whose the run is that a petition is about; empty: there is no such run. */
+static Str tenant_of_run(Call *call, Str run)
+{
     const Cell *row = NULL;
-    if (is_of_all(call)) return true;
-    if (!str_is(value_get_string(document, "tenant", STR("default")), tenant)) {
-        api_refuse_foreign(call, value_get_string(document, "tenant", STR("default")));
-        call_problem(call, PROBLEM_DENIED, "the definition is of another tenant than the key");
+    Error err;
+    Id id;
+    return id_read(run, &id) && !run_row(&call->arena, call->api->store, run, &row, &err) && row ? row[RUNS_tenant].text : STR("");
+}
+
+static Str or_else(Str text, Str otherwise) { return text.len ? text : otherwise; }
+
+bool client_may_ask(Call *call, ClientPetition *petition)
+{
+    Value body = petition->body;
+    Str name = value_get_string(body, "verb", STR("")), run = value_get_string(body, "run", STR(""));
+    Str given = value_get_string(body, "tenant", STR(""));
+    bool is_about_run;
+    const char *verb = verb_of(name, &is_about_run);
+    petition->is_start = str_is_text(name, "start") || str_is_text(name, "store-revision");
+    petition->tenant = !is_of_all(call) ? call->caller.tenant : petition->is_start ? or_else(given, STR("default")) : given;
+    Str whose = is_about_run ? tenant_of_run(call, run) : STR("");
+    /* A key of every tenant asks for what belongs to one, and the policy is told which. */
+    Str meant = !is_of_all(call) ? call->caller.tenant : is_about_run ? or_else(whose, call->caller.tenant) : or_else(given, STR("default"));
+    if (!permits(call, verb, meant)) return false;
+    bool is_beyond = !is_of_all(call) && strcmp(verb, "store.write") == 0;
+    if (is_beyond || (call->caller.run.len && !str_is(run, call->caller.run))) {
+        call_refuse(call, STR(""), is_beyond ? STR("the petition needs a key of every tenant") : STR("an attempt reaches its own run alone"));
+        call_problem(call, PROBLEM_DENIED, is_beyond ? "this needs a key of every tenant" : "an attempt reaches its own run alone");
         return false;
     }
-    Digest digest = digest_of(plan);
+    if (whose.len && !api_sees(call, whose)) api_refuse_foreign(call, whose);           /* the engine does not find it */
+    if (!petition->is_start) return true;
+    if (given.len && !str_is(given, petition->tenant)) {
+        refuse_plan_of_another(call, given);
+        return false;
+    }
+    if (!value_get_string(body, "plan", STR("")).len) {
+        call_problem(call, PROBLEM_INVALID, "'plan' is no plan: it is missing");
+        return false;
+    }
+    petition->may_store = api_shows(call, "workflow.create", petition->tenant) && api_shows(call, "workflow.activate", petition->tenant);
+    return true;
+}
+
+/* The revision that the plan is; NULL: none yet. */
+static Status revision_of_plan(Call *call, const ClientPetition *petition, const Cell **out_row, Error *err)
+{
     QueryAsk ask = { .query = QUERY_REVISION_BY_DIGEST, .param_count = 3,
-                     .params = { cell_text(tenant), cell_text(value_get_string(document, "id", STR(""))),
-                                 cell_blob((Str){ (const char *)digest.bytes, DIGEST_SIZE }) } };
-    if (row_select(&call->arena, call->api->store, &ask, &row, &err)) {
+                     .params = { cell_text(petition->tenant), cell_text(petition->plan->id),
+                                 cell_blob((Str){ (const char *)petition->digest.bytes, DIGEST_SIZE }) } };
+    *out_row = NULL;
+    return row_select(&call->arena, call->api->store, &ask, out_row, err);
+}
+
+void client_read_plan(Call *copy, ClientPetition *petition)
+{
+    const Cell *row;
+    Digest digest;
+    Error err;
+    if (engine_plan_read(value_get_string(petition->body, "plan", STR("")), &copy->plan, &err)) {
+        call_problem(copy, PROBLEM_INVALID, "'plan' is no plan: %s", err.text);
+        return;
+    }
+    petition->plan = engine_plan_peek(copy->plan, &petition->digest);
+    if (!petition->may_store || !str_is(petition->plan->tenant, petition->tenant)) return;
+    if (revision_of_plan(copy, petition, &row, &err)) {
+        call_error(copy, &err);
+        return;
+    }
+    petition->is_right = !row && definition_digest(copy, value_get_string(petition->body, "text", STR("")), &digest)
+                      && !memcmp(&digest, &petition->digest, sizeof digest);
+}
+
+/* A start that brings its plan stores a revision and activates it, unless that is there. Then the definition has to be that plan here, too: what
+ * a client has compiled itself is not believed. False after answering. */
+static bool may_bring_plan(Call *call, const ClientPetition *petition)
+{
+    Error err;
+    const Cell *row;
+    if (!str_is(petition->plan->tenant, petition->tenant)) {
+        refuse_plan_of_another(call, petition->plan->tenant);
+        return false;
+    }
+    if (revision_of_plan(call, petition, &row, &err)) {
         call_error(call, &err);
         return false;
     }
     if (row && row[REVISIONS_active].integer) return true;
-    if (!permits(call, "workflow.create") || !permits(call, "workflow.activate")) return false;
-    known->is_wanted = !row && !known->is_known;
-    if (row || (known->is_known && known->is_right && !memcmp(&known->digest, &digest, sizeof digest))) return true;
-    if (known->is_wanted) return false;
+    if (!permits(call, "workflow.create", petition->tenant) || !permits(call, "workflow.activate", petition->tenant)) return false;
+    if (row || petition->is_right) return true;
     call_problem(call, PROBLEM_CONFLICT, "the server reads this definition otherwise than this command: its version or its runners are others; "
                  "store it with POST /api/workflows");
     return false;
 }
 
-/* The rules of POST /api/executions hold for a start by this door, too. False after answering. */
-static bool may_start(Call *call, Str tenant, Value body, ClientPlan *known, Str *out_source)
+bool client_may_start(Call *call, ClientPetition *petition)
 {
-    Str plan = value_get_string(body, "plan", STR(""));
-    Plan brought = { 0 };
-    Value document;
-    Error err;
-    if (!plan.len || json_parse(&call->arena, plan, &document, &err) || document.kind != VALUE_OBJECT) {
-        call_problem(call, PROBLEM_INVALID, "'plan' is no plan: %s", plan.len ? "it is no object of JSON" : "it is missing");
-        return false;
-    }
-    if (!may_bring_plan(call, tenant, document, plan, known)) return false;
-    if (plan_read(&call->arena, document, &brought, &err)) {
-        call_problem(call, PROBLEM_INVALID, "'plan' is no plan: %s", err.text);
-        return false;
-    }
-    if (str_is_text(value_get_string(body, "verb", STR("")), "store-revision")) return true;
-    const Value *triggers = value_get_text(document, "triggers");
+    if (!may_bring_plan(call, petition)) return false;
+    petition->source = STR("manual");
+    if (str_is_text(value_get_string(petition->body, "verb", STR("")), "store-revision")) return true;
+    const Value *triggers = value_get_text(petition->plan->document, "triggers");
     bool is_list = triggers && triggers->kind == VALUE_ARRAY;
-    return start_enter_manual(call, tenant, value_get_string(document, "id", STR("")), is_list ? *triggers : value_array(NULL, 0), out_source);
+    return start_enter_manual(call, petition->tenant, petition->plan->id, is_list ? *triggers : value_array(NULL, 0), &petition->source);
 }
 
 /* What a client may say. All else is for the server to say, or for a command beside the store: who asks and from where, where programs
@@ -268,7 +338,7 @@ static bool may_start(Call *call, Str tenant, Value body, ClientPlan *known, Str
 static bool is_for_clients(Str name)
 {
     static const char *const names[] = {
-        "verb", "id", "run", "reason", "trace", "tracestate", "plan", "text", "revision", "params", "key", "again", "name", "kind", "payload",
+        "verb", "id", "run", "reason", "trace", "tracestate", "revision", "params", "key", "again", "name", "kind", "payload",
         "denial", "decision", "scope", "mode", "unknown", "undo", "includes", "workflow", "sealed", "tenantKey", "job", "at", "held", "trigger",
         "policy", "digest", "verdict", "reviewer", "comment", "against",
     };
@@ -277,38 +347,23 @@ static bool is_for_clients(Str name)
     return false;
 }
 
-bool client_may_ask(Call *call, Value body, ClientPlan *plan, Value *out_petition)
+Value client_petition(Call *call, const ClientPetition *petition)
 {
     MemberList members = { .arena = &call->arena };
-    Str petition = value_get_string(body, "verb", STR("")), run = value_get_string(body, "run", STR(""));
-    Str actor = value_get_string(body, "actor", STR("")), source = STR("manual");
-    Str tenant = is_of_all(call) ? value_get_string(body, "tenant", STR("")) : call->caller.tenant;
-    bool is_start = str_is_text(petition, "start") || str_is_text(petition, "store-revision");
-    const Cell *row = NULL;
-    Error err;
-    Id id;
-    if (!permits(call, verb_of(petition))) return false;
-    bool is_beyond = !is_of_all(call) && str_is_text(str_of(verb_of(petition)), "store.write");
-    if (is_beyond || (call->caller.run.len && !str_is(run, call->caller.run))) {
-        call_refuse(call, STR(""), is_beyond ? STR("the petition needs a key of every tenant") : STR("an attempt reaches its own run alone"));
-        call_problem(call, PROBLEM_DENIED, is_beyond ? "this needs a key of every tenant" : "an attempt reaches its own run alone");
-        return false;
-    }
-    if (is_start && !may_start(call, tenant.len ? tenant : STR("default"), body, plan, &source)) return false;
-    if (!is_of_all(call) && id_read(run, &id) && !run_row(&call->arena, call->api->store, run, &row, &err) && row
-        && !str_is(row[RUNS_tenant].text, call->caller.tenant))
-        api_refuse_foreign(call, row[RUNS_tenant].text);            /* the engine does not find it */
+    Value body = petition->body;
+    Str actor = value_get_string(body, "actor", STR(""));
     for (uint32_t i = 0; i < body.count; i++) {
         Str name = value_text(body.members[i].key);
         /* Only a trigger brings a payload to a start, and a plan of the store is started by its revision, if that is active. */
-        bool is_servers = is_start && (str_is_text(name, "payload") || str_is_text(name, "digest"));
-        if (is_for_clients(name) && !is_servers) member_list_add(&members, name, body.members[i].value);
+        bool is_servers = petition->is_start && (str_is_text(name, "payload") || str_is_text(name, "digest"));
+        /* A text that was not compiled here is no plan's: the engine would keep it beside the plan. */
+        bool is_text = petition->is_right && str_is_text(name, "text");
+        if ((is_for_clients(name) && !is_servers) || is_text) member_list_add(&members, name, body.members[i].value);
     }
-    if (tenant.len) add_member(&members, "tenant", value_string(tenant));
-    if (is_start) add_member(&members, "source", value_string(source));
+    if (petition->tenant.len) add_member(&members, "tenant", value_string(petition->tenant));
+    if (petition->is_start) add_member(&members, "source", value_string(petition->source));
     /* Whoever the sender says it acts for is recorded beside the key: "user:ana by key:Xq3hT9aB". */
     add_member(&members, "actor", value_string(actor.len ? arena_format(&call->arena, "%.*s by %.*s", STR_ARG(actor),
                                                                         STR_ARG(call->caller.actor)) : call->caller.actor));
-    *out_petition = member_list_object(&members);
-    return true;
+    return member_list_object(&members);
 }

@@ -29,13 +29,27 @@ typedef struct ClientRows {
 bool client_may_select(Call *call, QueryAsk *ask, ClientRows *out);
 /* Whether the row is given. */
 bool client_sees_row(ClientRows *rows, const Cell *cells);
-/* The plan that the definition of a start is compiled to here, where somebody wants to know. */
-typedef struct ClientPlan {
-    bool is_wanted;                 /* the answer depends on it: compile it, and ask once more */
-    bool is_known, is_right;        /* it was compiled; without a mistake */
-    Digest digest;
-} ClientPlan;
-/* The petition as it is sent, with the caller's tenant and actor. False after answering, but where the plan is wanted. */
-bool client_may_ask(Call *call, Value body, ClientPlan *plan, Value *out_petition);
+
+/* A petition on its way. A start, or a definition to be stored, brings a plan, which may be large: it is read beside the server's thread. */
+typedef struct ClientPetition {
+    Value body;                     /* as it was sent */
+    bool is_start;                  /* it brings a plan: client_read_plan() and client_may_start() come before it is sent */
+    bool may_store;                 /* the caller may store and activate it, so that its text is worth compiling */
+    Str tenant;                     /* whose it is; empty: what it is about says so */
+    const Plan *plan;               /* as it was read, of the copy of the call */
+    Digest digest;                  /* of that */
+    bool is_right;                  /* its text was compiled here, to the same plan */
+    Str source;                     /* what starts it */
+} ClientPetition;
+
+/* Whether the caller may ask this at all; only `body` is given. False after answering. */
+bool client_may_ask(Call *call, ClientPetition *petition);
+/* Reads the plan, and compiles the text where no revision is that plan yet; answers what is no plan. The copy has the plan until
+ * definition_hand_over(). Thread: any, of a copy. */
+void client_read_plan(Call *copy, ClientPetition *petition);
+/* Whether that plan may be started, or stored, by the caller. False after answering. */
+bool client_may_start(Call *call, ClientPetition *petition);
+/* As it is sent to the engine, with the caller's tenant and actor. */
+Value client_petition(Call *call, const ClientPetition *petition);
 
 #endif

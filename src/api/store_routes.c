@@ -115,26 +115,12 @@ static void be_late(Call *call)
     call_problem(call, PROBLEM_UNAVAILABLE, "the engine has not answered for %d s; ask again with the same id", API_ANSWER_MS_MAX / 1000);
 }
 
-typedef struct Petitioning { Value body; ClientPlan plan; } Petitioning;
-
-static void compile_brought(Call *copy)
+/* With the plan that the call has, if any. */
+static void send(Call *call, const ClientPetition *petition)
 {
-    Petitioning *petitioning = copy->state;
-    ClientPlan *plan = &petitioning->plan;
-    plan->is_known = true;
-    plan->is_right = definition_digest(copy, value_get_string(petitioning->body, "text", STR("")), &plan->digest);
-}
-
-static void ask(Call *call, Call *copy)
-{
-    Petitioning *petitioning = call->state;
-    Value petition;
-    (void)copy;
-    if (!client_may_ask(call, petitioning->body, &petitioning->plan, &petition)) {
-        if (!call->status) aside_begin(call, compile_brought, ask);
-        return;
-    }
-    if (!bridge_ask(call->api->bridge, petition, answered, call)) {
+    EnginePlan *plan = call->plan;
+    call->plan = NULL;
+    if (!bridge_ask_plan(call->api->bridge, client_petition(call, petition), plan, answered, call)) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;
     }
@@ -142,9 +128,21 @@ static void ask(Call *call, Call *copy)
     call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
 }
 
+static void read_brought(Call *copy) { client_read_plan(copy, copy->state); }
+
+static void brought(Call *call, Call *copy)
+{
+    ClientPetition *petition = call->state;
+    if (!client_may_start(call, petition)) return;
+    definition_hand_over(call, copy);
+    send(call, petition);
+}
+
 void route_petition(Call *call)
 {
-    Petitioning *petitioning = ARENA_NEW(&call->arena, Petitioning);
-    call->state = petitioning;
-    if (call_read_json(call, &petitioning->body)) ask(call, /* copy= */ NULL);
+    ClientPetition *petition = ARENA_NEW(&call->arena, ClientPetition);
+    call->state = petition;
+    if (!call_read_json(call, &petition->body) || !client_may_ask(call, petition)) return;
+    if (petition->is_start) aside_begin(call, read_brought, brought);
+    else send(call, petition);
 }
