@@ -238,7 +238,7 @@ Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err)
     Aside *aside = calloc(1, sizeof *aside);
     CHECK(aside);
     aside->api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog,
-                        .guard = options->guard, .facts = options->facts };
+                        .guard = options->guard, .access = options->access, .facts = options->facts };
     aside->store = options->store;
     aside->waiting.last = &aside->waiting.first;
     aside->finished.last = &aside->finished.first;

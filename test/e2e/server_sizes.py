@@ -397,6 +397,24 @@ def what_is_made_of_a_large_plan_is_not_made_by_the_thread_that_answers_everybod
 
 
 @case("")
+def a_large_plan_that_a_command_sends_is_not_read_by_the_thread_that_answers_everybody(t):
+    server = Server(t)
+    text = many_steps("large", STEP_COUNT // 3)
+    server.define(text)
+    compiled = used(server, "maestro-aside")
+    plan = server.post("/api/plans", {"definition": text}).json()["plan"]
+    for name, path, body in (("its plan", "/api/plans", {"definition": text}), ("a dry run", "/api/plans", {"definition": text, "parameters": {}}),
+                             ("a start", "/api/petitions", {"verb": "start", "plan": plan, "text": text, "params": {}, "key": "once"})):
+        with t.row(name):
+            before = used(server, "maestro-http")
+            for _ in range(5):
+                answer = server.post(path, body)
+                t.equal(answer.status, 200, f"it is answered: {answer}")
+            took = used(server, "maestro-http") - before
+            t.true(took < compiled, f"five of them took {took} ticks of it, and the definition was compiled beside it in {compiled}")
+
+
+@case("")
 def a_large_revision_that_is_known_is_not_made_again(t):
     server = Server(t)
     server.define(many_steps("large"))
