@@ -108,6 +108,7 @@ static void copy_answer(Call *call, Call *copy)
     call->is_packed = copy->is_packed;
     call->problem = copy->problem;
     call->hidden = arena_copy(&call->arena, copy->hidden);
+    if (copy->refused.len) call_refuse(call, copy->refused_tenant, copy->refused);
     call_answer(call, copy->status, copy->type);
 }
 
