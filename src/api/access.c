@@ -108,4 +108,6 @@ bool access_shows(Access *access, Call *call, const char *verb, Str tenant)
     return shown->is_shown;
 }
 
+bool access_is_built_in(const Access *access) { return access->is_built_in; }
+
 uint64_t access_count(const Access *access, bool is_denial) { return is_denial ? access->denied : access->allowed; }

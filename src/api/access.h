@@ -25,6 +25,8 @@ void access_close(Access *access);          /* NULL is permitted */
 bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Str *out_why);
 /* The same, of what is only shown to the caller: members of answers, links. It is asked once a call for a verb and a tenant, and not counted. */
 bool access_shows(Access *access, Call *call, const char *verb, Str tenant);
+/* What it says of a verb and a role it says of every tenant: so of a thing of any of them nobody has to ask again. */
+bool access_is_built_in(const Access *access);
 uint64_t access_count(const Access *access, bool is_denial);
 
 #endif

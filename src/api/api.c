@@ -59,6 +59,8 @@ bool api_shows(Call *call, const char *verb, Str tenant)
     return api_sees(call, tenant) && access_shows(call->api->access, call, verb, tenant);
 }
 
+bool api_shows_by_tenant(const Call *call) { return str_is_text(call->caller.tenant, "*") && !access_is_built_in(call->api->access); }
+
 bool api_may_own(Call *call, Str named, Str *tenant)
 {
     if (call_query(call, "namespace").len || !str_is_text(call->caller.tenant, "*") || str_is(named, *tenant)) return true;

@@ -80,6 +80,8 @@ bool api_may_do(Call *call, const char *verb, Str tenant, ProblemKind hidden);
 bool api_may_own(Call *call, Str named, Str *tenant);
 /* Whether the caller may do this, for what it is shown: it answers nothing, and nobody is told. */
 bool api_shows(Call *call, const char *verb, Str tenant);
+/* Whether what a key of every tenant is shown has to be asked about tenant by tenant: a policy that was given may tell them apart. */
+bool api_shows_by_tenant(const Call *call);
 void api_refuse_foreign(Call *call, Str tenant);        /* notes for the ledger that it is another's; answers nothing */
 bool api_sees(const Call *call, Str tenant);            /* the tenant is the caller's, or it has all */
 /* The tenant of a query or body: `given`, else the caller's; of a key for every tenant 'default'. */

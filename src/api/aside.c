@@ -109,6 +109,7 @@ static void copy_answer(Call *call, Call *copy)
     call->is_bare = copy->is_bare;
     call->problem = copy->problem;
     call->hidden = arena_copy(&call->arena, copy->hidden);
+    if (copy->refused.len) call_refuse(call, copy->refused_tenant, copy->refused);
     call_answer(call, copy->status, copy->type);
 }
 
@@ -239,7 +240,7 @@ Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err)
     Aside *aside = calloc(1, sizeof *aside);
     CHECK(aside);
     aside->api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog,
-                        .guard = options->guard, .facts = options->facts };
+                        .guard = options->guard, .access = options->access, .facts = options->facts };
     aside->store = options->store;
     aside->waiting.last = &aside->waiting.first;
     aside->finished.last = &aside->finished.first;

@@ -4,7 +4,7 @@
  * run again out of its events read and compute, and change nothing: they are carried out here, on a copy of their call, in one thread of their
  * own. The call waits meanwhile like one that waits for a commit. The copy has what was asked, an arena and an answer of its own, and an Api with a
  * snapshot of the store that is renewed for each: so a handler of a route works on it as on the call itself. What it must not do is what the
- * server's thread alone may: ask who may do what, petition, wait.
+ * server's thread alone may: authorise (it may ask what is shown to the caller, api_shows()), petition, wait.
  *
  * What nobody waits for any more, since its client's connection is broken, is not begun. What is answered is packed here, too, where it is.
  *
@@ -32,6 +32,7 @@ typedef struct AsideOptions {
     Str store_path;                 /* as of Api */
     const Catalog *catalog;
     Guard *guard;                   /* its thread's own */
+    struct Access *access;          /* the same: what is shown to the caller is asked of it */
     struct PlanFacts *facts;
 } AsideOptions;
 

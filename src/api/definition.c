@@ -112,10 +112,15 @@ static Status print(Arena *arena, const Plan *plan, Str *out_document, Digest *o
     return status;
 }
 
+Status definition_document(Call *call, Definition *definition, Error *err)
+{
+    return print(&call->arena, &definition->compiled.plan, &definition->document, &definition->digest, err);
+}
+
 bool definition_print(Call *copy, Definition *definition)
 {
     Error err;
-    Status status = print(&copy->arena, &definition->compiled.plan, &definition->document, &definition->digest, &err);
+    Status status = definition_document(copy, definition, &err);
     if (!status) status = engine_plan_read(definition->document, &copy->plan, &err);
     if (!status) return true;
     call_error(copy, &err);

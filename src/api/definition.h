@@ -16,7 +16,7 @@
 typedef struct Definition {
     Str text;                       /* as its author wrote it */
     Compiled compiled;
-    Str document;                   /* of its plan, canonical; of definition_print() */
+    Str document;                   /* of its plan, canonical; of definition_document() */
     Digest digest;                  /* of that */
 } Definition;
 
@@ -31,7 +31,9 @@ bool definition_is_refused(Call *call, const Definition *definition);
 /* Answers that it belongs to 'default' since it does not say whose it is, where `tenant` is meant; false: it says so, or is of that tenant. What
  * was sent decides that alone, so that nobody learns from it what there is of others. */
 bool definition_is_unnamed(Call *call, const Definition *definition, Str tenant);
-/* The document of its plan, which is read for the engine, too; false after answering. The copy of the call has what was read, until: */
+/* The document of its plan, and its digest. */
+MUST_USE Status definition_document(Call *call, Definition *definition, Error *err);
+/* The same, which is read for the engine, too; false after answering. The copy of the call has what was read, until: */
 bool definition_print(Call *copy, Definition *definition);
 /* It goes with the petition that follows at once. */
 void definition_hand_over(Call *call, Call *copy);

@@ -361,6 +361,16 @@ Value document_revision(Call *call, const Cell *row, Value links, bool is_whole)
 
 /* --- events ------------------------------------------------------------------------------------------------------------------------- */
 
+Str document_named_tenant(Arena *arena, const Cell *cells)
+{
+    Record record;
+    Error err;
+    if (cells[LEDGER_record].kind != CELL_BLOB || record_decode_any(arena, cells[LEDGER_record].text, &record, &err)) return (Str){ 0 };
+    for (uint32_t i = 0; i < record.event_count; i++)
+        if (record.events[i].tenant.len) return record.events[i].tenant;
+    return (Str){ 0 };
+}
+
 Value document_event(Arena *arena, const Record *record, uint32_t index)
 {
     Value event = event_to_value(arena, &record->events[index], record->head.first_event + index);

@@ -34,6 +34,8 @@ Value document_step(Call *call, const Cell *row, const ExecutionName *execution,
 /* Whole with its steps and its text, where the row has them. What its links are is the server's thread to say: see aside.h. */
 Value document_revision_links(Call *call, const Cell *row);
 Value document_revision(Call *call, const Cell *row, Value links, bool is_whole);
+/* Of a row of the ledger that is of no run: the tenant that its events name; empty: none. In the arena. */
+Str   document_named_tenant(Arena *arena, const Cell *cells);
 Value document_event(Arena *arena, const Record *record, uint32_t index);
 /* A line that a step wrote. `names` remembers the step of the last one. */
 typedef struct LineNames { int64_t index; char key[3 * NAME_SIZE_MAX]; size_t size; } LineNames;

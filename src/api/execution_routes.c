@@ -307,10 +307,10 @@ static bool take_execution(void *context, const Cell *cells, uint32_t count)
     listing->seen++;
     listing->cursor = cells[RUNS_run_no].integer;
     if (listing->workflow.len && !str_is(cells[RUNS_definition_key].text, listing->workflow)) return true;
-    if (!api_sees(listing->page.call, cells[RUNS_tenant].text)) return true;
     if (listing->has_state && row_state(cells) != listing->state) return true;
     if (listing->status.len && !str_is_text(listing->status, row_status(cells))) return true;
     if (listing->version && cells[RUNS_definition_version].integer != listing->version) return true;
+    if (!api_shows(listing->page.call, listing->page.call->route->verb, cells[RUNS_tenant].text)) return true;
     if (!page_has_room(&listing->page)) return false;
     const Cell *row = row_copy(&listing->page.call->arena, cells, count);
     if (!listing->takes_all && !document_is_at_hand(listing->page.call, row)) {

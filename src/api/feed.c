@@ -81,6 +81,13 @@ static Status find_tenant(Feed *feed, const Cell *cells, Str *out_tenant)
     return status;
 }
 
+/* In the feed's arena. */
+static Str named_tenant(Feed *feed, const Cell *cells)
+{
+    arena_reset(&feed->arena);
+    return document_named_tenant(&feed->arena, cells);
+}
+
 uint64_t feed_print(Feed *feed, const Cell *cells, uint32_t from, Buf *out)
 {
     Record record;
@@ -122,13 +129,15 @@ static void keep(Feed *feed, uint64_t position, Str tenant, const Cell *cells)
     Buf text;
     buf_init(&text, SIZE_MAX);
     (void)feed_print(feed, cells, 0, &text);
-    while (feed->count && (feed->count == FEED_RECORD_COUNT_MAX || feed->size + text.len + tenant.len > FEED_SIZE_MAX)) drop_first(feed);
-    char *bytes = malloc(text.len + tenant.len + 1);
+    Str about = tenant.len ? tenant : named_tenant(feed, cells);
+    while (feed->count && (feed->count == FEED_RECORD_COUNT_MAX || feed->size + text.len + about.len > FEED_SIZE_MAX)) drop_first(feed);
+    char *bytes = malloc(text.len + about.len + 1);
     CHECK(bytes);
     if (text.len) memcpy(bytes, text.ptr, text.len);
-    if (tenant.len) memcpy(bytes + text.len, tenant.ptr, tenant.len);
+    if (about.len) memcpy(bytes + text.len, about.ptr, about.len);
     feed->records[(feed->first + feed->count++) % FEED_RECORD_COUNT_MAX] =
-        (FeedRecord){ .position = position, .text = { bytes, text.len }, .tenant = { bytes + text.len, tenant.len } };
+        (FeedRecord){ .position = position, .text = { bytes, text.len }, .tenant = { bytes + text.len, tenant.len },
+                      .about = { bytes + text.len, about.len } };
     feed->size += text.len;
     buf_deinit(&text);
 }
@@ -182,21 +191,24 @@ const FeedRecord *feed_next(const Feed *feed, uint64_t position)
 
 /* --- for one that is behind ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct Walk { Feed *feed; Str tenant; size_t size; FeedPlace *place; Buf *out; uint32_t seen; bool is_full, has_failed; } Walk;
+typedef struct Walk { Feed *feed; const FeedFilter *filter; size_t size; FeedPlace *place; Buf *out; uint32_t seen; bool is_full, has_failed; } Walk;
 
 static bool walk_record(void *context, const Cell *cells, uint32_t count)
 {
     Walk *walk = context;
     FeedPlace *place = walk->place;
     uint64_t position = (uint64_t)cells[LEDGER_position].integer;
-    bool is_of_all = str_is_text(walk->tenant, "*");
+    const FeedFilter *filter = walk->filter;
+    bool is_of_all = str_is_text(filter->tenant, "*"), is_told = is_of_all && !filter->shows;
     Str tenant;
     (void)count;
-    if (!is_of_all && find_tenant(walk->feed, cells, &tenant)) {
+    if (!is_told && find_tenant(walk->feed, cells, &tenant)) {
         walk->has_failed = true;
         return false;
     }
-    if (is_of_all || str_is(tenant, walk->tenant))
+    if (!is_told && is_of_all) is_told = filter->shows(filter->context, tenant.len ? tenant : named_tenant(walk->feed, cells));
+    else if (!is_told) is_told = str_is(tenant, filter->tenant);
+    if (is_told)
         (void)feed_print(walk->feed, cells, position == place->position ? place->event : 0, walk->out);
     *place = (FeedPlace){ position, UINT32_MAX };
     walk->seen++;
@@ -204,10 +216,10 @@ static bool walk_record(void *context, const Cell *cells, uint32_t count)
     return !walk->is_full;
 }
 
-FeedWalk feed_walk(Feed *feed, Str tenant, size_t size, FeedPlace *place, Buf *out)
+FeedWalk feed_walk(Feed *feed, const FeedFilter *filter, size_t size, FeedPlace *place, Buf *out)
 {
     Error err;
-    Walk walk = { .feed = feed, .tenant = tenant, .size = size, .place = place, .out = out };
+    Walk walk = { .feed = feed, .filter = filter, .size = size, .place = place, .out = out };
     uint64_t from = place->event == UINT32_MAX ? place->position + 1 : place->position;
     QueryAsk ask = { .query = QUERY_RECORDS_BARE, .params = { cell_int((int64_t)from) }, .param_count = 1, .row_count_max = FEED_TURN_COUNT };
     Status status = store_select(feed->store, &ask, walk_record, &walk, &err);

@@ -20,6 +20,7 @@ typedef struct Feed Feed;
 typedef struct FeedRecord {
     uint64_t position;
     Str tenant;                     /* empty: of the log itself */
+    Str about;                      /* the tenant, or of one of the log itself whom it tells of; empty: of nobody */
     Str text;                       /* its events, as streams send them */
 } FeedRecord;
 
@@ -44,9 +45,11 @@ bool  feed_has(const Feed *feed, uint64_t position);
 const FeedRecord *feed_next(const Feed *feed, uint64_t position);
 
 typedef enum FeedWalk { FEED_MORE, FEED_END, FEED_FAILED } FeedWalk;
-/* Prints what comes behind the place, of that tenant ("*": of all), until `size` is reached or FEED_TURN_COUNT records were looked at, or the
+/* What of the ledger is told: what is of the tenant, or with "*" of all whom it `shows` (NULL: all), and of the log itself what is about these. */
+typedef struct FeedFilter { Str tenant; bool (*shows)(void *context, Str tenant); void *context; } FeedFilter;
+/* Prints what comes behind the place and is told, until `size` is reached or FEED_TURN_COUNT records were looked at, or the
  * ledger has come to its end. */
-FeedWalk feed_walk(Feed *feed, Str tenant, size_t size, FeedPlace *place, Buf *out);
+FeedWalk feed_walk(Feed *feed, const FeedFilter *filter, size_t size, FeedPlace *place, Buf *out);
 /* The events of a record of the ledger, from the one with that index on; the number of the last of them, 0 where there is none. */
 uint64_t feed_print(Feed *feed, const Cell *cells, uint32_t from, Buf *out);
 FeedStats feed_stats(const Feed *feed);

@@ -51,6 +51,15 @@ static bool read_cursor(const Page *page, KeyAsk *ask)
     return true;
 }
 
+/* Of keys of several tenants those that the caller may see. */
+static void keep_shown(Call *call, KeyRows *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        if (api_shows(call, call->route->verb, rows->rows[i].tenant)) rows->rows[count++] = rows->rows[i];
+    rows->count = count;
+}
+
 void route_keys(Call *call)
 {
     Str given = tenant_meant(call_query(call, "namespace"));
@@ -59,22 +68,29 @@ void route_keys(Call *call)
     KeyRows rows;
     Page page;
     Error err;
+    bool is_going_on;
     if (!api_may(call, given.len ? given : call->caller.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_KEYS)
         || !read_cursor(&page, &ask))
         return;
     /* A cursor is the client's to send: it leads to no keys but those of the tenant. */
     if (ask.tenant.len && ask.after_id.len) ask.after_tenant = ask.tenant;
     ask.count_max = page.limit + 1u;
-    Status status = key_rows_find(&call->arena, call->api->store, &ask, &rows, &err);
-    if (!status) status = key_rows_open(&call->arena, call->api->store, call->api->triggers.vault, &rows, &err);
-    if (status) {
-        call_error(call, &err);
-        return;
-    }
-    for (size_t i = 0; i < rows.count && page_has_room(&page); i++) {
-        const KeyRow *row = &rows.rows[i];
-        page_add(&page, key_value(call, row, STR("")), arena_format(&call->arena, "%.*s%.*s", STR_ARG(row->tenant), STR_ARG(row->id)), 0, 0);
-    }
+    do {
+        Status status = key_rows_find(&call->arena, call->api->store, &ask, &rows, &err);
+        size_t found_count = rows.count;
+        if (!status && found_count) ask.after_tenant = rows.rows[found_count - 1].tenant, ask.after_id = rows.rows[found_count - 1].id;
+        if (!status) keep_shown(call, &rows);
+        if (!status) status = key_rows_open(&call->arena, call->api->store, call->api->triggers.vault, &rows, &err);
+        if (status) {
+            call_error(call, &err);
+            return;
+        }
+        for (size_t i = 0; i < rows.count && page_has_room(&page); i++) {
+            const KeyRow *row = &rows.rows[i];
+            page_add(&page, key_value(call, row, STR("")), arena_format(&call->arena, "%.*s%.*s", STR_ARG(row->tenant), STR_ARG(row->id)), 0, 0);
+        }
+        is_going_on = found_count == ask.count_max && !page.is_full;
+    } while (is_going_on);
     page_answer(&page);
 }
 
@@ -229,7 +245,7 @@ void route_key_revoke(Call *call)
     KeyRow *row = NULL;
     Error err;
     if (!api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND) || (!tenant.len && !find_key(call, tenant, id, &row))
-        || !is_seen(call, row))
+        || !is_seen(call, row) || (row && !api_may(call, row->tenant, PROBLEM_NOT_FOUND)))
         return;
     SealWish *wish = ARENA_NEW(&call->arena, SealWish);
     *wish = (SealWish){ .tenant = tenant.len ? tenant : row ? row->tenant : call->caller.tenant, .name = key_secret_name(&call->arena, id),

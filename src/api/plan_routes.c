@@ -182,7 +182,6 @@ typedef struct Planning {
     bool is_dry;
     Value params;
     Definition definition;
-    Str answer;                     /* of one that is not dry: JSON */
 } Planning;
 
 static void add_compiled(Call *call, MemberList *members, const Compiled *compiled)
@@ -195,65 +194,59 @@ static void add_compiled(Call *call, MemberList *members, const Compiled *compil
     add_member(members, "diagnostics", diagnostics_value(&compiled->diagnostics, &call->arena));
 }
 
-static bool has_plan(const Planning *planning) { return planning->definition.compiled.is_valid && !planning->definition.compiled.is_config; }
-
-static void compile_clients(Call *copy)
-{
-    Planning *planning = copy->state;
-    MemberList members = { .arena = &copy->arena };
-    Buf text;
-    Error err;
-    if (!definition_compile_text(copy, planning->text, planning->format, &planning->definition)) return;
-    if (has_plan(planning) && planning->is_dry) return;                 /* the policies are the server's thread's */
-    if (has_plan(planning) && !definition_print(copy, &planning->definition)) return;
-    add_compiled(copy, &members, &planning->definition.compiled);
-    if (has_plan(planning)) add_member(&members, "plan", value_string(planning->definition.document));
-    buf_init(&text, JSON_SIZE_MAX);
-    if (json_print(&text, member_list_object(&members), JSON_COMPACT, &err)) call_error(copy, &err);
-    else buf_char(&text, '\n');
-    planning->answer = arena_copy(&copy->arena, buf_peek(&text));
-    buf_deinit(&text);
-}
-
-static void dry_run_clients(Call *call, const Planning *planning)
+static void dry_run_clients(Call *copy, const Planning *planning, MemberList *members)
 {
     const Plan *plan = &planning->definition.compiled.plan;
-    MemberList members = { .arena = &call->arena };
     Value found;
     Error err;
-    DryRunAsk ask = { .plan = plan, .params = planning->params, .actor = call->caller.actor, .now_ms = call->now_ms, .catalog = call->api->catalog };
-    const Cell *active = revision_active(call, plan->tenant, plan->id);
+    DryRunAsk ask = { .plan = plan, .params = planning->params, .actor = copy->caller.actor, .now_ms = copy->now_ms, .catalog = copy->api->catalog };
+    const Cell *active = revision_active(copy, plan->tenant, plan->id);
     Status status = OK;
     if (active) {
         ask.before_version = active[REVISIONS_version].integer;
-        status = plan_of_revision(call, active, &ask.before, &err);
+        status = plan_of_revision(copy, active, &ask.before, &err);
     }
-    if (!status) status = dry_run(call->api->guard, &ask, &call->arena, &found, &err);
-    if (!status) {
-        add_compiled(call, &members, &planning->definition.compiled);
-        add_member(&members, "dryRun", found);
+    if (!status) status = dry_run(copy->api->guard, &ask, &copy->arena, &found, &err);
+    if (!status) add_member(members, "dryRun", found);
+    answer_dry_run(copy, status, member_list_object(members), &err);
+}
+
+/* What is of a tenant whose definitions the caller may not look at is not answered here. */
+static void compile_clients(Call *copy)
+{
+    Planning *planning = copy->state;
+    Definition *definition = &planning->definition;
+    MemberList members = { .arena = &copy->arena };
+    Error err;
+    if (!definition_compile_text(copy, planning->text, planning->format, definition)) return;
+    bool has_plan = definition->compiled.is_valid && !definition->compiled.is_config;
+    if (has_plan && !api_shows(copy, copy->route->verb, definition->compiled.plan.tenant)) return;
+    add_compiled(copy, &members, &definition->compiled);
+    if (has_plan && planning->is_dry) {
+        dry_run_clients(copy, planning, &members);
+        return;
     }
-    answer_dry_run(call, status, member_list_object(&members), &err);
+    if (has_plan && definition_document(copy, definition, &err)) {
+        call_error(copy, &err);
+        return;
+    }
+    if (has_plan) add_member(&members, "plan", value_string(definition->document));
+    call_value(copy, 200, member_list_object(&members));
 }
 
 /* What a key of one tenant sends is of that tenant, or no matter of its. */
-static bool is_callers(Call *call, const Definition *definition)
+static void refuse_clients(Call *call, Call *copy)
 {
-    Str named = definition->compiled.plan.tenant;
-    if (str_is_text(call->caller.tenant, "*") || str_is(named, call->caller.tenant)) return true;
-    if (definition_is_unnamed(call, definition, call->caller.tenant)) return false;
+    const Planning *planning = call->state;
+    Str named = planning->definition.compiled.plan.tenant;
+    (void)copy;
+    if (api_sees(call, named)) {
+        if (api_may(call, named, PROBLEM_NOT_FOUND)) call_problem(call, PROBLEM_UNAVAILABLE, "the access policy has changed its mind; come again");
+        return;
+    }
+    if (definition_is_unnamed(call, &planning->definition, call->caller.tenant)) return;
     api_refuse_foreign(call, named);
     call_problem(call, PROBLEM_DENIED, "the definition is of another tenant than the key");
-    return false;
-}
-
-static void compiled_clients(Call *call, Call *copy)
-{
-    Planning *planning = call->state;
-    (void)copy;
-    if (has_plan(planning) && !is_callers(call, &planning->definition)) return;
-    if (has_plan(planning) && planning->is_dry) dry_run_clients(call, planning);
-    else call_text(call, 200, "application/json", planning->answer);
 }
 
 void route_client_plan(Call *call)
@@ -272,5 +265,5 @@ void route_client_plan(Call *call)
     *planning = (Planning){ .text = value_get_string(body, "definition", STR("")), .format = str_is_text(format, "json") ? TEXT_JSON : TEXT_YAML,
                             .is_dry = params != NULL, .params = params ? *params : value_null() };
     call->state = planning;
-    aside_begin(call, compile_clients, compiled_clients);
+    aside_begin(call, compile_clients, refuse_clients);
 }

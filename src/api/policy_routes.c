@@ -31,7 +31,7 @@ void route_policies(Call *call)
 /* --- reviews, all that there are ------------------------------------------------------------------------------------------------------------ */
 
 /* Of every tenant, or of one and those that count for all. The cursor is a row's key, by lines. */
-typedef struct Scan { Page *page; Str only; Cell key[4]; bool is_over; } Scan;
+typedef struct Scan { Page *page; Str only; Cell key[4]; uint32_t seen; bool is_over; } Scan;
 
 static bool take_review(void *context, const Cell *cells, uint32_t count)
 {
@@ -39,7 +39,14 @@ static bool take_review(void *context, const Cell *cells, uint32_t count)
     Arena *arena = &scan->page->call->arena;
     const Cell *row = row_copy(arena, cells, count);
     scan->is_over = scan->only.len && !str_is(row[REVIEWS_tenant].text, scan->only);
-    if (scan->is_over || !page_has_room(scan->page)) return false;
+    if (scan->is_over) return false;
+    scan->key[0] = row[REVIEWS_tenant], scan->key[1] = row[REVIEWS_policy], scan->key[2] = row[REVIEWS_digest], scan->key[3] = row[REVIEWS_reviewer];
+    scan->seen++;
+    /* Of several tenants; those that count for all are everybody's. */
+    bool is_shown = scan->only.len || str_is_text(row[REVIEWS_tenant].text, REVIEW_TENANT_ALL)
+                 || api_shows(scan->page->call, scan->page->call->route->verb, row[REVIEWS_tenant].text);
+    if (!is_shown) return true;
+    if (!page_has_room(scan->page)) return false;
     page_add(scan->page, review_value(arena, row),
              arena_format(arena, "%.*s\n%.*s\n%.*s\n%.*s", STR_ARG(row[REVIEWS_tenant].text), STR_ARG(row[REVIEWS_policy].text),
                           STR_ARG(row[REVIEWS_digest].text), STR_ARG(row[REVIEWS_reviewer].text)), 0, 0);
@@ -64,11 +71,16 @@ static bool list_reviews(Scan *scan, Str only)
     scan->only = only;
     /* A cursor is the client's to send: it leads to no rows but those of the tenant. */
     if (only.len && !str_is(scan->key[0].text, only)) scan->key[0] = cell_text(only), scan->key[1] = scan->key[2] = scan->key[3] = cell_text(STR(""));
-    QueryAsk ask = { .query = QUERY_REVIEWS, .param_count = 4, .row_count_max = scan->page->limit + 1u,
-                     .params = { scan->key[0], scan->key[1], scan->key[2], scan->key[3] } };
-    if (!store_select(call->api->store, &ask, take_review, scan, &err)) return true;
-    call_error(call, &err);
-    return false;
+    do {
+        QueryAsk ask = { .query = QUERY_REVIEWS, .param_count = 4, .row_count_max = scan->page->limit + 1u,
+                         .params = { scan->key[0], scan->key[1], scan->key[2], scan->key[3] } };
+        scan->seen = 0;
+        if (store_select(call->api->store, &ask, take_review, scan, &err)) {
+            call_error(call, &err);
+            return false;
+        }
+    } while (scan->seen && !scan->is_over && !scan->page->is_full);
+    return true;
 }
 
 void route_reviews(Call *call)

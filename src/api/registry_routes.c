@@ -54,7 +54,7 @@ static Value workers_of(Call *call, Str executor, bool *out_is_up)
         if (!seen->last_ms || !str_is_text(executor, seen->executor)) continue;
         bool is_up = call->now_ms - seen->last_ms <= API_WORKER_SILENT_MS;
         *out_is_up |= is_up;
-        if (!api_sees(call, str_of(seen->tenant))) continue;
+        if (!api_shows(call, call->route->verb, str_of(seen->tenant))) continue;
         add_member(&members, "worker", value_string(str_of(seen->worker)));
         add_member(&members, "lastSeenAt", cell_time(&call->arena, &last));
         add_member(&members, "health", value_string(is_up ? STR("up") : STR("silent")));

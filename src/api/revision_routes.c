@@ -119,7 +119,13 @@ void route_workflows(Call *call)
     for (;;) {
         const Cell *newest = NULL;
         if (!(is_of_all ? workflow_after_of_all(call, &tenant, &name) : workflow_after(call, tenant, name, &name))) return;
-        if (!name.len || !page_has_room(&page)) break;
+        if (!name.len) break;
+        if (!api_shows(call, call->route->verb, tenant)) {
+            tenant = arena_format(&call->arena, "%.*s\001", STR_ARG(tenant));       /* behind all of its workflows, and before the next tenant */
+            name = STR("");
+            continue;
+        }
+        if (!page_has_room(&page)) break;
         if (!newest_of(call, tenant, name, &newest)) return;
         page_add(&page, workflow_value(call, newest, revision_active(call, tenant, name)),
                  is_of_all ? arena_format(&call->arena, "%.*s/%.*s", STR_ARG(tenant), STR_ARG(name)) : name, 0, 0);

@@ -32,6 +32,7 @@ struct Server {
     ServerOptions options;
     Api api;
     Thread thread;
+    Access *aside_access;           /* of the thread beside the server's */
     Scheduler *scheduler;
     bool has_thread;
     Wake wake;
@@ -359,6 +360,7 @@ static Status open_parts(Server *server, Error *err)
     api->zones = zones_open(NULL);
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
+    if (!status) status = access_open(options->access, &server->aside_access, err);
     if (!status) status = herald_open(&herald, &api->herald, err);
     BridgeOptions bridge = { .host = options->host, .store = options->store, .exchange = options->exchange,
                              .exchange_context = options->exchange_context, .withdraw = options->withdraw,
@@ -368,7 +370,7 @@ static Status open_parts(Server *server, Error *err)
     if (!status) api->seen_state = bridge_state(api->bridge).state;
     api->facts = plan_facts_new();
     AsideOptions aside = { .store = options->store, .store_path = options->store_path, .catalog = options->catalog, .guard = options->aside_guard,
-                           .facts = api->facts };
+                           .access = server->aside_access, .facts = api->facts };
     if (!status) status = aside_open(&aside, &api->aside, err);
     if (!status) api->refusals = refusals_new(api->bridge);
     if (!status) server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
@@ -454,6 +456,7 @@ void server_free(Server *server)
     shares_free(api->shares);
     streams_free(api->streams);
     access_close(api->access);
+    access_close(server->aside_access);
     keyring_free(api->keys);
     zones_close(api->zones);
     scheduler_free(server->scheduler);

@@ -150,6 +150,13 @@ static void walk_remove(Streams *streams, Stream *stream)
 
 static Str tenant_of(const Stream *stream) { return (Str){ stream->audience->tenant, stream->audience->size }; }
 
+/* Of every tenant: what the access policy lets the caller have of each. */
+static bool shows(void *context, Str tenant)
+{
+    Stream *stream = context;
+    return !tenant.len || api_shows(stream->call, stream->call->route->verb, tenant);
+}
+
 /* What the feed has read for its audience since. */
 static void read_feed(Stream *stream, Buf *out)
 {
@@ -157,7 +164,7 @@ static void read_feed(Stream *stream, Buf *out)
     bool is_of_all = str_is_text(tenant_of(stream), "*");
     const FeedRecord *record;
     while ((record = feed_next(feed, stream->place.position)) && out->len < API_STREAM_PIECE_SIZE) {
-        if (is_of_all || str_is(record->tenant, tenant_of(stream))) buf_str(out, record->text);
+        if (is_of_all ? shows(stream, record->about) : str_is(record->tenant, tenant_of(stream))) buf_str(out, record->text);
         stream->place.position = record->position;
     }
     stream->is_in_step = !record;
@@ -173,7 +180,8 @@ static void read_tenant(Stream *stream, Buf *out)
         read_feed(stream, out);
         return;
     }
-    FeedWalk walk = feed_walk(streams->feed, tenant_of(stream), API_STREAM_PIECE_SIZE, &stream->place, out);
+    FeedFilter filter = { .tenant = tenant_of(stream), .shows = api_shows_by_tenant(stream->call) ? shows : NULL, .context = stream };
+    FeedWalk walk = feed_walk(streams->feed, &filter, API_STREAM_PIECE_SIZE, &stream->place, out);
     stream->is_in_step = walk == FEED_END;
     if (walk == FEED_MORE && !out->len) walk_add(streams, stream);         /* one that failed is tried again with the next beat */
 }

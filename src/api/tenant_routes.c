@@ -47,7 +47,9 @@ static void answer(Call *call, Status status, const Error *err, Str text, bool i
     }
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
     ValueList items = { .arena = &call->arena };
-    for (uint32_t i = 0; i < list.count; i++) value_list_add(&items, tenant_value(call, list.items[i]));
+    for (uint32_t i = 0; i < list.count; i++)
+        if (api_shows(call, call->route->verb, value_get_string(list.items[i], "tenant", STR(""))))
+            value_list_add(&items, tenant_value(call, list.items[i]));
     add_member(&links, "self", api_link(call, "/api/tenants"));
     add_member(&members, "items", value_list_array(&items));
     add_member(&members, "_links", member_list_object(&links));

@@ -437,6 +437,9 @@
 #define REMOTE_RETRY_COUNT      (REMOTE_AWAY_MS_MAX / REMOTE_RETRY_MS)      /* ... and how many of them fail in a row before it gives up */
 #define REMOTE_SILENCE_S        60L              /* a stream without a byte for so long has lost its server: there is a beat every 15 s */
 #define API_STORE_ANSWER_SIZE_MAX (64u << 20)    /* rows of one query, for a command that is a client */
+#define API_STORE_HERE_COUNT    512u             /* rows of it that are looked at in the server's thread, in API_HERE_SIZE_MAX: about 2 ms */
+#define API_STORE_ROW_COUNT_MAX (1u << 21)       /* rows that may be asked for: what the longest query gives unless it is told otherwise */
+#define API_STORE_SCAN_COUNT_MAX (1u << 18)      /* rows that are looked at where some are not the caller's to have: about a second */
 #define API_CLIENT_RUN_COUNT    64u              /* runs that commands which are clients have looked at last */
 #define TENANT_HOOK_COUNT_MAX   4096u            /* start triggers of a tenant whose rates are known at a time, 230 KB;
                                                   * others are refused meanwhile */

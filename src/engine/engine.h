@@ -247,6 +247,7 @@ MUST_USE Status engine_plan_add(Engine *engine, Str document, Digest *out_digest
  * Owns: who has read it; from engine_plan_take() on, which copies nothing, the engine. */
 typedef struct PlanEntry EnginePlan;
 MUST_USE Status engine_plan_read(Str document, EnginePlan **out_plan, Error *err);         /* any thread */
+const Plan *engine_plan_peek(const EnginePlan *plan, Digest *out_digest);                 /* what was read, and the digest of its document */
 void engine_plan_take(Engine *engine, EnginePlan *plan, Digest *out_digest);
 void engine_plan_free(EnginePlan *plan);            /* one that was given to nobody; NULL is permitted */
 /* The definition that a plan was made of, as its author wrote it: stored with its revision. Without, the plan stands for it. */

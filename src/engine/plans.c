@@ -245,6 +245,12 @@ Status engine_plan_read(Str document, EnginePlan **out_plan, Error *err)
     return entry_read(document, &digest, out_plan, err);
 }
 
+const Plan *engine_plan_peek(const EnginePlan *plan, Digest *out_digest)
+{
+    *out_digest = plan->digest;
+    return &plan->plan;
+}
+
 static void put(Engine *engine, PlanEntry *entry)
 {
     PlanEntry **slot = slot_of(engine, &entry->digest);

@@ -332,6 +332,42 @@ def what_only_a_command_beside_the_store_may_say_is_not_taken_from_a_client(t):
 
 
 @case("proves: F-003")
+def a_key_of_every_tenant_stores_by_a_start_only_what_its_role_may_store_and_the_text_that_the_plan_is_of(t):
+    server = Server(t)
+    text = HELLO.replace("workflow: hello", "workflow: evil\ntenant: acme")
+    path = t.write("evil.yaml", text)
+    operator, admin = server.key("operator", "*"), server.admin
+    refused = as_key(t, server, operator, "run", path, "--param", "who=x")
+    t.true(refused.code != 0, "it is refused")
+    t.contains(refused.err, "does not permit workflow.create")
+    plans = {name: server.post("/api/plans", {"definition": text.replace("evil", name)}).json()["plan"] for name in ("evil", "other")}
+    start = {"verb": "start", "tenant": "acme", "params": {"who": "x"}}
+    for verb in ("start", "store-revision"):
+        with t.row(verb):
+            asked = {**start, "verb": verb, "plan": plans["evil"], "text": text}
+            problem(t, server.post("/api/petitions", asked, key=operator), 403, "denied")
+            forged = {**asked, "plan": plans["other"]}
+            told = problem(t, server.post("/api/petitions", forged, key=admin), 409, "conflict")
+            t.contains(told["detail"], "reads this definition otherwise")
+            problem(t, server.post("/api/petitions", {**asked, "text": ""}, key=admin), 409, "conflict")
+            problem(t, server.post("/api/petitions", {**asked, "tenant": "default"}, key=admin), 400, "invalid")
+            problem(t, server.post("/api/petitions", {**asked, "plan": "{}"}, key=admin), 400, "invalid")
+    t.equal(server.get("/api/workflows?namespace=acme").json()["items"], [], "nothing was stored")
+    t.equal(as_key(t, server, admin, "run", path, "--param", "who=x").code, 0, "who may store it does")
+    ran = as_key(t, server, operator, "run", path, "--param", "who=Ida")
+    t.equal(ran.code, 0, "what is stored is started by who may start: " + ran.out + ran.err)
+    text = text.replace("evil", "other")
+    revision = server.define(text, tenant="acme")["_links"]["self"]["href"]
+    server.stop()
+    server.start()
+    forged = {**start, "verb": "store-revision", "plan": plans["other"], "text": text.replace("params:", "# forged\nparams:")}
+    t.equal(server.post("/api/petitions", forged).status, 200, "of a revision that is active the text is no matter")
+    server.post(revision + "/deactivate")
+    t.equal(server.call("DELETE", revision).status, 204)
+    t.equal(server.get(server.define(text, tenant="acme")["_links"]["self"]["href"]).json()["definition"], text, "nor is it kept")
+
+
+@case("proves: F-003")
 def no_query_of_the_store_gives_a_tenant_what_is_anothers(t):
     """Every query there is, with every number and name of another tenant: what comes back has nothing of it."""
     server = Server(t)

@@ -156,6 +156,68 @@ reasons contains "not in acme" if not allow
     t.equal(told, want)
 
 
+@case("proves: F-003 F-144")
+def a_policy_that_keeps_a_tenant_from_a_key_of_every_tenant_does_so_at_every_door(t):
+    rule = """package maestro.mine
+default allow := false
+allow if input.tenant != "beta"
+allow if input.caller.role == "author"
+"""
+    server = Server(t, "--access", t.write("access.rego", rule))
+    maker, key = server.key("author", "*"), server.admin
+    texts = {tenant: HELLO.replace("workflow: hello", "workflow: hello\ntenant: " + tenant) for tenant in ("acme", "beta")}
+    for tenant, text in texts.items():
+        server.define(text, tenant=tenant, key=maker)
+    runs = {tenant: server.begin("hello", {"who": "x"}, wait="30s", namespace=tenant, key=maker)["executionId"] for tenant in texts}
+    server.key("viewer", "acme"), server.key("viewer", "beta")
+    at = ("--server", f"http://127.0.0.1:{server.port}")
+    names = {run: tenant for tenant, run in runs.items()}
+    lists = {"/api/executions": lambda i: names[i["executionId"]], "/api/workflows": lambda i: i["namespace"], "/api/tenants": lambda i: i["tenant"],
+             "/api/keys?limit=1": lambda i: i["namespace"]}
+    for path, tenant_of in lists.items():
+        with t.row(path):
+            seen, asked = set(), path
+            while asked:
+                page = server.get(asked, key=key).json()
+                seen |= {tenant_of(item) for item in page["items"]}
+                asked = page["_links"].get("next", {}).get("href")
+            t.true("beta" not in seen and "acme" in seen, f"it lists those of {seen}")
+    problem(t, server.get("/api/executions/" + runs["beta"], key=key), 403, "denied")
+    number = {tenant: server.post("/api/store/RUN_BY_ID", {"params": [run]}, key=maker).json()["rows"][0][0] for tenant, run in runs.items()}
+    plan = server.post("/api/plans", {"definition": texts["beta"]}, key=maker).json()["plan"]
+    beta = runs["beta"]
+    rows = [("/api/store/RUN_BY_ID", {"params": [beta]}), ("/api/store/RUN", {"params": [number["beta"]]}), ("/api/store/STEP_RUNS", {"params": [number["beta"], 0]}),
+            ("/api/store/RUN_STRETCH", {"params": [1, 1000, number["beta"]]}), ("/api/store/RUNS_OF_TENANT", {"params": ["beta", 1000, None]}),
+            ("/api/store/REVISION_NEWEST", {"params": ["beta", "hello"]}), ("/api/store/RECORDS", {"params": [0]}), ("/api/store/SECRETS", {"params": ["", ""]}),
+            ("/api/store/PLANS", {"params": [{"blob": ""}]}), ("/api/petitions", {"verb": "cancel", "run": beta, "reason": "x"}),
+            ("/api/petitions", {"verb": "cancel", "run": beta, "reason": "x", "tenant": "acme"}),
+            ("/api/petitions", {"verb": "start", "tenant": "beta", "plan": plan, "text": texts["beta"], "params": {"who": "x"}}),
+            ("/api/petitions", {"verb": "deactivate", "run": runs["acme"], "tenant": "beta", "workflow": "hello", "revision": 1}),
+            ("/api/plans", {"definition": texts["beta"]}), ("/api/plans", {"definition": texts["beta"], "parameters": {"who": "x"}})]
+    for path, body in rows:
+        with t.row(f"{path} {json.dumps(body)[:80]}"):
+            problem(t, server.post(path, body, key=key), 403, "denied")
+    listed = server.post("/api/store/RUNS", {"params": [10 ** 15, None, None]}, key=key)
+    t.equal([runs["acme"] in listed.body.decode(), beta in listed.body.decode()], [True, False], "a list of the store passes over it")
+    for command, code in (("acme", 0), ("beta", 69)):
+        shown = t.maestro("show", runs[command], *at, env={"MAESTRO_TOKEN": key})
+        t.true((shown.code == 0) == (code == 0), f"show of {command}: {shown.out} {shown.err}")
+        ran = t.maestro("run", t.write(command + ".yaml", texts[command]), "-p", "who=x", *at, env={"MAESTRO_TOKEN": key})
+        t.true((ran.code == 0) == (code == 0), f"run of {command}: {ran.out} {ran.err}")
+    stream = server.connect()
+    stream.request("GET", "/api/events", headers={"Authorization": "Bearer " + key, "Accept": "text/event-stream", "Last-Event-ID": "1.1"})
+    answer = stream.getresponse()
+    later, last = (server.begin("hello", {"who": "x"}, wait="30s", namespace=tenant, key=maker)["executionId"] for tenant in ("beta", "acme"))
+    told = ""
+    while not (last in told and '"run-succeeded"' in told.split(last, 1)[1]):
+        line = answer.fp.readline().decode()
+        t.require(line, "the stream goes on")
+        told += line
+    stream.close()
+    t.equal([f'"executionId":"{run}"' in told for run in (runs["acme"], beta, later)], [True, False, False], "whose events are told")
+    t.lacks(told, '"beta"', "nor what the log tells of it")
+
+
 @case("proves: F-144")
 def a_revoked_key_is_refused_from_the_answer_on(t):
     server = Server(t)

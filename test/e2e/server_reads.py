@@ -514,5 +514,23 @@ def parameters_that_make_no_key_are_refused_as_such_by_the_engine_and_again(t):
     t.equal(server.post("/api/executions", {"workflowId": "keyed", "parameters": {"day": "monday"}}).status, 201)
 
 
+@case("")
+def a_query_of_the_store_that_looks_at_much_is_bounded_by_name(t):
+    server = Server(t)
+    server.define(HELLO)
+    run = server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    viewer = server.key("viewer")
+    number = server.post("/api/store/RUN_BY_ID", {"params": [run]}, key=viewer).json()["rows"][0][0]
+    told = problem(t, server.post("/api/store/STEP_RUNS", {"params": [number, 0], "limit": 4294967295}, key=viewer), 400, "invalid")
+    t.contains(told["detail"], "API_STORE_ROW_COUNT_MAX (2097152)")
+    told = problem(t, server.post("/api/store/RUN_STRETCH", {"params": [1, 10 ** 15, number]}, key=viewer), 422, "limit-exceeded")
+    t.contains(told["detail"], "RUN_STRETCH_COUNT (10000)")
+    t.true(server.post("/api/store/RUN_STRETCH", {"params": [1, 10000, number]}, key=viewer).json()["rows"], "one that is short is looked at")
+    problem(t, server.post("/api/store/RUNS_OPEN", {"params": [0]}, key=viewer), 403, "denied")
+    step = server.get("/api/executions/" + run).json()["steps"][0]["stepId"]
+    t.equal([server.post("/api/store/POLLS_OF_STEP_RUN", {"params": [i, 0]}, key=viewer).json() for i in (step, "a" * 21)], [{"rows": []}] * 2)
+    t.equal(server.post("/api/store/COUNT_OF_STEP_RUNS", {"params": [number]}, key=viewer).json(), {"rows": [[1]]})
+
+
 if __name__ == "__main__":
     main()

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Large values: what is admitted fits, what does not fit is refused by the name of its limit, and nobody else notices either."""
+import base64
+import hashlib
 import json
 import os
 import re
@@ -392,6 +394,27 @@ def what_is_made_of_a_large_plan_is_not_made_by_the_thread_that_answers_everybod
             for _ in range(5):
                 answer = server.call(method, path, body, headers=headers)
                 t.true(len(answer.body) > 100 and answer.status in (200, 201, 422), f"it is answered: {answer.status}")
+            took = used(server, "maestro-http") - before
+            t.true(took < compiled, f"five of them took {took} ticks of it, and the definition was compiled beside it in {compiled}")
+
+
+@case("")
+def a_large_plan_that_a_command_sends_is_not_read_by_the_thread_that_answers_everybody(t):
+    server = Server(t)
+    text = many_steps("large", STEP_COUNT // 3)
+    server.define(text)
+    compiled = used(server, "maestro-aside")
+    plan = server.post("/api/plans", {"definition": text}).json()["plan"]
+    digest = {"blob": base64.b64encode(hashlib.sha256(plan.encode()).digest()).decode()}
+    for name, path, body in (("its plan", "/api/plans", {"definition": text}), ("a dry run", "/api/plans", {"definition": text, "parameters": {}}),
+                             ("a start", "/api/petitions", {"verb": "start", "plan": plan, "text": text, "params": {}, "key": "once"}),
+                             ("a look at it", "/api/store/PLAN", {"params": [digest]})):
+        with t.row(name):
+            key, before = server.key("operator"), used(server, "maestro-http")
+            for _ in range(5):
+                answer = server.post(path, body, key=key)
+                t.true(len(answer.body) > (1_000_000 if "store" in path else 1), "there is something")
+                t.equal(answer.status, 200, f"it is answered: {answer}")
             took = used(server, "maestro-http") - before
             t.true(took < compiled, f"five of them took {took} ticks of it, and the definition was compiled beside it in {compiled}")
 
