@@ -8,7 +8,7 @@
  * needs no lock. How the engine is (bridge_state()) is published after a turn that changed it.
  *
  * Owns:   petitions that are under way. Borrows the host, which must be closed before bridge_free().
- * Fails:  bridge_ask() answers false where API_RING_COUNT petitions are under way.
+ * Fails:  bridge_ask() answers false where API_RING_COUNT petitions are under way, and after bridge_close().
  * Thread: bridge_new(), bridge_turn(), bridge_close(): the engine's; all others: the server's.
  */
 #ifndef API_BRIDGE_H

@@ -111,14 +111,14 @@ void route_secret_set(Call *call)
     Error err;
     SealWish *wish = ARENA_NEW(&call->arena, SealWish);
     if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !read_name(call, &wish->name) || !call_read_json(call, &body)
-        || !check_members(call, body, known, sizeof known / sizeof *known))
+        || !body_check(call, body, known, sizeof known / sizeof *known))
         return;
     wish->tenant = tenant;
     wish->value = value_get_string(body, "value", STR(""));
     wish->reason = value_get_string(body, "reason", STR(""));
     wish->done = set;
     wish->refused = not_set;
-    if (secret_check_value(wish->value, &err)) call_error(call, &err);
+    if (secret_check_value(wish->value, &err)) body_error(call, "value", &err);
     else seal_wish_send(call, wish);
 }
 
@@ -177,7 +177,7 @@ static bool read_trigger(Call *call, Str *out_trigger)
 {
     static const BodyMember known[] = { { "trigger", VALUE_STRING, true } };
     Value body;
-    if (!call_read_json(call, &body) || !check_members(call, body, known, 1)) return false;
+    if (!call_read_json(call, &body) || !body_check(call, body, known, 1)) return false;
     *out_trigger = value_get_string(body, "trigger", STR(""));
     return true;
 }

@@ -329,7 +329,7 @@ static void run(void *context)
         if (!api->is_draining) debounces_turn(api->debounces, wall_ms());
         api_plans_trim(api);
         trim(api);
-        bool is_over = api->is_draining && http_drain(api->http);
+        bool is_over = api->is_draining && http_drain(api->http) && !api->bulk_count;
         if (api->is_draining && !aside_is_busy(api->aside)) atomic_store(&server->is_settled, true);
         refusals_turn(api->refusals, wall_ms(), /* is_end= */ is_over);
         /* Not for good: while the engine's steps end, a connection that was silent can begin a request. */

@@ -67,7 +67,7 @@ FITTING = {"execution_pause": ("gated",), "petition": ("gated",), "execution_res
            "execution_skip_compensation": ("undoing", "compensate")}
 
 # Members that exclude one another: each is right, and not all of them together.
-PLAIN = {"execution_compensate": {"reason": "why not"}, "execution_skip_compensation": {"reason": "why not", "remaining": True},
+PLAIN = {"execution_compensate": {"reason": "why not"}, "execution_resolve": {"decision": "RETRY"}, "execution_skip_compensation": {"reason": "why not", "remaining": True},
          "exchange": {"worker": "w", "want": 1, "wait_ms": 0},
          "runbooks": {"name": "letters", "description": "Letters", "artifacts": {"list": {"source": {"type": "filesystem"}}}}}
 
@@ -91,10 +91,12 @@ class Contract:
         if schema.get("$ref", "").endswith("/Definition"):
             return {"definition": HELLO.replace("hello $", f"hello {self.chance.randrange(10**9)} $")}
         schema = resolve(self.document, schema)
-        if name in self.known:
-            return self.chance.choice(self.known[name])
-        if "anyOf" in schema:
-            return self.right(self.chance.choice(schema["anyOf"]), name)
+        known = [value for value in self.known.get(name, []) if not violations(self.document, schema, value)]
+        if known:
+            return self.chance.choice(known)
+        for word in ("anyOf", "oneOf"):
+            if word in schema:
+                return self.right(self.chance.choice(schema[word]), name)
         if "enum" in schema:
             return self.chance.choice(schema["enum"])
         kinds = schema.get("type", "string")
@@ -111,12 +113,17 @@ class Contract:
             return self.chance.choice([low, min(schema.get("maximum", low + 5), low + self.chance.randrange(5))])
         return {"boolean": self.chance.random() < 0.5, "null": None, "number": 1.5}.get(kind, self.chance.choice(["hello", "a.one", "why not"]))
 
+    def members(self, schema):
+        """Names of all that an object of it may have, of whichever of several kinds."""
+        schema = resolve(self.document, schema)
+        return set(schema.get("properties", {})).union(*(self.members(one) for word in ("anyOf", "oneOf") for one in schema.get(word, [])))
+
     def wrong(self, schema):
         """A right value with one place changed into anything; by chance that is right, too."""
         value = self.right(schema)
         if not isinstance(value, dict) or not self.chance.randrange(4):
             return self.anything()
-        names = list(resolve(self.document, schema).get("properties", {}))
+        names = sorted(self.members(schema))
         how = self.chance.randrange(3)
         if how == 0 and value:
             del value[self.chance.choice(sorted(value))]
@@ -165,7 +172,7 @@ def begin(t):
     known = {"executorId": ["far"], "query": ["RUNS", "PLANS", "RUN_BY_ID"], "tenant": ["default"], "namespace": ["default"],
              "workflow": ["waits"], "trigger": ["hook", "approval"], "executionId": ids, "executionIds": [ids], "workflow_id": ids,
              "trigger_key": ["approval"], "workflowId": ["hello", "fails", "waits"], "version": [1], "type": ["invalid", "not-found"],
-             "file": ["icon.svg", "style.css"], "artifactId": ["a.done"], "approved": [True], "decision": ["RETRY"], "scope": ["FULL"], "mode": ["RETRY_ONLY"], "name": ["go"],
+             "file": ["icon.svg", "style.css"], "artifactId": ["a.done"], "approved": [True], "scope": ["FULL"], "mode": ["RETRY_ONLY"], "name": ["go"],
              "parameters": [{}], "cursor": [""], "wait": ["0"], "step": ["a.one", "a.two", "greet.say"], "steps": [["a.one"]],
              "attempts": ["1,2"], "with": ids, "at": ["1", "3"], "node": ["task:a.one", "run:" + ids[1]], "from": ["2026-12-24T12:00:00.000Z"],
              "definition": [HELLO], "keyId": ["cccccccc"], "expiresAt": ["2099-01-31T00:00:00.000Z", None], "idempotencyKey": ["k1", "k2"], "wait_ms": [0], "worker": ["w"], "params": [[], [1]]}
