@@ -33,7 +33,7 @@ typedef struct BridgeAnswer {
     bool is_over_quota;             /* the tenant has used up what it may have */
     int64_t quota_ms;               /* of that: when it has again */
     bool is_other_start;            /* the key of a start belongs to a run with other parameters: run_id */
-    bool is_stale;                  /* the revision is not as it was seen */
+    bool is_stale;                  /* the revision is not as it was seen, or the secret is not new */
     bool is_of_params;              /* parameters do not fit */
     bool is_full;                   /* the engine took it not even into its queue */
 } BridgeAnswer;

@@ -36,11 +36,17 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "with", "{\"type\":\"string\"}", "another execution" },
 };
 
-/* Headers that a route looks at: those whose query or problems have this word. */
-static const struct { const char *name, *where; bool is_of_query; const char *doc; } headers[] = {
-    { "If-Match", "412", false, "entity tags: it is done only to what has one of them; else 412" },
-    { "If-None-Match", "304", false, "entity tags: what has one of them is not sent again; 304" },
-    { "Last-Event-ID", "lastEventId", true, "of a stream: goes on behind this one; one that was never sent is a 409" },
+static bool takes_known(const Route *route) { return strstr(route->problems, "304") != NULL; }
+static bool takes_event(const Route *route) { return strstr(route->query, "lastEventId") != NULL; }
+
+#define ANY_HEADER "{\"type\":\"string\",\"minLength\":1}"
+
+/* Headers that a route looks at. */
+static const struct { const char *name; bool (*is_taken)(const Route *route); const char *schema, *doc; } headers[] = {
+    { "If-Match", route_takes_match, ANY_HEADER, "entity tags: it is done only to what has one of them; else 412" },
+    { "If-None-Match", takes_known, ANY_HEADER, "entity tags: what has one of them is not sent again; 304" },
+    { "If-None-Match", route_takes_new, "{\"const\":\"*\"}", "it is done only where there is nothing of that name; else 412" },
+    { "Last-Event-ID", takes_event, ANY_HEADER, "of a stream: goes on behind this one; one that was never sent is a 409" },
 };
 
 static Str next_word(Str *words)
@@ -79,8 +85,7 @@ static void print_parameters(Buf *out, const Route *route)
         print_parameter(out, &is_first, name, "query", parameters[i].schema, parameters[i].doc);
     }
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        if (strstr(headers[i].is_of_query ? route->query : route->problems, headers[i].where))
-            print_parameter(out, &is_first, str_of(headers[i].name), "header", "{\"type\":\"string\",\"minLength\":1}", headers[i].doc);
+        if (headers[i].is_taken(route)) print_parameter(out, &is_first, str_of(headers[i].name), "header", headers[i].schema, headers[i].doc);
     if (route->method != METHOD_GET && route->access != ROUTE_OPEN)
         print_parameter(
             out, &is_first, STR("Idempotency-Key"), "header",
@@ -189,7 +194,8 @@ static void print_description(Buf *out, const Route *route)
     else if (*route->verb) buf_format(&text, " The key has to be allowed `%s`.", route->verb);
     if (strstr(route->query, "cursor")) buf_text(&text, " The answer is a page; nextCursor of it leads to the next one.");
     if (strstr(route->query, "wait")) buf_text(&text, " With wait, the answer may be a while in coming.");
-    if (strstr(route->problems, "412")) buf_text(&text, " With If-Match it is done only to what the caller has seen.");
+    if (route_takes_new(route)) buf_text(&text, " With If-None-Match: * it is done only where there is nothing of that name.");
+    if (route_takes_match(route)) buf_text(&text, " With If-Match it is done only to what the caller has seen.");
     if (strstr(route->problems, "304")) buf_text(&text, " With If-None-Match, what the caller knows already is not sent again.");
     CHECK(!buf_overflowed(&text));
     buf_text(out, "\"description\":");

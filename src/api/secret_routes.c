@@ -86,6 +86,10 @@ static bool not_set(Call *call, const BridgeAnswer *answer)
     const SealWish *wish = call->state;
     Str stored;
     Error err;
+    if (answer->is_stale) {
+        call_problem_fields(call, PROBLEM_PRECONDITION, str_of(answer->error.text), NULL, 0);
+        return true;
+    }
     if (!answer->is_other_request || vault_secret(call->api->triggers.vault, wish->tenant, wish->name, &stored, &err)) return false;
     if (stored.len != wish->value.len || sodium_memcmp(stored.ptr, wish->value.ptr, stored.len)) return false;
     answer_secret(call);
@@ -116,6 +120,7 @@ void route_secret_set(Call *call)
     wish->tenant = tenant;
     wish->value = value_get_string(body, "value", STR(""));
     wish->reason = value_get_string(body, "reason", STR(""));
+    wish->is_new = call_has_header(call, "If-None-Match");      /* it is "*" */
     wish->done = set;
     wish->refused = not_set;
     if (secret_check_value(wish->value, &err)) body_error(call, "value", &err);

@@ -7,7 +7,7 @@ Only the words that schemas.json uses are known; another one is a violation itse
 import re
 
 KINDS = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-KNOWN = {"$ref", "type", "enum", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "minLength", "maxLength", "pattern",
+KNOWN = {"$ref", "type", "enum", "const", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "minLength", "maxLength", "pattern",
          "minimum", "maximum", "anyOf", "oneOf", "uniqueItems", "description", "format"}
 
 
@@ -41,6 +41,8 @@ def violations(document, schema, value, pointer=""):
         return found + [f"{pointer}: {value!r} is no {kinds}"]
     if "enum" in schema and value not in schema["enum"]:
         found.append(f"{pointer}: {value!r} is none of {schema['enum']}")
+    if "const" in schema and value != schema["const"]:
+        found.append(f"{pointer}: {value!r} is not {schema['const']!r}")
     if isinstance(value, str):
         if "pattern" in schema and not re.search(schema["pattern"], value):
             found.append(f"{pointer}: {value!r} does not match {schema['pattern']}")

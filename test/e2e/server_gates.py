@@ -358,6 +358,31 @@ def what_is_wrong_with_a_body_is_told_by_its_place(t):
     t.equal((len(many["errors"]), "at least" in many["detail"]), (100, True), "so many are told")
 
 
+@case("proves: R-085")
+def a_condition_that_is_not_taken_is_refused_and_a_secret_can_be_made_only_where_there_is_none(t):
+    server = Server(t)
+    server.define(HELLO)
+    start = {"workflowId": "hello", "parameters": {"who": "x"}}
+    for name, value in (("If-Match", '"x"'), ("If-Match", "*"), ("If-None-Match", "*"), ("If-None-Match", '"x"')):
+        with t.row(f"a start with {name}: {value}"):
+            t.contains(problem(t, server.post("/api/executions", start, headers={name: value}), 400, "invalid")["detail"], "takes no " + name)
+    t.equal(server.get("/api/executions").json()["items"], [], "nothing was started")
+    revision = "/api/workflows/default/hello/revisions/1"
+    problem(t, server.post(revision + "/deactivate", headers={"If-None-Match": "*"}), 400, "invalid")
+    put = lambda value, **headers: server.call("PUT", "/api/secrets/cc", {"value": value}, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    t.equal(put("first", If_None_Match="*", Idempotency_Key="made").status, 200, "there is none yet")
+    t.equal(put("first", If_None_Match="*", Idempotency_Key="made").status, 200, "the same again is answered as it was")
+    made = server.get("/api/secrets").json()["items"]
+    problem(t, put("second", If_None_Match="*"), 412, "precondition-failed")
+    problem(t, put("second", If_None_Match='"x"'), 400, "invalid")
+    problem(t, put("second", If_Match="*"), 400, "invalid")
+    t.equal(server.get("/api/secrets").json()["items"], made, "it is as it was")
+    t.equal(put("second").status, 200)
+    t.equal(server.call("DELETE", "/api/secrets/cc").status, 204)
+    t.equal(put("third", If_None_Match="*").status, 200, "there is none any more")
+    t.equal(server.get(revision, headers={"If-None-Match": '"x"'}).status, 200, "what is read is sent")
+
+
 def lined(server, method, path, headers, body=None):
     """A request whose headers may be there more than once."""
     connection = server.connect()
