@@ -8,7 +8,7 @@ import re
 
 KINDS = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 KNOWN = {"$ref", "type", "enum", "const", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "minLength", "maxLength", "pattern",
-         "minimum", "maximum", "anyOf", "oneOf", "uniqueItems", "description", "format"}
+         "minimum", "maximum", "anyOf", "oneOf", "uniqueItems", "description", "format", "writeOnly"}
 
 
 def is_kind(value, kind):
