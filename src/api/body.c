@@ -98,7 +98,8 @@ static void look_at(BodyFindings *found, const BodyMember *member, Str name, Val
     Str pointer = json_pointer_below(&found->call->arena, STR(""), name);
     if (!member) body_find(found, pointer, "is not known here");
     else if (member->kind != VALUE_NULL && value.kind != member->kind)
-        body_find(found, pointer, "has to be of the type %s", member->kind == VALUE_INT ? "integer" : value_kind_name((Value){ .kind = member->kind }));
+        body_find(found, pointer, "has to be of the type %s",
+                  member->kind == VALUE_INT ? "integer" : value_kind_name((Value){ .kind = member->kind }));
     else if (member->kind == VALUE_STRING && !member->is_raw && has_nul(value_text(value)))
         body_find(found, pointer, "has a character U+0000, which no name and no text has here");
     else if (member->is_texts) look_at_texts(found, member, pointer, value);

@@ -144,7 +144,8 @@ static bool are_different(Call *call, Value ids)
     qsort(places, ids.count, sizeof *places, order_places);
     for (uint32_t i = 1; i < ids.count; i++)
         if (str_is(places[i - 1].id, places[i].id))
-            body_find(&found, arena_format(&call->arena, "/executionIds/%u", places[i].index), "is there before, at /executionIds/%u", places[i - 1].index);
+            body_find(&found, arena_format(&call->arena, "/executionIds/%u", places[i].index), "is there before, at /executionIds/%u",
+                      places[i - 1].index);
     return body_is_right(&found);
 }
 

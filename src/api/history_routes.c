@@ -154,7 +154,7 @@ static void compare_attempts(Call *call)
 {
     const Cell *row = call->state;
     RunHistory history;
-    AttemptPair pair;
+    AttemptPair pair = { 0 };
     Value found;
     Error err;
     Str attempts = call_query(call, "attempts");

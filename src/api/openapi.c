@@ -28,7 +28,7 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "direction", "{\"enum\":[\"causes\",\"effects\"]}", "from that node; by default causes" },
     { "at", "{\"type\":\"string\"}", "the number of an event, or a time such as 2026-11-16T01:25:00.000Z" },
     { "attempts", "{\"type\":\"string\",\"pattern\":\"^[0-9]+,[0-9]+$\"}", "two attempts of a step; by default the last two" },
-    { "step", "{\"type\":\"string\"}", "the id or name of the step; by default the last one that was tried twice" },
+    { "step", "{\"type\":\"string\"}", "the id or name of the step; by default the last one that was tried twice, or run again by a decision" },
     { "lastEventId", "{\"type\":\"string\"}", "of a stream alone: goes on behind this event, as the header Last-Event-ID does" },
     { "trigger", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}",
       "which trigger of the workflow, from 0; needed where it has several schedules" },
@@ -117,7 +117,8 @@ static void print_problem(Buf *out, Str status)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (str_is_text(status, others[i].status)) response = others[i].response;
     if (str_is_text(status, "204"))
-        buf_text(out, ",\"204\":{\"description\":\"A stream that has ended, and of which the caller has had everything\",\"headers\":{" ID_HEADER "}}");
+        buf_text(out, ",\"204\":{\"description\":\"A stream that has ended, and of which the caller has had everything\","
+                      "\"headers\":{" ID_HEADER "}}");
     else if (str_is_text(status, "304"))
         buf_text(out, ",\"304\":{\"description\":\"It is as the caller knows it\",\"headers\":{" TAG_HEADER "," ID_HEADER "}}");
     else buf_format(out, ",\"%.*s\":{\"$ref\":\"#/components/responses/%s\"}", STR_ARG(status), response);

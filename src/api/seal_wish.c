@@ -25,7 +25,8 @@ static void send(Call *call);
 static bool take_refusal(Call *call, const BridgeAnswer *answer)
 {
     SealWish *wish = wish_of(call);
-    bool is_late = answer->status == ERR_CONFLICT && !answer->is_other_request && !answer->is_stale;      /* the tenant has got another key meanwhile */
+    /* The tenant has got another key meanwhile. */
+    bool is_late = answer->status == ERR_CONFLICT && !answer->is_other_request && !answer->is_stale;
     if (is_late && wish->try_count < SEAL_TRY_COUNT_MAX) {
         send(call);
         return true;

@@ -80,6 +80,26 @@ def terms_that_a_decision_takes_are_carried_out(t):
     t.until(lambda: server.get("/api/executions/" + third).json()["state"] == "compensated", "steps alone mean that part")
 
 
+@case("proves: F-135")
+def what_a_decision_has_run_again_can_be_compared_with_what_it_was(t):
+    server = Server(t)
+    (run,) = failed(server, 1)
+    path = "/api/executions/" + run
+    t.true("diff" not in server.get(path).json()["_links"], "nothing was tried twice")
+    problem(t, server.get(path + "/diff"), 404, "not-found")
+    t.equal(server.post(path + "/retry-from", {"step": "a.one", "parameters": {"amount": 7}}).status, 200)
+    t.until(lambda: len(server.get(path + "/steps").json()["items"]) == 4 and server.get(path).json()["state"] == "failed", "it has failed again")
+    shown = server.get(path).json()
+    t.equal(shown["_links"]["diff"]["href"], path + "/diff")
+    t.equal([("diff" in step["_links"], step["stepId"]) for step in shown["steps"]],
+            [(True, "a.one"), (True, "a.two"), (False, "a.one"), (False, "a.two")], "of those that another has replaced")
+    found = server.get(path + "/diff?step=a.one")
+    t.equal([(found.json()[side]["stepIndex"], found.json()[side]["attempt"]) for side in ("left", "right")], [(0, 1), (2, 1)], f"{found}")
+    t.contains(str(found.json()["differences"]), "/output")
+    t.equal(server.get(shown["_links"]["diff"]["href"]).status, 200)
+    t.contains(problem(t, server.get(path + "/diff?attempts=1,2&step=a.one"), 404, "not-found")["detail"], "there is no attempt 2")
+
+
 @case("proves: R-084")
 def the_same_execution_is_not_named_twice(t):
     server = Server(t)
