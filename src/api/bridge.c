@@ -319,7 +319,7 @@ static bool job_send(Job *job)
 
 bool bridge_ask_plan(Bridge *bridge, Value request, EnginePlan *plan, BridgeDone done, void *context)
 {
-    if (bridge->job_count >= API_RING_COUNT) {
+    if (bridge->is_closed || bridge->job_count >= API_RING_COUNT) {
         engine_plan_free(plan);
         return false;
     }

@@ -8,7 +8,7 @@
  * needs no lock. How the engine is (bridge_state()) is published after a turn that changed it.
  *
  * Owns:   petitions that are under way. Borrows the host, which must be closed before bridge_free().
- * Fails:  bridge_ask() answers false where API_RING_COUNT petitions are under way.
+ * Fails:  bridge_ask() answers false where API_RING_COUNT petitions are under way, and after bridge_close().
  * Thread: bridge_new(), bridge_turn(), bridge_close(): the engine's; all others: the server's.
  */
 #ifndef API_BRIDGE_H
@@ -33,7 +33,7 @@ typedef struct BridgeAnswer {
     bool is_over_quota;             /* the tenant has used up what it may have */
     int64_t quota_ms;               /* of that: when it has again */
     bool is_other_start;            /* the key of a start belongs to a run with other parameters: run_id */
-    bool is_stale;                  /* the revision is not as it was seen */
+    bool is_stale;                  /* the revision is not as it was seen, or the secret is not new */
     bool is_of_params;              /* parameters do not fit */
     bool is_full;                   /* the engine took it not even into its queue */
 } BridgeAnswer;

@@ -139,6 +139,12 @@ static Value payload_of(Call *call, const Cell *at, PayloadRoom *room)
     return member_list_object(&members);
 }
 
+/* Two attempts of it can be compared: of this step run, or of this one and the one that a decision has put in its place. */
+static bool has_pair(const Cell *row)
+{
+    return row[STEP_RUNS_attempt].integer > 1 || (row[STEP_RUNS_attempt].integer && row[STEP_RUNS_superseded_by_id].kind == CELL_TEXT);
+}
+
 /* The first of its steps, how many there are, and where the others are: an answer does not grow with the run. */
 static void add_steps(Call *call, const Cell *row, MemberList *members, MemberList *links)
 {
@@ -152,6 +158,9 @@ static void add_steps(Call *call, const Cell *row, MemberList *members, MemberLi
                    && !row_select_all(&call->arena, call->api->store, &ask, &steps, &err);
     ExecutionName execution = document_execution_name(call, row);
     for (size_t i = 0; i < steps.count; i++) value_list_add(&list, document_step(call, steps.rows[i], &execution, &room));
+    bool has_pairs = false;
+    for (size_t i = 0; i < steps.count && !has_pairs; i++) has_pairs = has_pair(steps.rows[i]);
+    if (has_pairs) add_member(links, "diff", api_link(call, "/api/executions/%.*s/diff", STR_ARG(execution.id)));
     add_member(members, "steps", is_here ? value_list_array(&list) : value_null());
     add_member(members, "stepCount", is_here ? value_int((int64_t)count) : value_null());
     if (!is_here || steps.count >= count) return;
@@ -266,7 +275,7 @@ static Value step_links(Call *call, const Cell *row, const ExecutionName *execut
     Str step = api_escape(call, row[STEP_RUNS_step_key].text);
     if (row[STEP_RUNS_output_at].kind == CELL_INT)
         add_member(&links, "artifact", api_link(call, "/api/executions/%.*s/artifacts/%.*s", STR_ARG(execution->id), STR_ARG(step)));
-    if (row[STEP_RUNS_attempt].integer > 1)
+    if (has_pair(row))
         add_member(&links, "diff", api_link(call, "/api/executions/%.*s/diff?step=%.*s", STR_ARG(execution->id), STR_ARG(step)));
     add_member(&links, "execution", execution->link);
     return member_list_object(&links);

@@ -144,46 +144,12 @@ void start_execution(Call *call, Str tenant, const Cell *revision, const StartWi
     start_named(call, &members, tenant, wish);
 }
 
-static bool has_nul(Str text) { return str_find(text, '\0', 0) < text.len; }
-
-/* Members of a body that are of another kind than they have to be, and those that nobody knows, are refused by name. */
-bool check_members(Call *call, Value body, const BodyMember *known, uint32_t count)
-{
-    for (uint32_t i = 0; i < body.count; i++) {
-        Str name = value_text(body.members[i].key);
-        const BodyMember *member = NULL;
-        for (uint32_t k = 0; k < count && !member; k++)
-            if (str_is_text(name, known[k].name)) member = &known[k];
-        ProblemField field = { .pointer = json_pointer_below(&call->arena, STR(""), name), .detail = STR("is not known here") };
-        bool is_right = member && (member->kind == VALUE_NULL || body.members[i].value.kind == member->kind);
-        bool is_cut = is_right && member->kind == VALUE_STRING && !member->is_raw && has_nul(value_text(body.members[i].value));
-        if (is_right && !is_cut) continue;
-        if (is_cut) field.detail = STR("has a character U+0000, which no name and no text has here");
-        else if (member)
-            field.detail = arena_format(&call->arena, "has to be of the type %s",
-                                        member->kind == VALUE_INT ? "integer"
-                                                                  : value_kind_name((Value){ .kind = member->kind }));
-        call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%.*s' %.*s", STR_ARG(name), STR_ARG(field.detail)),
-                            &field, 1);
-        return false;
-    }
-    for (uint32_t k = 0; k < count; k++) {
-        if (!known[k].is_required || value_get_text(body, known[k].name)) continue;
-        ProblemField field = { .pointer = json_pointer_below(&call->arena, STR(""), str_of(known[k].name)), .detail = STR("is missing") };
-        call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' is missing", known[k].name), &field, 1);
-        return false;
-    }
-    return true;
-}
-
 /* An empty one would be none: a run that is meant to be there once would be there twice. False after answering. */
 static bool is_start_key_usable(Call *call, Value body)
 {
     const Value *key = value_get_text(body, "idempotencyKey");
-    ProblemField field = { .pointer = STR("/idempotencyKey"), .detail = STR("is empty") };
     if (!key || str_trim(value_text(*key)).len) return true;
-    call_problem_fields(call, PROBLEM_INVALID, STR("'idempotencyKey' is empty; leave it out, and that of the definition counts"), &field, 1);
-    return false;
+    return body_refuse(call, "idempotencyKey", "is empty; leave it out, and that of the definition counts");
 }
 
 void route_execution_start(Call *call)
@@ -196,13 +162,13 @@ void route_execution_start(Call *call)
     Value body;
     const Cell *revision;
     StartWish wish = { .payload = value_null(), .source = STR("api") };
-    if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)) return;
+    if (!call_read_json(call, &body) || !body_check(call, body, known, sizeof known / sizeof *known)) return;
     if (!follow_read(call, &wish.wait_ms)) return;
     Str tenant = api_tenant(call, value_get_string(body, "namespace", STR("")));
     Str workflow = value_get_string(body, "workflowId", STR(""));
     const Value *version = value_get_text(body, "version"), *params = value_get_text(body, "parameters");
     if (version && (version->integer < 1 || version->integer > UINT32_MAX)) {
-        call_problem(call, PROBLEM_INVALID, "'version' is from 1 up");
+        (void)body_refuse(call, "version", "is from 1 up");
         return;
     }
     if (!is_start_key_usable(call, body)) return;

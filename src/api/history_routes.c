@@ -73,7 +73,7 @@ static bool narrow(Call *call, Value *graph)
     Str node = call_query(call, "node"), direction = call_query(call, "direction");
     bool is_effects = str_is_text(direction, "effects");
     Error err;
-    if (direction.len && !is_effects && !str_is_text(direction, "causes")) {
+    if (call_has_query(call, "direction") && !is_effects && !str_is_text(direction, "causes")) {
         call_problem(call, PROBLEM_INVALID, "'direction' of the query is causes or effects");
         return false;
     }
@@ -154,7 +154,7 @@ static void compare_attempts(Call *call)
 {
     const Cell *row = call->state;
     RunHistory history;
-    AttemptPair pair;
+    AttemptPair pair = { 0 };
     Value found;
     Error err;
     Str attempts = call_query(call, "attempts");

@@ -160,13 +160,6 @@ static bool not_made(Call *call, const BridgeAnswer *answer)
     return true;
 }
 
-static bool refuse_member(Call *call, const char *name, const char *why)
-{
-    ProblemField field = { arena_format(&call->arena, "/%s", name), str_of(why) };
-    call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' %s", name, why), &field, 1);
-    return false;
-}
-
 /* False after answering. */
 static bool read_facts(Call *call, Value body, KeyFacts *out)
 {
@@ -174,14 +167,14 @@ static bool read_facts(Call *call, Value body, KeyFacts *out)
     const char *member;
     Error err;
     if (!key_role_find(value_get_string(body, "role", STR("")), &out->role))
-        return refuse_member(call, "role", "is one of viewer, operator, author, admin, worker");
+        return body_refuse(call, "role", "is one of viewer, operator, author, admin, worker");
     out->limits = key_limits_of(body);
     if (key_limits_check(&out->limits, out->role == ROLE_WORKER, &member, &err))
-        return refuse_member(call, member, arena_copy(&call->arena, str_of(err.text)).ptr);
+        return body_refuse(call, member, "%s", err.text);
     if (!end || end->kind == VALUE_NULL) return true;
     if (end->kind != VALUE_STRING || !civil_read_time(value_text(*end), &out->expires_ms))
-        return refuse_member(call, "expiresAt", "is a time such as 2027-01-31T00:00:00Z, or null");
-    return out->expires_ms > call->now_ms || refuse_member(call, "expiresAt", "has to lie ahead");
+        return body_refuse(call, "expiresAt", "is a time such as 2027-01-31T00:00:00Z, or null");
+    return out->expires_ms > call->now_ms || body_refuse(call, "expiresAt", "has to lie ahead");
 }
 
 /* Nobody makes more of himself: that is not up to a policy. False after answering. */
@@ -203,15 +196,15 @@ void route_key_create(Call *call)
                                         { "queues", VALUE_NULL, false }, { "expiresAt", VALUE_NULL, false }, { "reason", VALUE_STRING, false } };
     Value body;
     Error err;
-    if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)) return;
+    if (!call_read_json(call, &body) || !body_check(call, body, known, sizeof known / sizeof *known)) return;
     Str tenant = api_tenant(call, tenant_meant(value_get_string(body, "namespace", STR("")))), document;
     Making *making = ARENA_NEW(&call->arena, Making);
     SealWish *wish = ARENA_NEW(&call->arena, SealWish);
     KeyFacts *facts = &making->row.facts;
     if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !read_facts(call, body, facts) || !may_make(call, tenant, facts->role)) return;
     if (key_check_tenant(tenant, &err)) {
-        refuse_member(call, "namespace",
-                      "is no name of a tenant: as in definitions these have letters, digits, _ and -, the last not at the beginning");
+        (void)body_refuse(call, "namespace",
+                          "is no name of a tenant: as in definitions these have letters, digits, _ and -, the last not at the beginning");
         return;
     }
     making->row.tenant = tenant;

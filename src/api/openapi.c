@@ -13,10 +13,10 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "cursor", "{\"type\":\"string\"}", "nextCursor of the page before" },
     { "stepIndex", "{\"type\":\"integer\",\"minimum\":0}", "the index of one step run: its lines alone" },
     { "limit", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":500}", "how many a page has" },
-    { "version", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}", "of the revision" },
+    { "version", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":4294967295}", "of the revision" },
     { "wait", "{\"type\":\"string\",\"pattern\":\"^0*(([12]?[0-9]|30)s?|([12]?[0-9]{1,4}|30000)ms)$\"}",
       "how long to wait at most: 500ms, 5s or a number of seconds, up to 30 s" },
-    { "namespace", "{\"type\":\"string\",\"minLength\":1}", "the tenant; without, that of the key" },
+    { "namespace", "{\"type\":\"string\"}", "the tenant; without, or empty, that of the key; a list of executions takes no empty one" },
     { "state", "{\"enum\":[\"queued\",\"dispatched\",\"running\",\"paused\",\"waiting-signal\",\"succeeded\",\"failed\",\"compensating\","
                "\"compensated\",\"compensation-failed\",\"cancelled\",\"PENDING\",\"RUNNING\",\"COMPLETED\",\"FAILED\",\"CANCELLED\",\"pending\","
                "\"completed\"]}", "of the execution: a word of its state, or of its status in either case; of both, that state" },
@@ -28,7 +28,7 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "direction", "{\"enum\":[\"causes\",\"effects\"]}", "from that node; by default causes" },
     { "at", "{\"type\":\"string\"}", "the number of an event, or a time such as 2026-11-16T01:25:00.000Z" },
     { "attempts", "{\"type\":\"string\",\"pattern\":\"^[0-9]+,[0-9]+$\"}", "two attempts of a step; by default the last two" },
-    { "step", "{\"type\":\"string\"}", "the id or name of the step; by default the last one that was tried twice" },
+    { "step", "{\"type\":\"string\"}", "the id or name of the step; by default the last one that was tried twice, or run again by a decision" },
     { "lastEventId", "{\"type\":\"string\"}", "of a stream alone: goes on behind this event, as the header Last-Event-ID does" },
     { "trigger", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}",
       "which trigger of the workflow, from 0; needed where it has several schedules" },
@@ -36,11 +36,17 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
     { "with", "{\"type\":\"string\"}", "another execution" },
 };
 
-/* Headers that a route looks at: those whose query or problems have this word. */
-static const struct { const char *name, *where; bool is_of_query; const char *doc; } headers[] = {
-    { "If-Match", "412", false, "entity tags: it is done only to what has one of them; else 412" },
-    { "If-None-Match", "304", false, "entity tags: what has one of them is not sent again; 304" },
-    { "Last-Event-ID", "lastEventId", true, "of a stream: goes on behind this one; one that was never sent is a 409" },
+static bool takes_known(const Route *route) { return strstr(route->problems, "304") != NULL; }
+static bool takes_event(const Route *route) { return strstr(route->query, "lastEventId") != NULL; }
+
+#define ANY_HEADER "{\"type\":\"string\",\"minLength\":1}"
+
+/* Headers that a route looks at. */
+static const struct { const char *name; bool (*is_taken)(const Route *route); const char *schema, *doc; } headers[] = {
+    { "If-Match", route_takes_match, ANY_HEADER, "entity tags: it is done only to what has one of them; else 412" },
+    { "If-None-Match", takes_known, ANY_HEADER, "entity tags: what has one of them is not sent again; 304" },
+    { "If-None-Match", route_takes_new, "{\"const\":\"*\"}", "it is done only where there is nothing of that name; else 412" },
+    { "Last-Event-ID", takes_event, ANY_HEADER, "of a stream: goes on behind this one; one that was never sent is a 409" },
 };
 
 static Str next_word(Str *words)
@@ -79,13 +85,12 @@ static void print_parameters(Buf *out, const Route *route)
         print_parameter(out, &is_first, name, "query", parameters[i].schema, parameters[i].doc);
     }
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        if (strstr(headers[i].is_of_query ? route->query : route->problems, headers[i].where))
-            print_parameter(out, &is_first, str_of(headers[i].name), "header", "{\"type\":\"string\",\"minLength\":1}", headers[i].doc);
+        if (headers[i].is_taken(route)) print_parameter(out, &is_first, str_of(headers[i].name), "header", headers[i].schema, headers[i].doc);
     if (route->method != METHOD_GET && route->access != ROUTE_OPEN)
         print_parameter(
             out, &is_first, STR("Idempotency-Key"), "header",
-            "{\"type\":\"string\",\"maxLength\":127,\"pattern\":\"^[!-~]+$\"}",
-            "sent again with the same key, a request does nothing, and gets the answer of the first; of an execution, as that stands then");
+            "{\"type\":\"string\",\"minLength\":1,\"maxLength\":127,\"pattern\":\"^[^\\\\s]+(\\\\s+[^\\\\s]+)*$\"}",
+            "at most 127 bytes; sent again with the same key, a request does nothing, and gets the answer of the first; of an execution, as that stands then");
     buf_text(out, "],");
 }
 
@@ -99,18 +104,25 @@ static void print_content(Buf *out, const char *schema, bool is_stream)
     else buf_format(out, ",\"content\":{\"%s\":{\"schema\":{\"type\":\"string\"}}}", schema);
 }
 
+#define HEADER(name, doc) "\"" name "\":{\"required\":true,\"description\":\"" doc "\",\"schema\":{\"type\":\"string\"}}"
+#define ID_HEADER HEADER("X-Request-Id", "By which the log knows this request")
+#define TAG_HEADER HEADER("ETag", "Its entity tag, for If-Match and If-None-Match")
+
 static void print_problem(Buf *out, Str status)
 {
+    static const struct { const char *status, *response; } others[] = {
+        { "401", "ProblemOfKey" }, { "405", "ProblemOfMethod" }, { "429", "ProblemForNow" }, { "503", "ProblemForNow" },
+    };
+    const char *response = "Problem";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (str_is_text(status, others[i].status)) response = others[i].response;
     if (str_is_text(status, "204"))
-        buf_text(out,
-                 ",\"204\":{\"description\":\"A stream that has ended, and of which the caller has had everything\"}");
-    else if (str_is_text(status, "304")) buf_text(out, ",\"304\":{\"description\":\"It is as the caller knows it\"}");
-    else
-        buf_format(out, ",\"%.*s\":{\"$ref\":\"#/components/responses/%s\"}", STR_ARG(status),
-                   str_is_text(status, "429") || str_is_text(status, "503") ? "ProblemForNow" : "Problem");
+        buf_text(out, ",\"204\":{\"description\":\"A stream that has ended, and of which the caller has had everything\","
+                      "\"headers\":{" ID_HEADER "}}");
+    else if (str_is_text(status, "304"))
+        buf_text(out, ",\"304\":{\"description\":\"It is as the caller knows it\",\"headers\":{" TAG_HEADER "," ID_HEADER "}}");
+    else buf_format(out, ",\"%.*s\":{\"$ref\":\"#/components/responses/%s\"}", STR_ARG(status), response);
 }
-
-#define HEADER(name, doc) "\"" name "\":{\"required\":true,\"description\":\"" doc "\",\"schema\":{\"type\":\"string\"}}"
 
 /* What has an address of its own once it was made. */
 static bool has_address(const char *schema)
@@ -125,11 +137,8 @@ static bool has_address(const char *schema)
 static void print_headers(Buf *out, const Route *route, unsigned status)
 {
     bool has_tag = strstr(route->problems, "304") || strcmp(route->answer, "Revision") == 0, has_place = status == 201 && has_address(route->answer);
-    if (!has_tag && !has_place) return;
-    buf_format(out, ",\"headers\":{%s%s%s}",
-               has_tag ? HEADER("ETag", "Its entity tag, for If-Match and If-None-Match") : "",
-               has_tag && has_place ? "," : "",
-               has_place ? HEADER("Location", "The address of what was made") : "");
+    buf_format(out, ",\"headers\":{" ID_HEADER "%s%s}", has_tag ? "," TAG_HEADER : "",
+               has_place ? "," HEADER("Location", "The address of what was made") : "");
 }
 
 /* Those that the route has not among its own. */
@@ -158,8 +167,9 @@ static void print_answers(Buf *out, const Route *route)
         buf_char(out, '}');
     }
     for (Str status = next_word(&own); status.len; status = next_word(&own)) print_problem(out, status);
-    /* A head that is no request, is too large, or announces a body that is, and a server that is full, are refused whatever is asked for. */
-    print_problems(out, route, STR("400 405 413 431 503"));
+    /* A head that is no request, is too large, or announces a body that is, and a server that is full, are refused whatever is asked for; and a store
+     * that contradicts itself is told by whatever reads it. */
+    print_problems(out, route, STR("400 405 413 431 500 503"));
     if (route->access != ROUTE_OPEN) print_problems(out, route, STR("401 403 429"));
     if (route->method != METHOD_GET) print_problems(out, route, STR("415"));
     buf_text(out, "}");
@@ -187,9 +197,11 @@ static void print_description(Buf *out, const Route *route)
     if (route->access == ROUTE_OPEN) buf_text(&text, " No key is needed.");
     else if (route->access == ROUTE_TRIGGER) buf_text(&text, " Who may ask is said by the trigger itself; a key counts where one is sent.");
     else if (*route->verb) buf_format(&text, " The key has to be allowed `%s`.", route->verb);
+    if (route->method == METHOD_GET) buf_text(&text, " HEAD gets the same head, and no body.");
     if (strstr(route->query, "cursor")) buf_text(&text, " The answer is a page; nextCursor of it leads to the next one.");
     if (strstr(route->query, "wait")) buf_text(&text, " With wait, the answer may be a while in coming.");
-    if (strstr(route->problems, "412")) buf_text(&text, " With If-Match it is done only to what the caller has seen.");
+    if (route_takes_new(route)) buf_text(&text, " With If-None-Match: * it is done only where there is nothing of that name.");
+    if (route_takes_match(route)) buf_text(&text, " With If-Match it is done only to what the caller has seen.");
     if (strstr(route->problems, "304")) buf_text(&text, " With If-None-Match, what the caller knows already is not sent again.");
     CHECK(!buf_overflowed(&text));
     buf_text(out, "\"description\":");

@@ -149,8 +149,8 @@ static Status send_secret(const Petition *petition, bool is_removal, Error *err)
     Arena arena;
     EngineSecret secret = {
         .tenant = value_get_string(request, "tenant", STR("default")), .name = value_get_string(request, "name", STR("")),
-        .is_removal = is_removal, .reply = petition->reply, .context = petition->context,
-        .command = command_head(request),
+        .is_removal = is_removal, .is_new = !is_removal && value_get_bool(request, "new", false), .reply = petition->reply,
+        .context = petition->context, .command = command_head(request),
     };
     arena_init(&arena, SIZE_MAX);
     Status status = secret.name.len ? secret_check_name(secret.name, err) : OK;

@@ -49,7 +49,7 @@ void route_revision_dry_run(Call *call)
     static const BodyMember known[] = { { "parameters", VALUE_OBJECT, false } };
     Trying *trying = ARENA_NEW(&call->arena, Trying);
     Value body;
-    if (!revision_of_address(call, &trying->row) || !call_read_json(call, &body) || !check_members(call, body, known, 1)) return;
+    if (!revision_of_address(call, &trying->row) || !call_read_json(call, &body) || !body_check(call, body, known, 1)) return;
     const Value *params = value_get_text(body, "parameters");
     trying->params = params ? *params : (Value){ .kind = VALUE_OBJECT };
     call->state = trying;
@@ -255,11 +255,11 @@ void route_client_plan(Call *call)
                                         { "parameters", VALUE_OBJECT, false } };
     Planning *planning = ARENA_NEW(&call->arena, Planning);
     Value body;
-    if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND) || !call_read_json(call, &body) || !check_members(call, body, known, 3)) return;
+    if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND) || !call_read_json(call, &body) || !body_check(call, body, known, 3)) return;
     Str format = value_get_string(body, "format", STR("yaml"));
     const Value *params = value_get_text(body, "parameters");
     if (!str_is_text(format, "yaml") && !str_is_text(format, "json")) {
-        call_problem(call, PROBLEM_INVALID, "'format' is yaml or json");
+        (void)body_refuse(call, "format", "is yaml or json");
         return;
     }
     *planning = (Planning){ .text = value_get_string(body, "definition", STR("")), .format = str_is_text(format, "json") ? TEXT_JSON : TEXT_YAML,

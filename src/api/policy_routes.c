@@ -104,13 +104,6 @@ void route_reviews(Call *call)
 
 /* --- a new one ------------------------------------------------------------------------------------------------------------------------------- */
 
-static bool refuse_member(Call *call, const char *name, const char *why)
-{
-    ProblemField field = { arena_format(&call->arena, "/%s", name), str_of(why) };
-    call_problem_fields(call, PROBLEM_INVALID, arena_format(&call->arena, "'%s' %s", name, why), &field, 1);
-    return false;
-}
-
 /* Only what is there can have been read: a version that was replaced meanwhile is reviewed anew. False after answering. */
 static bool check_version(Call *call, Str policy, Str digest)
 {
@@ -159,7 +152,7 @@ void route_review_create(Call *call)
                                         { "reviewer", VALUE_STRING, true }, { "verdict", VALUE_STRING, true }, { "comment", VALUE_STRING, false } };
     MemberList members = { .arena = &call->arena };
     Value body;
-    if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)) return;
+    if (!call_read_json(call, &body) || !body_check(call, body, known, sizeof known / sizeof *known)) return;
     Str given = value_get_string(body, "namespace", STR("")), verdict = value_get_string(body, "verdict", STR(""));
     Reviewing *reviewing = ARENA_NEW(&call->arena, Reviewing);
     *reviewing = (Reviewing){ .tenant = given.len ? given : call->caller.tenant,
@@ -168,11 +161,11 @@ void route_review_create(Call *call)
                               .reviewer = str_trim(value_get_string(body, "reviewer", STR(""))) };
     if (!api_may(call, reviewing->tenant, PROBLEM_NOT_FOUND)) return;
     if (!reviewing->reviewer.len || reviewing->reviewer.len > NAME_SIZE_MAX || memchr(reviewing->reviewer.ptr, '\n', reviewing->reviewer.len)) {
-        refuse_member(call, "reviewer", "is the name of who has reviewed it, of at most 128 bytes");
+        (void)body_refuse(call, "reviewer", "is the name of who has reviewed it, of at most 128 bytes");
         return;
     }
     if (!str_is_text(verdict, "approved") && !str_is_text(verdict, "rejected")) {
-        refuse_member(call, "verdict", "is one of approved, rejected");
+        (void)body_refuse(call, "verdict", "is one of approved, rejected");
         return;
     }
     if (value_get_string(body, "comment", STR("")).len > TEXT_SIZE_MAX) {

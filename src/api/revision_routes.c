@@ -375,7 +375,7 @@ void route_revision_activate(Call *call)
     MemberList members = { .arena = &call->arena };
     Activating *activating = ARENA_NEW(&call->arena, Activating);
     if (!revision_of_address(call, &activating->row) || !call_read_json(call, &activating->body)
-        || !check_members(call, activating->body, known, 2))
+        || !body_check(call, activating->body, known, 2))
         return;
     if (value_get_bool(activating->body, "allowIncompatible", false)) {
         petition_about(call, activating->row, &members, activating->body, "activate", changed);
@@ -391,7 +391,7 @@ void route_revision_deactivate(Call *call)
     MemberList members = { .arena = &call->arena };
     const Cell *row;
     Value body;
-    if (!revision_of_address(call, &row) || !call_read_json(call, &body) || !check_members(call, body, known, 1)) return;
+    if (!revision_of_address(call, &row) || !call_read_json(call, &body) || !body_check(call, body, known, 1)) return;
     petition_about(call, row, &members, body, "deactivate", changed);
 }
 

@@ -53,6 +53,12 @@ const Route *route_find(Call *call, uint32_t *out_allowed)
     return NULL;
 }
 
+static bool has_condition(const Route *route) { return strstr(route->problems, "412") != NULL; }
+
+bool route_takes_match(const Route *route) { return has_condition(route) && route->method != METHOD_PUT; }
+
+bool route_takes_new(const Route *route) { return has_condition(route) && route->method == METHOD_PUT; }
+
 bool route_is_read(const Route *route)
 {
     Str verb = str_of(route->verb);

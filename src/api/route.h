@@ -37,6 +37,9 @@ extern const uint32_t route_count;
 const Route *route_find(Call *call, uint32_t *out_allowed);
 /* Whether its query may have this name. */
 bool route_takes(const Route *route, Str name);
+/* Conditions that it looks at: If-Match, which names what the caller has seen, and If-None-Match: *, which makes only what is not there. */
+bool route_takes_match(const Route *route);
+bool route_takes_new(const Route *route);
 /* Whether it changes nothing, so that it can be asked again at will. */
 bool route_is_read(const Route *route);
 /* Whether its handler reads the body as a JSON object, whoever sends it. Not of a definition, which is read where it is compiled, and of what is sent

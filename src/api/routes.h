@@ -6,15 +6,11 @@
 #define API_ROUTES_H
 
 #include "api/api.h"
+#include "api/body.h"
 #include "lang/compatibility.h"
 
 #define ROUTE(name, METHOD, pattern, ACCESS, verb, summary, query, body, answer, status, problems) void route_##name(Call *call);
 #include "api/routes.def"
-
-/* A member of a body; of VALUE_NULL any kind is right. A text has no U+0000, unless it is raw: a value, and not a name or words. */
-typedef struct BodyMember { const char *name; ValueKind kind; bool is_required, is_raw; } BodyMember;
-/* False after answering what is wrong. */
-bool check_members(Call *call, Value body, const BodyMember *known, uint32_t count);
 
 /* A trigger that was refused is answered so that strangers learn nothing, and told to the ledger. */
 void trigger_refuse(Call *call, Str tenant, const Error *err);

@@ -51,10 +51,12 @@ static bool add_workflow(Listing *listing, Str workflow, uint32_t first)
     return true;
 }
 
+#define TIME_DETAIL "is a time such as 2026-11-16T01:25:00.000Z"
+
 static bool read_time(Call *call, const char *name, Str given, int64_t *out_ms)
 {
     if (civil_read_time(given, out_ms)) return true;
-    call_problem(call, PROBLEM_INVALID, "'%s' is a time such as 2026-11-16T01:25:00.000Z", name);
+    call_problem(call, PROBLEM_INVALID, "'%s' of the query " TIME_DETAIL, name);
     return false;
 }
 
@@ -153,10 +155,8 @@ static bool read_trigger(Call *call, const Value *given, uint32_t *out)
 {
     *out = SCHEDULE_TRIGGER_ANY;
     if (!given) return true;
-    if (given->integer < 0 || given->integer >= SCHEDULE_TRIGGER_ANY) {
-        call_problem(call, PROBLEM_INVALID, "'trigger' is the place of a trigger in its definition, from 0");
-        return false;
-    }
+    if (given->integer < 0 || given->integer >= SCHEDULE_TRIGGER_ANY)
+        return body_refuse(call, "trigger", "is the place of a trigger in its definition, from 0");
     *out = (uint32_t)given->integer;
     return true;
 }
@@ -169,20 +169,17 @@ void route_override_create(Call *call)
     ScheduleDesk desk = api_schedules(call->api);
     Value body;
     Error err;
-    if (!call_read_json(call, &body) || !check_members(call, body, known, sizeof known / sizeof *known)) return;
+    if (!call_read_json(call, &body) || !body_check(call, body, known, sizeof known / sizeof *known)) return;
     Str reason = value_get_string(body, "reason", STR(""));
     OverrideWish *wish = ARENA_NEW(&call->arena, OverrideWish);
     wish->tenant = api_tenant(call, value_get_string(body, "namespace", STR("")));
     wish->workflow = value_get_string(body, "workflowId", STR(""));
     if (!api_may(call, wish->tenant, PROBLEM_NOT_FOUND) || !read_trigger(call, value_get_text(body, "trigger"), &wish->trigger)
-        || !read_time(call, "at", value_get_string(body, "at", STR("")), &wish->at_ms)) return;
-    if (!str_trim(reason).len) {
-        ProblemField field = { STR("/reason"), STR("says nothing: an override needs a reason") };
-        call_problem_fields(call, PROBLEM_INVALID, STR("'reason' says nothing: an override needs a reason"), &field, 1);
-        return;
-    }
+        || !(civil_read_time(value_get_string(body, "at", STR("")), &wish->at_ms) || body_refuse(call, "at", TIME_DETAIL))
+        || !(str_trim(reason).len || body_refuse(call, "reason", "says nothing: an override needs a reason"))) return;
     if (reason.len > TEXT_SIZE_MAX) {
-        call_problem(call, PROBLEM_LIMIT, "'reason' has more than TEXT_SIZE_MAX (%u) bytes", TEXT_SIZE_MAX);
+        (void)error_set(&err, ERR_LIMIT, "'reason' has more than TEXT_SIZE_MAX (%u) bytes", TEXT_SIZE_MAX);
+        body_error(call, "reason", &err);
         return;
     }
     if (schedule_check_override(&call->arena, &desk, now_ms(), wish, &err)) {

@@ -25,7 +25,8 @@ static void send(Call *call);
 static bool take_refusal(Call *call, const BridgeAnswer *answer)
 {
     SealWish *wish = wish_of(call);
-    bool is_late = answer->status == ERR_CONFLICT && !answer->is_other_request;      /* the tenant has got another key meanwhile */
+    /* The tenant has got another key meanwhile. */
+    bool is_late = answer->status == ERR_CONFLICT && !answer->is_other_request && !answer->is_stale;
     if (is_late && wish->try_count < SEAL_TRY_COUNT_MAX) {
         send(call);
         return true;
@@ -55,6 +56,7 @@ static void send(Call *call)
         return;
     }
     add_names(wish, &members);
+    if (wish->is_new) add_member(&members, "new", value_bool(true));
     add_member(&members, "sealed", value_string(sealed_text(&call->arena, sealed.bytes)));
     add_member(&members, "tenantKey", value_string(sealed_text(&call->arena, sealed.tenant_key)));
     api_petition_or(call, &members, "set-secret", take_done, take_refusal);

@@ -15,6 +15,7 @@ typedef struct SealWish {
     Str tenant;
     Str name;                       /* empty: the tenant gets its key, where it has none */
     Str value, reason;
+    bool is_new;                    /* it is stored only where there is none of that name; else refused as stale */
     ApiDone done;                   /* answers */
     ApiRefused refused;             /* NULL: refusals are answered as they are */
     uint32_t try_count;             /* 0 at first */

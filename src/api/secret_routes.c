@@ -86,6 +86,10 @@ static bool not_set(Call *call, const BridgeAnswer *answer)
     const SealWish *wish = call->state;
     Str stored;
     Error err;
+    if (answer->is_stale) {
+        call_problem_fields(call, PROBLEM_PRECONDITION, str_of(answer->error.text), NULL, 0);
+        return true;
+    }
     if (!answer->is_other_request || vault_secret(call->api->triggers.vault, wish->tenant, wish->name, &stored, &err)) return false;
     if (stored.len != wish->value.len || sodium_memcmp(stored.ptr, wish->value.ptr, stored.len)) return false;
     answer_secret(call);
@@ -111,14 +115,15 @@ void route_secret_set(Call *call)
     Error err;
     SealWish *wish = ARENA_NEW(&call->arena, SealWish);
     if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !read_name(call, &wish->name) || !call_read_json(call, &body)
-        || !check_members(call, body, known, sizeof known / sizeof *known))
+        || !body_check(call, body, known, sizeof known / sizeof *known))
         return;
     wish->tenant = tenant;
     wish->value = value_get_string(body, "value", STR(""));
     wish->reason = value_get_string(body, "reason", STR(""));
+    wish->is_new = call_has_header(call, "If-None-Match");      /* it is "*" */
     wish->done = set;
     wish->refused = not_set;
-    if (secret_check_value(wish->value, &err)) call_error(call, &err);
+    if (secret_check_value(wish->value, &err)) body_error(call, "value", &err);
     else seal_wish_send(call, wish);
 }
 
@@ -177,7 +182,7 @@ static bool read_trigger(Call *call, Str *out_trigger)
 {
     static const BodyMember known[] = { { "trigger", VALUE_STRING, true } };
     Value body;
-    if (!call_read_json(call, &body) || !check_members(call, body, known, 1)) return false;
+    if (!call_read_json(call, &body) || !body_check(call, body, known, 1)) return false;
     *out_trigger = value_get_string(body, "trigger", STR(""));
     return true;
 }

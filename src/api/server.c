@@ -183,6 +183,22 @@ static bool are_heads_usable(Call *call)
     return false;
 }
 
+/* A condition that nobody looks at would be none, and something be changed that was not to be. */
+static bool are_conditions_taken(Call *call)
+{
+    const Route *route = call->route;
+    bool has_match = call_has_header(call, "If-Match"), has_none = call_has_header(call, "If-None-Match");
+    if (route->method == METHOD_GET) return true;
+    if (has_match && !route_takes_match(route))
+        call_problem(call, PROBLEM_INVALID, "this address takes no If-Match: leave it out, and know that what is there is changed whatever it is");
+    else if (has_none && !route_takes_new(route))
+        call_problem(call, PROBLEM_INVALID, "this address takes no If-None-Match: leave it out, and know that it is done whatever there is");
+    else if (has_none && !str_is_text(str_trim(call_list(call, "If-None-Match")), "*"))
+        call_problem(call, PROBLEM_INVALID, "If-None-Match is * here: it is done only where there is nothing of that name");
+    else return true;
+    return false;
+}
+
 /* Who is not let in sends no body: the head says all that it takes to know that. */
 static bool enter(void *context, Call *call)
 {
@@ -194,7 +210,8 @@ static bool enter(void *context, Call *call)
     call->route = route_find(call, &allowed);
     if (!call->route && allowed) refuse_method(call, allowed);
     else if (!call->route) call_problem(call, PROBLEM_NOT_FOUND, "there is nothing at this address; GET /api has links to what there is");
-    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call)) && is_query_known(call) && are_heads_usable(call);
+    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call)) && is_query_known(call) && are_heads_usable(call)
+        && are_conditions_taken(call);
 }
 
 /* Of a call that waits for nothing but its body to be read: what is wrong with that its handler tells, behind what it has to say before. */
@@ -331,7 +348,7 @@ static void run(void *context)
         if (!api->is_draining) debounces_turn(api->debounces, wall_ms());
         api_plans_trim(api);
         trim(api);
-        bool is_over = api->is_draining && http_drain(api->http);
+        bool is_over = api->is_draining && http_drain(api->http) && !api->bulk_count;
         if (api->is_draining && !aside_is_busy(api->aside)) atomic_store(&server->is_settled, true);
         refusals_turn(api->refusals, wall_ms(), /* is_end= */ is_over);
         /* Not for good: while the engine's steps end, a connection that was silent can begin a request. */

@@ -125,7 +125,7 @@ void route_store_query(Call *call)
     static const BodyMember known[] = { { "params", VALUE_ARRAY, true }, { "limit", VALUE_INT, false } };
     Value body;
     QueryAsk ask = { 0 };
-    if (!call_read_json(call, &body) || !check_members(call, body, known, 2)) return;
+    if (!call_read_json(call, &body) || !body_check(call, body, known, 2)) return;
     const Value *params = value_get_text(body, "params");
     int64_t limit = value_get_int(body, "limit", 0);
     if (!query_find(call->segments[0], &ask.query)) {

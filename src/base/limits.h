@@ -457,7 +457,10 @@
 #define API_GRAPH_STEP_COUNT_MAX 4096u          /* steps of an execution that is drawn or projected; more are only listed */
 #define FORECAST_RUN_COUNT_MAX  20u              /* earlier runs that say how long a step takes ... */
 #define FORECAST_ROW_COUNT_MAX  8192u            /* ... and their steps together */
-#define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on */
+#define API_FINDING_COUNT_MAX   100u             /* mistakes of one body that are told */
+#define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on ... */
+#define API_BULK_ASKED_COUNT    16u              /* ... of these, those that the engine is asked about at a time: as many as one commit takes along */
+#define API_BULK_ASKED_SIZE     (1u << 20)       /* ... and bytes of their requests together; one is asked however large it is */
 #define API_KEY_COUNT_MAX       16384u           /* keys at hand, with their rates, 6 MB; of a tenant those beyond share one rate */
 #define API_TENANT_COUNT_MAX    4096u            /* tenants at hand, with their rates; one more is refused while all of them are in use */
 #define API_REFUSAL_COUNT_MAX   256u             /* different refusals that are told apart at a time; further ones are counted together */

@@ -78,7 +78,7 @@ static Status pair_of(const Args *args, const RunHistory *history, AttemptPair *
 static Status compare_attempts(const Args *args, Store *store, const Cell *row, Value *out, Error *err)
 {
     RunHistory history;
-    AttemptPair pair;
+    AttemptPair pair = { 0 };
     Status status = run_history_open(&history, args->arena, store, row, REPLAY_ALL, err);
     if (status) return status;
     status = pair_of(args, &history, &pair, err);

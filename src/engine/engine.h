@@ -151,7 +151,7 @@ typedef struct EngineReply {
     bool is_over_quota;                 /* ERR_LIMIT: the tenant has used up what it may have in this window */
     int64_t quota_ms;                   /* of that: when the next window begins */
     bool is_other_start;                /* ERR_CONFLICT: its key belongs to a run that was started with other parameters: run_id */
-    bool is_stale;                      /* ERR_CONFLICT: the revision is not as it was seen: RevisionSeen.has_flag */
+    bool is_stale;                      /* ERR_CONFLICT: the revision is not as it was seen (RevisionSeen.has_flag), or the secret is not new */
     bool is_of_params;                  /* ERR_INVALID: parameters do not fit the plan, or make no idempotency key */
     uint8_t run_state, resolution;      /* after it */
 } EngineReply;
@@ -201,13 +201,15 @@ typedef struct EngineRevision {
 } EngineRevision;
 
 /* Stores a secret that its sender has sealed under the tenant's key, or removes one. ERR_CONFLICT where the tenant has another key
- * than the sender knew: seal it anew; ERR_NOT_FOUND where there is none to remove. */
+ * than the sender knew: seal it anew; ERR_CONFLICT that is stale where it has to be new, and is there; ERR_NOT_FOUND where there is none to
+ * remove. */
 typedef struct EngineSecret {
     Str tenant;
     Str name;                           /* empty: the key of the tenant alone, where it has none */
     Str sealed;
     Str tenant_key;                     /* itself sealed; stored where the tenant has none */
     bool is_removal;
+    bool is_new;                        /* it is stored only where there is none of that name */
     Command command;                    /* id, actor, rationale */
     ReplyTo reply;
     void *context;

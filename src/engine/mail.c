@@ -154,6 +154,7 @@ Mail *mail_of_secret(const EngineSecret *secret)
     pack_command(&packer, &named);
     mail->is_secret = true;
     mail->is_removal = secret->is_removal;
+    mail->is_new = secret->is_new;
     mail->tenant = pack(&packer, secret->tenant);
     mail->params = pack(&packer, secret->sealed);
     mail->payload = pack(&packer, secret->tenant_key);

@@ -32,11 +32,12 @@ typedef struct Mail {
     bool is_activation;
     RevisionSeen seen;              /* of that, and of a start */
     const char *outcome;            /* of a trigger that was taken: EngineReply */
-    bool is_stale;                  /* the revision was not as it was seen */
+    bool is_stale;                  /* the revision was not as it was seen, or the secret is not new */
     bool is_of_params;              /* of a start: its parameters are not as its plan wants them */
     bool is_stored_only;            /* of a start: no run begins, its plan becomes a revision */
     bool is_secret;                 /* stores the secret command.name, sealed in `params`; `payload`: the tenant's key, sealed */
     bool is_removal;                /* removes it, or that revision */
+    bool is_new;                    /* stores it only where there is none of that name */
     KeepKind keep;                  /* what a server keeps: command.name, start.key, start.parent, payload, and: */
     int64_t since_ms, due_ms;
     struct PlanEntry *entry;        /* its plan, once that is in memory: held until the mail is freed; the engine's */

@@ -166,6 +166,7 @@ static Digest digest_of_content(const Mail *mail)
         put_text(&buf, command->name);
         put_text(&buf, mail->params);
         put_number(&buf, mail->is_removal);
+        if (mail->is_new) put_number(&buf, 1);
     }
     if (mail->keep >= KEEP_OVERRIDE) {
         const Str texts[] = { command->name, command->report.message, mail->start.key, mail->payload };

@@ -160,8 +160,11 @@ static void store_secret(Engine *engine, EngineBatch *batch, const Mail *mail, b
     note_change(engine, batch, mail, EVENT_SECRET_SET);
 }
 
-static Status check(const Sealing *sealing, const Mail *mail, Error *err)
+static Status check(const Sealing *sealing, Mail *mail, Error *err)
 {
+    mail->is_stale = mail->is_new && sealing->has_secret;
+    if (mail->is_stale)
+        return error_set(err, ERR_CONFLICT, "tenant '%.*s' has a secret '%.*s' already", STR_ARG(mail->tenant), STR_ARG(mail->command.name));
     if (mail->is_removal && !sealing->has_secret)
         return error_set(err, ERR_NOT_FOUND, "tenant '%.*s' has no secret '%.*s'", STR_ARG(mail->tenant),
                          STR_ARG(mail->command.name));

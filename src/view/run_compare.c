@@ -105,7 +105,7 @@ static Value differences(Arena *arena, Value left_name, Value right_name, Value 
 
 Status run_compare_attempts(const RunHistory *it, const AttemptPair *pair, Value *out, Error *err)
 {
-    const HistoryAttempt *left = history_find(&it->history, pair->number, pair->left);
+    const HistoryAttempt *left = history_find(&it->history, pair->left_number, pair->left);
     const HistoryAttempt *right = history_find(&it->history, pair->number, pair->right);
     uint32_t count = 0;
     while (history_find(&it->history, pair->number, count + 1)) count++;
@@ -124,10 +124,26 @@ Status attempt_pair_read(Str text, AttemptPair *pair, Error *err)
         return error_set(err, ERR_INVALID, "'attempts' takes two numbers from 1, such as 1,2");
     pair->left = (uint32_t)left;
     pair->right = (uint32_t)right;
+    pair->left_number = pair->number;
     return OK;
 }
 
 static bool is_step(const PlanStep *step, Str text) { return str_is(step->id, text) || str_is(step->name, text); }
+
+/* The last attempt of a step, and the last one of the step run that it had before. */
+static bool find_runs(const RunHistory *it, Str step, AttemptPair *out_pair)
+{
+    const HistoryAttempt **last = ARENA_ARRAY(it->arena, const HistoryAttempt *, it->plan.step_count + 1u);
+    bool is_found = false;
+    for (size_t i = 0; i < it->history.attempt_count; i++) {
+        const HistoryAttempt *attempt = &it->history.attempts[i], *before = last[attempt->step];
+        last[attempt->step] = attempt;
+        if (!before || before->number == attempt->number || (step.len && !is_step(&it->plan.steps[attempt->step], step))) continue;
+        *out_pair = (AttemptPair){ attempt->number, before->attempt, attempt->attempt, before->number };
+        is_found = true;
+    }
+    return is_found;
+}
 
 Status run_find_pair(const RunHistory *it, Str step, AttemptPair *out_pair, Error *err)
 {
@@ -137,9 +153,10 @@ Status run_find_pair(const RunHistory *it, Str step, AttemptPair *out_pair, Erro
     for (size_t i = it->history.attempt_count; i-- > 0;) {
         const HistoryAttempt *attempt = &it->history.attempts[i];
         if (attempt->attempt < 2 || (step.len && !is_step(&it->plan.steps[attempt->step], step))) continue;
-        *out_pair = (AttemptPair){ attempt->number, attempt->attempt - 1, attempt->attempt };
+        *out_pair = (AttemptPair){ attempt->number, attempt->attempt - 1, attempt->attempt, attempt->number };
         return OK;
     }
+    if (find_runs(it, step, out_pair)) return OK;
     return error_set(err, ERR_NOT_FOUND, step.len ? "the step '%.*s' was not tried twice" : "no step of the run was tried twice%.*s",
                      STR_ARG(step));
 }

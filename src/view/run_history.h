@@ -38,12 +38,14 @@ Value run_state_value(const RunHistory *it);
 Value run_trace_value(const RunHistory *it);
 Value run_provenance_value(const RunHistory *it);
 
-/* Two attempts of a step: of its step run with that number. ERR_NOT_FOUND where there are none. */
-typedef struct AttemptPair { uint32_t number, left, right; } AttemptPair;
+/* Two attempts of a step: of its step run with that number, or where a decision has run it again, the left one of the step run before.
+ * ERR_NOT_FOUND where there are none. */
+typedef struct AttemptPair { uint32_t number, left, right, left_number; } AttemptPair;
 MUST_USE Status run_compare_attempts(const RunHistory *it, const AttemptPair *pair, Value *out, Error *err);
-/* "1,2": of which attempts. */
+/* "1,2": of which attempts of the step run. */
 MUST_USE Status attempt_pair_read(Str text, AttemptPair *pair, Error *err);
-/* The newest step run of a step that has two attempts at least: of `step`, by its id or name, or where that is empty of any. */
+/* The newest step run that has two attempts at least, of `step`, by its id or name, or where that is empty of any step; and where none has, the
+ * last attempts of two step runs of one step. */
 MUST_USE Status run_find_pair(const RunHistory *it, Str step, AttemptPair *out_pair, Error *err);
 /* Both of one arena. */
 Value run_compare_runs(const RunHistory *left, const RunHistory *right);

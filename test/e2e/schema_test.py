@@ -7,8 +7,8 @@ Only the words that schemas.json uses are known; another one is a violation itse
 import re
 
 KINDS = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-KNOWN = {"$ref", "type", "enum", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "minLength", "maxLength", "pattern",
-         "minimum", "maximum", "anyOf", "description", "format"}
+KNOWN = {"$ref", "type", "enum", "const", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "minLength", "maxLength", "pattern",
+         "minimum", "maximum", "anyOf", "oneOf", "uniqueItems", "description", "format", "writeOnly"}
 
 
 def is_kind(value, kind):
@@ -33,12 +33,16 @@ def violations(document, schema, value, pointer=""):
     found = [f"{pointer}: the schema has an unknown word {word}" for word in schema.keys() - KNOWN]
     if "anyOf" in schema and all(violations(document, one, value, pointer) for one in schema["anyOf"]):
         found.append(f"{pointer}: {value!r} is none of anyOf")
+    if "oneOf" in schema and sum(not violations(document, one, value, pointer) for one in schema["oneOf"]) != 1:
+        found.append(f"{pointer}: {value!r} is not exactly one of oneOf")
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(is_kind(value, kind) for kind in kinds):
         return found + [f"{pointer}: {value!r} is no {kinds}"]
     if "enum" in schema and value not in schema["enum"]:
         found.append(f"{pointer}: {value!r} is none of {schema['enum']}")
+    if "const" in schema and value != schema["const"]:
+        found.append(f"{pointer}: {value!r} is not {schema['const']!r}")
     if isinstance(value, str):
         if "pattern" in schema and not re.search(schema["pattern"], value):
             found.append(f"{pointer}: {value!r} does not match {schema['pattern']}")
@@ -49,6 +53,8 @@ def violations(document, schema, value, pointer=""):
     if isinstance(value, list):
         if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 1 << 60):
             found.append(f"{pointer}: {len(value)} items")
+        if schema.get("uniqueItems") and any(item in value[:i] for i, item in enumerate(value)):
+            found.append(f"{pointer}: an item is there twice")
         for i, item in enumerate(value):
             found += violations(document, schema.get("items", {}), item, f"{pointer}/{i}")
     if isinstance(value, dict):

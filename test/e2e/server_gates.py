@@ -300,8 +300,8 @@ def the_document_has_headers_streams_and_what_is_not_allowed(t):
     for path, method, operation in operations:
         with t.row(f"{method} {path}"):
             answers = operation["responses"]
-            t.equal(takes(operation, "If-Match"), "412" in answers, "If-Match")
-            t.equal(takes(operation, "If-None-Match"), "304" in answers, "If-None-Match")
+            t.equal(takes(operation, "If-Match"), "412" in answers and method != "put", "If-Match")
+            t.equal(takes(operation, "If-None-Match"), "304" in answers or ("412" in answers and method == "put"), "If-None-Match")
             if operation.get("security") != []:
                 t.true("405" in answers, "405")
             for status in ("429", "503"):
@@ -325,11 +325,62 @@ def an_empty_request_key_is_refused(t):
         answer = server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x"}}, headers={"Idempotency-Key": key})
         problem(t, answer, 400, "invalid")
         body = problem(t, server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "x"}, "idempotencyKey": key}), 400, "invalid")
-        t.equal(body["errors"], [{"pointer": "/idempotencyKey", "detail": "is empty"}])
+        t.equal(body["errors"], [{"pointer": "/idempotencyKey", "detail": "is empty; leave it out, and that of the definition counts"}])
     sent = [("Content-Type", "application/json"), ("Idempotency-Key", "a"), ("idempotency-key", "a")]
     answer = lined(server, "POST", "/api/executions", sent, json.dumps({"workflowId": "hello", "parameters": {"who": "x"}}))
     t.contains(problem(t, answer, 400, "invalid")["detail"], "there are 2 Idempotency-Keys")
     t.equal(server.get("/api/executions").json()["items"], [], "nothing was started")
+
+
+@case("proves: R-085")
+def what_is_wrong_with_a_body_is_told_by_its_place(t):
+    server = Server(t)
+    server.define(HELLO)
+    run = "/api/executions/" + server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    for method, path, body, wrong in (
+            ("POST", "/api/executions", {"workflowId": 5, "foo": 1, "b/r": 2}, ["/b~1r", "/foo", "/workflowId"]),
+            ("POST", "/api/executions", {"foo": 1}, ["/foo", "/workflowId"]),
+            ("POST", "/api/executions", {"workflowId": "hello", "version": 0}, ["/version"]),
+            ("POST", run + "/resolve", {"decision": "RETRY_FROM_STEP"}, ["/step"]),
+            ("POST", run + "/compensate", {"scope": "FROM_STEP"}, ["/step"]),
+            ("POST", run + "/placement", {"regions": []}, ["/regions"]),
+            ("POST", run + "/placement", {"regions": [1, "eu", ""], "clouds": ["x" * 200]}, ["/clouds/0", "/regions/0", "/regions/2"]),
+            ("PUT", "/api/secrets/x", {"value": ""}, ["/value"]),
+            ("PUT", "/api/secrets/x", {"value": "x" * 70000}, ["/value"]),
+            ("POST", "/api/schedules/override", {"workflowId": "hello", "at": "x", "reason": "why"}, ["/at"]),
+            ("POST", "/api/schedules/override", {"workflowId": "hello", "at": "2099-01-01T00:00:00Z", "trigger": -1, "reason": "why"}, ["/trigger"]),
+            ("POST", "/api/plans", {"definition": HELLO, "format": "toml"}, ["/format"])):
+        with t.row(f"{method} {path} {body}"[:120]):
+            answer = server.call(method, path, body)
+            t.true(answer.status in (400, 422), f"it is refused: {answer}")
+            t.equal(sorted(error["pointer"] for error in answer.json().get("errors", [])), wrong, f"{answer}")
+    many = server.post("/api/executions", {f"m{i}": i for i in range(5000)}).json()
+    t.equal((len(many["errors"]), "at least" in many["detail"]), (100, True), "so many are told")
+
+
+@case("proves: R-085")
+def a_condition_that_is_not_taken_is_refused_and_a_secret_can_be_made_only_where_there_is_none(t):
+    server = Server(t)
+    server.define(HELLO)
+    start = {"workflowId": "hello", "parameters": {"who": "x"}}
+    for name, value in (("If-Match", '"x"'), ("If-Match", "*"), ("If-None-Match", "*"), ("If-None-Match", '"x"')):
+        with t.row(f"a start with {name}: {value}"):
+            t.contains(problem(t, server.post("/api/executions", start, headers={name: value}), 400, "invalid")["detail"], "takes no " + name)
+    t.equal(server.get("/api/executions").json()["items"], [], "nothing was started")
+    revision = "/api/workflows/default/hello/revisions/1"
+    problem(t, server.post(revision + "/deactivate", headers={"If-None-Match": "*"}), 400, "invalid")
+    put = lambda value, **headers: server.call("PUT", "/api/secrets/cc", {"value": value}, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    t.equal(put("first", If_None_Match="*", Idempotency_Key="made").status, 200, "there is none yet")
+    t.equal(put("first", If_None_Match="*", Idempotency_Key="made").status, 200, "the same again is answered as it was")
+    made = server.get("/api/secrets").json()["items"]
+    problem(t, put("second", If_None_Match="*"), 412, "precondition-failed")
+    problem(t, put("second", If_None_Match='"x"'), 400, "invalid")
+    problem(t, put("second", If_Match="*"), 400, "invalid")
+    t.equal(server.get("/api/secrets").json()["items"], made, "it is as it was")
+    t.equal(put("second").status, 200)
+    t.equal(server.call("DELETE", "/api/secrets/cc").status, 204)
+    t.equal(put("third", If_None_Match="*").status, 200, "there is none any more")
+    t.equal(server.get(revision, headers={"If-None-Match": '"x"'}).status, 200, "what is read is sent")
 
 
 def lined(server, method, path, headers, body=None):
