@@ -401,7 +401,9 @@
 #define API_SPAN_COUNT_MAX      10000u           /* spans in one trace: what a page of a browser can still draw */
 #define API_HISTORY_EVENT_COUNT_MAX 40000u       /* events of the runs that one answer is made of: a tenth of a second of the
                                                   * thread beside the server's, in which others that need it wait */
-#define API_WORKER_COUNT_MAX    256u             /* workers whose last exchange is known; of more the one that is silent longest is forgotten */
+#define API_WORKER_COUNT_MAX    1024u            /* workers whose last exchange is known; of more the one that is silent longest is forgotten */
+#define API_WORKER_TENANT_COUNT_MAX 256u         /* ... of one tenant: the workers of others are not forgotten for its own */
+static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has them all");
 #define API_WORKER_SILENT_MS    60000            /* a worker that has not asked for so long counts as silent: twice what an exchange waits */
 #define API_SCHEDULE_COUNT_MAX  4096u            /* schedules of active revisions that a server starts runs by */
 #define API_SCHEDULE_LOOK_MS    2000             /* how often it looks whether revisions have changed */

@@ -199,7 +199,7 @@ def exchanges_and_leases_of_workers_are_counted(t):
     got = scrape(server)
     t.equal((got["maestro_leases"], got["maestro_leases_granted_total"], got["maestro_worker_reports_total"]), (0, 2, 2))
     t.equal(got['maestro_worker_exchanges_total{outcome="answered"}'], 4)
-    t.equal(server.post("/api/executors/nowhere/exchange", {"worker": "w"}, key=key).status, 404)
+    t.equal(server.post("/api/executors/far/exchange", {"worker": "w", "heartbeats": 1}, key=key).status, 400)
     t.equal(scrape(server)['maestro_worker_exchanges_total{outcome="refused"}'], 1)
 
 
