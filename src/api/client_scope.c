@@ -61,10 +61,9 @@ static bool is_of_all(const Call *call) { return str_is_text(call->caller.tenant
 /* False after answering. */
 static bool permits(Call *call, const char *verb)
 {
-    Str why;
-    if (access_permits(call->api->access, call, verb, call->caller.tenant, &why)) return true;
-    call_refuse(call, call->caller.tenant, why);
-    call_problem_fields(call, PROBLEM_DENIED, why, NULL, 0);
+    Denial denial;
+    if (access_permits(call->api->access, call, verb, call->caller.tenant, &denial)) return true;
+    api_deny(call, call->caller.tenant, &denial);
     return false;
 }
 

@@ -341,6 +341,16 @@ static void run(void *context)
 
 /* --- make --------------------------------------------------------------------------------------------------------- */
 
+/* It denies whoever it cannot say anything about; that nobody can do anything may be what is wanted while somebody mends it. */
+static void doubt_access(const Api *api)
+{
+    Error err;
+    if (!access_try(api->access, &err) || !log_wants(api->log, LOG_WARNING)) return;
+    LogLine line = log_begin(LOG_WARNING, clock_realtime_ns() / 1000000, "the access policy denies what it gives no clear answer about");
+    log_text(&line, "detail", str_of(err.text));
+    herald_line(api->herald, &line);
+}
+
 static Status open_parts(Server *server, Error *err)
 {
     const ServerOptions *options = &server->options;
@@ -359,6 +369,7 @@ static Status open_parts(Server *server, Error *err)
     Status status = wake_open(&server->wake, err);
     if (!status) status = access_open(options->access, &api->access, err);
     if (!status) status = herald_open(&herald, &api->herald, err);
+    if (!status) doubt_access(api);
     BridgeOptions bridge = { .host = options->host, .store = options->store, .exchange = options->exchange,
                              .exchange_context = options->exchange_context, .withdraw = options->withdraw,
                              .give_back = options->give_back,
@@ -375,6 +386,15 @@ static Status open_parts(Server *server, Error *err)
     if (!status) status = http_open(&http, &api->http, err);
     if (!status) status = thread_start(&server->thread, "maestro-http", run, server, err);
     server->has_thread = !status;
+    return status;
+}
+
+Status server_check_access(const char *path, Error *err)
+{
+    Access *access = NULL;
+    Status status = access_open(path, &access, err);
+    if (!status) status = access_try(access, err);
+    access_close(access);
     return status;
 }
 

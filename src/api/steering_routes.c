@@ -356,7 +356,8 @@ static void bulk_late(Call *call)
 /* One petition about one of them; what it does not find is a result, too. */
 static void bulk_ask(Call *call, Bulk *bulk, uint32_t index)
 {
-    Str id = value_text(bulk->ids.items[index]), why;
+    Str id = value_text(bulk->ids.items[index]);
+    Denial denial;
     MemberList members = { .arena = &call->arena };
     const Cell *row = NULL;
     Error err;
@@ -373,9 +374,9 @@ static void bulk_ask(Call *call, Bulk *bulk, uint32_t index)
         bulk_set(part, "not-found", value_null(), value_null());
         return;
     }
-    if (!access_permits(call->api->access, call, call->route->verb, row[RUNS_tenant].text, &why)) {
-        call_refuse_part(call, 403, arena_format(&call->arena, "execution %.*s: %.*s", STR_ARG(id), STR_ARG(why)));
-        bulk_set(part, "denied", value_null(), value_string(why));
+    if (!access_permits(call->api->access, call, call->route->verb, row[RUNS_tenant].text, &denial)) {
+        call_refuse_part(call, 403, arena_format(&call->arena, "execution %.*s: %.*s", STR_ARG(id), STR_ARG(denial.why)));
+        bulk_set(part, "denied", value_null(), value_string(denial.told));
         return;
     }
     if (!add_terms(call, bulk->body, &members)) return;

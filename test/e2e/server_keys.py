@@ -327,5 +327,32 @@ def a_policy_that_does_not_compile_is_refused_at_the_start(t):
     t.equal(missing.code, 69, missing.err)
 
 
+@case("")
+def what_is_wrong_with_an_access_policy_is_for_the_log_and_not_for_callers(t):
+    rows = [("a builtin that fails", "allow if to_number(input.caller.key) > 1\n", "it could not be evaluated: "),
+            ("an answer of another type", 'allow := "yes"\n', "allow is of the type string, not true"),
+            ("of one role alone", 'default allow := true\nallow := 1 if input.caller.role == "worker"\n', "allow is of the type number, not true")]
+    for i, (name, rule, reason) in enumerate(rows):
+        with t.row(name):
+            path, store = t.write(f"private-{i}.rego", "package maestro.mine\n" + rule), str(t.folder / f"store-{i}.db")
+            checked = t.maestro("server", "--store", "sqlite:" + store, "--access", path, "--check-config")
+            t.equal(checked.code, 65, checked.out + checked.err)
+            t.contains(checked.err, "the access policy gives no clear answer, for one, to the role ")
+            t.contains(checked.err, reason)
+            server = Server(t, "--access", path, store=store)
+            t.until(lambda: "denies what it gives no clear answer about" in t.said(server.process), "the log tells it at the start")
+            refused = server.post("/api/executors/none/exchange", {}, key=server.key("worker"))
+            problem(t, refused, 403, "denied")
+            t.contains(refused.body.decode(), "the access policy of this server gives no clear answer; its log says why")
+            t.lacks(refused.body.decode(), "private-")
+            t.lacks(refused.body.decode(), reason)
+            server.stop()
+            line = next(line for line in t.said(server.process).splitlines() if '"request refused"' in line)
+            t.contains(json.loads(line)["detail"], reason, "the whole reason is in the log")
+            t.contains(t.maestro("ledger", "show", "--limit", "1000", "--store", "sqlite:" + store).out, reason, "and in the ledger")
+    built_in = t.maestro("server", "--store", f"sqlite:{t.folder / 'none.db'}", "--check-config")
+    t.equal(built_in.code, 0, built_in.err)
+
+
 if __name__ == "__main__":
     main()
