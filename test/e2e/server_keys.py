@@ -210,7 +210,7 @@ def commands_say_the_same_of_a_server_as_beside_its_store(t):
         return there
 
     def masked(result):
-        return result.code, re.sub(r"mk\.[\w@.-]+", "KEY", re.sub(r'"id": "[\w-]{8}"|key [\w-]{8} ', "ID ", result.out)), re.sub(r"key [\w-]{8} ", "ID ", result.err)
+        return result.code, re.sub(r"mk\.[\w@.-]+", "KEY", re.sub(r'"id": "[\w-]{8}"|key [\w-]{8} ', "ID ", result.out)), re.sub(r"key [\w-]{8} |until [\d:.TZ-]+", "ID ", result.err)
 
     for args in (("key", "create"), ("key", "create", "--tenant", "acme", "--role", "operator", "--expires", "30d"), ("key", "create", "--json"),
                  ("key", "create", "--tenant", "@all", "--role", "admin"), ("key", "create", "--tenant", "a b"), ("key", "create", "--expires", "1d", "--reason", "a robot")):
@@ -325,6 +325,19 @@ def a_policy_that_does_not_compile_is_refused_at_the_start(t):
             t.true(not (t.folder / "none.db.admin-key").exists(), "nothing was made")
     missing = t.maestro("server", "--listen", "127.0.0.1:0", "--store", f"sqlite:{t.folder / 'none.db'}", "--access", t.folder / "nowhere.rego")
     t.equal(missing.code, 69, missing.err)
+
+
+@case("")
+def who_makes_a_key_is_told_when_it_ends(t):
+    store = f"sqlite:{t.folder / 'store.db'}"
+    made = t.maestro("key", "create", "--expires", "2099-01-31", "--json", "--store", store).json()
+    t.equal(made["expiresAt"], "2099-01-31T00:00:00.000Z")
+    t.equal(t.maestro("key", "create", "--json", "--store", store).json()["expiresAt"], None, "never")
+    said = t.maestro("key", "create", "--expires", "2099-01-31", "--store", store)
+    t.contains(said.err, "with the role viewer, until 2099-01-31T00:00:00.000Z; it is shown this once")
+    t.lacks(t.maestro("key", "create", "--store", store).err, "until")
+    t.equal(sorted(key["expiresAt"] or "" for key in t.maestro("key", "list", "--json", "--store", store).json()),
+            ["", "", "2099-01-31T00:00:00.000Z", "2099-01-31T00:00:00.000Z"])
 
 
 @case("")
