@@ -19,6 +19,7 @@
 #include "api/tls.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "os/thread.h"
 #include "os/usage.h"
@@ -40,6 +41,17 @@ struct Server {
 
 /* --- the log ------------------------------------------------------------------------------------------------------------------------------ */
 
+/* A stranger decides how long an address is. What is left out of it is told. */
+static void log_path(LogLine *line, Str path)
+{
+    char storage[API_REFUSAL_TEXT_SIZE + sizeof "... (4294967295 bytes)"];
+    Buf text = buf_on(storage, sizeof storage);
+    Str begin = str_slice(path, 0, API_REFUSAL_TEXT_SIZE);
+    if (path.len > API_REFUSAL_TEXT_SIZE)
+        buf_format(&text, "%.*s... (%u bytes)", (int)utf8_valid_size(begin), begin.ptr, (unsigned)path.len);
+    log_text(line, "path", text.len ? buf_peek(&text) : path);
+}
+
 /* Refusals are the audit of who tried what; failures are what somebody has to look at. */
 static void log_call(const Api *api, const Call *call, uint64_t took_ns)
 {
@@ -57,7 +69,7 @@ static void log_call(const Api *api, const Call *call, uint64_t took_ns)
     log_trace(&line, &call->trace);
     log_text(&line, "requestId", str_of(call->id));
     log_text(&line, "method", str_of(methods[call->method]));
-    log_text(&line, "path", call->path);
+    log_path(&line, call->path);
     if (!has_left) log_number(&line, "status", status);
     log_number(&line, "us", (int64_t)(took_ns / 1000));
     if (call->route) log_text(&line, "route", str_of(call->route->name));
