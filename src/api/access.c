@@ -83,7 +83,8 @@ static bool ask(Access *access, Call *call, const char *verb, Str tenant, Denial
         PolicyAnswer answer = policy_answer(access->policy, input_of(&call->arena, &call->caller, call->source, verb, tenant), &moment,
                                             &call->arena, &out_denial->why);
         is_allowed = answer == POLICY_PERMITS;
-        out_denial->told = answer == POLICY_UNCLEAR ? STR("the access policy of this server gives no clear answer; its log says why") : out_denial->why;
+        out_denial->told = out_denial->why;
+        if (answer == POLICY_UNCLEAR) out_denial->told = STR("the access policy of this server gives no clear answer; its log says why");
         /* A role is one of a few constant texts, a verb a constant of the program. */
         if (!known && access->is_built_in && access->memory_count < MEMORY_COUNT)
             access->memory[access->memory_count++] = (Remembered){ verb, call->caller.role, is_allowed };

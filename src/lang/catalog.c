@@ -230,6 +230,22 @@ bool catalog_offer(const Catalog *catalog, Str runner, Str tenant, CatalogEntry 
     return false;
 }
 
+bool catalog_is_program(const Catalog *catalog, Str runner, Str tenant)
+{
+    bool is_shell = str_is_text(runner, "shell"), is_declared = false;
+    Value executors = catalog->executors;
+    for (uint32_t i = 0; executors.kind == VALUE_OBJECT && i < executors.count; i++) {
+        Value executor = executors.members[i].value;
+        const Value *runners = value_get_text(executor, "runners");
+        Str kind = value_get_string(executor, "kind", STR(""));
+        if (!runners || !value_get(*runners, runner)) continue;
+        is_declared = true;
+        if (!catalog_is_for(executor, tenant)) continue;
+        if (str_is_text(kind, "process") || (is_shell && str_is_text(kind, "worker"))) return true;
+    }
+    return is_shell && !is_declared;
+}
+
 Str catalog_suggest(const Catalog *catalog, CatalogKind kind, Str name, Str tenant)
 {
     Suggestion suggestion = suggest_begin(name);

@@ -76,6 +76,8 @@ const CatalogEntry *catalog_find(const Catalog *catalog, CatalogKind kind, Str n
 bool catalog_is_for(Value executor, Str tenant);
 /* The runner as that tenant has it: of the first executor that offers it and is for the tenant. False where there is none. */
 bool catalog_offer(const Catalog *catalog, Str runner, Str tenant, CatalogEntry *out_offer);
+/* Somebody would carry it out for the tenant by starting a program with the task's `args`: every user of that machine can read these. */
+bool catalog_is_program(const Catalog *catalog, Str runner, Str tenant);
 /* The known name nearest to one that is not, of those that the tenant has, or an empty one. */
 Str catalog_suggest(const Catalog *catalog, CatalogKind kind, Str name, Str tenant);
 /* The names of a kind joined by commas, a few of many. */
