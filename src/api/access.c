@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/access_policy.h"
+#include "api/key.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "policy/policy.h"
@@ -52,17 +53,17 @@ void access_close(Access *access)
     free(access);
 }
 
-static Value input_of(Call *call, const char *verb, Str tenant)
+static Value input_of(Arena *arena, const Caller *who, Str address, const char *verb, Str tenant)
 {
-    MemberList caller = { .arena = &call->arena }, input = { .arena = &call->arena };
-    member_list_add(&caller, STR("key"), value_string(call->caller.key));
-    member_list_add(&caller, STR("role"), value_string(call->caller.role));
-    member_list_add(&caller, STR("tenant"), value_string(call->caller.tenant));
-    if (call->caller.run.len) member_list_add(&caller, STR("run"), value_string(call->caller.run));
+    MemberList caller = { .arena = arena }, input = { .arena = arena };
+    member_list_add(&caller, STR("key"), value_string(who->key));
+    member_list_add(&caller, STR("role"), value_string(who->role));
+    member_list_add(&caller, STR("tenant"), value_string(who->tenant));
+    if (who->run.len) member_list_add(&caller, STR("run"), value_string(who->run));
     member_list_add(&input, STR("verb"), value_string(str_of(verb)));
     member_list_add(&input, STR("tenant"), value_string(tenant));
     member_list_add(&input, STR("caller"), member_list_object(&caller));
-    member_list_add(&input, STR("address"), value_string(call->source));
+    member_list_add(&input, STR("address"), value_string(address));
     return member_list_object(&input);
 }
 
@@ -73,13 +74,17 @@ static const Remembered *remembered(const Access *access, const Call *call, cons
     return NULL;
 }
 
-static bool ask(Access *access, Call *call, const char *verb, Str tenant, Str *out_why)
+static bool ask(Access *access, Call *call, const char *verb, Str tenant, Denial *out_denial)
 {
     const Remembered *known = remembered(access, call, verb);
     bool is_allowed = known && known->is_allowed;
     if (!is_allowed) {
         PolicyMoment moment = { .scratch = &access->scratch, .now_ms = call->now_ms };
-        is_allowed = policy_permits(access->policy, input_of(call, verb, tenant), &moment, &call->arena, out_why);
+        PolicyAnswer answer = policy_answer(access->policy, input_of(&call->arena, &call->caller, call->source, verb, tenant), &moment,
+                                            &call->arena, &out_denial->why);
+        is_allowed = answer == POLICY_PERMITS;
+        out_denial->told = out_denial->why;
+        if (answer == POLICY_UNCLEAR) out_denial->told = STR("the access policy of this server gives no clear answer; its log says why");
         /* A role is one of a few constant texts, a verb a constant of the program. */
         if (!known && access->is_built_in && access->memory_count < MEMORY_COUNT)
             access->memory[access->memory_count++] = (Remembered){ verb, call->caller.role, is_allowed };
@@ -87,9 +92,29 @@ static bool ask(Access *access, Call *call, const char *verb, Str tenant, Str *o
     return is_allowed;
 }
 
-bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Str *out_why)
+Status access_try(Access *access, Error *err)
 {
-    bool is_allowed = ask(access, call, verb, tenant, out_why);
+    static const char *const verbs[] = { "root.read", "execution.read", "execution.start", "workflow.create", "executor.exchange", "key.create" };
+    Status status = OK;
+    Arena arena;
+    arena_init(&arena, SIZE_MAX);
+    for (size_t i = 0; !status && key_role_names[i]; i++)
+        for (size_t v = 0; !status && v < sizeof verbs / sizeof *verbs; v++) {
+            PolicyMoment moment = { .scratch = &access->scratch };
+            Caller caller = { .key = STR("AAAAAAAA"), .role = str_of(key_role_names[i]), .tenant = STR("default") };
+            Value input = input_of(&arena, &caller, STR("127.0.0.1"), verbs[v], caller.tenant);
+            Str why;
+            if (policy_answer(access->policy, input, &moment, &arena, &why) == POLICY_UNCLEAR)
+                status = error_set(err, ERR_INVALID, "the access policy gives no clear answer, for one, to the role %s about %s: %.*s",
+                                   key_role_names[i], verbs[v], STR_ARG(why));
+        }
+    arena_deinit(&arena);
+    return status;
+}
+
+bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Denial *out_denial)
+{
+    bool is_allowed = ask(access, call, verb, tenant, out_denial);
     *(is_allowed ? &access->allowed : &access->denied) += 1;
     return is_allowed;
 }
@@ -98,12 +123,12 @@ bool access_permits(Access *access, Call *call, const char *verb, Str tenant, St
 bool access_shows(Access *access, Call *call, const char *verb, Str tenant)
 {
     const Remembered *known = remembered(access, call, verb);
-    Str why;
+    Denial denial;
     if (known) return known->is_allowed;
     for (const CallShown *shown = call->shown; shown; shown = shown->next)
         if (strcmp(shown->verb, verb) == 0 && str_is(shown->tenant, tenant)) return shown->is_shown;
     CallShown *shown = ARENA_NEW(&call->arena, CallShown);
-    *shown = (CallShown){ call->shown, verb, arena_copy(&call->arena, tenant), ask(access, call, verb, tenant, &why) };
+    *shown = (CallShown){ call->shown, verb, arena_copy(&call->arena, tenant), ask(access, call, verb, tenant, &denial) };
     call->shown = shown;
     return shown->is_shown;
 }

@@ -21,8 +21,14 @@ typedef struct Access Access;
 MUST_USE Status access_open(const char *path, Access **out_access, Error *err);     /* NULL: the one that is built in */
 void access_close(Access *access);          /* NULL is permitted */
 
-/* Where it does not permit, *out_why says so, in the call's arena. */
-bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Str *out_why);
+/* Asks it for each role and some verbs. Where it gives no clear answer (it cannot be evaluated, or `allow` is neither true nor false), which is a
+ * denial to every such caller, ERR_INVALID says so with the place. */
+MUST_USE Status access_try(Access *access, Error *err);
+
+/* Why it does not permit, in the call's arena: the whole reason, for ledger and log, and what the caller is told of it, which names no file of
+ * the server. */
+typedef struct Denial { Str why, told; } Denial;
+bool access_permits(Access *access, Call *call, const char *verb, Str tenant, Denial *out_denial);
 /* The same, of what is only shown to the caller: members of answers, links. It is asked once a call for a verb and a tenant, and not counted. */
 bool access_shows(Access *access, Call *call, const char *verb, Str tenant);
 /* What it says of a verb and a role it says of every tenant: so of a thing of any of them nobody has to ask again. */

@@ -33,7 +33,7 @@ bool api_may(Call *call, Str tenant, ProblemKind hidden) { return api_may_do(cal
 
 bool api_may_do(Call *call, const char *verb, Str tenant, ProblemKind hidden)
 {
-    Str why;
+    Denial denial;
     if (call->caller.run.len && !call->is_own_run) {
         call_refuse(call, tenant, STR("an attempt reaches its own run alone"));
         call_problem(call, hidden, "there is nothing here that this key may see");
@@ -44,13 +44,19 @@ bool api_may_do(Call *call, const char *verb, Str tenant, ProblemKind hidden)
         call_problem(call, hidden, "there is nothing here that this key may see");
         return false;
     }
-    if (access_permits(call->api->access, call, verb, tenant, &why)) {
+    if (access_permits(call->api->access, call, verb, tenant, &denial)) {
         call->tenant = arena_copy(&call->arena, tenant);
         return true;
     }
-    call_refuse(call, tenant, why);
-    call_problem_fields(call, PROBLEM_DENIED, why, NULL, 0);
+    api_deny(call, tenant, &denial);
     return false;
+}
+
+void api_deny(Call *call, Str tenant, const Denial *denial)
+{
+    call_refuse(call, tenant, denial->why);
+    if (!str_is(denial->why, denial->told)) call->hidden = denial->why;
+    call_problem_fields(call, PROBLEM_DENIED, denial->told, NULL, 0);
 }
 
 bool api_shows(Call *call, const char *verb, Str tenant)

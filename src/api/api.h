@@ -77,6 +77,7 @@ typedef struct Api {
 bool api_may(Call *call, Str tenant, ProblemKind hidden);
 /* The same of another verb than the route's. */
 bool api_may_do(Call *call, const char *verb, Str tenant, ProblemKind hidden);
+void api_deny(Call *call, Str tenant, const Denial *denial);     /* answers what the access policy does not permit */
 /* Whose a definition is that was sent with no namespace beside it: with a key of every tenant, whose it says itself. False after answering. */
 bool api_may_own(Call *call, Str named, Str *tenant);
 /* Whether the caller may do this, for what it is shown: it answers nothing, and nobody is told. */

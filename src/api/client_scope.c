@@ -83,10 +83,9 @@ static bool is_of_all(const Call *call) { return str_is_text(call->caller.tenant
 /* False after answering. */
 static bool permits(Call *call, const char *verb, Str tenant)
 {
-    Str why;
-    if (access_permits(call->api->access, call, verb, tenant, &why)) return true;
-    call_refuse(call, tenant, why);
-    call_problem_fields(call, PROBLEM_DENIED, why, NULL, 0);
+    Denial denial;
+    if (access_permits(call->api->access, call, verb, tenant, &denial)) return true;
+    api_deny(call, tenant, &denial);
     return false;
 }
 

@@ -37,7 +37,8 @@ static void be_late(Call *call)
 /* What it does not find, and what the caller may not, is a result, too; the engine is not asked about that. */
 static void look(Call *call, Bulk *bulk, uint32_t index)
 {
-    Str id = value_text(bulk->ids.items[index]), why;
+    Str id = value_text(bulk->ids.items[index]);
+    Denial denial;
     const Cell *row = NULL;
     Error err;
     Id read;
@@ -52,9 +53,9 @@ static void look(Call *call, Bulk *bulk, uint32_t index)
         set_result(&part, "not-found", value_null(), value_null());
         return;
     }
-    if (!access_permits(call->api->access, call, call->route->verb, row[RUNS_tenant].text, &why)) {
-        call_refuse_part(call, 403, arena_format(&call->arena, "execution %.*s: %.*s", STR_ARG(id), STR_ARG(why)));
-        set_result(&part, "denied", value_null(), value_string(why));
+    if (!access_permits(call->api->access, call, call->route->verb, row[RUNS_tenant].text, &denial)) {
+        call_refuse_part(call, 403, arena_format(&call->arena, "execution %.*s: %.*s", STR_ARG(id), STR_ARG(denial.why)));
+        set_result(&part, "denied", value_null(), value_string(denial.told));
         return;
     }
     part.tenant = cell_value(&row[RUNS_tenant]);

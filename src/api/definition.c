@@ -49,9 +49,12 @@ static bool read(Call *call, Str *out_text, TextFormat *out_format)
     return true;
 }
 
+/* What it is told of runners are its own, whosever it says that its definition is. */
+static Str tenant_of(const Call *call) { return str_is_text(call->caller.tenant, "*") ? (Str){ 0 } : call->caller.tenant; }
+
 bool definition_compile(Call *call, Definition *out)
 {
-    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .bounds = &bounds };
+    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .tenant = tenant_of(call), .bounds = &bounds };
     *out = (Definition){ 0 };
     if (!definition_fits(call) || !read(call, &out->text, &options.format)) return false;
     compile(&call->arena, out->text, &options, &out->compiled);
@@ -129,7 +132,8 @@ bool definition_print(Call *copy, Definition *definition)
 
 bool definition_compile_text(Call *call, Str text, TextFormat format, Definition *out)
 {
-    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .bounds = &bounds, .format = format };
+    CompileOptions options = { .file = STR("definition"), .catalog = call->api->catalog, .tenant = tenant_of(call), .bounds = &bounds,
+                               .format = format };
     *out = (Definition){ .text = text };
     if (!fits(call, text.len)) return false;
     compile(&call->arena, text, &options, &out->compiled);

@@ -59,12 +59,18 @@ static void withdraw(Call *call, bool is_broken)
 
 static void be_late(Call *call) { call_problem(call, PROBLEM_UNAVAILABLE, "it was not answered in time; what it said counts"); }
 
-/* An executor that the key is not for is to its bearer one that there is not; the ledger knows better. */
+/* An executor that is not for the key, or not for its tenant, is to the bearer one that there is not; the ledger knows better. */
 static bool is_for_executor(Call *call, Str executor)
 {
     Error err;
-    if (key_limits_permit_executor(&call->caller.limits, executor)) return true;
-    call_refuse(call, call->caller.tenant, arena_format(&call->arena, "the key is not for the executor '%.*s'", STR_ARG(executor)));
+    Value executors = call->api->catalog->executors;
+    const Value *settings = executors.kind == VALUE_OBJECT ? value_get(executors, executor) : NULL;
+    bool is_there = settings && str_is_text(value_get_string(*settings, "kind", STR("")), "worker");
+    bool is_permitted = key_limits_permit_executor(&call->caller.limits, executor);
+    if (is_permitted && is_there && catalog_is_for(*settings, call->caller.tenant)) return true;
+    if (is_there || !is_permitted)
+        call_refuse(call, call->caller.tenant, arena_format(&call->arena, "the executor '%.*s' is not for %s", STR_ARG(executor),
+                                                            is_permitted ? "its tenant" : "the key"));
     error_set(&err, ERR_NOT_FOUND, EXCHANGE_NO_EXECUTOR, STR_ARG(executor));
     call_error(call, &err);
     return false;

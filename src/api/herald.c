@@ -41,6 +41,8 @@ struct Herald {
     SpanBook *book;
     Arena arena;                    /* of the record being told */
     LogOut out;                     /* the thread's */
+    uint64_t refused_told;          /* spans that the collector refused, as far as the log has them */
+    int64_t refused_ms;             /* not before is that logged again */
     bool is_log_full;               /* something waits until standard error can be written to */
     uint8_t levels[EVENT_KIND_END]; /* of the log, by kind */
 };
@@ -196,6 +198,21 @@ static void log_turn(Herald *herald)
     atomic_store_explicit(&herald->lines_dropped, herald->out.dropped_count, memory_order_relaxed);
 }
 
+/* What a collector refuses is lost, and whoever set it up has to know. */
+static void log_refused(Herald *herald, bool is_last)
+{
+    OtlpStats stats = otlp_stats(herald->otlp);
+    if (stats.refused == herald->refused_told || (!is_last && steady_ms() < herald->refused_ms)) return;
+    LogLine line = log_begin(LOG_WARNING, clock_realtime_ns() / 1000000, "the collector of traces refused spans: they are lost");
+    log_number(&line, "count", (int64_t)(stats.refused - herald->refused_told));
+    log_number(&line, "status", stats.refusal_status);
+    if (log_wants(herald->options.log, LOG_WARNING)) log_out_add(&herald->out, log_close(&line));
+    log_free(&line);
+    herald->refused_told = stats.refused;
+    herald->refused_ms = steady_ms() + OTLP_REFUSED_MS;
+    log_turn(herald);
+}
+
 /* `count` of the first two are waited for. */
 static void wait_for(Herald *herald, uint32_t count, int64_t timeout_ms)
 {
@@ -216,6 +233,7 @@ static void end(Herald *herald)
         if (!herald->is_log_full && (!herald->otlp || otlp_is_empty(herald->otlp))) break;
         wait_for(herald, /* count= */ 0, HERALD_TURN_MS);
     } while (steady_ms() < end_ms);
+    if (herald->otlp) log_refused(herald, /* is_last= */ true);
 }
 
 /* What is announced is left lying for a moment, so that many announcements cost one look; a stop ends the wait. */
@@ -225,6 +243,7 @@ static void run(void *context)
     int64_t gathered_ms = 0;
     while (!wake_is_raised(&herald->stop)) {
         int64_t due_ms = herald->otlp ? otlp_turn(herald->otlp, steady_ms(), /* is_last= */ false) : -1;
+        if (herald->otlp) log_refused(herald, /* is_last= */ false);
         int64_t left_ms = gathered_ms ? gathered_ms - steady_ms() : -1;
         if (gathered_ms && left_ms < 0) left_ms = 0;
         if (gathered_ms && (due_ms < 0 || left_ms < due_ms)) due_ms = left_ms;

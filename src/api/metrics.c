@@ -166,6 +166,26 @@ static void gauge_join_tenants(EngineGauge *gauge)
     gauge->named_count = 0;
 }
 
+/* Executors that are for certain tenants alone are told as one without a name. */
+static void gauge_join_executors(EngineGauge *gauge, Value declared)
+{
+    ExecutorGauge all = { .name = STR("*"), .kind = STR("*") };
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < gauge->executor_count; i++) {
+        const ExecutorGauge *executor = &gauge->executors[i];
+        const Value *settings = declared.kind == VALUE_OBJECT ? value_get(declared, executor->name) : NULL;
+        if (!settings || catalog_is_for(*settings, STR(""))) {
+            gauge->executors[count++] = *executor;
+            continue;
+        }
+        all.under_way += executor->under_way;
+        all.capacity += executor->capacity;
+        queue_join(&all.waiting, &executor->waiting);
+    }
+    if (count < gauge->executor_count) gauge->executors[count++] = all;
+    gauge->executor_count = count;
+}
+
 static void print_queues(Buf *out, const EngineGauge *gauge)
 {
     Labels labels;
@@ -196,9 +216,8 @@ static void print_queues(Buf *out, const EngineGauge *gauge)
     plain(out, METRIC_TENANTS, gauge->tenant_count);
 }
 
-static void print_executors(Buf *out, const Survey *survey)
+static void print_executors(Buf *out, const Survey *survey, const EngineGauge *gauge)
 {
-    const EngineGauge *gauge = &survey->gauge;
     const EngineMeter *meter = &survey->meter;
     Labels labels;
     for (unsigned pass = 0; pass < 2; pass++) {
@@ -297,16 +316,19 @@ static void print_store(Api *api, Buf *out, const EngineMeter *meter)
     plain(out, METRIC_COMMIT_FAILURES, (double)meter->commit_failures);
 }
 
-static void print_survey(const Survey *survey, bool has_tenants, Buf *out)
+static void print_survey(const Api *api, const Survey *survey, bool has_tenants, Buf *out)
 {
     EngineGauge gauge = survey->gauge;
-    if (!has_tenants) gauge_join_tenants(&gauge);
+    if (!has_tenants) {
+        gauge_join_tenants(&gauge);
+        gauge_join_executors(&gauge, api->catalog->executors);
+    }
     print_executions(out, survey);
     print_runs(out, &survey->meter);
     print_queues(out, &gauge);
     head(out, METRIC_QUEUE_WAIT);
     print_times(out, METRIC_QUEUE_WAIT, "", &survey->meter.queue_wait);
-    print_executors(out, survey);
+    print_executors(out, survey, &gauge);
     print_dispatch(out, &survey->stats);
     print_policies(out, survey);
     print_engine(out, survey);
@@ -382,7 +404,7 @@ void metrics_print(Api *api, const Survey *survey, bool has_tenants, Buf *out)
     plain(out, METRIC_READY, api_is_ready(api));
     head(out, METRIC_BUILD);
     value(out, METRIC_BUILD, "version=\"" MAESTRO_VERSION "\"", 1);
-    if (survey) print_survey(survey, has_tenants, out);
+    if (survey) print_survey(api, survey, has_tenants, out);
     print_store(api, out, survey ? &survey->meter : NULL);
     print_http(api, out);
     print_traces(api, out);

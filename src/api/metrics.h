@@ -23,7 +23,8 @@ typedef struct Metrics {
 void metrics_count(Metrics *metrics, const Call *call, uint64_t took_ns);
 struct Api;
 struct Survey;
-/* `survey` may be NULL: then nothing is said of the engine. Without `has_tenants` all tenants are told together. */
+/* `survey` may be NULL: then nothing is said of the engine. Without `has_tenants` all tenants are told together,
+ * and so are the executors that are for certain tenants alone. */
 void metrics_print(struct Api *api, const struct Survey *survey, bool has_tenants, Buf *out);
 
 #endif

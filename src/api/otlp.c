@@ -29,6 +29,7 @@ struct Otlp {
     Buf sent, answer;
     uint32_t sending_count;         /* spans of the request under way; 0: none is */
     atomic_ullong sent_total, refused_total, dropped_total, waiting_total, export_total, failure_total;
+    atomic_int refusal_status;
 };
 
 /* --- as JSON ------------------------------------------------------------------------------------------------------------------ */
@@ -152,21 +153,31 @@ static uint64_t rejected_count(Otlp *otlp)
     return count < otlp->sending_count ? count : otlp->sending_count;
 }
 
+/* When it may be tried again: ever more rarely, and not before it wants. */
+static int64_t retry_wait_ms(Otlp *otlp, int64_t wanted_s)
+{
+    int64_t wanted_ms = wanted_s < OTLP_RETRY_AFTER_MS_MAX / 1000 ? wanted_s * 1000 : OTLP_RETRY_AFTER_MS_MAX;
+    otlp->retry_wait_ms = otlp->retry_wait_ms ? 2 * otlp->retry_wait_ms : OTLP_RETRY_MS;
+    if (otlp->retry_wait_ms > OTLP_RETRY_MS_MAX) otlp->retry_wait_ms = OTLP_RETRY_MS_MAX;
+    return wanted_ms > otlp->retry_wait_ms ? wanted_ms : otlp->retry_wait_ms;
+}
+
 static void finish(Otlp *otlp, CURLcode code, int64_t now_ms)
 {
     long status = 0;
+    curl_off_t wanted_s = 0;
     curl_easy_getinfo(otlp->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(otlp->easy, CURLINFO_RETRY_AFTER, &wanted_s);
     curl_multi_remove_handle(otlp->multi, otlp->easy);
     bool is_away = code != CURLE_OK || status == 408 || status == 429 || status >= 500;
     atomic_fetch_add_explicit(code == CURLE_OK && status / 100 == 2 ? &otlp->export_total : &otlp->failure_total, 1, memory_order_relaxed);
     if (is_away) {
         otlp->sending_count = 0;
-        otlp->retry_wait_ms = otlp->retry_wait_ms ? 2 * otlp->retry_wait_ms : OTLP_RETRY_MS;
-        if (otlp->retry_wait_ms > OTLP_RETRY_MS_MAX) otlp->retry_wait_ms = OTLP_RETRY_MS_MAX;
-        otlp->retry_ms = now_ms + otlp->retry_wait_ms;
+        otlp->retry_ms = now_ms + retry_wait_ms(otlp, wanted_s);
         return;
     }
     uint64_t refused = status / 100 == 2 ? rejected_count(otlp) : otlp->sending_count;
+    if (refused) atomic_store_explicit(&otlp->refusal_status, (int)status, memory_order_relaxed);
     atomic_fetch_add_explicit(&otlp->refused_total, refused, memory_order_relaxed);
     atomic_fetch_add_explicit(&otlp->sent_total, otlp->sending_count - refused, memory_order_relaxed);
     drop_sent(otlp);
@@ -206,6 +217,7 @@ OtlpStats otlp_stats(const Otlp *otlp)
 {
     return (OtlpStats){ .sent = atomic_load_explicit(&otlp->sent_total, memory_order_relaxed),
                         .refused = atomic_load_explicit(&otlp->refused_total, memory_order_relaxed),
+                        .refusal_status = atomic_load_explicit(&otlp->refusal_status, memory_order_relaxed),
                         .dropped = atomic_load_explicit(&otlp->dropped_total, memory_order_relaxed),
                         .waiting = atomic_load_explicit(&otlp->waiting_total, memory_order_relaxed),
                         .exports = atomic_load_explicit(&otlp->export_total, memory_order_relaxed),

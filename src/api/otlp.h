@@ -1,8 +1,9 @@
 /* otlp.h - spans to a collector: OTLP over HTTP, as JSON.
  *
  * A span is printed when it comes and waits for others: at most SPAN_BATCH_COUNT are sent at a time, SPAN_DELAY_MS after the first of them
- * at the latest. A collector that is away, slow or overloaded (429, 5xx) is tried again ever more rarely; what waits meanwhile is bounded,
- * and what comes beyond is dropped and counted. What it refuses (4xx) is not sent again.
+ * at the latest. A collector that is away, slow or overloaded (429, 5xx) is tried again ever more rarely, and not before it says itself
+ * (Retry-After); what waits meanwhile is bounded, and what comes beyond is dropped and counted. What it refuses (3xx, 4xx, or a part of what
+ * it took) is not sent again.
  *
  * Nothing here blocks: the caller's loop polls with otlp_wait() and calls otlp_turn().
  *
@@ -22,7 +23,10 @@ typedef struct OtlpOptions {
     Str instance;                   /* service.instance.id */
 } OtlpOptions;
 
-typedef struct OtlpStats { uint64_t sent, refused, dropped, waiting, exports, export_failures; } OtlpStats;
+typedef struct OtlpStats {
+    uint64_t sent, refused, dropped, waiting, exports, export_failures;
+    int refusal_status;             /* of the answer that refused some last */
+} OtlpStats;
 
 typedef struct Otlp Otlp;
 

@@ -64,10 +64,11 @@ static Status read_past(Call *call, const Cell *row, const Graph *graph, Past *p
 }
 
 /* What an hour of whoever offers its runner costs; of one that has begun, of whoever has it. */
-static int64_t hour_of(const Call *call, const PlanStep *step, const Cell *row)
+static int64_t hour_of(const Call *call, Str tenant, const PlanStep *step, const Cell *row)
 {
-    const CatalogEntry *runner = catalog_find(call->api->catalog, CATALOG_RUNNER, step->runner);
-    Str name = row && row[STEP_RUNS_executor].kind == CELL_TEXT ? row[STEP_RUNS_executor].text : runner ? runner->origin : (Str){ 0 };
+    CatalogEntry offer;
+    bool is_offered = catalog_offer(call->api->catalog, step->runner, tenant, &offer);
+    Str name = row && row[STEP_RUNS_executor].kind == CELL_TEXT ? row[STEP_RUNS_executor].text : is_offered ? offer.origin : (Str){ 0 };
     const Value *executor = call->api->catalog->executors.kind == VALUE_OBJECT ? value_get(call->api->catalog->executors, name) : NULL;
     return executor ? value_get_int(*executor, "cost_micro", 0) : 0;
 }
@@ -84,7 +85,7 @@ static Forecast forecast_now(Call *call, const Graph *graph, const Past *past)
             .is_over = row && state != STEP_SUPERSEDED && step_state_is_final(state) && state != STEP_FAILED && state != STEP_TIMED_OUT,
             .elapsed_ms = is_under_way ? call->now_ms - row[STEP_RUNS_started_ms].integer : 0,
             .usual_ms = forecast_median(&past->step_ms[i * FORECAST_RUN_COUNT_MAX], past->step_counts[i]),
-            .hour_micro = hour_of(call, &plan->steps[i], row) };
+            .hour_micro = hour_of(call, plan->tenant, &plan->steps[i], row) };
     }
     return forecast_of(plan, steps, &call->arena);
 }

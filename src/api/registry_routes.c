@@ -25,24 +25,30 @@ static void put(char out[NAME_SIZE_MAX + 1], Str text)
     out[size] = 0;
 }
 
+/* Of a tenant that has its share, its own that was silent longest gives way, and nobody else's. */
 void worker_seen(Call *call, Str executor, Str worker)
 {
-    WorkerSeen *place = &call->api->workers[0];
+    WorkerSeen *place = &call->api->workers[0], *own = NULL;
+    uint32_t own_count = 0;
     for (uint32_t i = 0; i < API_WORKER_COUNT_MAX; i++) {
         WorkerSeen *seen = &call->api->workers[i];
-        if (str_is_text(executor, seen->executor) && str_is_text(worker, seen->worker) && str_is_text(call->caller.tenant, seen->tenant)) {
+        bool is_own = seen->last_ms && str_is_text(call->caller.tenant, seen->tenant);
+        if (is_own && str_is_text(executor, seen->executor) && str_is_text(worker, seen->worker)) {
             seen->last_ms = call->now_ms;
             return;
         }
+        own_count += is_own;
+        if (is_own && (!own || seen->last_ms < own->last_ms)) own = seen;
         if (seen->last_ms < place->last_ms) place = seen;
     }
+    if (own_count >= API_WORKER_TENANT_COUNT_MAX) place = own;
     put(place->executor, executor);
     put(place->worker, worker);
     put(place->tenant, call->caller.tenant);
     place->last_ms = call->now_ms;
 }
 
-/* Those that the caller may know of, and whether one of all of them has asked lately. */
+/* Those that the caller may know of, and whether one that works for it has asked lately: its own, and those of every tenant. */
 static Value workers_of(Call *call, Str executor, bool *out_is_up)
 {
     ValueList list = { .arena = &call->arena };
@@ -53,8 +59,9 @@ static Value workers_of(Call *call, Str executor, bool *out_is_up)
         Cell last = cell_int(seen->last_ms);
         if (!seen->last_ms || !str_is_text(executor, seen->executor)) continue;
         bool is_up = call->now_ms - seen->last_ms <= API_WORKER_SILENT_MS;
-        *out_is_up |= is_up;
-        if (!api_shows(call, call->route->verb, str_of(seen->tenant))) continue;
+        bool is_shown = api_shows(call, call->route->verb, str_of(seen->tenant));
+        *out_is_up |= is_up && (is_shown || strcmp(seen->tenant, "*") == 0);
+        if (!is_shown) continue;
         add_member(&members, "worker", value_string(str_of(seen->worker)));
         add_member(&members, "lastSeenAt", cell_time(&call->arena, &last));
         add_member(&members, "health", value_string(is_up ? STR("up") : STR("silent")));
@@ -103,6 +110,7 @@ void route_executors(Call *call)
     Value executors = call->api->catalog->executors;
     if (!api_may(call, call->caller.tenant, PROBLEM_NOT_FOUND)) return;
     for (uint32_t i = 0; executors.kind == VALUE_OBJECT && i < executors.count; i++)
-        value_list_add(&list, executor_value(call, value_text(executors.members[i].key), executors.members[i].value));
+        if (catalog_is_for(executors.members[i].value, call->caller.tenant))
+            value_list_add(&list, executor_value(call, value_text(executors.members[i].key), executors.members[i].value));
     answer_list(call, PAGE_EXECUTORS, value_list_array(&list));
 }

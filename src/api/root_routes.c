@@ -85,11 +85,12 @@ void route_readyz(Call *call)
 /* Metrics are for everybody; which tenants there are, and what they do, is for who may see every one of them. */
 static bool sees_tenants(Call *call)
 {
-    Str given = bearer_text(call), why;
+    Str given = bearer_text(call);
+    Denial denial;
     uint64_t wait_s;
     Error err;
     if (!bearer_is_key(given) || bearer_find(call, given, &wait_s, &err) || !str_is_text(call->caller.tenant, "*")) return false;
-    return access_permits(call->api->access, call, "tenant.read", STR("*"), &why);
+    return access_permits(call->api->access, call, "tenant.read", STR("*"), &denial);
 }
 
 static void answer_metrics(Call *call, const Survey *survey)

@@ -19,6 +19,7 @@
 #include "api/tls.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "os/thread.h"
 #include "os/usage.h"
@@ -41,6 +42,17 @@ struct Server {
 
 /* --- the log ------------------------------------------------------------------------------------------------------------------------------ */
 
+/* A stranger decides how long an address is. What is left out of it is told. */
+static void log_path(LogLine *line, Str path)
+{
+    char storage[API_REFUSAL_TEXT_SIZE + sizeof "... (4294967295 bytes)"];
+    Buf text = buf_on(storage, sizeof storage);
+    Str begin = str_slice(path, 0, API_REFUSAL_TEXT_SIZE);
+    if (path.len > API_REFUSAL_TEXT_SIZE)
+        buf_format(&text, "%.*s... (%u bytes)", (int)utf8_valid_size(begin), begin.ptr, (unsigned)path.len);
+    log_text(line, "path", text.len ? buf_peek(&text) : path);
+}
+
 /* Refusals are the audit of who tried what; failures are what somebody has to look at. */
 static void log_call(const Api *api, const Call *call, uint64_t took_ns)
 {
@@ -58,7 +70,7 @@ static void log_call(const Api *api, const Call *call, uint64_t took_ns)
     log_trace(&line, &call->trace);
     log_text(&line, "requestId", str_of(call->id));
     log_text(&line, "method", str_of(methods[call->method]));
-    log_text(&line, "path", call->path);
+    log_path(&line, call->path);
     if (!has_left) log_number(&line, "status", status);
     log_number(&line, "us", (int64_t)(took_ns / 1000));
     if (call->route) log_text(&line, "route", str_of(call->route->name));
@@ -360,6 +372,16 @@ static void run(void *context)
 
 /* --- make --------------------------------------------------------------------------------------------------------- */
 
+/* It denies whoever it cannot say anything about; that nobody can do anything may be what is wanted while somebody mends it. */
+static void doubt_access(const Api *api)
+{
+    Error err;
+    if (!access_try(api->access, &err) || !log_wants(api->log, LOG_WARNING)) return;
+    LogLine line = log_begin(LOG_WARNING, clock_realtime_ns() / 1000000, "the access policy denies what it gives no clear answer about");
+    log_text(&line, "detail", str_of(err.text));
+    herald_line(api->herald, &line);
+}
+
 static Status open_parts(Server *server, Error *err)
 {
     const ServerOptions *options = &server->options;
@@ -379,6 +401,7 @@ static Status open_parts(Server *server, Error *err)
     if (!status) status = access_open(options->access, &api->access, err);
     if (!status) status = access_open(options->access, &server->aside_access, err);
     if (!status) status = herald_open(&herald, &api->herald, err);
+    if (!status) doubt_access(api);
     BridgeOptions bridge = { .host = options->host, .store = options->store, .exchange = options->exchange,
                              .exchange_context = options->exchange_context, .withdraw = options->withdraw,
                              .give_back = options->give_back,
@@ -395,6 +418,15 @@ static Status open_parts(Server *server, Error *err)
     if (!status) status = http_open(&http, &api->http, err);
     if (!status) status = thread_start(&server->thread, "maestro-http", run, server, err);
     server->has_thread = !status;
+    return status;
+}
+
+Status server_check_access(const char *path, Error *err)
+{
+    Access *access = NULL;
+    Status status = access_open(path, &access, err);
+    if (!status) status = access_try(access, err);
+    access_close(access);
     return status;
 }
 

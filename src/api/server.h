@@ -49,6 +49,8 @@ typedef struct ServerOptions {
 
 /* Whether a server could start with these files: a certificate and its key, an access policy; each may be NULL. */
 MUST_USE Status server_check(const char *certificate, const char *key, const char *access, Error *err);
+/* Whether the access policy has a clear answer for every role. A server starts with one that has not, and denies what is not clear. */
+MUST_USE Status server_check_access(const char *path, Error *err);
 MUST_USE Status server_start(const ServerOptions *options, Server **out_server, Error *err);
 void server_turn(Server *server);           /* after each turn of the host */
 void server_drain(Server *server);          /* begins to */

@@ -359,6 +359,8 @@
 #define OTLP_TIMEOUT_MS         10000            /* a collector that has not answered by then is away */
 #define OTLP_RETRY_MS           1000             /* before it is tried again, doubled each time ... */
 #define OTLP_RETRY_MS_MAX       60000            /* ... up to this */
+#define OTLP_RETRY_AFTER_MS_MAX 600000           /* ... and where it says itself when, up to this */
+#define OTLP_REFUSED_MS         60000            /* that it refuses spans is logged once in this time at most */
 #define OTLP_HEADER_COUNT_MAX   32u              /* of OTEL_EXPORTER_OTLP_HEADERS */
 
 /* --- what is counted ---------------------------------------------------------------------------------------------- */
@@ -404,7 +406,9 @@
 #define API_SPAN_COUNT_MAX      10000u           /* spans in one trace: what a page of a browser can still draw */
 #define API_HISTORY_EVENT_COUNT_MAX 40000u       /* events of the runs that one answer is made of: a tenth of a second of the
                                                   * thread beside the server's, in which others that need it wait */
-#define API_WORKER_COUNT_MAX    256u             /* workers whose last exchange is known; of more the one that is silent longest is forgotten */
+#define API_WORKER_COUNT_MAX    1024u            /* workers whose last exchange is known; of more the one that is silent longest is forgotten */
+#define API_WORKER_TENANT_COUNT_MAX 256u         /* ... of one tenant: the workers of others are not forgotten for its own */
+static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has them all");
 #define API_WORKER_SILENT_MS    60000            /* a worker that has not asked for so long counts as silent: twice what an exchange waits */
 #define API_SCHEDULE_COUNT_MAX  4096u            /* schedules of active revisions that a server starts runs by */
 #define API_SCHEDULE_LOOK_MS    2000             /* how often it looks whether revisions have changed */

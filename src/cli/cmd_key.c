@@ -87,6 +87,7 @@ static ExitCode run_create(const Args *args)
     if (!read_end(args, &facts.expires_ms) || !read_limits(args, &facts)) return EXIT_CODE_USAGE;
     ExitCode code = key_store(args, tenant, &facts, &id, &key);
     if (code) return code;
+    Cell expires = facts.expires_ms ? cell_int(facts.expires_ms) : cell_null();
     if (args_flag(args, "json")) {
         MemberList members = { .arena = args->arena };
         member_list_add(&members, STR("id"), value_string(id));
@@ -95,11 +96,13 @@ static ExitCode run_create(const Args *args)
         member_list_add(&members, STR("executors"), facts.limits.executors);
         member_list_add(&members, STR("queues"), facts.limits.queues);
         member_list_add(&members, STR("tenant"), value_string(tenant));
+        member_list_add(&members, STR("expiresAt"), cell_time(args->arena, &expires));
         return print_document(member_list_object(&members));
     }
     print_format("%.*s\n", STR_ARG(key));
-    print_note("key %.*s of tenant '%.*s' with the role %s; it is shown this once\n", STR_ARG(id), STR_ARG(tenant),
-               key_role_names[facts.role]);
+    Str end = facts.expires_ms ? arena_format(args->arena, ", until %.*s", STR_ARG(value_text(cell_time(args->arena, &expires)))) : STR("");
+    print_note("key %.*s of tenant '%.*s' with the role %s%.*s; it is shown this once\n", STR_ARG(id), STR_ARG(tenant),
+               key_role_names[facts.role], STR_ARG(end));
     return EXIT_CODE_OK;
 }
 

@@ -333,6 +333,7 @@ static ExitCode check_only(Serving *serving)
     Status status = check_store(args, &is_there, &err);
     if (!status && address) status = service_check_address(args->arena, address, &err);
     if (!status) status = check_parts(args, &err);
+    if (!status) status = server_check_access(args_value(args, "access"), &err);
     if (status) return fail(&err);
     ExitCode code = guardrails_open(args, serving->catalog, /* plan= */ NULL, &serving->guard);
     if (!code) print_format("nothing is wrong with these settings: store %.*s, %s\n", STR_ARG(store_url(args)),

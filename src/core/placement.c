@@ -185,7 +185,7 @@ void placement_print(Buf *out, const Candidate *candidates, uint32_t count, uint
         if (i != chosen && !candidates[i].reason)
             buf_format(out, "%s%.*s %u", scored++ ? ", " : "", STR_ARG(candidates[i].name), candidates[i].score);
     for (uint32_t i = 0; i < count; i++) {
-        if (!candidates[i].reason) continue;
+        if (!candidates[i].reason || candidates[i].reason == PLACEMENT_TENANT) continue;       /* to the tenant there is no such executor */
         if (!rejected && scored) buf_text(out, "; ");
         print_rejected(out, &candidates[i], rejected++);
     }

@@ -67,7 +67,7 @@ typedef struct PlacementAsk {
 uint32_t placement_choose(const PlacementAsk *ask, Candidate *candidates, uint32_t count);
 /* Of candidates that were looked at: somebody would be chosen if there were room. */
 bool     placement_may_wait(const Candidate *candidates, uint32_t count);
-/* "east 3120, west 2950; not north: region eu-west; rerouted from west" */
+/* "east 3120, west 2950; not north: region eu-west; rerouted from west"; of executors that are not for the tenant nothing is told. */
 void     placement_print(Buf *out, const Candidate *candidates, uint32_t count, uint32_t chosen);
 const char *placement_reason_name(PlacementReason reason);
 

@@ -201,8 +201,9 @@ const RunnerOffer *place_choose(Engine *engine, const PlaceAsk *ask, Str *out_re
         return NULL;
     }
     if (!engine->has_place_lane) engine->place_lane = group_lane(engine, /* mask= */ 0, 0);
-    Str why = arena_format(&engine->arena, "no executor that offers '%.*s' qualifies: %.*s", STR_ARG(ask->runner),
-                           STR_ARG(reasons(engine, candidates, count, PLACEMENT_NONE)));
+    Str each = reasons(engine, candidates, count, PLACEMENT_NONE);
+    Str why = arena_format(&engine->arena, "no executor that offers '%.*s' qualifies%s%.*s", STR_ARG(ask->runner), each.len ? ": " : "",
+                           STR_ARG(each));
     *out_held = (Place){ .kind = PLACE_DEFERRED, .rationale = why };
     return NULL;
 }

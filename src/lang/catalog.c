@@ -204,11 +204,57 @@ const CatalogEntry *catalog_find(const Catalog *catalog, CatalogKind kind, Str n
     return find_exact(catalog, kind, buf_peek(&full));
 }
 
-Str catalog_suggest(const Catalog *catalog, CatalogKind kind, Str name)
+bool catalog_is_for(Value executor, Str tenant)
+{
+    const Value *tenants = value_get_text(executor, "tenants");
+    if (!tenants || tenants->kind != VALUE_ARRAY || !tenants->count || str_is_text(tenant, "*")) return true;
+    for (uint32_t i = 0; i < tenants->count; i++)
+        if (str_is(value_text(tenants->items[i]), tenant)) return true;
+    return false;
+}
+
+bool catalog_offer(const Catalog *catalog, Str runner, Str tenant, CatalogEntry *out_offer)
+{
+    const CatalogEntry *entry = catalog_find(catalog, CATALOG_RUNNER, runner);
+    Value executors = catalog->executors;
+    if (!entry) return false;
+    *out_offer = *entry;
+    if (executors.kind != VALUE_OBJECT || !value_get(executors, entry->origin)) return true;       /* nobody's in particular: it is built in */
+    for (uint32_t i = 0; i < executors.count; i++) {
+        const Value *runners = value_get_text(executors.members[i].value, "runners"), *settings = runners ? value_get(*runners, runner) : NULL;
+        if (!settings || !catalog_is_for(executors.members[i].value, tenant)) continue;
+        out_offer->origin = value_text(executors.members[i].key);
+        out_offer->settings = *settings;
+        return true;
+    }
+    return false;
+}
+
+bool catalog_is_program(const Catalog *catalog, Str runner, Str tenant)
+{
+    bool is_shell = str_is_text(runner, "shell"), is_declared = false;
+    Value executors = catalog->executors;
+    for (uint32_t i = 0; executors.kind == VALUE_OBJECT && i < executors.count; i++) {
+        Value executor = executors.members[i].value;
+        const Value *runners = value_get_text(executor, "runners");
+        Str kind = value_get_string(executor, "kind", STR(""));
+        if (!runners || !value_get(*runners, runner)) continue;
+        is_declared = true;
+        if (!catalog_is_for(executor, tenant)) continue;
+        if (str_is_text(kind, "process") || (is_shell && str_is_text(kind, "worker"))) return true;
+    }
+    return is_shell && !is_declared;
+}
+
+Str catalog_suggest(const Catalog *catalog, CatalogKind kind, Str name, Str tenant)
 {
     Suggestion suggestion = suggest_begin(name);
-    for (size_t i = 0; i < catalog->counts[kind]; i++)
-        if (!catalog->entries[kind][i].withheld.len) suggest_offer(&suggestion, catalog->entries[kind][i].name);
+    for (size_t i = 0; i < catalog->counts[kind]; i++) {
+        const CatalogEntry *entry = &catalog->entries[kind][i];
+        CatalogEntry offer;
+        if (entry->withheld.len || (kind == CATALOG_RUNNER && !catalog_offer(catalog, entry->name, tenant, &offer))) continue;
+        suggest_offer(&suggestion, entry->name);
+    }
     return suggestion.best;
 }
 

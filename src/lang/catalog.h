@@ -71,8 +71,15 @@ const char *catalog_kind_name(CatalogKind kind);        /* "runner", ... */
 const char *catalog_group(CatalogKind kind);
 /* The entry of that name; connectors are also found without "_connector" at the end. */
 const CatalogEntry *catalog_find(const Catalog *catalog, CatalogKind kind, Str name);
-/* The known name nearest to one that is not, or an empty one. */
-Str catalog_suggest(const Catalog *catalog, CatalogKind kind, Str name);
+/* An executor of those settings takes the work of that tenant. `*` is whoever sees every tenant, and an empty name is nobody in particular:
+ * for it are those that are everybody's. To a tenant that an executor is not for, there is no such executor. */
+bool catalog_is_for(Value executor, Str tenant);
+/* The runner as that tenant has it: of the first executor that offers it and is for the tenant. False where there is none. */
+bool catalog_offer(const Catalog *catalog, Str runner, Str tenant, CatalogEntry *out_offer);
+/* Somebody would carry it out for the tenant by starting a program with the task's `args`: every user of that machine can read these. */
+bool catalog_is_program(const Catalog *catalog, Str runner, Str tenant);
+/* The known name nearest to one that is not, of those that the tenant has, or an empty one. */
+Str catalog_suggest(const Catalog *catalog, CatalogKind kind, Str name, Str tenant);
 /* The names of a kind joined by commas, a few of many. */
 void catalog_list(const Catalog *catalog, CatalogKind kind, Buf *out);
 

@@ -104,6 +104,13 @@ static void compile_root(Compiler *compiler, Compiled *out)
     finish(compiler, out);
 }
 
+/* As the definition says, right or not: what is wrong with it is told elsewhere. */
+static Str tenant_of(const Node *root)
+{
+    const Node *tenant = get_text(root, "tenant"), *same = get_text(root, "namespace");
+    return tenant ? node_text(tenant) : same ? node_text(same) : STR("default");
+}
+
 void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *out)
 {
     Error err;
@@ -126,7 +133,7 @@ void compile(Arena *arena, Str text, const CompileOptions *options, Compiled *ou
     arena_init(&scratch, SIZE_MAX);
     Compiler compiler = {
         .arena = arena, .scratch = &scratch, .diagnostics = &out->diagnostics, .catalog = options->catalog, .root = root,
-        .bounds = bounds,
+        .bounds = bounds, .tenant = options->tenant.len ? options->tenant : tenant_of(root),
     };
     const Node *schemas = get_map(root, "schemas");
     map_init(&compiler.pause_keys, &scratch, 0);

@@ -36,6 +36,7 @@ typedef struct CompileOptions {
     Str file;                       /* as the person named it */
     TextFormat format;
     const Catalog *catalog;
+    Str tenant;                     /* whose runners there are, whatever the definition says; empty: those of whose it is */
     const CompileBounds *bounds;    /* NULL: none but those of limits.h */
     Str source;                     /* where the text was written by a program: what its author wrote, and where each */
     const Node *places;             /* node stands in that (node_relocate()); NULL: the text is the author's own */

@@ -44,11 +44,12 @@ bool may_suggest(const Compiler *compiler)
 static void help_register(Compiler *compiler, Diagnostic *diagnostic, CatalogKind kind, Str name)
 {
     Diagnostics *diagnostics = compiler->diagnostics;
-    Str near = may_suggest(compiler) ? catalog_suggest(compiler->catalog, kind, name) : STR("");
+    Str near = may_suggest(compiler) ? catalog_suggest(compiler->catalog, kind, name, compiler->tenant) : STR("");
     char storage[512];
     Buf known = buf_on(storage, sizeof storage);
     catalog_list(compiler->catalog, kind, &known);
-    Str origin = compiler->catalog->origin.len ? compiler->catalog->origin : STR("runners.yaml");
+    bool is_named = compiler->catalog->origin.len && !compiler->bounds;        /* where it lies is nothing for a stranger */
+    Str origin = is_named ? compiler->catalog->origin : STR("runners.yaml");
     Str withheld = kind == CATALOG_RUNNER ? catalog_withheld(compiler->catalog, name) : STR("");
     if (withheld.len)
         diagnostic_help(diagnostics, diagnostic, "%.*s", STR_ARG(withheld));
@@ -70,9 +71,16 @@ static void help_register(Compiler *compiler, Diagnostic *diagnostic, CatalogKin
         diagnostic_help(diagnostics, diagnostic, "add it to %.*s", STR_ARG(origin));
 }
 
+static bool is_known(const Compiler *compiler, CatalogKind kind, Str name)
+{
+    CatalogEntry offer;
+    if (kind == CATALOG_RUNNER) return catalog_offer(compiler->catalog, name, compiler->tenant, &offer);
+    return catalog_find(compiler->catalog, kind, name) != NULL;
+}
+
 void check_known(Compiler *compiler, CatalogKind kind, const Node *name)
 {
-    if (!name || name->kind != NODE_TEXT || catalog_find(compiler->catalog, kind, node_text(name))) return;
+    if (!name || name->kind != NODE_TEXT || is_known(compiler, kind, node_text(name))) return;
     Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no %s '%.*s'",
                                       catalog_kind_name(kind), name->count > 128 ? 128 : (int)name->count, name->text);
     help_register(compiler, diagnostic, kind, node_text(name));

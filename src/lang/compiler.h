@@ -21,6 +21,7 @@ typedef struct Compiler {
     Diagnostics *diagnostics;
     const Catalog *catalog;
     const Node *root;
+    Str tenant;                     /* whose runners there are */
     Map schemas;                    /* names of the definition's own `schemas` */
     Map pause_keys;                 /* trigger keys of its pauses */
     Draft draft;

@@ -480,8 +480,9 @@ static void decide_compensations(const Production *production)
 static bool has_timeout(const Production *production, uint32_t index)
 {
     const PlanStep *step = &production->plan->steps[index];
-    const CatalogEntry *runner = catalog_find(production->catalog, CATALOG_RUNNER, step->runner);
-    return value_get_text(step->settings, "timeout_ms") || (runner && value_get_text(runner->settings, "timeout_ms"));
+    CatalogEntry runner;
+    if (value_get_text(step->settings, "timeout_ms")) return true;
+    return catalog_offer(production->catalog, step->runner, production->plan->tenant, &runner) && value_get_text(runner.settings, "timeout_ms");
 }
 
 static void decide_timeouts(const Production *production)
@@ -526,19 +527,19 @@ static void secret_found(void *context, const Node *at, const char *what)
     tally_fail(context, at, str_of(what), STR(""));
 }
 
-/* The first runner of the definition whose configuration holds a secret, or NULL. */
-static const CatalogEntry *runner_with_secret(const Production *production, const char **out_what)
+/* The first runner of the definition whose configuration holds a secret. */
+static bool runner_with_secret(const Production *production, CatalogEntry *out_runner, const char **out_what)
 {
     Map seen;
     map_init(&seen, production->arena, 0);
     for (uint32_t i = 0; i < production->plan->step_count; i++) {
         Str name = production->plan->steps[i].runner;
         if (!name.len || !map_add(&seen, name, 0, NULL)) continue;
-        const CatalogEntry *runner = catalog_find(production->catalog, CATALOG_RUNNER, name);
-        *out_what = runner ? secret_in_value(runner->settings) : NULL;
-        if (*out_what) return runner;
+        if (!catalog_offer(production->catalog, name, production->plan->tenant, out_runner)) continue;
+        *out_what = secret_in_value(out_runner->settings);
+        if (*out_what) return true;
     }
-    return NULL;
+    return false;
 }
 
 static void decide_secrets(const Production *production)
@@ -548,13 +549,14 @@ static void decide_secrets(const Production *production)
     SecretScan scan = { .found = secret_found, .context = &tally };
     secret_scan(&scan, production->root);
     const char *what;
-    const CatalogEntry *runner = runner_with_secret(production, &what);
+    CatalogEntry runner;
+    bool is_in_runner = runner_with_secret(production, &runner, &what);
     Str names = tally_names(&tally);
     if (tally.failed_count)
         say(production, ANSWER_FAIL, tally.first, "not from the broker (${secrets.NAME}): %.*s", STR_ARG(names));
-    else if (runner)
-        say(production, ANSWER_FAIL, production->root, "the runner '%.*s' of %.*s holds %s", STR_ARG(runner->name),
-            STR_ARG(runner->origin), what);
+    else if (is_in_runner)
+        say(production, ANSWER_FAIL, production->root, "the runner '%.*s' of %.*s holds %s", STR_ARG(runner.name),
+            STR_ARG(runner.origin), what);
     else
         say(production, ANSWER_PASS, NULL, "no literal secret; %" PRIu32 " text%s from the broker", scan.broker_count,
             plural(scan.broker_count));

@@ -306,6 +306,11 @@ static void check_path(void *context, const Node *node, const Path *path)
         Buf list = buf_on(storage, sizeof storage);
         diagnostic_help(references->compiler->diagnostics, diagnostic, "known are %s",
                         root_list(check->place->roots, &list));
+    } else if (root == ROOT_SECRETS && check->place->is_command_line) {
+        Diagnostic *diagnostic = refuse(references, node, path, "a program is started with this, which others can read: no place for '%.*s'",
+                                        path->parts[0]);
+        diagnostic_help(references->compiler->diagnostics, diagnostic,
+                        "give it in another member of 'input': the program has it on standard input and in MAESTRO_INPUT");
     } else if (root == ROOT_OUTPUTS) {
         check_output(references, check->place, node, path);
     } else if (root == ROOT_PARAMS) {

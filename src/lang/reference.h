@@ -55,6 +55,7 @@ typedef struct Place {
     uint32_t job;
     uint32_t task_limit;            /* tasks of the same job (of the tree) below this one come before */
     uint32_t scope;
+    bool is_command_line;           /* a program is started with it: everybody on its machine can read that */
     bool after_guard;               /* the condition of a guard: outputs of the cycle's tail are known */
     const Node *optional[2];        /* optional_outputs of the task and of its job; NULL where there are none */
 } Place;

@@ -165,7 +165,7 @@ static const CatalogEntry *find_component(Runbook *runbook, const Artifact *arti
     Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, type,
                                       "the artifact '%.*s' names the %s '%.*s', which does not exist",
                                       STR_ARG(artifact->id), catalog_kind_name(kind), STR_ARG(node_text(type)));
-    Str near = catalog_suggest(compiler->catalog, kind, node_text(type));
+    Str near = catalog_suggest(compiler->catalog, kind, node_text(type), compiler->tenant);
     diagnostic_help(compiler->diagnostics, diagnostic,
                     "%s%.*s%sknown are %.*s; a plug-in is a manifest in components/%s",
                     near.len ? "did you mean '" : "", STR_ARG(near), near.len ? "'? " : "", STR_ARG(buf_peek(&known)),

@@ -187,6 +187,22 @@ static void check_optional(References *references, const Node *list)
     }
 }
 
+/* The input and the arguments of what is run. Of the shell, the command is a part of the input. */
+static void reference_work(References *references, const Place *place, const Node *run, const Node *input, const Node *args)
+{
+    const Compiler *compiler = references->compiler;
+    Place line = *place;
+    line.is_command_line = run && run->kind == NODE_TEXT && catalog_is_program(compiler->catalog, node_text(run), compiler->tenant);
+    bool is_shell = line.is_command_line && str_is_text(node_text(run), "shell");
+    for (uint32_t i = 0; is_shell && input && input->kind == NODE_MAP && i < input->count; i++) {
+        Str key = node_text(node_key(input, i));
+        bool is_command = str_is_text(key, "command") || str_is_text(key, "script");
+        reference_value(references, is_command ? &line : place, node_value(input, i));
+    }
+    if (!is_shell || !input || input->kind != NODE_MAP) reference_value(references, is_shell ? &line : place, input);
+    reference_value(references, &line, args);
+}
+
 void task_references(References *references, const Place *place, const Node *task)
 {
     if (task->kind != NODE_MAP) return;
@@ -201,16 +217,15 @@ void task_references(References *references, const Place *place, const Node *tas
     reference_value(references, &before, get_any(task, "log"));
     reference_value(references, &before, get_any(task, "idempotency_key"));
     reference_value(references, &before, get_any(get_map(task, "idempotency"), "key"));
-    reference_value(references, &work, get_any(task, "input"));
-    reference_value(references, &work, get_any(task, "args"));
+    reference_work(references, &work, get_any(task, "run"), get_any(task, "input"), get_any(task, "args"));
     reference_value(references, &before, get_any(get_map(task, "poll"), "default_output"));
     reference_condition(references, &after, get_any(get_map(task, "terminate_when"), "condition"));
     reference_condition(references, &after, get_any(get_map(task, "pause_after"), "resume_when"));
     reference_value(references, &before, get_any(get_map(task, "pause_after"), "default_payload"));
 
     after.roots |= ROOT_SECRETS;
-    reference_value(references, &after, get_any(get_map(task, "compensation"), "input"));
-    reference_value(references, &after, get_any(get_map(task, "compensation"), "args"));
+    const Node *undo = get_map(task, "compensation");
+    reference_work(references, &after, get_any(undo, "run"), get_any(undo, "input"), get_any(undo, "args"));
 }
 
 void task_producers(References *references, const Node *task, ProducerVisit visit, void *context)

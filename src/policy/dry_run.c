@@ -71,8 +71,9 @@ static Value step_input(const Trial *trial, const PlanStep *step)
 /* Where its runner is offered; null: nowhere that is known. */
 static Value executor_of(const Trial *trial, Str runner)
 {
-    const CatalogEntry *offer = trial->ask->catalog ? catalog_find(trial->ask->catalog, CATALOG_RUNNER, runner) : NULL;
-    return offer ? value_string(arena_copy(trial->arena, offer->origin)) : value_null();
+    CatalogEntry offer;
+    bool is_offered = trial->ask->catalog && catalog_offer(trial->ask->catalog, runner, trial->ask->plan->tenant, &offer);
+    return is_offered ? value_string(arena_copy(trial->arena, offer.origin)) : value_null();
 }
 
 static Value try_steps(Trial *trial, const Run *run, uint64_t *out_weight)

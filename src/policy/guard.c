@@ -304,11 +304,12 @@ static Value placement_at(const Guard *guard, Arena *arena, Str name)
     return member_list_object(&members);
 }
 
-/* Where the runner of a step is offered first: what is told where nobody says who is to carry it. */
-static Value placement_of(const Guard *guard, Arena *arena, Str runner)
+/* Where the runner of a step is offered first to its tenant: what is told where nobody says who is to carry it. */
+static Value placement_of(const Guard *guard, Arena *arena, Str tenant, Str runner)
 {
-    const CatalogEntry *offer = guard->catalog ? catalog_find(guard->catalog, CATALOG_RUNNER, runner) : NULL;
-    return offer ? placement_at(guard, arena, offer->origin) : value_null();
+    CatalogEntry offer;
+    bool is_offered = guard->catalog && catalog_offer(guard->catalog, runner, tenant, &offer);
+    return is_offered ? placement_at(guard, arena, offer.origin) : value_null();
 }
 
 static void make_steps(Guard *guard, PlanGuard *made, const Plan *plan)
@@ -325,7 +326,7 @@ static void make_steps(Guard *guard, PlanGuard *made, const Plan *plan)
         before = names;
         made->steps[i] = list;
         bool is_again = i && str_is(plan->steps[i].runner, plan->steps[i - 1].runner);
-        made->placements[i] = is_again ? made->placements[i - 1] : placement_of(guard, &made->arena, plan->steps[i].runner);
+        made->placements[i] = is_again ? made->placements[i - 1] : placement_of(guard, &made->arena, plan->tenant, plan->steps[i].runner);
     }
 }
 

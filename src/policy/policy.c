@@ -304,19 +304,19 @@ static bool is_list(Value value)
 
 /* --- what an answer means ----------------------------------------------------------------------------------------- */
 
-/* True where nothing is denied. */
-static bool take_deny(Value deny, const PolicyMoment *moment, Buf *why)
+static PolicyAnswer take_deny(Value deny, const PolicyMoment *moment, Buf *why)
 {
-    if ((is_list(deny) && deny.count == 0) || (deny.kind == VALUE_BOOL && !value_is_true(deny))) return true;
-    if (is_list(deny) || deny.kind == VALUE_STRING) add_reasons(why, moment->scratch, deny);
+    bool is_reasons = is_list(deny) || deny.kind == VALUE_STRING;
+    if ((is_list(deny) && deny.count == 0) || (deny.kind == VALUE_BOOL && !value_is_true(deny))) return POLICY_PERMITS;
+    if (is_reasons) add_reasons(why, moment->scratch, deny);
     else if (deny.kind == VALUE_BOOL) buf_text(why, "deny is true");
     else buf_format(why, "deny is of the type %s", value_kind_name(deny));
-    return false;
+    return is_reasons || deny.kind == VALUE_BOOL ? POLICY_DENIES : POLICY_UNCLEAR;
 }
 
-static bool take_allow(const Package *package, Value allow, Value input, const PolicyMoment *moment, Buf *why)
+static PolicyAnswer take_allow(const Package *package, Value allow, Value input, const PolicyMoment *moment, Buf *why)
 {
-    if (value_is_true(allow)) return true;
+    if (value_is_true(allow)) return POLICY_PERMITS;
     RegoEvalError error;
     Value reasons;
     bool is_given = package->reasons && evaluate(package->reasons, input, moment, &reasons, &error) && rego_is_defined(reasons)
@@ -324,10 +324,10 @@ static bool take_allow(const Package *package, Value allow, Value input, const P
     if (is_given) add_reasons(why, moment->scratch, reasons);
     else if (allow.kind == VALUE_BOOL) buf_text(why, "allow is false");
     else buf_format(why, "allow is of the type %s, not true", value_kind_name(allow));
-    return false;
+    return is_given || allow.kind == VALUE_BOOL ? POLICY_DENIES : POLICY_UNCLEAR;
 }
 
-static bool package_permits(const Package *package, Value input, const PolicyMoment *moment, Buf *why)
+static PolicyAnswer package_answer(const Package *package, Value input, const PolicyMoment *moment, Buf *why)
 {
     RegoEvalError error;
     Value answer;
@@ -337,26 +337,33 @@ static bool package_permits(const Package *package, Value input, const PolicyMom
         rego_eval_error_print(&text, &error);
         buf_text(why, "it could not be evaluated: ");
         add_text(why, buf_peek(&text));
-        return false;
+        return POLICY_UNCLEAR;
     }
     if (!rego_is_defined(answer)) {
         const char *rule = !package->has_deny ? "allow" : !package->has_allow ? "deny" : "allow or deny";
         buf_format(why, "%s of %.*s is undefined", rule, STR_ARG(str_slice(package->name, 5, package->name.len)));
-        return false;
+        return POLICY_DENIES;
     }
     if (!package->has_allow) return take_deny(answer, moment, why);
     if (!package->has_deny) return take_allow(package, answer, input, moment, why);
-    return take_deny(answer.items[1], moment, why) && take_allow(package, answer.items[0], input, moment, why);
+    PolicyAnswer denied = take_deny(answer.items[1], moment, why);
+    return denied ? denied : take_allow(package, answer.items[0], input, moment, why);
 }
 
-bool policy_permits(const Policy *policy, Value input, const PolicyMoment *moment, Arena *arena, Str *out_text)
+PolicyAnswer policy_answer(const Policy *policy, Value input, const PolicyMoment *moment, Arena *arena, Str *out_text)
 {
     char storage[POLICY_TEXT_SIZE_MAX];
     for (uint32_t i = 0; i < policy->package_count; i++) {
         Buf why = buf_on(storage, sizeof storage);
-        if (package_permits(&policy->packages[i], input, moment, &why)) continue;
+        PolicyAnswer answer = package_answer(&policy->packages[i], input, moment, &why);
+        if (answer == POLICY_PERMITS) continue;
         *out_text = arena_copy(arena, str_slice(buf_peek(&why), 0, utf8_valid_size(buf_peek(&why))));
-        return false;
+        return answer;
     }
-    return true;
+    return POLICY_PERMITS;
+}
+
+bool policy_permits(const Policy *policy, Value input, const PolicyMoment *moment, Arena *arena, Str *out_text)
+{
+    return policy_answer(policy, input, moment, arena, out_text) == POLICY_PERMITS;
 }

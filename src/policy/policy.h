@@ -65,7 +65,10 @@ typedef struct PolicyMoment {
     uint64_t seed;                  /* of the run */
 } PolicyMoment;
 
-/* Whether all packages permit. Where one does not, *out_text says why, in `arena`. */
+/* Whether all packages permit. Where one does not, *out_text says why, in `arena`. POLICY_UNCLEAR is a denial, too: it could not be evaluated,
+ * or its answer is of a type that says neither; the text then has the place in the policy. */
+typedef enum PolicyAnswer { POLICY_PERMITS, POLICY_DENIES, POLICY_UNCLEAR } PolicyAnswer;
+PolicyAnswer policy_answer(const Policy *policy, Value input, const PolicyMoment *moment, Arena *arena, Str *out_text);
 bool policy_permits(const Policy *policy, Value input, const PolicyMoment *moment, Arena *arena, Str *out_text);
 
 #endif

@@ -329,4 +329,32 @@ jobs:
     t.equal(found_in(t, one.out.strip()), [])
 
 
+@case("")
+def a_secret_is_nothing_that_a_program_is_started_with(t):
+    runners = t.write("runners.yaml", """executors:
+  local: { kind: process, runners: { pay: { command: [./pay] } } }
+  far: { kind: worker, runners: { far/pay: {} } }
+  web: { kind: http, runners: { web/pay: { url: "http://127.0.0.1:9/" } } }
+""")
+    told = "a program is started with this, which others can read: no place for 'secrets'"
+    rows = [("arguments of a program", 'run: pay, args: ["--token", "${secrets.TOKEN}"]', True),
+            ("arguments of what undoes it", 'run: noop, compensation: { run: pay, args: ["x${secrets.TOKEN}"] }', True),
+            ("arguments of the shell", 'run: shell, args: ["echo", "${secrets.TOKEN}"]', True),
+            ("a line of the shell", 'run: shell, input: "echo ${secrets.TOKEN}"', True),
+            ("its command", 'run: shell, input: { command: "echo ${secrets.TOKEN}" }', True),
+            ("its script", 'run: shell, input: { script: "echo ${secrets.TOKEN}" }', True),
+            ("what the shell's command reads", 'run: shell, input: { command: "cat", token: "${secrets.TOKEN}" }', False),
+            ("what a program reads", 'run: pay, args: ["--quiet"], input: { token: "${secrets.TOKEN}" }', False),
+            ("a worker's", 'run: far/pay, args: ["${secrets.TOKEN}"]', False),
+            ("a service's", 'run: web/pay, args: ["${secrets.TOKEN}"]', False)]
+    for name, task, is_refused in rows:
+        with t.row(name):
+            text = "workflow: pay\njobs: { a: { tasks: [{ name: use, " + task + " }] } }\n"
+            checked = t.maestro("validate", t.write("pay.yaml", text), "--runners", runners)
+            t.equal(checked.code, 65 if is_refused else 0, checked.out + checked.err)
+            (t.contains if is_refused else t.lacks)(checked.out + checked.err, told)
+            if is_refused:
+                t.contains(checked.out + checked.err, "on standard input and in MAESTRO_INPUT")
+
+
 main()

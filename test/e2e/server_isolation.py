@@ -248,5 +248,96 @@ def a_run_of_another_tenant_that_a_query_names_is_as_none_and_is_audited(t):
     t.until(lambda: "key:" + keys[0].split(".")[2] in refusals(t, server)[0], "who asked for another's is in the ledger")
 
 
+RUNNERS = """executors:
+  acme-workers: { kind: worker, tenants: [acme], region: acme-land, runners: { acme/build: {}, greet: {} } }
+  common: { kind: worker, runners: { greet: {} } }
+"""
+BUILD = "workflow: build\ntenant: {tenant}\njobs: {{ a: {{ tasks: [{{ run: {runner} }}] }} }}\n"
+
+
+def exchange(server, executor, key, worker="w"):
+    return server.post(f"/api/executors/{executor}/exchange", {"worker": worker, "want": 0}, key=key)
+
+
+def executors(server, key):
+    return {e["name"]: e for e in server.get("/api/executors", key=key).json()["items"]}
+
+
+@case("proves: F-003 F-109 F-113")
+def an_executor_of_another_tenant_is_as_one_that_there_is_not(t):
+    server = Server(t, "--runners", t.write("runners.yaml", RUNNERS))
+    server.run = "c" * 21
+    with t.row("the list"):
+        told_names = {tenant: sorted(executors(server, server.key("viewer", tenant))) for tenant in ("acme", "other", "*")}
+        t.equal(told_names, {"acme": ["acme-workers", "common"], "other": ["common"], "*": ["acme-workers", "common"]})
+    with t.row("an exchange"):
+        worker = server.key("worker", "other")
+        answers = [exchange(server, name, worker) for name in ("acme-workers", "nowhere")]
+        t.equal([a.status for a in answers], [404, 404])
+        t.equal(told(answers[0], server), told(answers[1], server), "of another tenant's, and of nobody's")
+        t.equal(exchange(server, "acme-workers", server.key("worker", "acme")).status, 200)
+        t.until(lambda: refusals(t, server)[0].get("key:" + worker.split(".")[2]) == 1, "who asked for another's is in the ledger")
+    with t.row("metrics"):
+        for key in ("", server.key("admin", "other")):
+            text = server.get("/metrics", key=key).body.decode()
+            t.lacks(text, "acme-workers")
+            t.contains(text, 'maestro_executor_attempts{executor="*",kind="*"} 0')
+            t.contains(text, 'maestro_executor_attempts{executor="common",kind="worker"} 0')
+        text = server.get("/metrics", key=server.key("viewer", "*")).body.decode()
+        t.contains(text, 'maestro_executor_attempts{executor="acme-workers",kind="worker"} 0')
+        t.lacks(text, 'executor="*"')
+    author = server.key("author", "other")
+
+    def define(tenant, runner, key):
+        sent = server.call("POST", "/api/workflows", BUILD.format(tenant=tenant, runner=runner), key=key, headers={"Content-Type": "application/yaml"})
+        sent.body = sent.body.replace(runner.encode() + b": {", b"RUNNER: {")
+        return sent
+    with t.row("a definition"):
+        for tenant in ("other", "acme"):
+            answers = [define(tenant, runner, author) for runner in ("acme/build", "acme/bricks", "acme/buil")]
+            t.equal(len({told(answer, server) for answer in answers}), 1, f"of another tenant's runner, and of nobody's: {answers}")
+            t.contains(answers[0].body.decode(), "there is no runner 'acme/build'; register it in runners.yaml:")
+        t.equal(define("acme", "acme/build", server.key("author", "acme")).status, 201)
+        t.equal(define("acme", "acme/build", server.admin).status, 200)
+        t.contains(define("acme", "acme/buil", server.key("author", "acme")).body.decode(), "did you mean 'acme/build'")
+    with t.row("a dry run, and the reasons of a placement"):
+        t.equal(define("other", "greet", author).status, 201)
+        tried = server.post("/api/workflows/other/build/revisions/1/dry-run", {}, key=author).json()
+        t.equal([step["executor"] for step in tried["steps"]], ["common"])
+        t.equal(server.post("/api/workflows/other/build/revisions/1/activate", {}, key=author).status, 200)
+        operator = server.key("operator", "other")
+        run = server.post("/api/executions", {"workflowId": "build"}, key=operator).json()["executionId"]
+        server.post("/api/executors/common/exchange", {"worker": "w", "want": 1, "wait_ms": 20000}, key=worker)
+        events = server.get(f"/api/executions/{run}/events?limit=500", key=operator).body.decode()
+        t.contains(events, "common ", "it is placed, with the reasons")
+        t.lacks(events, "acme")
+
+
+@case("proves: F-109 F-113")
+def the_health_of_executors_is_told_by_workers_of_who_asks(t):
+    server = Server(t, "--runners", t.write("runners.yaml", RUNNERS))
+    acme, other = server.key("worker", "acme"), server.key("worker", "other")
+    viewers = {tenant: server.key("viewer", tenant) for tenant in ("acme", "other", "*")}
+
+    def health(name="common"):
+        return {tenant: executors(server, key)[name]["health"] for tenant, key in viewers.items() if name in executors(server, key)}
+    with t.row("a worker of another tenant makes it up for that one alone"):
+        exchange(server, "common", other)
+        t.equal(health(), {"acme": "silent", "other": "up", "*": "up"})
+    with t.row("one that was refused is no sign of life"):
+        exchange(server, "acme-workers", other)
+        t.equal(health("acme-workers"), {"acme": "silent", "*": "silent"})
+    with t.row("no tenant has a worker of another one forgotten"):
+        exchange(server, "acme-workers", acme)
+        for i in range(1100):
+            exchange(server, "nowhere" if i % 2 else "common", other, worker=f"w{i}")
+        t.equal(health("acme-workers"), {"acme": "up", "*": "up"})
+        t.equal(len(executors(server, viewers["acme"])["acme-workers"]["workers"]), 1)
+        t.equal(len(executors(server, viewers["other"])["common"]["workers"]), 256, "of its own it has its share")
+    with t.row("a worker of every tenant works for each"):
+        exchange(server, "common", server.key("worker", "*"))
+        t.equal(health(), {"acme": "up", "other": "up", "*": "up"})
+
+
 if __name__ == "__main__":
     main()

@@ -210,7 +210,7 @@ def commands_say_the_same_of_a_server_as_beside_its_store(t):
         return there
 
     def masked(result):
-        return result.code, re.sub(r"mk\.[\w@.-]+", "KEY", re.sub(r'"id": "[\w-]{8}"|key [\w-]{8} ', "ID ", result.out)), re.sub(r"key [\w-]{8} ", "ID ", result.err)
+        return result.code, re.sub(r"mk\.[\w@.-]+", "KEY", re.sub(r'"id": "[\w-]{8}"|key [\w-]{8} ', "ID ", result.out)), re.sub(r"key [\w-]{8} |until [\d:.TZ-]+", "ID ", result.err)
 
     for args in (("key", "create"), ("key", "create", "--tenant", "acme", "--role", "operator", "--expires", "30d"), ("key", "create", "--json"),
                  ("key", "create", "--tenant", "@all", "--role", "admin"), ("key", "create", "--tenant", "a b"), ("key", "create", "--expires", "1d", "--reason", "a robot")):
@@ -325,6 +325,46 @@ def a_policy_that_does_not_compile_is_refused_at_the_start(t):
             t.true(not (t.folder / "none.db.admin-key").exists(), "nothing was made")
     missing = t.maestro("server", "--listen", "127.0.0.1:0", "--store", f"sqlite:{t.folder / 'none.db'}", "--access", t.folder / "nowhere.rego")
     t.equal(missing.code, 69, missing.err)
+
+
+@case("")
+def who_makes_a_key_is_told_when_it_ends(t):
+    store = f"sqlite:{t.folder / 'store.db'}"
+    made = t.maestro("key", "create", "--expires", "2099-01-31", "--json", "--store", store).json()
+    t.equal(made["expiresAt"], "2099-01-31T00:00:00.000Z")
+    t.equal(t.maestro("key", "create", "--json", "--store", store).json()["expiresAt"], None, "never")
+    said = t.maestro("key", "create", "--expires", "2099-01-31", "--store", store)
+    t.contains(said.err, "with the role viewer, until 2099-01-31T00:00:00.000Z; it is shown this once")
+    t.lacks(t.maestro("key", "create", "--store", store).err, "until")
+    t.equal(sorted(key["expiresAt"] or "" for key in t.maestro("key", "list", "--json", "--store", store).json()),
+            ["", "", "2099-01-31T00:00:00.000Z", "2099-01-31T00:00:00.000Z"])
+
+
+@case("")
+def what_is_wrong_with_an_access_policy_is_for_the_log_and_not_for_callers(t):
+    rows = [("a builtin that fails", "allow if to_number(input.caller.key) > 1\n", "it could not be evaluated: "),
+            ("an answer of another type", 'allow := "yes"\n', "allow is of the type string, not true"),
+            ("of one role alone", 'default allow := true\nallow := 1 if input.caller.role == "worker"\n', "allow is of the type number, not true")]
+    for i, (name, rule, reason) in enumerate(rows):
+        with t.row(name):
+            path, store = t.write(f"private-{i}.rego", "package maestro.mine\n" + rule), str(t.folder / f"store-{i}.db")
+            checked = t.maestro("server", "--store", "sqlite:" + store, "--access", path, "--check-config")
+            t.equal(checked.code, 65, checked.out + checked.err)
+            t.contains(checked.err, "the access policy gives no clear answer, for one, to the role ")
+            t.contains(checked.err, reason)
+            server = Server(t, "--access", path, store=store)
+            t.until(lambda: "denies what it gives no clear answer about" in t.said(server.process), "the log tells it at the start")
+            refused = server.post("/api/executors/none/exchange", {}, key=server.key("worker"))
+            problem(t, refused, 403, "denied")
+            t.contains(refused.body.decode(), "the access policy of this server gives no clear answer; its log says why")
+            t.lacks(refused.body.decode(), "private-")
+            t.lacks(refused.body.decode(), reason)
+            server.stop()
+            line = next(line for line in t.said(server.process).splitlines() if '"request refused"' in line)
+            t.contains(json.loads(line)["detail"], reason, "the whole reason is in the log")
+            t.contains(t.maestro("ledger", "show", "--limit", "1000", "--store", "sqlite:" + store).out, reason, "and in the ledger")
+    built_in = t.maestro("server", "--store", f"sqlite:{t.folder / 'none.db'}", "--check-config")
+    t.equal(built_in.code, 0, built_in.err)
 
 
 if __name__ == "__main__":

@@ -199,7 +199,7 @@ def exchanges_and_leases_of_workers_are_counted(t):
     got = scrape(server)
     t.equal((got["maestro_leases"], got["maestro_leases_granted_total"], got["maestro_worker_reports_total"]), (0, 2, 2))
     t.equal(got['maestro_worker_exchanges_total{outcome="answered"}'], 4)
-    t.equal(server.post("/api/executors/nowhere/exchange", {"worker": "w"}, key=key).status, 404)
+    t.equal(server.post("/api/executors/far/exchange", {"worker": "w", "heartbeats": 1}, key=key).status, 400)
     t.equal(scrape(server)['maestro_worker_exchanges_total{outcome="refused"}'], 1)
 
 
@@ -428,7 +428,10 @@ def the_log_is_one_object_a_line_with_tenant_run_trace_and_request(t):
     odd = http.client.HTTPConnection("127.0.0.1", server.port)
     odd.request("GET", "/api/%0a%7B%22level%22:%22error%22%7D%1b[31m", headers={"Authorization": "Bearer x", "X-Request-Id": "a\tb"})
     odd.getresponse().read()
+    t.equal(server.get("/api/" + "long" * 3000, key="", headers={"X-Request-Id": "long-1"}).status, 404)
     lines = [json.loads(line) for line in server.stop().err.splitlines()]
+    long = next(e for e in lines if e.get("requestId") == "long-1")
+    t.equal(long["path"], ("/api/" + "long" * 50)[:200] + "... (12005 bytes)", "of a long address the beginning")
     t.true(all({"time", "level", "message"} <= set(e) for e in lines), "every line has time, level and message")
     about = [e for e in lines if e.get("run") == run]
     request = next(e for e in about if e["message"] == "request")
@@ -524,6 +527,7 @@ class Collector:
 
     def __init__(self, status=200):
         self.spans, self.requests, self.status, self.answer = [], [], status, b"{}"
+        self.headers, self.times = {}, []
         self.gate = threading.Event()
         self.gate.set()
         collector = self
@@ -533,6 +537,7 @@ class Collector:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 collector.gate.wait(60)
                 collector.requests.append((self.path, dict(self.headers), body))
+                collector.times.append(time.monotonic())
                 if collector.status == 200:
                     for resource_spans in body["resourceSpans"]:
                         for scope in resource_spans["scopeSpans"]:
@@ -540,6 +545,8 @@ class Collector:
                 self.send_response(collector.status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(collector.answer)))
+                for name, value in collector.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(collector.answer)
 
@@ -664,6 +671,36 @@ def a_collector_that_is_away_slow_or_refuses_costs_runs_nothing(t):
     bad = t.maestro("server", "--listen", "127.0.0.1:0", "--store", "sqlite:" + str(t.folder / "x.db"), "--otlp", "collector:4318")
     t.equal(bad.code != 0, True)
     t.contains(bad.err, "http://")
+
+
+@case("")
+def spans_that_a_collector_refuses_are_logged_and_it_is_tried_again_when_it_wants(t):
+    collector = Collector(status=302)
+    collector.headers = {"Location": "/elsewhere"}
+    server = Server(t, "--otlp", collector.url, env=LOCAL)
+    server.define(HELLO)
+    for _ in range(3):
+        before = scrape(server)['maestro_trace_spans_total{outcome="refused"}']
+        server.begin("hello", {"who": "x"}, wait="30s")
+        t.until(lambda: scrape(server)['maestro_trace_spans_total{outcome="refused"}'] > before, "they are counted")
+
+    def told():
+        return [json.loads(line) for line in t.said(server.process).splitlines() if "refused spans" in line]
+    t.until(told, "and logged")
+    line = told()[0]
+    t.equal((line["level"], line["status"], line["count"] > 0), ("warning", 302, True), f"{line}")
+    t.equal(len(told()), 1, "once in a while")
+    collector.status, collector.headers = 503, {"Retry-After": "3"}
+    failed = scrape(server)['maestro_trace_exports_total{outcome="failed"}']
+    server.begin("hello", {"who": "x"}, wait="30s")
+    t.until(lambda: scrape(server)['maestro_trace_exports_total{outcome="failed"}'] > failed, "one that is overloaded is tried again")
+    collector.status = 200
+    refused_at = collector.times[-1]
+    t.until(lambda: collector.spans, "until it takes them")
+    t.true(collector.times[-1] - refused_at > 2.9, f"not before it wants: {collector.times}")
+    refused = scrape(server)['maestro_trace_spans_total{outcome="refused"}']
+    server.stop()
+    t.equal(sum(line["count"] for line in told()), refused, "what was not logged yet is logged at the end")
 
 
 class Service:
