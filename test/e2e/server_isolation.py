@@ -44,10 +44,16 @@ WITHOUT_IDS = {"root", "tenants", "executors"}
 ROLES = ("viewer", "operator", "author", "admin", "worker")
 
 
+def resolved(schema, components):
+    """What a reference refers to; of several forms the first."""
+    while "$ref" in schema or "oneOf" in schema:
+        schema = components[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema["oneOf"][0]
+    return schema
+
+
 def sample(schema, components):
     """Something that a schema permits, with what it requires."""
-    if "$ref" in schema:
-        schema = components[schema["$ref"].rsplit("/", 1)[1]]
+    schema = resolved(schema, components)
     if "enum" in schema:
         return schema["enum"][0]
     kind = schema.get("type", "object")
@@ -58,9 +64,7 @@ def sample(schema, components):
 
 
 def properties(schema, components):
-    if "$ref" in schema:
-        schema = components[schema["$ref"].rsplit("/", 1)[1]]
-    return schema.get("properties", {})
+    return resolved(schema, components).get("properties", {})
 
 
 class Matrix:
