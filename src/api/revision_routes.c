@@ -133,7 +133,7 @@ static bool take_revision(void *context, const Cell *cells, uint32_t count)
     if (!page_has_room(page)) return false;
     const Cell *row = row_copy(&page->call->arena, cells, count);
     Value links = document_revision_links(page->call, row);
-    page_add(page, document_revision(page->call, row, links, /* is_whole= */ false), (Str){ 0 }, row[REVISIONS_version].integer, 0);
+    page_add(page, document_revision(page->call, row, links, /* is_whole= */ false, /* compared= */ NULL), (Str){ 0 }, row[REVISIONS_version].integer, 0);
     return true;
 }
 
@@ -151,7 +151,7 @@ void route_revisions(Call *call)
     else page_answer(&page);
 }
 
-typedef struct Showing { const Cell *row; Value links; unsigned status; } Showing;
+typedef struct Showing { const Cell *row; Value links; unsigned status; const RevisionCompared *compared; } Showing;
 
 static bool is_large(const Cell *row) { return row[REVISIONS_steps].text.len + row[REVISIONS_text].text.len > API_HERE_SIZE_MAX; }
 
@@ -174,7 +174,7 @@ static void show(Call *call)
     }
     plan_facts_put(call->api->facts, &digest, STR(""), (PlanFact){ .is_large = is_large(row) });
     call_add_header(call, "ETag", document_etag(call, row));
-    call_value(call, showing->status, document_revision(call, row, showing->links, /* is_whole= */ true));
+    call_value(call, showing->status, document_revision(call, row, showing->links, /* is_whole= */ true, showing->compared));
 }
 
 static bool is_small(const Call *call, const Cell *row)
@@ -185,10 +185,10 @@ static bool is_small(const Call *call, const Cell *row)
 }
 
 /* One that is large, or that nobody has looked at yet, beside the server's thread; but what is done is told, though there is no room there. */
-static void answer_revision(Call *call, unsigned status, const Cell *row)
+static void answer_revision(Call *call, unsigned status, const Cell *row, const RevisionCompared *compared)
 {
     Showing *showing = ARENA_NEW(&call->arena, Showing);
-    *showing = (Showing){ row, document_revision_links(call, row), status };
+    *showing = (Showing){ row, document_revision_links(call, row), status, compared };
     call->state = showing;
     if (is_small(call, row)) show(call);
     else if (!call->is_done) aside_begin(call, show, /* done= */ NULL);
@@ -211,7 +211,7 @@ void route_revision(Call *call)
     }
     bool is_unchanged = call_has_tag(call, "If-None-Match", tag, /* is_weak_enough= */ true);
     if (!is_unchanged || is_small(call, row)) {
-        answer_revision(call, is_unchanged ? 304 : 200, row);
+        answer_revision(call, is_unchanged ? 304 : 200, row, /* compared= */ NULL);
         return;
     }
     call_add_header(call, "ETag", tag);
@@ -273,7 +273,7 @@ static void changed(Call *call, const BridgeAnswer *answer)
 {
     const Cell *row;
     (void)answer;
-    if (revision_of_address(call, &row)) answer_revision(call, 200, row);
+    if (revision_of_address(call, &row)) answer_revision(call, 200, row, /* compared= */ NULL);
 }
 
 static void deleted(Call *call, const BridgeAnswer *answer)
@@ -304,37 +304,44 @@ Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Erro
     return api_plan(call->api, &digest, out_plan, err);
 }
 
-bool revision_compare_with(Call *call, const Cell *active, const Plan *after, RevisionCheck *out)
+bool revision_compare_with(Call *call, const Plan *after, RevisionCheck *out)
 {
     const Plan *before;
+    const Cell *row;
     Error err;
-    Digest digest = active ? cell_digest(&active[REVISIONS_digest]) : (Digest){ 0 };
-    *out = (RevisionCheck){ .active = active ? active[REVISIONS_version].integer : 0 };
-    if (!active || !memcmp(&digest, &after->digest, sizeof digest)) return true;
-    if (plan_of_revision(call, active, &before, &err)) {
+    Status status = revision_relied_on(&call->arena, call->api->store, after->tenant, after->id, &row, &err);
+    Digest digest = !status && row ? cell_digest(&row[REVISIONS_digest]) : (Digest){ 0 };
+    bool is_other = !status && row && memcmp(&digest, &after->digest, sizeof digest);
+    if (is_other) status = plan_of_revision(call, row, &before, &err);
+    if (status) {
         call_error(call, &err);
         return false;
     }
     Compatibility *found = ARENA_NEW(&call->arena, Compatibility);
-    compatibility_compare(&call->arena, before, after, found);
-    out->found = found;
+    if (is_other) compatibility_compare(&call->arena, before, after, found);
+    *out = (RevisionCheck){ row, found };
     return true;
 }
 
 bool revision_check(Call *call, const RevisionCheck *check, const char *how)
 {
     const Compatibility *found = check->found;
-    if (!found || !found->total) return true;
+    if (!found->total) return true;
     ProblemField fields[COMPATIBILITY_COUNT_MAX];
     for (uint32_t i = 0; i < found->count; i++)
         fields[i] = (ProblemField){ .pointer = found->findings[i].pointer, .detail = found->findings[i].what };
     call_problem_fields(call, PROBLEM_INCOMPATIBLE, arena_format(&call->arena, "%u changes break who relies on revision %" PRId64
-                        "; with %s it is activated all the same", found->total, check->active, how),
+                        ", which %s; with %s it is activated all the same", found->total, check->before[REVISIONS_version].integer,
+                        revision_standing(check->before), how),
                         fields, found->count);
     return false;
 }
 
-void revision_add_against(MemberList *members, const RevisionCheck *check) { add_member(members, "against", value_int(check->active)); }
+void revision_add_against(MemberList *members, const RevisionCheck *check)
+{
+    bool is_active = check->before && check->before[REVISIONS_active].integer;
+    add_member(members, "against", value_int(is_active ? check->before[REVISIONS_version].integer : 0));
+}
 
 typedef struct Activating { const Cell *row; Value body; RevisionCheck check; } Activating;
 
@@ -342,14 +349,13 @@ typedef struct Activating { const Cell *row; Value body; RevisionCheck check; } 
 static void compare(Call *copy)
 {
     Activating *activating = copy->state;
-    const Cell *active = revision_active(copy, copy->segments[0], copy->segments[1]);
     const Plan *after;
     Error err;
     if (plan_of_revision(copy, activating->row, &after, &err)) {
         call_error(copy, &err);
         return;
     }
-    if (revision_compare_with(copy, active, after, &activating->check))
+    if (revision_compare_with(copy, after, &activating->check))
         (void)revision_check(copy, &activating->check, "{\"allowIncompatible\": true}");
 }
 
@@ -409,6 +415,8 @@ typedef struct Creating {
     Str tenant, workflow;           /* as the address names them; the workflow may be empty until the definition says it */
     Definition definition;          /* while it is at hand */
     Digest digest;                  /* of its plan */
+    RevisionCheck check;            /* while it is at hand */
+    RevisionCompared compared;
 } Creating;
 
 static void created(Call *call, const BridgeAnswer *answer)
@@ -431,14 +439,21 @@ static void created(Call *call, const BridgeAnswer *answer)
     }
     call_add_header(call, "Location", arena_format(&call->arena, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(creating->tenant),
                                                    STR_ARG(creating->workflow), row[REVISIONS_version].integer));
-    answer_revision(call, answer->is_noop ? 200 : 201, row);
+    answer_revision(call, answer->is_noop ? 200 : 201, row, &creating->compared);
+}
+
+/* It is stored whatever it breaks, and its author learns of it now: whoever activates it may be another. */
+static RevisionCompared compared_of(Call *call, const RevisionCheck *check)
+{
+    Value breaks = compatibility_list(&call->arena, check->found);
+    return (RevisionCompared){ check->before ? cell_value(&check->before[REVISIONS_version]) : value_null(), breaks };
 }
 
 static void compile_sent(Call *copy)
 {
     Creating *creating = copy->state;
     if (!definition_compile(copy, &creating->definition) || definition_is_refused(copy, &creating->definition)) return;
-    (void)definition_print(copy, &creating->definition);
+    if (definition_print(copy, &creating->definition)) (void)revision_compare_with(copy, &creating->definition.compiled.plan, &creating->check);
 }
 
 static void compiled(Call *call, Call *copy)
@@ -463,6 +478,7 @@ static void compiled(Call *call, Call *copy)
                    (PlanFact){ .is_large = definition->document.len + definition->text.len > API_HERE_SIZE_MAX });
     creating->tenant = arena_copy(&call->arena, creating->tenant);
     creating->workflow = arena_copy(&call->arena, plan->id);
+    creating->compared = compared_of(call, &creating->check);
     add_member(&members, "tenant", value_string(creating->tenant));
     add_member(&members, "text", value_string(definition->text));
     definition_hand_over(call, copy);

@@ -156,39 +156,57 @@ static bool send_definition(Engine *engine, const void *what)
     return engine_start(engine, &start);
 }
 
-static void tell_stored(const Args *args, const Cell *row, bool is_noop)
+static Status print_stored_json(const Args *args, const Cell *row, bool is_noop, const RevisionCheck *check, Buf *out, Error *err)
+{
+    MemberList members = { .arena = args->arena };
+    member_list_add(&members, STR("workflow"), cell_value(&row[REVISIONS_workflow_id]));
+    member_list_add(&members, STR("version"), cell_value(&row[REVISIONS_version]));
+    member_list_add(&members, STR("active"), value_bool(row[REVISIONS_active].integer != 0));
+    member_list_add(&members, STR("noop"), value_bool(is_noop));
+    member_list_add(&members, STR("comparedWith"), check->before ? cell_value(&check->before[REVISIONS_version]) : value_null());
+    member_list_add(&members, STR("incompatibilities"), compatibility_list(args->arena, &check->found));
+    Status status = json_print(out, member_list_object(&members), JSON_COMPACT, err);
+    buf_char(out, '\n');
+    return status;
+}
+
+static ExitCode tell_stored(const Args *args, const Cell *row, bool is_noop, const RevisionCheck *check)
 {
     Buf out;
+    Error err;
+    Status status = OK;
     Str workflow = row[REVISIONS_workflow_id].text, tenant = row[REVISIONS_tenant].text;
     int64_t version = row[REVISIONS_version].integer;
     bool is_active = row[REVISIONS_active].integer != 0;
-    buf_init(&out, 4096);
+    buf_init(&out, JSON_SIZE_MAX);
     if (args_flag(args, "json")) {
-        buf_text(&out, "{\"workflow\":");
-        json_print_string(&out, workflow);
-        buf_format(&out, ",\"version\":%" PRId64 ",\"active\":%s,\"noop\":%s}\n", version, is_active ? "true" : "false", is_noop ? "true" : "false");
+        status = print_stored_json(args, row, is_noop, check, &out, &err);
     } else {
         buf_format(&out, "revision %" PRId64 " of %.*s %s%s\n", version, STR_ARG(workflow), is_noop ? "was stored before" : "is now stored",
                    is_active ? ", and is active" : "");
     }
     print_out(&out);
     buf_deinit(&out);
-    if (is_active || args_flag(args, "json")) return;
+    if (status) return fail(&err);
+    revision_warn(workflow, check, "it is stored; 'maestro revisions activate' refuses it without --allow-incompatible\n");
+    if (is_active || args_flag(args, "json")) return EXIT_CODE_OK;
     Str name = arena_format(args->arena, "%.*s@%" PRId64 "%s%.*s", STR_ARG(workflow), version, str_is_text(tenant, "default") ? "" : " --tenant ",
                             STR_ARG(str_is_text(tenant, "default") ? STR("") : tenant));
     print_note("'%.*s' makes it the one that is started by its name\n", STR_ARG(shell_command(args, "revisions activate", name.ptr)));
+    return EXIT_CODE_OK;
 }
 
 static ExitCode find_stored(const Args *args, const Plan *plan, bool is_noop)
 {
     Store *store;
     const Cell *row;
+    RevisionCheck check;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     code = revision_of_plan(args, store, plan, &row);
+    if (!code) code = revision_compare(args, store, plan, &check);
     store_close(store);
-    if (!code) tell_stored(args, row, is_noop);
-    return code;
+    return code ? code : tell_stored(args, row, is_noop, &check);
 }
 
 static ExitCode store_loaded(const Args *args, const Loaded *loaded, Str document)
@@ -273,7 +291,7 @@ static ExitCode check_place(const Args *args, Store *store, const Cell *row, Rev
     Plan plan;
     Str document;
     ExitCode code = revision_plan(args, store, row, &plan, &document);
-    return code ? code : revision_compare(args, store, &plan, out_seen);
+    return code ? code : revision_admit(args, store, &plan, out_seen);
 }
 
 typedef enum Change { ACTIVATED, DEACTIVATED, REMOVED } Change;
@@ -347,7 +365,8 @@ const Verb command_revisions_store = {
     .summary = "Stores a definition as a revision, and starts nothing.",
     .doc = "The definition becomes the next revision of its workflow, unless it is one already. It is not active: what is\n"
            "started by the workflow's name, by its schedules and hooks is what was, until 'maestro revisions activate' says\n"
-           "otherwise. Its tenant is the one that it names. Where there is no store yet, one is made.",
+           "otherwise. Its tenant is the one that it names. Where there is no store yet, one is made. What breaks who relies on\n"
+           "the active revision, or where none is on the one that was active last, is told, and stored all the same.",
     .examples = "maestro revisions store order.yaml\n"
                 "maestro revisions store order.yaml --reason \"asked for by finance\" --json",
     .options = store_options, .run = run_store,
@@ -358,7 +377,8 @@ const Verb command_revisions_activate = {
     .summary = "Makes a stored revision the one that is started by its name.",
     .doc = "At most one revision of a workflow is active: the one that was is not any more, in the same commit. Runs that\n"
            "are under way go on with the revision that they were started with. Who did it, and why, is recorded in the\n"
-           "ledger. One that breaks who relies on the revision in use is refused, unless --allow-incompatible is given.",
+           "ledger. One that breaks who relies on the active revision, or where none is on the one that was active last, is\n"
+           "refused, unless --allow-incompatible is given. A first one breaks nobody.",
     .examples = "maestro revisions activate order-fulfillment@3\n"
                 "maestro revisions activate order-fulfillment@2.1.0 --reason \"3 loses orders\"",
     .options = activate_options, .run = run_activate,

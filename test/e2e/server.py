@@ -87,6 +87,39 @@ def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
     t.equal(server.post(path, {"allowIncompatible": True}).status, 200)
 
 
+@case("proves: F-118")
+def what_was_active_last_is_relied_on_by_every_door(t):
+    server = Server(t)
+    other = HELLO.replace("name: who", "name: whom").replace("params.who", "params.whom")
+    there = ("--server", f"http://127.0.0.1:{server.port}")
+    base = "/api/workflows/default/hello/revisions"
+
+    def store(text):
+        return server.call("POST", "/api/workflows", text, headers={"Content-Type": "application/yaml"})
+
+    first = store(HELLO)
+    t.equal((first.status, first.json()["comparedWith"], first.json()["incompatibilities"]), (201, None, []), "nobody relies on any yet")
+    t.equal(store(other).json()["comparedWith"], None, "nor on one that was never active")
+    t.equal(server.post(base + "/1/activate").status, 200, "so a first one breaks nobody")
+    again = store(other)
+    t.equal((again.status, again.json()["comparedWith"], again.json()["incompatibilities"]),
+            (200, 1, ["parameter 'who' was removed", "parameter 'whom' is new and has no default"]), "what it breaks is told where it is stored")
+    t.equal(server.post(base + "/1/deactivate").status, 200)
+    t.contains(problem(t, server.post(base + "/2/activate"), 409, "revision-incompatible")["detail"], "revision 1, which was active last;")
+    dry = server.post(base + "/2/dry-run", {"parameters": {"whom": "x"}}).json()
+    t.equal((dry["comparedWith"], dry["incompatibilities"]), (1, again.json()["incompatibilities"]))
+    t.equal("comparedWith" in server.get(base + "/2").json(), False, "of one that is looked at it is not told")
+    file = t.write("other.yaml", other)
+    for args, code in ((("revisions", "activate", "hello@2"), 65), (("run", file, "-p", "whom=x"), 65), (("revisions", "store", file), 0)):
+        with t.row(" ".join(map(str, args[:2]))):
+            done = t.maestro(*args, *there, env={"MAESTRO_TOKEN": server.admin})
+            t.equal(done.code, code, done.out + done.err)
+            t.contains(done.err, "this version of hello is not compatible with revision 1, which was active last:\n  parameter 'who' was removed\n")
+    planned = t.maestro("plan", file, "--dry-run", "--json", "-p", "whom=x", *there, env={"MAESTRO_TOKEN": server.admin})
+    t.equal(json.loads(planned.out)["comparedWith"], 1, "a dry run of a file")
+    t.equal(server.post(base + "/2/activate", {"allowIncompatible": True}).status, 200)
+
+
 def at_once(server, calls):
     """The statuses of calls that are sent beside one another, each by a connection of its own."""
     statuses, gate = [], threading.Barrier(len(calls))
@@ -112,13 +145,15 @@ def of_activations_that_saw_the_same_one_alone_is_done(t):
     server.define(HELLO)
     server.define(HELLO.replace("name: who", "name: whom").replace("params.who", "params.whom"))
     for turn in range(5):
-        for version in (1, 2):
-            server.post(f"{base}/{version}/deactivate")
-        t.equal(at_once(server, [(f"{base}/{version}/activate", {}) for version in (1, 2)]), [200, 409], "two that break one another")
+        fresh = HELLO.replace("workflow: hello", f"workflow: hello-{turn}")
+        for text in (fresh, fresh.replace("name: who", "name: whom").replace("params.who", "params.whom")):
+            server.call("POST", "/api/workflows", text, headers={"Content-Type": "application/yaml"})
+        t.equal(at_once(server, [(f"/api/workflows/default/hello-{turn}/revisions/{version}/activate", {}) for version in (1, 2)]), [200, 409],
+                "two that break one another, where none was active before")
         for version in (1, 2):
             server.post(f"{base}/{version}/deactivate")
         tag = {"If-Match": server.get(base + "/1").headers["ETag"]}
-        t.equal(at_once(server, [(base + "/1/activate", tag)] * 4), [200, 412, 412, 412], "four with the same tag")
+        t.equal(at_once(server, [(base + "/1/activate", tag, '{"allowIncompatible": true}')] * 4), [200, 412, 412, 412], "four with the same tag")
     named = {"If-Match": server.get(base + "/1").headers["ETag"], "Idempotency-Key": "off"}
     for turn in range(2):
         t.equal(server.post(base + "/1/deactivate", headers=named).status, 200, "sent again it gets its first answer")

@@ -160,7 +160,8 @@ def an_authors_and_an_operators_key_put_a_definition_into_service(t):
     ran = as_key(t, server, operator, "run", "hello", "-p", "who=Ida", "--tenant", "acme")
     t.equal(ran.code, 0, ran.out + ran.err)
     path.write_text(path.read_text().replace("hello $", "good day $"))
-    t.equal(as_key(t, server, author, "revisions", "store", path, "--json").json(), {"workflow": "hello", "version": 2, "active": False, "noop": False})
+    t.equal(as_key(t, server, author, "revisions", "store", path, "--json").json(),
+            {"workflow": "hello", "version": 2, "active": False, "noop": False, "comparedWith": 1, "incompatibilities": []})
     gone = as_key(t, server, author, "revisions", "remove", "hello@2", "--tenant", "acme")
     t.equal((gone.code, gone.out), (0, "revision 2 of hello is now removed\n"), gone.err)
     problem(t, server.get("/api/workflows/acme/hello/revisions/2"), 404, "workflow-revision-not-found")
