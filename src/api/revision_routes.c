@@ -257,9 +257,19 @@ static bool add_expected(Call *call, const Cell *row, MemberList *members)
     return true;
 }
 
+typedef struct Activating { const Cell *row; Value body; RevisionCheck check; uint32_t try_count; } Activating;
+
+static void activate(Call *call);
+
+/* Who names no revision that it saw is not told of a race that it lost to another: what is active by now is compared with. */
 static bool refused(Call *call, const BridgeAnswer *answer)
 {
     const Cell *row;
+    Activating *activating = call->state;
+    if (answer->is_overtaken && ++activating->try_count < ACTIVATE_TRY_COUNT_MAX) {
+        activate(call);
+        return true;
+    }
     bool is_removal = call->method == METHOD_DELETE && answer->status == ERR_CONFLICT;
     if (!answer->is_stale && !is_removal) return false;
     if (!revision_of_address(call, &row)) return true;
@@ -343,8 +353,6 @@ void revision_add_against(MemberList *members, const RevisionCheck *check)
     add_member(members, "against", value_int(is_active ? check->before[REVISIONS_version].integer : 0));
 }
 
-typedef struct Activating { const Cell *row; Value body; RevisionCheck check; } Activating;
-
 /* Two plans are read and compared. */
 static void compare(Call *copy)
 {
@@ -369,6 +377,8 @@ static void compared(Call *call, Call *copy)
     petition_about(call, activating->row, &members, activating->body, "activate", changed);
 }
 
+static void activate(Call *call) { aside_begin(call, compare, compared); }
+
 void route_revision_activate(Call *call)
 {
     static const BodyMember known[] = { { "reason", VALUE_STRING, false }, { "allowIncompatible", VALUE_BOOL, false } };
@@ -382,7 +392,7 @@ void route_revision_activate(Call *call)
         return;
     }
     call->state = activating;
-    aside_begin(call, compare, compared);
+    activate(call);
 }
 
 void route_revision_deactivate(Call *call)

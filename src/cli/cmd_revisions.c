@@ -7,6 +7,7 @@
 #include "cli/human.h"
 #include "cli/load.h"
 #include "cli/order.h"
+#include "cli/problem.h"
 #include "cli/revision_read.h"
 #include "cli/shell_word.h"
 #include "cli/workplace.h"
@@ -156,21 +157,23 @@ static bool send_definition(Engine *engine, const void *what)
     return engine_start(engine, &start);
 }
 
-static Status print_stored_json(const Args *args, const Cell *row, bool is_noop, const RevisionCheck *check, Buf *out, Error *err)
+static Status print_stored_json(const Cell *row, const Deed *deed, const RevisionCheck *check, Buf *out, Error *err)
 {
-    MemberList members = { .arena = args->arena };
+    Arena *arena = deed->args->arena;
+    MemberList members = { .arena = arena };
     member_list_add(&members, STR("workflow"), cell_value(&row[REVISIONS_workflow_id]));
     member_list_add(&members, STR("version"), cell_value(&row[REVISIONS_version]));
     member_list_add(&members, STR("active"), value_bool(row[REVISIONS_active].integer != 0));
-    member_list_add(&members, STR("noop"), value_bool(is_noop));
+    member_list_add(&members, STR("noop"), value_bool(deed->is_noop));
+    if (deed->was_asked && args_value(deed->args, "id")) member_list_add(&members, STR("repeat"), value_bool(true));
     member_list_add(&members, STR("comparedWith"), check->before ? cell_value(&check->before[REVISIONS_version]) : value_null());
-    member_list_add(&members, STR("incompatibilities"), compatibility_list(args->arena, &check->found));
+    member_list_add(&members, STR("incompatibilities"), compatibility_list(arena, &check->found));
     Status status = json_print(out, member_list_object(&members), JSON_COMPACT, err);
     buf_char(out, '\n');
     return status;
 }
 
-static ExitCode tell_stored(const Args *args, const Cell *row, bool is_noop, const RevisionCheck *check)
+static ExitCode tell_stored(const Args *args, const Cell *row, const Deed *deed, const RevisionCheck *check)
 {
     Buf out;
     Error err;
@@ -180,9 +183,9 @@ static ExitCode tell_stored(const Args *args, const Cell *row, bool is_noop, con
     bool is_active = row[REVISIONS_active].integer != 0;
     buf_init(&out, JSON_SIZE_MAX);
     if (args_flag(args, "json")) {
-        status = print_stored_json(args, row, is_noop, check, &out, &err);
+        status = print_stored_json(row, deed, check, &out, &err);
     } else {
-        buf_format(&out, "revision %" PRId64 " of %.*s %s%s\n", version, STR_ARG(workflow), is_noop ? "was stored before" : "is now stored",
+        buf_format(&out, "revision %" PRId64 " of %.*s %s%s\n", version, STR_ARG(workflow), deed->is_noop ? "was stored before" : "is now stored",
                    is_active ? ", and is active" : "");
     }
     print_out(&out);
@@ -196,7 +199,7 @@ static ExitCode tell_stored(const Args *args, const Cell *row, bool is_noop, con
     return EXIT_CODE_OK;
 }
 
-static ExitCode find_stored(const Args *args, const Plan *plan, bool is_noop)
+static ExitCode find_stored(const Args *args, const Plan *plan, const Deed *deed)
 {
     Store *store;
     const Cell *row;
@@ -206,7 +209,7 @@ static ExitCode find_stored(const Args *args, const Plan *plan, bool is_noop)
     code = revision_of_plan(args, store, plan, &row);
     if (!code) code = revision_compare(args, store, plan, &check);
     store_close(store);
-    return code ? code : tell_stored(args, row, is_noop, &check);
+    return code ? code : tell_stored(args, row, deed, &check);
 }
 
 static ExitCode store_loaded(const Args *args, const Loaded *loaded, Str document)
@@ -228,7 +231,7 @@ static ExitCode store_loaded(const Args *args, const Loaded *loaded, Str documen
     if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
     ExitCode code = deed_do(&deed);
     if (code) return code;
-    return deed.status ? errand_refused(&deed.error) : find_stored(args, plan, deed.is_noop);
+    return deed.status ? problem_report(deed.problem, &deed.error) : find_stored(args, plan, &deed);
 }
 
 static ExitCode run_store(const Args *args)
@@ -270,14 +273,16 @@ static bool send(Engine *engine, const void *revision) { return engine_revise(en
 static void tell(const Deed *deed)
 {
     const EngineRevision *revision = deed->what;
+    bool is_repeat = deed->was_asked && args_value(deed->args, "id");
     const char *state = revision->is_removal ? "removed" : revision->is_activation ? "active" : "not active";
     Buf out;
     buf_init(&out, 4096);
     if (args_flag(deed->args, "json")) {
         buf_text(&out, "{\"workflow\":");
         json_print_string(&out, revision->workflow);
-        buf_format(&out, ",\"version\":%" PRIu32 ",\"active\":%s,%s\"noop\":%s}\n", revision->version,
-                   revision->is_activation ? "true" : "false", revision->is_removal ? "\"removed\":true," : "", deed->is_noop ? "true" : "false");
+        buf_format(&out, ",\"version\":%" PRIu32 ",\"active\":%s,%s\"noop\":%s%s}\n", revision->version,
+                   revision->is_activation ? "true" : "false", revision->is_removal ? "\"removed\":true," : "", deed->is_noop ? "true" : "false",
+                   is_repeat ? ",\"repeat\":true" : "");
     } else {
         buf_format(&out, "revision %" PRIu32 " of %.*s %s %s\n", revision->version, STR_ARG(revision->workflow),
                    deed->is_noop ? "was" : "is now", state);
@@ -328,11 +333,13 @@ static ExitCode look_up(const Args *args, Change change, EngineRevision *out)
     return code;
 }
 
-static ExitCode change_to(const Args *args, Change change)
+/* *out_is_overtaken: another one became active than it was compared with; nothing was done. */
+static ExitCode change_once(const Args *args, Change change, bool *out_is_overtaken)
 {
     static const char *const verbs[] = { "activate", "deactivate", "remove-revision" };
     const char *reason = args_value(args, "reason");
     EngineRevision revision;
+    *out_is_overtaken = false;
     ExitCode code = look_up(args, change, &revision);
     if (code) return code;
     Deed deed = { .args = args, .errand = errand_begin(args, verbs[change]), .send = send,
@@ -349,9 +356,22 @@ static ExitCode change_to(const Args *args, Change change)
     if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
     code = deed_do(&deed);
     if (code) return code;
-    if (deed.status) return errand_refused(&deed.error);
+    *out_is_overtaken = change == ACTIVATED && deed.status == ERR_CONFLICT && revision.seen.has_active;
+    if (*out_is_overtaken) return EXIT_CODE_RUN_FAILED;
+    if (deed.status) return problem_report(deed.problem, &deed.error);
     tell(&deed);
     return EXIT_CODE_OK;
+}
+
+static ExitCode change_to(const Args *args, Change change)
+{
+    bool is_overtaken = true;
+    ExitCode code = EXIT_CODE_OK;
+    for (uint32_t tries = 0; is_overtaken && tries < ACTIVATE_TRY_COUNT_MAX; tries++) code = change_once(args, change, &is_overtaken);
+    if (!is_overtaken) return code;
+    Error err;
+    error_set(&err, ERR_CONFLICT, "others were activated meanwhile, ACTIVATE_TRY_COUNT_MAX (%u) times; ask again", ACTIVATE_TRY_COUNT_MAX);
+    return errand_refused(&err);
 }
 
 static ExitCode run_activate(const Args *args) { return change_to(args, ACTIVATED); }

@@ -166,6 +166,18 @@ def of_activations_that_saw_the_same_one_alone_is_done(t):
     t.equal(server.call("DELETE", base + "/1", headers=tag).status, 204, "one of the tags is right")
 
 
+@case("proves: F-118 G-05")
+def activations_that_break_nobody_are_all_done_though_they_come_at_once(t):
+    server = Server(t)
+    base = "/api/workflows/default/hello/revisions"
+    for word in ("hello", "good day", "good night"):
+        server.define(HELLO.replace("hello $", word + " $"))
+    for turn in range(3):
+        calls = [(f"{base}/{1 + i % 3}/activate", {"Idempotency-Key": f"{turn}-{i}"} if i % 2 else {}) for i in range(30)]
+        t.equal(at_once(server, calls), [200] * 30, "each is compared again where another was quicker")
+    t.equal(sum(r["active"] for r in server.get(base).json()["items"]), 1)
+
+
 TOLD = """workflow: told
 params: [ { name: order, type: string, default: "7" } ]
 jobs:

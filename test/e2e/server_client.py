@@ -167,6 +167,30 @@ def an_authors_and_an_operators_key_put_a_definition_into_service(t):
     problem(t, server.get("/api/workflows/acme/hello/revisions/2"), 404, "workflow-revision-not-found")
 
 
+@case("proves: R-082 R-084 F-006")
+def refusals_have_their_names_by_either_way(t):
+    server = Server(t)
+    hello = t.write("hello.yaml", HELLO)
+    t.equal(remote(t, server, "revisions", "store", hello).code, 0)
+    for done, way in zip(both(t, server, "run", hello, "--json", "-p", "who=x"), ("here", "there")):
+        with t.row(way):
+            t.equal((done.code, json.loads(done.out.splitlines()[-1])["error"]), (1, "RevisionNotActiveException"), done.err)
+            t.contains(done.err, "is not active; 'maestro revisions activate NAME@VERSION' makes it so")
+    server.define(SLOW)
+    runs = [server.begin("slow")["executionId"] for _ in range(2)]
+    for way, args in (("here", ("--store", "sqlite:" + server.store)), ("there", ("--server", f"http://127.0.0.1:{server.port}"))):
+        with t.row(way):
+            def ask(run):
+                return t.maestro("pause", run, "--id", "x-" + way, "--json", *args, env={"MAESTRO_TOKEN": server.admin})
+
+            t.maestro("resume", runs[0], *args, env={"MAESTRO_TOKEN": server.admin})
+            first, again, other = ask(runs[0]), ask(runs[0]), ask(runs[1])
+            t.equal((first.code, again.code), (0, 0), first.err + again.err)
+            t.equal((first.json()["repeat"], "before" in first.json()), (False, True))
+            t.equal((again.json()["repeat"], "before" in again.json(), again.json()["after"]), (True, False, "paused"))
+            t.equal((other.code, other.json()["error"]), (65, "IdempotencyKeyReused"), other.err)
+
+
 HELD = """workflow: held
 jobs:
   first: { tasks: [{ name: work, run: shell, retries: { attempts: 9 }, input: { command: "echo begun; while ! [ -e %s/go ]; do sleep 0.05; done; echo ended" } }] }
