@@ -27,7 +27,7 @@ bool follow_read(Call *call, int64_t *out_ms)
     uint64_t number;
     bool is_ms = str_ends(text, STR("ms"));
     *out_ms = 0;
-    if (!text.len) return true;
+    if (!call_has_query(call, "wait")) return true;
     Str digits = str_slice(text, 0, text.len - (is_ms ? 2 : str_ends(text, STR("s")) ? 1 : 0));
     if (str_to_u64(digits, &number) && number <= API_WAIT_MS_MAX && (is_ms ? number : number * 1000) <= API_WAIT_MS_MAX) {
         *out_ms = (int64_t)(is_ms ? number : number * 1000);

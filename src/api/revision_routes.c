@@ -23,6 +23,12 @@ static bool newest_of(Call *call, Str tenant, Str workflow, const Cell **out_row
     return false;
 }
 
+/* As the address of a revision has it: one number, one address. */
+static bool version_read(Str text, uint64_t *out_version)
+{
+    return str_to_u64(text, out_version) && text.ptr[0] != '0' && *out_version <= UINT32_MAX;
+}
+
 bool revision_of_address(Call *call, const Cell **out_row)
 {
     Str tenant = call->segments[0], workflow = call->segments[1];
@@ -31,7 +37,7 @@ bool revision_of_address(Call *call, const Cell **out_row)
     Error err;
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !newest_of(call, tenant, workflow, &newest)) return false;
     *out_row = NULL;
-    bool is_number = str_to_u64(call->segments[2], &version) && version && version <= UINT32_MAX;
+    bool is_number = version_read(call->segments[2], &version);
     QueryAsk ask = { .query = QUERY_REVISION_HEAD, .param_count = 3,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(is_number ? (int64_t)version : 0) } };
     if (is_number && row_select(&call->arena, call->api->store, &ask, out_row, &err)) call_error(call, &err);
@@ -410,7 +416,7 @@ void route_revision_delete(Call *call)
     MemberList members = { .arena = &call->arena };
     const Cell *row;
     uint64_t version;
-    bool is_repeat = api_is_repeat(call, call->segments[0]) && str_to_u64(call->segments[2], &version) && version && version <= UINT32_MAX;
+    bool is_repeat = api_is_repeat(call, call->segments[0]) && version_read(call->segments[2], &version);
     if (!is_repeat) {
         if (revision_of_address(call, &row)) petition_about(call, row, &members, (Value){ .kind = VALUE_OBJECT }, "remove-revision", deleted);
     } else if (api_may(call, call->segments[0], PROBLEM_WORKFLOW_NOT_FOUND)) {

@@ -74,6 +74,7 @@ static void take_observation(void *context, const Observation *given)
     Observation observation = *given;
     bool is_of_run = given->kind != OBSERVE_LINES && given->kind != OBSERVE_SECRETS;
     if (!is_of_run || !attend->has_begun || memcmp(given->run->id.text, attend->run_id.text, ID_SIZE) != 0) return;
+    patience_renew(&attend->patience, &attend->progress);
     /* Lines from before are not read at all. */
     if (attend->is_catching_up && (given->kind == OBSERVE_LOG || given->now_ms >= attend->since_ms)) tell_again(attend);
     attend->is_held_by_jobs = given->run->state == RUN_RUNNING && given->run->paused_ready_count && run_is_parked(given->run);

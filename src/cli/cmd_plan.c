@@ -17,7 +17,7 @@ static const Option options[] = {
     { "dry-run", 'n', NULL, NULL, "Says what a start would meet: policies, executors, blast radius. Nothing is stored or executed." },
     { "param", 'p', "NAME=VALUE", NULL, "With --dry-run: a parameter of the start.", .repeats = true },
     POLICY_OPTION,
-    { "store", 0, "URL", NULL, "With --dry-run: compares with the active revision in this store." },
+    { "store", 0, "URL", NULL, "With --dry-run: compares with the revision in this store that others rely on." },
     { NULL },
 };
 
@@ -280,7 +280,7 @@ static ExitCode find_before(const Args *args, const Plan *plan, Plan *storage, D
     Store *store;
     Error err;
     const Cell *row = NULL;
-    if (!args_flag(args, "store")) return EXIT_CODE_OK;
+    if (!store_is_named(args)) return EXIT_CODE_OK;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     Status status = revision_relied_on(args->arena, store, plan->tenant, plan->id, &row, &err);

@@ -229,6 +229,10 @@ def what_was_active_last_is_still_relied_on(t):
     dry = t.maestro("plan", second, "--dry-run", "--json", "-p", "who=x", "-p", "count=1", *store(t))
     found = json.loads(dry.out)
     t.equal((found["comparedWith"], len(found["incompatibilities"])), (1, 1), "a dry run compares with the same one")
+    for name, url in (("there", store(t)[1]), ("not there", f"sqlite:{t.folder}/none.db")):
+        with t.row(f"MAESTRO_STORE, {name}"):
+            dry = t.maestro("plan", second, "--dry-run", "--json", "-p", "who=x", "-p", "count=1", env={"MAESTRO_STORE": url})
+            t.equal((dry.code, dry.json()["comparedWith"]), (0, 1 if name == "there" else None), dry.err)
     third = greet(t, "3.0", more="  - { name: other, type: integer }\n")
     ran = t.maestro("run", third, "-p", "who=x", "-p", "other=1", *store(t))
     t.equal(ran.code, 65, "so does a file that is run")

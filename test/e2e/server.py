@@ -75,6 +75,20 @@ def revisions_are_created_listed_activated_and_deleted(t):
     t.equal(checked.code, 0, "the store agrees with its ledger: " + checked.out + checked.err)
 
 
+@case("")
+def a_number_has_one_address_and_a_time_that_is_waited_is_one(t):
+    server = Server(t)
+    server.define(HELLO)
+    base = "/api/workflows/default/hello/revisions"
+    for number in ("01", "0", "+1", "1.0"):
+        with t.row(number):
+            problem(t, server.get(f"{base}/{number}"), 404, "workflow-revision-not-found")
+    for wait in ("", "abc", "s", "ms"):
+        with t.row(f"wait={wait}"):
+            problem(t, server.post(f"/api/executions?wait={wait}", {"workflowId": "hello", "parameters": {"who": "x"}}), 400, "invalid")
+    t.equal(server.get("/api/executions").json()["items"], [], "nothing was started")
+
+
 @case("proves: F-118 R-082")
 def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
     server = Server(t)
