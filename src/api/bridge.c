@@ -101,7 +101,8 @@ static void take_reply(void *context, const EngineReply *reply)
                                   .is_repeat = reply->is_repeat, .is_noop = reply->is_noop,
                                   .is_other_request = reply->is_other_request, .is_over_quota = reply->is_over_quota,
                                   .quota_ms = reply->quota_ms, .is_other_start = reply->is_other_start,
-                                  .is_stale = reply->is_stale, .is_overtaken = reply->is_overtaken, .was_asked = reply->was_asked, .outcome = reply->outcome };
+                                  .is_stale = reply->is_stale, .is_overtaken = reply->is_overtaken,
+                                  .was_asked = reply->was_asked, .outcome = reply->outcome };
     if (reply->status) {
         job->answer.error = *reply->error;
         job->answer.problem = petition_problem(reply);

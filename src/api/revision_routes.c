@@ -139,7 +139,8 @@ static bool take_revision(void *context, const Cell *cells, uint32_t count)
     if (!page_has_room(page)) return false;
     const Cell *row = row_copy(&page->call->arena, cells, count);
     Value links = document_revision_links(page->call, row);
-    page_add(page, document_revision(page->call, row, links, /* is_whole= */ false, /* compared= */ NULL), (Str){ 0 }, row[REVISIONS_version].integer, 0);
+    Value document = document_revision(page->call, row, links, /* is_whole= */ false, /* compared= */ NULL);
+    page_add(page, document, (Str){ 0 }, row[REVISIONS_version].integer, 0);
     return true;
 }
 
