@@ -464,9 +464,10 @@ static Status server_call(Str url, Arena *arena, const ServerCall *call, Value *
     return remote_call(&(RemoteOptions){ url, str_of(getenv("MAESTRO_TOKEN")), getenv("MAESTRO_CA") }, arena, &sent, out_answer, err);
 }
 
-static Status server_lines(Str url, Str run_id, int64_t after, Cell step, RowVisit visit, void *context, Error *err)
+static Status server_lines(Str url, const ServerLines *lines, Error *err)
 {
-    return remote_lines(&(RemoteOptions){ url, str_of(getenv("MAESTRO_TOKEN")), getenv("MAESTRO_CA") }, run_id, after, step, visit, context, err);
+    RemoteLines wanted = { lines->run_id, lines->after, lines->step, lines->visit, lines->away, lines->context };
+    return remote_lines(&(RemoteOptions){ url, str_of(getenv("MAESTRO_TOKEN")), getenv("MAESTRO_CA") }, &wanted, err);
 }
 
 /* --- measuring -------------------------------------------------------------------------------------------------------------- */

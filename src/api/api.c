@@ -136,10 +136,7 @@ void api_refuse(Call *call, const BridgeAnswer *answer)
     if (answer->is_over_quota && wait_ms > 0) call->retry_s = (uint64_t)(wait_ms + 999) / 1000;
     if (answer->is_other_request) call_problem_fields(call, PROBLEM_REQUEST_KEY, other_request_detail(call, answer), NULL, 0);
     else if (answer->is_other_start) call_problem_fields(call, PROBLEM_KEY, other_start_detail(call, answer), NULL, 0);
-    else if (answer->is_over_quota) call_problem_fields(call, PROBLEM_QUOTA, str_of(answer->error.text), NULL, 0);
-    else if (answer->is_of_params) call_problem_fields(call, PROBLEM_PARAMETERS, str_of(answer->error.text), NULL, 0);
-    else if (answer->is_full) call_problem_fields(call, PROBLEM_OVERLOAD, str_of(answer->error.text), NULL, 0);
-    else call_error(call, &answer->error);
+    else call_problem_fields(call, answer->problem, str_of(answer->error.text), NULL, 0);
 }
 
 static void take_answer(void *context, const BridgeAnswer *answer)

@@ -100,9 +100,13 @@ static void take_reply(void *context, const EngineReply *reply)
                                   .state = (RunState)reply->run_state, .resolution = (Resolution)reply->resolution,
                                   .is_repeat = reply->is_repeat, .is_noop = reply->is_noop,
                                   .is_other_request = reply->is_other_request, .is_over_quota = reply->is_over_quota,
-                                  .quota_ms = reply->quota_ms, .is_other_start = reply->is_other_start, .is_of_params = reply->is_of_params,
-                                  .is_stale = reply->is_stale, .was_asked = reply->was_asked, .outcome = reply->outcome };
-    if (reply->status) job->answer.error = *reply->error;
+                                  .quota_ms = reply->quota_ms, .is_other_start = reply->is_other_start,
+                                  .is_stale = reply->is_stale, .is_overtaken = reply->is_overtaken,
+                                  .was_asked = reply->was_asked, .outcome = reply->outcome };
+    if (reply->status) {
+        job->answer.error = *reply->error;
+        job->answer.problem = petition_problem(reply);
+    }
     send_back(job);
 }
 
@@ -190,7 +194,8 @@ static void take_jobs(void *context, int fd)
         bool is_right = !status;
         if (is_right) status = send_job(bridge, job, &err);
         if (!status) continue;
-        job->answer = (BridgeAnswer){ .status = status, .error = err, .is_full = is_right && status == ERR_LIMIT && !job->exchanged };
+        bool is_full = is_right && status == ERR_LIMIT && !job->exchanged;          /* the engine took it not even into its queue */
+        job->answer = (BridgeAnswer){ .status = status, .error = err, .problem = is_full ? PROBLEM_OVERLOAD : problem_of(status) };
         send_back(job);
     }
 }

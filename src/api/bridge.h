@@ -14,6 +14,7 @@
 #ifndef API_BRIDGE_H
 #define API_BRIDGE_H
 
+#include "api/problem.h"
 #include "engine/host.h"
 #include "engine/meter.h"
 #include "policy/guard.h"
@@ -23,6 +24,7 @@ typedef struct Bridge Bridge;
 typedef struct BridgeAnswer {
     Status status;
     Error error;                    /* unless OK */
+    ProblemKind problem;            /* what kind it is, unless OK */
     Id run_id;
     uint64_t run_no;
     RunState state;
@@ -34,8 +36,7 @@ typedef struct BridgeAnswer {
     int64_t quota_ms;               /* of that: when it has again */
     bool is_other_start;            /* the key of a start belongs to a run with other parameters: run_id */
     bool is_stale;                  /* the revision is not as it was seen, or the secret is not new */
-    bool is_of_params;              /* parameters do not fit */
-    bool is_full;                   /* the engine took it not even into its queue */
+    bool is_overtaken;              /* another revision is active than it was compared with: compare again */
 } BridgeAnswer;
 
 typedef void (*BridgeDone)(void *context, const BridgeAnswer *answer);

@@ -350,7 +350,7 @@ Value document_revision_links(Call *call, const Cell *row)
     return member_list_object(&links);
 }
 
-Value document_revision(Call *call, const Cell *row, Value links, bool is_whole)
+Value document_revision(Call *call, const Cell *row, Value links, bool is_whole, const RevisionCompared *compared)
 {
     MemberList members = { .arena = &call->arena };
     add_member(&members, "revisionId", revision_id(call, row[REVISIONS_tenant].text, row[REVISIONS_workflow_id].text,
@@ -364,6 +364,8 @@ Value document_revision(Call *call, const Cell *row, Value links, bool is_whole)
     add_member(&members, "active", value_bool(row[REVISIONS_active].integer != 0));
     add_member(&members, "createdAt", cell_time(&call->arena, &row[REVISIONS_created_ms]));
     add_member(&members, "updatedAt", cell_time(&call->arena, &row[REVISIONS_updated_ms]));
+    if (compared) add_member(&members, "comparedWith", compared->with);
+    if (compared) add_member(&members, "incompatibilities", compared->breaks);
     add_member(&members, "_links", links);
     return member_list_object(&members);
 }

@@ -31,9 +31,12 @@ void  document_bring(Call *call, const Cell *row);
 typedef struct ExecutionName { Str id; Value link; } ExecutionName;
 ExecutionName document_execution_name(Call *call, const Cell *run);
 Value document_step(Call *call, const Cell *row, const ExecutionName *execution, PayloadRoom *room);
-/* Whole with its steps and its text, where the row has them. What its links are is the server's thread to say: see aside.h. */
 Value document_revision_links(Call *call, const Cell *row);
-Value document_revision(Call *call, const Cell *row, Value links, bool is_whole);
+/* Of one that was just stored: the version that it was compared with, null where nobody relies on any, and what breaks who does. */
+typedef struct RevisionCompared { Value with, breaks; } RevisionCompared;
+/* Whole with its steps and its text, where the row has them. What its links are is the server's thread to say: see aside.h. `compared` may be
+ * NULL. */
+Value document_revision(Call *call, const Cell *row, Value links, bool is_whole, const RevisionCompared *compared);
 /* Of a row of the ledger that is of no run: the tenant that its events name; empty: none. In the arena. */
 Str   document_named_tenant(Arena *arena, const Cell *cells);
 Value document_event(Arena *arena, const Record *record, uint32_t index);

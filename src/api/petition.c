@@ -323,3 +323,14 @@ Status petition_send(Engine *engine, Value request, ReplyTo reply, void *context
 {
     return petition_send_plan(engine, request, /* plan= */ NULL, reply, context, err);
 }
+
+/* --- refusals -------------------------------------------------------------------------------------------------------------------- */
+
+ProblemKind petition_problem(const EngineReply *reply)
+{
+    return reply->is_other_request ? PROBLEM_REQUEST_KEY
+         : reply->is_other_start   ? PROBLEM_KEY
+         : reply->is_over_quota    ? PROBLEM_QUOTA
+         : reply->is_of_params     ? PROBLEM_PARAMETERS
+         : reply->is_inactive      ? PROBLEM_REVISION_NOT_ACTIVE : problem_of(reply->status);
+}

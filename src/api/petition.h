@@ -22,6 +22,7 @@
 #ifndef API_PETITION_H
 #define API_PETITION_H
 
+#include "api/problem.h"
 #include "engine/engine.h"
 
 /* Whether its texts are within TEXT_SIZE_MAX: they are written into the record itself. Else ERR_LIMIT; nothing is full by that. */
@@ -31,6 +32,9 @@ MUST_USE Status petition_send(Engine *engine, Value request, ReplyTo reply, void
 
 /* The same of a start whose plan was read before; NULL: it says itself which it is. */
 MUST_USE Status petition_send_plan(Engine *engine, Value request, EnginePlan *plan, ReplyTo reply, void *context, Error *err);
+
+/* What kind of refusal the reply to one is. */
+ProblemKind petition_problem(const EngineReply *reply);
 
 /* The words for what a request about a failed run says, ended by NULL: in the order of UnknownEffect and CancelUndo. */
 extern const char *const petition_unknown_words[], *const petition_undo_words[];

@@ -8,6 +8,7 @@
 #include "core/decide.h"
 #include "policy/dry_run.h"
 #include "value/json.h"
+#include "view/revision_row.h"
 
 /* --- dry runs --------------------------------------------------------------------------------------------------------------------------- */
 
@@ -18,6 +19,15 @@ static void answer_dry_run(Call *call, Status status, Value found, const Error *
     else call_value(call, 200, found);
 }
 
+static Status find_before(Call *call, Str tenant, Str workflow, DryRunAsk *ask, Error *err)
+{
+    const Cell *row;
+    Status status = revision_relied_on(&call->arena, call->api->store, tenant, workflow, &row, err);
+    if (status || !row) return status;
+    ask->before_version = row[REVISIONS_version].integer;
+    return plan_of_revision(call, row, &ask->before, err);
+}
+
 typedef struct Trying { const Cell *row; Value params; } Trying;
 
 /* Two plans are read and compared, and policies are asked about each step. */
@@ -26,14 +36,9 @@ static void try_out(Call *call)
     const Trying *trying = call->state;
     Value found;
     Error err;
-    const Cell *active = revision_active(call, call->segments[0], call->segments[1]);
     DryRunAsk ask = { .params = trying->params, .actor = call->caller.actor, .now_ms = call->now_ms,
                       .catalog = call->api->catalog };
-    Status status = OK;
-    if (active) {
-        ask.before_version = active[REVISIONS_version].integer;
-        status = plan_of_revision(call, active, &ask.before, &err);
-    }
+    Status status = find_before(call, call->segments[0], call->segments[1], &ask, &err);
     if (!status) status = plan_of_revision(call, trying->row, &ask.plan, &err);
     if (status) {
         call_error(call, &err);
@@ -137,7 +142,7 @@ static void compile_sent(Call *copy)
     if (sending->is_checked) call_value(copy, 200, check_value(copy, &definition->compiled, /* is_planned= */ false));
     else if (sending->is_planned) print_answer(copy, sending);
     else if (definition_print(copy, definition))
-        (void)revision_compare_with(copy, revision_active(copy, plan->tenant, plan->id), plan, &sending->check);
+        (void)revision_compare_with(copy, plan, &sending->check);
 }
 
 static void compiled(Call *call, Call *copy)
@@ -200,12 +205,7 @@ static void dry_run_clients(Call *copy, const Planning *planning, MemberList *me
     Value found;
     Error err;
     DryRunAsk ask = { .plan = plan, .params = planning->params, .actor = copy->caller.actor, .now_ms = copy->now_ms, .catalog = copy->api->catalog };
-    const Cell *active = revision_active(copy, plan->tenant, plan->id);
-    Status status = OK;
-    if (active) {
-        ask.before_version = active[REVISIONS_version].integer;
-        status = plan_of_revision(copy, active, &ask.before, &err);
-    }
+    Status status = find_before(copy, plan->tenant, plan->id, &ask, &err);
     if (!status) status = dry_run(copy->api->guard, &ask, &copy->arena, &found, &err);
     if (!status) add_member(members, "dryRun", found);
     answer_dry_run(copy, status, member_list_object(members), &err);

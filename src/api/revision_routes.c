@@ -23,6 +23,12 @@ static bool newest_of(Call *call, Str tenant, Str workflow, const Cell **out_row
     return false;
 }
 
+/* As the address of a revision has it: one number, one address. */
+static bool version_read(Str text, uint64_t *out_version)
+{
+    return str_to_u64(text, out_version) && text.ptr[0] != '0' && *out_version <= UINT32_MAX;
+}
+
 bool revision_of_address(Call *call, const Cell **out_row)
 {
     Str tenant = call->segments[0], workflow = call->segments[1];
@@ -31,7 +37,7 @@ bool revision_of_address(Call *call, const Cell **out_row)
     Error err;
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !newest_of(call, tenant, workflow, &newest)) return false;
     *out_row = NULL;
-    bool is_number = str_to_u64(call->segments[2], &version) && version && version <= UINT32_MAX;
+    bool is_number = version_read(call->segments[2], &version);
     QueryAsk ask = { .query = QUERY_REVISION_HEAD, .param_count = 3,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(is_number ? (int64_t)version : 0) } };
     if (is_number && row_select(&call->arena, call->api->store, &ask, out_row, &err)) call_error(call, &err);
@@ -139,7 +145,8 @@ static bool take_revision(void *context, const Cell *cells, uint32_t count)
     if (!page_has_room(page)) return false;
     const Cell *row = row_copy(&page->call->arena, cells, count);
     Value links = document_revision_links(page->call, row);
-    page_add(page, document_revision(page->call, row, links, /* is_whole= */ false), (Str){ 0 }, row[REVISIONS_version].integer, 0);
+    Value document = document_revision(page->call, row, links, /* is_whole= */ false, /* compared= */ NULL);
+    page_add(page, document, (Str){ 0 }, row[REVISIONS_version].integer, 0);
     return true;
 }
 
@@ -157,7 +164,7 @@ void route_revisions(Call *call)
     else page_answer(&page);
 }
 
-typedef struct Showing { const Cell *row; Value links; unsigned status; } Showing;
+typedef struct Showing { const Cell *row; Value links; unsigned status; const RevisionCompared *compared; } Showing;
 
 static bool is_large(const Cell *row) { return row[REVISIONS_steps].text.len + row[REVISIONS_text].text.len > API_HERE_SIZE_MAX; }
 
@@ -180,7 +187,7 @@ static void show(Call *call)
     }
     plan_facts_put(call->api->facts, &digest, STR(""), (PlanFact){ .is_large = is_large(row) });
     call_add_header(call, "ETag", document_etag(call, row));
-    call_value(call, showing->status, document_revision(call, row, showing->links, /* is_whole= */ true));
+    call_value(call, showing->status, document_revision(call, row, showing->links, /* is_whole= */ true, showing->compared));
 }
 
 static bool is_small(const Call *call, const Cell *row)
@@ -191,10 +198,10 @@ static bool is_small(const Call *call, const Cell *row)
 }
 
 /* One that is large, or that nobody has looked at yet, beside the server's thread; but what is done is told, though there is no room there. */
-static void answer_revision(Call *call, unsigned status, const Cell *row)
+static void answer_revision(Call *call, unsigned status, const Cell *row, const RevisionCompared *compared)
 {
     Showing *showing = ARENA_NEW(&call->arena, Showing);
-    *showing = (Showing){ row, document_revision_links(call, row), status };
+    *showing = (Showing){ row, document_revision_links(call, row), status, compared };
     call->state = showing;
     if (is_small(call, row)) show(call);
     else if (!call->is_done) aside_begin(call, show, /* done= */ NULL);
@@ -217,7 +224,7 @@ void route_revision(Call *call)
     }
     bool is_unchanged = call_has_tag(call, "If-None-Match", tag, /* is_weak_enough= */ true);
     if (!is_unchanged || is_small(call, row)) {
-        answer_revision(call, is_unchanged ? 304 : 200, row);
+        answer_revision(call, is_unchanged ? 304 : 200, row, /* compared= */ NULL);
         return;
     }
     call_add_header(call, "ETag", tag);
@@ -263,9 +270,19 @@ static bool add_expected(Call *call, const Cell *row, MemberList *members)
     return true;
 }
 
+typedef struct Activating { const Cell *row; Value body; RevisionCheck check; uint32_t try_count; } Activating;
+
+static void activate(Call *call);
+
+/* Who names no revision that it saw is not told of a race that it lost to another: what is active by now is compared with. */
 static bool refused(Call *call, const BridgeAnswer *answer)
 {
     const Cell *row;
+    Activating *activating = call->state;
+    if (answer->is_overtaken && ++activating->try_count < ACTIVATE_TRY_COUNT_MAX) {
+        activate(call);
+        return true;
+    }
     bool is_removal = call->method == METHOD_DELETE && answer->status == ERR_CONFLICT;
     if (!answer->is_stale && !is_removal) return false;
     if (!revision_of_address(call, &row)) return true;
@@ -279,7 +296,7 @@ static void changed(Call *call, const BridgeAnswer *answer)
 {
     const Cell *row;
     (void)answer;
-    if (revision_of_address(call, &row)) answer_revision(call, 200, row);
+    if (revision_of_address(call, &row)) answer_revision(call, 200, row, /* compared= */ NULL);
 }
 
 static void deleted(Call *call, const BridgeAnswer *answer)
@@ -310,52 +327,56 @@ Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Erro
     return api_plan(call->api, &digest, out_plan, err);
 }
 
-bool revision_compare_with(Call *call, const Cell *active, const Plan *after, RevisionCheck *out)
+bool revision_compare_with(Call *call, const Plan *after, RevisionCheck *out)
 {
     const Plan *before;
+    const Cell *row;
     Error err;
-    Digest digest = active ? cell_digest(&active[REVISIONS_digest]) : (Digest){ 0 };
-    *out = (RevisionCheck){ .active = active ? active[REVISIONS_version].integer : 0 };
-    if (!active || !memcmp(&digest, &after->digest, sizeof digest)) return true;
-    if (plan_of_revision(call, active, &before, &err)) {
+    Status status = revision_relied_on(&call->arena, call->api->store, after->tenant, after->id, &row, &err);
+    Digest digest = !status && row ? cell_digest(&row[REVISIONS_digest]) : (Digest){ 0 };
+    bool is_other = !status && row && memcmp(&digest, &after->digest, sizeof digest);
+    if (is_other) status = plan_of_revision(call, row, &before, &err);
+    if (status) {
         call_error(call, &err);
         return false;
     }
     Compatibility *found = ARENA_NEW(&call->arena, Compatibility);
-    compatibility_compare(&call->arena, before, after, found);
-    out->found = found;
+    if (is_other) compatibility_compare(&call->arena, before, after, found);
+    *out = (RevisionCheck){ row, found };
     return true;
 }
 
 bool revision_check(Call *call, const RevisionCheck *check, const char *how)
 {
     const Compatibility *found = check->found;
-    if (!found || !found->total) return true;
+    if (!found->total) return true;
     ProblemField fields[COMPATIBILITY_COUNT_MAX];
     for (uint32_t i = 0; i < found->count; i++)
         fields[i] = (ProblemField){ .pointer = found->findings[i].pointer, .detail = found->findings[i].what };
     call_problem_fields(call, PROBLEM_INCOMPATIBLE, arena_format(&call->arena, "%u changes break who relies on revision %" PRId64
-                        "; with %s it is activated all the same", found->total, check->active, how),
+                        ", which %s; with %s it is activated all the same", found->total, check->before[REVISIONS_version].integer,
+                        revision_standing(check->before), how),
                         fields, found->count);
     return false;
 }
 
-void revision_add_against(MemberList *members, const RevisionCheck *check) { add_member(members, "against", value_int(check->active)); }
-
-typedef struct Activating { const Cell *row; Value body; RevisionCheck check; } Activating;
+void revision_add_against(MemberList *members, const RevisionCheck *check)
+{
+    bool is_active = check->before && check->before[REVISIONS_active].integer;
+    add_member(members, "against", value_int(is_active ? check->before[REVISIONS_version].integer : 0));
+}
 
 /* Two plans are read and compared. */
 static void compare(Call *copy)
 {
     Activating *activating = copy->state;
-    const Cell *active = revision_active(copy, copy->segments[0], copy->segments[1]);
     const Plan *after;
     Error err;
     if (plan_of_revision(copy, activating->row, &after, &err)) {
         call_error(copy, &err);
         return;
     }
-    if (revision_compare_with(copy, active, after, &activating->check))
+    if (revision_compare_with(copy, after, &activating->check))
         (void)revision_check(copy, &activating->check, "{\"allowIncompatible\": true}");
 }
 
@@ -368,6 +389,8 @@ static void compared(Call *call, Call *copy)
     revision_add_against(&members, &activating->check);
     petition_about(call, activating->row, &members, activating->body, "activate", changed);
 }
+
+static void activate(Call *call) { aside_begin(call, compare, compared); }
 
 void route_revision_activate(Call *call)
 {
@@ -382,7 +405,7 @@ void route_revision_activate(Call *call)
         return;
     }
     call->state = activating;
-    aside_begin(call, compare, compared);
+    activate(call);
 }
 
 void route_revision_deactivate(Call *call)
@@ -400,7 +423,7 @@ void route_revision_delete(Call *call)
     MemberList members = { .arena = &call->arena };
     const Cell *row;
     uint64_t version;
-    bool is_repeat = api_is_repeat(call, call->segments[0]) && str_to_u64(call->segments[2], &version) && version && version <= UINT32_MAX;
+    bool is_repeat = api_is_repeat(call, call->segments[0]) && version_read(call->segments[2], &version);
     if (!is_repeat) {
         if (revision_of_address(call, &row)) petition_about(call, row, &members, (Value){ .kind = VALUE_OBJECT }, "remove-revision", deleted);
     } else if (api_may(call, call->segments[0], PROBLEM_WORKFLOW_NOT_FOUND)) {
@@ -415,6 +438,8 @@ typedef struct Creating {
     Str tenant, workflow;           /* as the address names them; the workflow may be empty until the definition says it */
     Definition definition;          /* while it is at hand */
     Digest digest;                  /* of its plan */
+    RevisionCheck check;            /* while it is at hand */
+    RevisionCompared compared;
 } Creating;
 
 static void created(Call *call, const BridgeAnswer *answer)
@@ -437,14 +462,21 @@ static void created(Call *call, const BridgeAnswer *answer)
     }
     call_add_header(call, "Location", arena_format(&call->arena, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(creating->tenant),
                                                    STR_ARG(creating->workflow), row[REVISIONS_version].integer));
-    answer_revision(call, answer->is_noop ? 200 : 201, row);
+    answer_revision(call, answer->is_noop ? 200 : 201, row, &creating->compared);
+}
+
+/* It is stored whatever it breaks, and its author learns of it now: whoever activates it may be another. */
+static RevisionCompared compared_of(Call *call, const RevisionCheck *check)
+{
+    Value breaks = compatibility_list(&call->arena, check->found);
+    return (RevisionCompared){ check->before ? cell_value(&check->before[REVISIONS_version]) : value_null(), breaks };
 }
 
 static void compile_sent(Call *copy)
 {
     Creating *creating = copy->state;
     if (!definition_compile(copy, &creating->definition) || definition_is_refused(copy, &creating->definition)) return;
-    (void)definition_print(copy, &creating->definition);
+    if (definition_print(copy, &creating->definition)) (void)revision_compare_with(copy, &creating->definition.compiled.plan, &creating->check);
 }
 
 static void compiled(Call *call, Call *copy)
@@ -469,6 +501,7 @@ static void compiled(Call *call, Call *copy)
                    (PlanFact){ .is_large = definition->document.len + definition->text.len > API_HERE_SIZE_MAX });
     creating->tenant = arena_copy(&call->arena, creating->tenant);
     creating->workflow = arena_copy(&call->arena, plan->id);
+    creating->compared = compared_of(call, &creating->check);
     add_member(&members, "tenant", value_string(creating->tenant));
     add_member(&members, "text", value_string(definition->text));
     definition_hand_over(call, copy);

@@ -48,12 +48,12 @@ bool workflow_after(Call *call, Str tenant, Str after, Str *out_name);
 /* The active one of a workflow; NULL: there is none. */
 const Cell *revision_active(Call *call, Str tenant, Str workflow);
 MUST_USE Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err);
-/* Whether whoever relies on the active revision gets along with `after`, in the arena of the call; false after answering that it cannot be told. */
+/* Whether who relies on revision_relied_on() gets along with `after`, in the arena of the call; false after answering that it cannot be told. */
 typedef struct RevisionCheck {
-    int64_t active;
+    const Cell *before;             /* what it was compared with; NULL: nobody relies on any */
     const Compatibility *found;
-} RevisionCheck;     /* 0: none is active; NULL: none is to be compared with */
-bool revision_compare_with(Call *call, const Cell *active, const Plan *after, RevisionCheck *out);
+} RevisionCheck;
+bool revision_compare_with(Call *call, const Plan *after, RevisionCheck *out);
 /* False after answering what breaks, and how it is done all the same. */
 bool revision_check(Call *call, const RevisionCheck *check, const char *how);
 /* Tells the engine which one it was compared with. */

@@ -166,6 +166,7 @@ static void answered(void *context, const BridgeAnswer *answer)
         add_member(&members, "state", value_string(str_of(run_state_name(answer->state))));
         add_member(&members, "noop", value_bool(answer->is_noop));
         add_member(&members, "repeat", value_bool(answer->is_repeat));
+        add_member(&members, "asked", value_bool(answer->was_asked));
         call_value(call, 200, member_list_object(&members));
     }
     call_release(call);

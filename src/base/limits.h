@@ -327,6 +327,7 @@
 /* --- secrets ----------------------------------------------------------------------------------------------------- */
 #define SECRET_SIZE_MAX         (64u * 1024)     /* a value: a private key with its certificates fits well */
 #define SECRET_NAME_SIZE_MAX    256u             /* "definition/" and the id of a workflow fits */
+#define ACTIVATE_TRY_COUNT_MAX  32u              /* how often others may become active while a revision is compared with the one that was */
 #define SEAL_TRY_COUNT_MAX      3u               /* how often two may be late by turns with the first key of a tenant, which never changes then */
 #define SECRET_LIST_COUNT_MAX   100000u          /* secrets of one tenant that are listed */
 #define SECRET_REDACT_SIZE_MIN  4u               /* a shorter value is not searched for: it would be found everywhere */

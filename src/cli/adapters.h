@@ -74,6 +74,17 @@ typedef struct ServerCall {
     Value body;                         /* null: none */
 } ServerCall;
 
+/* Log lines of a run of a server behind `after`, of one step or of all. `away` is told that the server was lost, and with NULL that it answers
+ * again. */
+typedef struct ServerLines {
+    Str run_id;
+    int64_t after;
+    Cell step;
+    RowVisit visit;
+    void (*away)(void *context, const Error *why);
+    void *context;                      /* of these two */
+} ServerLines;
+
 typedef struct Adapters {
     /* `url` is sqlite:PATH, memory:, a path, or the address of a server. */
     Status (*store_open)(Str url, bool is_created, Store **out_store, Error *err);
@@ -103,8 +114,8 @@ typedef struct Adapters {
     Status (*server_ask)(Str url, Arena *arena, Value request, Value *out_answer, Error *err);
     /* One request; what it refuses is the answer as well, as its problem, and null where it was not reached. */
     Status (*server_call)(Str url, Arena *arena, const ServerCall *call, Value *out_answer, Error *err);
-    /* Log lines of a run of a server as they are written, until it is settled: see store/remote/remote_store.h. */
-    Status (*server_lines)(Str url, Str run_id, int64_t after, Cell step, RowVisit visit, void *context, Error *err);
+    /* As they are written, until the run is settled: see store/remote/remote_store.h. */
+    Status (*server_lines)(Str url, const ServerLines *lines, Error *err);
     /* What the disk under a directory and a bare loop of transactions reach. */
     Status (*limits)(const char *directory, double *out_events_per_s, double *out_sync_us, Error *err);
 } Adapters;

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "api/petition.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "cli/follow.h"
@@ -73,6 +74,7 @@ static void take_observation(void *context, const Observation *given)
     Observation observation = *given;
     bool is_of_run = given->kind != OBSERVE_LINES && given->kind != OBSERVE_SECRETS;
     if (!is_of_run || !attend->has_begun || memcmp(given->run->id.text, attend->run_id.text, ID_SIZE) != 0) return;
+    patience_renew(&attend->patience, &attend->progress);
     /* Lines from before are not read at all. */
     if (attend->is_catching_up && (given->kind == OBSERVE_LOG || given->now_ms >= attend->since_ms)) tell_again(attend);
     attend->is_held_by_jobs = given->run->state == RUN_RUNNING && given->run->paused_ready_count && run_is_parked(given->run);
@@ -123,10 +125,18 @@ static ExitCode refuse_key(const Error *err)
     return problem_report(PROBLEM_KEY, &told);
 }
 
-static Next refuse(Attend *attend, const Error *err, bool is_other_start)
+static ExitCode refuse_inactive(const Error *err)
+{
+    Error told;
+    error_set(&told, ERR_CONFLICT, "%s; 'maestro revisions activate NAME@VERSION' makes it so", err->text);
+    return problem_report(PROBLEM_REVISION_NOT_ACTIVE, &told);
+}
+
+static Next refuse(Attend *attend, const Error *err, ProblemKind problem)
 {
     progress_leave(&attend->progress);
-    attend->code = is_other_start ? refuse_key(err) : errand_refused(err);
+    attend->code = problem == PROBLEM_KEY                 ? refuse_key(err)
+                 : problem == PROBLEM_REVISION_NOT_ACTIVE ? refuse_inactive(err) : problem_report(problem, err);
     return NEXT_OVER;
 }
 
@@ -279,7 +289,7 @@ static bool begin_as_owner(Attend *attend)
     bool is_start = !attend->has_run;
     if (!status && is_start) status = start(attend, &err);
     if (!status && !is_start && must_resume(attend)) status = resume(attend, &err);
-    if (!status && attend->is_answered && attend->reply.status) return refuse(attend, &attend->error, attend->reply.is_other_start), false;
+    if (!status && attend->is_answered && attend->reply.status) return refuse(attend, &attend->error, petition_problem(&attend->reply)), false;
     if (!status && attend->is_answered) attend->is_asked_for = true;
     if (!status && is_start && attend->is_answered) status = go_on(attend, &err);
     if (status) return stop(attend, &err), false;
@@ -462,7 +472,7 @@ static Next beside_owner(Attend *attend, Store *store)
         if (status == ERR_UNAVAILABLE) return wait_and_retry(attend, &err);
         if (status) return stop(attend, &err);
         attend->is_asked_for = !answer.status;
-        if (answer.status) refuse(attend, &answer.error, answer.is_other_start);
+        if (answer.status) refuse(attend, &answer.error, answer.problem);
         attend->is_repeat = answer.is_repeat;
         attend->run_id = answer.run_id.text[0] ? answer.run_id : attend->run_id;
     }

@@ -42,7 +42,7 @@ static ExitCode check_production(const Args *args, const Loaded *loaded)
     ProductionReport report;
     ProductionFacts facts;
     Value policies;
-    bool has_store = args_value(args, "store") || server_is_meant(args);
+    bool has_store = store_is_named(args) || server_is_meant(args);
     Str tenant = loaded->compiled.is_valid && !loaded->compiled.is_config ? loaded->compiled.plan.tenant : STR("default");
     ExitCode code = has_store ? review_list(args, loaded->catalog, tenant, &policies) : EXIT_CODE_OK;
     if (code) return code;

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "cli/human.h"
+#include "cli/patience.h"
 #include "cli/run_read.h"
 #include "cli/workplace.h"
 #include "value/json.h"
@@ -94,6 +95,14 @@ static bool take_live(void *context, const Cell *cells, uint32_t count)
     return !print_is_unread();
 }
 
+/* In the words of whoever shows a run there. */
+static void tell_away(void *context, const Error *why)
+{
+    (void)context;
+    if (why) print_note("maestro: " SERVER_AWAY_WORDS "\n", why->text, REMOTE_AWAY_MS_MAX / 1000);
+    else print_note("maestro: " SERVER_BACK_WORDS "\n");
+}
+
 /* Everything that is there by now. */
 static Status print_lines(Logs *logs, uint32_t *out_count, Error *err)
 {
@@ -116,7 +125,8 @@ static Status follow(Logs *logs, Error *err)
     int wait_ms = FOLLOW_POLL_MS_MIN;
     bool was_settled = false;
     Str url = store_url(logs->args);
-    if (store_is_server(url)) return adapters.server_lines(url, logs->row[RUNS_id].text, logs->line_no, logs->step, take_live, logs, err);
+    if (store_is_server(url)) return adapters.server_lines(url, &(ServerLines){ logs->row[RUNS_id].text, logs->line_no, logs->step, take_live,
+                                                                                tell_away, logs }, err);
     for (;;) {
         uint32_t count;
         const Cell *row = NULL;

@@ -10,13 +10,14 @@
 #include "cli/workplace.h"
 #include "policy/dry_run.h"
 #include "value/json.h"
+#include "view/revision_row.h"
 
 static const Option options[] = {
     { "json", 0, NULL, NULL, "Prints the plan's document and digest as JSON; with --dry-run what was found." },
     { "dry-run", 'n', NULL, NULL, "Says what a start would meet: policies, executors, blast radius. Nothing is stored or executed." },
     { "param", 'p', "NAME=VALUE", NULL, "With --dry-run: a parameter of the start.", .repeats = true },
     POLICY_OPTION,
-    { "store", 0, "URL", NULL, "With --dry-run: compares with the active revision in this store." },
+    { "store", 0, "URL", NULL, "With --dry-run: compares with the revision in this store that others rely on." },
     { NULL },
 };
 
@@ -273,17 +274,16 @@ static void print_dry_run(Buf *out, Value found)
     }
 }
 
-/* The active revision of the store that was named; none where no store was. */
+/* The revision of the store that was named which others rely on; none where no store was. */
 static ExitCode find_before(const Args *args, const Plan *plan, Plan *storage, DryRunAsk *ask)
 {
     Store *store;
     Error err;
     const Cell *row = NULL;
-    QueryAsk query = { .query = QUERY_REVISION_ACTIVE, .param_count = 3, .params = { cell_text(plan->tenant), cell_text(plan->id), cell_int(1) } };
-    if (!args_flag(args, "store")) return EXIT_CODE_OK;
+    if (!store_is_named(args)) return EXIT_CODE_OK;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
-    Status status = row_select(args->arena, store, &query, &row, &err);
+    Status status = revision_relied_on(args->arena, store, plan->tenant, plan->id, &row, &err);
     if (!status && row) {
         Digest digest = cell_digest(&row[REVISIONS_digest]);
         status = store_plan(store, args->arena, &digest, storage, &err);

@@ -155,8 +155,10 @@ static ExitCode order_change(const Args *args, Errand *errand, Command command)
     Buf out;
     buf_init(&out, JSON_SIZE_MAX);
     if (args_flag(args, "json")) {
-        buf_format(&out, "{\"run\":\"%s\",\"before\":\"%s\",\"after\":\"%s\",\"noop\":%s,\"changed\":", answer.run_id.text,
-                   run_state_name(answer.before), run_state_name(answer.after), answer.is_noop ? "true" : "false");
+        buf_format(&out, "{\"run\":\"%s\",", answer.run_id.text);
+        if (!answer.is_repeat) buf_format(&out, "\"before\":\"%s\",", run_state_name(answer.before));
+        buf_format(&out, "\"after\":\"%s\",\"noop\":%s,\"repeat\":%s,\"changed\":", run_state_name(answer.after),
+                   answer.is_noop ? "true" : "false", answer.is_repeat ? "true" : "false");
         json_print_string(&out, text);
         buf_text(&out, ",\"command\":");
         json_print_string(&out, errand->id);

@@ -7,6 +7,7 @@
 #include "cli/human.h"
 #include "cli/load.h"
 #include "cli/order.h"
+#include "cli/problem.h"
 #include "cli/revision_read.h"
 #include "cli/shell_word.h"
 #include "cli/workplace.h"
@@ -156,39 +157,59 @@ static bool send_definition(Engine *engine, const void *what)
     return engine_start(engine, &start);
 }
 
-static void tell_stored(const Args *args, const Cell *row, bool is_noop)
+static Status print_stored_json(const Cell *row, const Deed *deed, const RevisionCheck *check, Buf *out, Error *err)
+{
+    Arena *arena = deed->args->arena;
+    MemberList members = { .arena = arena };
+    member_list_add(&members, STR("workflow"), cell_value(&row[REVISIONS_workflow_id]));
+    member_list_add(&members, STR("version"), cell_value(&row[REVISIONS_version]));
+    member_list_add(&members, STR("active"), value_bool(row[REVISIONS_active].integer != 0));
+    member_list_add(&members, STR("noop"), value_bool(deed->is_noop));
+    if (deed->was_asked && args_value(deed->args, "id")) member_list_add(&members, STR("repeat"), value_bool(true));
+    member_list_add(&members, STR("comparedWith"), check->before ? cell_value(&check->before[REVISIONS_version]) : value_null());
+    member_list_add(&members, STR("incompatibilities"), compatibility_list(arena, &check->found));
+    Status status = json_print(out, member_list_object(&members), JSON_COMPACT, err);
+    buf_char(out, '\n');
+    return status;
+}
+
+static ExitCode tell_stored(const Args *args, const Cell *row, const Deed *deed, const RevisionCheck *check)
 {
     Buf out;
+    Error err;
+    Status status = OK;
     Str workflow = row[REVISIONS_workflow_id].text, tenant = row[REVISIONS_tenant].text;
     int64_t version = row[REVISIONS_version].integer;
     bool is_active = row[REVISIONS_active].integer != 0;
-    buf_init(&out, 4096);
+    buf_init(&out, JSON_SIZE_MAX);
     if (args_flag(args, "json")) {
-        buf_text(&out, "{\"workflow\":");
-        json_print_string(&out, workflow);
-        buf_format(&out, ",\"version\":%" PRId64 ",\"active\":%s,\"noop\":%s}\n", version, is_active ? "true" : "false", is_noop ? "true" : "false");
+        status = print_stored_json(row, deed, check, &out, &err);
     } else {
-        buf_format(&out, "revision %" PRId64 " of %.*s %s%s\n", version, STR_ARG(workflow), is_noop ? "was stored before" : "is now stored",
+        buf_format(&out, "revision %" PRId64 " of %.*s %s%s\n", version, STR_ARG(workflow), deed->is_noop ? "was stored before" : "is now stored",
                    is_active ? ", and is active" : "");
     }
     print_out(&out);
     buf_deinit(&out);
-    if (is_active || args_flag(args, "json")) return;
+    if (status) return fail(&err);
+    revision_warn(workflow, check, "it is stored; 'maestro revisions activate' refuses it without --allow-incompatible\n");
+    if (is_active || args_flag(args, "json")) return EXIT_CODE_OK;
     Str name = arena_format(args->arena, "%.*s@%" PRId64 "%s%.*s", STR_ARG(workflow), version, str_is_text(tenant, "default") ? "" : " --tenant ",
                             STR_ARG(str_is_text(tenant, "default") ? STR("") : tenant));
     print_note("'%.*s' makes it the one that is started by its name\n", STR_ARG(shell_command(args, "revisions activate", name.ptr)));
+    return EXIT_CODE_OK;
 }
 
-static ExitCode find_stored(const Args *args, const Plan *plan, bool is_noop)
+static ExitCode find_stored(const Args *args, const Plan *plan, const Deed *deed)
 {
     Store *store;
     const Cell *row;
+    RevisionCheck check;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     code = revision_of_plan(args, store, plan, &row);
+    if (!code) code = revision_compare(args, store, plan, &check);
     store_close(store);
-    if (!code) tell_stored(args, row, is_noop);
-    return code;
+    return code ? code : tell_stored(args, row, deed, &check);
 }
 
 static ExitCode store_loaded(const Args *args, const Loaded *loaded, Str document)
@@ -210,7 +231,7 @@ static ExitCode store_loaded(const Args *args, const Loaded *loaded, Str documen
     if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
     ExitCode code = deed_do(&deed);
     if (code) return code;
-    return deed.status ? errand_refused(&deed.error) : find_stored(args, plan, deed.is_noop);
+    return deed.status ? problem_report(deed.problem, &deed.error) : find_stored(args, plan, &deed);
 }
 
 static ExitCode run_store(const Args *args)
@@ -252,14 +273,16 @@ static bool send(Engine *engine, const void *revision) { return engine_revise(en
 static void tell(const Deed *deed)
 {
     const EngineRevision *revision = deed->what;
+    bool is_repeat = deed->was_asked && args_value(deed->args, "id");
     const char *state = revision->is_removal ? "removed" : revision->is_activation ? "active" : "not active";
     Buf out;
     buf_init(&out, 4096);
     if (args_flag(deed->args, "json")) {
         buf_text(&out, "{\"workflow\":");
         json_print_string(&out, revision->workflow);
-        buf_format(&out, ",\"version\":%" PRIu32 ",\"active\":%s,%s\"noop\":%s}\n", revision->version,
-                   revision->is_activation ? "true" : "false", revision->is_removal ? "\"removed\":true," : "", deed->is_noop ? "true" : "false");
+        buf_format(&out, ",\"version\":%" PRIu32 ",\"active\":%s,%s\"noop\":%s%s}\n", revision->version,
+                   revision->is_activation ? "true" : "false", revision->is_removal ? "\"removed\":true," : "", deed->is_noop ? "true" : "false",
+                   is_repeat ? ",\"repeat\":true" : "");
     } else {
         buf_format(&out, "revision %" PRIu32 " of %.*s %s %s\n", revision->version, STR_ARG(revision->workflow),
                    deed->is_noop ? "was" : "is now", state);
@@ -273,7 +296,7 @@ static ExitCode check_place(const Args *args, Store *store, const Cell *row, Rev
     Plan plan;
     Str document;
     ExitCode code = revision_plan(args, store, row, &plan, &document);
-    return code ? code : revision_compare(args, store, &plan, out_seen);
+    return code ? code : revision_admit(args, store, &plan, out_seen);
 }
 
 typedef enum Change { ACTIVATED, DEACTIVATED, REMOVED } Change;
@@ -310,11 +333,13 @@ static ExitCode look_up(const Args *args, Change change, EngineRevision *out)
     return code;
 }
 
-static ExitCode change_to(const Args *args, Change change)
+/* *out_is_overtaken: another one became active than it was compared with; nothing was done. */
+static ExitCode change_once(const Args *args, Change change, bool *out_is_overtaken)
 {
     static const char *const verbs[] = { "activate", "deactivate", "remove-revision" };
     const char *reason = args_value(args, "reason");
     EngineRevision revision;
+    *out_is_overtaken = false;
     ExitCode code = look_up(args, change, &revision);
     if (code) return code;
     Deed deed = { .args = args, .errand = errand_begin(args, verbs[change]), .send = send,
@@ -331,9 +356,22 @@ static ExitCode change_to(const Args *args, Change change)
     if (reason) errand_add(&deed.errand, "reason", value_string(str_of(reason)));
     code = deed_do(&deed);
     if (code) return code;
-    if (deed.status) return errand_refused(&deed.error);
+    *out_is_overtaken = change == ACTIVATED && deed.status == ERR_CONFLICT && revision.seen.has_active;
+    if (*out_is_overtaken) return EXIT_CODE_RUN_FAILED;
+    if (deed.status) return problem_report(deed.problem, &deed.error);
     tell(&deed);
     return EXIT_CODE_OK;
+}
+
+static ExitCode change_to(const Args *args, Change change)
+{
+    bool is_overtaken = true;
+    ExitCode code = EXIT_CODE_OK;
+    for (uint32_t tries = 0; is_overtaken && tries < ACTIVATE_TRY_COUNT_MAX; tries++) code = change_once(args, change, &is_overtaken);
+    if (!is_overtaken) return code;
+    Error err;
+    error_set(&err, ERR_CONFLICT, "others were activated meanwhile, ACTIVATE_TRY_COUNT_MAX (%u) times; ask again", ACTIVATE_TRY_COUNT_MAX);
+    return errand_refused(&err);
 }
 
 static ExitCode run_activate(const Args *args) { return change_to(args, ACTIVATED); }
@@ -347,7 +385,8 @@ const Verb command_revisions_store = {
     .summary = "Stores a definition as a revision, and starts nothing.",
     .doc = "The definition becomes the next revision of its workflow, unless it is one already. It is not active: what is\n"
            "started by the workflow's name, by its schedules and hooks is what was, until 'maestro revisions activate' says\n"
-           "otherwise. Its tenant is the one that it names. Where there is no store yet, one is made.",
+           "otherwise. Its tenant is the one that it names. Where there is no store yet, one is made. What breaks who relies on\n"
+           "the active revision, or where none is on the one that was active last, is told, and stored all the same.",
     .examples = "maestro revisions store order.yaml\n"
                 "maestro revisions store order.yaml --reason \"asked for by finance\" --json",
     .options = store_options, .run = run_store,
@@ -358,7 +397,8 @@ const Verb command_revisions_activate = {
     .summary = "Makes a stored revision the one that is started by its name.",
     .doc = "At most one revision of a workflow is active: the one that was is not any more, in the same commit. Runs that\n"
            "are under way go on with the revision that they were started with. Who did it, and why, is recorded in the\n"
-           "ledger. One that breaks who relies on the revision in use is refused, unless --allow-incompatible is given.",
+           "ledger. One that breaks who relies on the active revision, or where none is on the one that was active last, is\n"
+           "refused, unless --allow-incompatible is given. A first one breaks nobody.",
     .examples = "maestro revisions activate order-fulfillment@3\n"
                 "maestro revisions activate order-fulfillment@2.1.0 --reason \"3 loses orders\"",
     .options = activate_options, .run = run_activate,

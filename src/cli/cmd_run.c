@@ -31,14 +31,14 @@ static const Option options[] = {
 
 /* --- the version before -------------------------------------------------------------------------------------------------- */
 
-/* A version that breaks who relies on the one in use is reported, and started only where that is wished. */
+/* A version that breaks who relies on the one before is reported, and started only where that is wished. */
 static ExitCode check_before(const Args *args, const Plan *plan, RevisionSeen *out_seen)
 {
     Store *store;
     Error err;
     if (adapters.store_open(store_url(args), /* is_created= */ false, &store, &err))
         return EXIT_CODE_OK;                    /* nothing was run there yet; what else is wrong with it attend() says */
-    ExitCode code = revision_compare(args, store, plan, out_seen);
+    ExitCode code = revision_admit(args, store, plan, out_seen);
     store_close(store);
     return code;
 }
@@ -145,8 +145,8 @@ const Verb command_run = {
            "A definition is stored with its first run as a revision of its workflow, number 1, 2, 3 ..., and is the active\n"
            "one from then on. NAME starts the active revision of a stored workflow without its file, NAME@3 its third,\n"
            "NAME@2.1.0 the one with that 'version:'; see 'maestro revisions'. A definition that has changed in a way that\n"
-           "breaks who relies on the revision in use is refused, unless --allow-incompatible is given; see 'maestro check\n"
-           "--against'.\n"
+           "breaks who relies on the active revision, or where none is on the one that was active last, is refused, unless\n"
+           "--allow-incompatible is given; see 'maestro check --against'.\n"
            "\n"
            "With --server the definition is compiled by the server, with the runners and under the policies that it has; what is\n"
            "wrong with it is told as ever.",

@@ -21,9 +21,14 @@ static const Option options[] = {
     { NULL },
 };
 
+typedef struct Watch { Follow follow; Progress progress; Patience patience; } Watch;
+
+/* That the server answers again is said before what it answers. */
 static void take_observation(void *context, const Observation *observation)
 {
-    progress_take(context, observation);
+    Watch *watch = context;
+    patience_renew(&watch->patience, &watch->progress);
+    progress_take(&watch->progress, observation);
 }
 
 /* A server is never without: where it is away, that is said. */
@@ -39,29 +44,30 @@ static bool has_owner(const Args *args)
 }
 
 /* Until the server that has the run answers, or nobody waits for it any more. */
-static Status look(Follow *follow, Progress *progress, Patience *patience, uint32_t *out_count, Error *err)
+static Status look(Watch *watch, uint32_t *out_count, Error *err)
 {
     Status status;
-    while ((status = follow_look(follow, take_observation, progress, out_count, err))) {
-        if (!patience_lasts(patience, progress, err) || print_is_unread()) return status;
-        progress_draw(progress);
+    while ((status = follow_look(&watch->follow, take_observation, watch, out_count, err))) {
+        if (!patience_lasts(&watch->patience, &watch->progress, err) || print_is_unread()) return status;
+        progress_draw(&watch->progress);
         nanosleep(&(struct timespec){ .tv_nsec = REMOTE_RETRY_MS * 1000000L }, NULL);
     }
-    patience_renew(patience, progress);
+    patience_renew(&watch->patience, &watch->progress);
     return OK;
 }
 
-static Status watch(const Args *args, Follow *follow, Progress *progress, Patience *patience, Error *err)
+static Status show(const Args *args, Watch *watch, Error *err)
 {
+    Progress *progress = &watch->progress;
     int wait_ms = FOLLOW_POLL_MS_MIN;
     int64_t looked_ms = 0;
     bool is_noted = false;
     for (;;) {
         uint32_t count;
-        Status status = look(follow, progress, patience, &count, err);
+        Status status = look(watch, &count, err);
         if (status) return status;
         progress_draw(progress);
-        if (progress_is_over(progress) || follow->is_settled || print_is_unread()) return OK;
+        if (progress_is_over(progress) || watch->follow.is_settled || print_is_unread()) return OK;
         bool is_paused = progress->model.state == RUN_PAUSED;           /* what it waits for is said then */
         if (!is_noted && !is_paused && human_now_ms() - looked_ms > OWNER_LOOK_MS) {
             looked_ms = human_now_ms();
@@ -80,28 +86,26 @@ static ExitCode run(const Args *args)
 {
     Store *store;
     const Cell *row;
-    Follow follow = { 0 };
-    Progress progress;
-    Patience patience = { 0 };
+    static Watch watch;
     Error err;
     ExitCode code = store_open_existing(args, &store);
     if (code) return code;
     code = find_row(args, store, args->operands[0], &row);
     if (!code) {
-        Status status = follow_open(&follow, store, row, /* has_logs= */ true, &err);
+        Status status = follow_open(&watch.follow, store, row, /* has_logs= */ true, &err);
         if (!status) {
-            progress_init(&progress, args, &follow.plan, store);
-            progress_begin(&progress, &(EngineReply){ .run_id = row_id(row) });
-            status = watch(args, &follow, &progress, &patience, &err);
+            progress_init(&watch.progress, args, &watch.follow.plan, store);
+            progress_begin(&watch.progress, &(EngineReply){ .run_id = row_id(row) });
+            status = show(args, &watch, &err);
         }
-        if (status && follow.store) progress_leave(&progress);
-        code = status ? fail(&err) : progress_end(&progress, /* is_repeat= */ false, /* is_interrupted= */ false);
-        if (status && follow.store) {
-            patience_end(&patience, &progress);
-            progress_free(&progress);
+        if (status && watch.follow.store) progress_leave(&watch.progress);
+        code = status ? fail(&err) : progress_end(&watch.progress, /* is_repeat= */ false, /* is_interrupted= */ false);
+        if (status && watch.follow.store) {
+            patience_end(&watch.patience, &watch.progress);
+            progress_free(&watch.progress);
         }
     }
-    follow_close(&follow);
+    follow_close(&watch.follow);
     store_close(store);
     return code;
 }

@@ -75,7 +75,8 @@ static void send_reply(int fd, const EngineReply *reply, bool is_stalled)
     member_list_add(&members, STR("state"), value_string(str_of(run_state_name((RunState)reply->run_state))));
     member_list_add(&members, STR("noop"), value_bool(reply->is_noop));
     member_list_add(&members, STR("repeat"), value_bool(reply->is_repeat));
-    if (reply->is_other_start) member_list_add(&members, STR("other"), value_bool(true));
+    if (reply->status) member_list_add(&members, STR("problem"), value_string(str_of(problem_info(petition_problem(reply))->type)));
+    if (reply->was_asked) member_list_add(&members, STR("asked"), value_bool(true));
     if (is_stalled) member_list_add(&members, STR("stalled"), value_bool(true));
     send_value(fd, member_list_object(&members));
     arena_deinit(&arena);
@@ -251,13 +252,14 @@ void control_read_answer(Value value, ControlAnswer *out)
 {
     *out = (ControlAnswer){ .is_noop = value_get_bool(value, "noop", false),
                             .is_repeat = value_get_bool(value, "repeat", false),
-                            .is_other_start = value_get_bool(value, "other", false),
+                            .was_asked = value_get_bool(value, "asked", false),
                             .is_stalled = value_get_bool(value, "stalled", false) };
     Str status = value_get_string(value, "status", STR("")), error = value_get_string(value, "error", STR(""));
     id_read(value_get_string(value, "run", STR("")), &out->run_id);
     run_state_find(value_get_string(value, "state", STR("")), &out->state);
     for (int i = 1; i < STATUS_COUNT && !str_is_text(status, "ok"); i++)
         if (str_is_text(status, status_name((Status)i))) out->status = error_set(&out->error, (Status)i, "%.*s", STR_ARG(error));
+    if (out->status && !problem_find(value_get_string(value, "problem", STR("")), &out->problem)) out->problem = problem_of(out->status);
 }
 
 Status control_connect(const char *path, int *out_fd, Error *err)

@@ -19,6 +19,7 @@
 #ifndef CLI_CONTROL_H
 #define CLI_CONTROL_H
 
+#include "api/problem.h"
 #include "cli/offers.h"
 #include "engine/host.h"
 
@@ -36,7 +37,8 @@ typedef struct ControlAnswer {
     Id run_id;
     RunState state;
     bool is_noop, is_repeat;
-    bool is_other_start;            /* the key of a start belongs to a run with other parameters */
+    bool was_asked;                 /* the same request came before, by its id: this is the answer of then */
+    ProblemKind problem;            /* what kind of refusal it is, unless OK */
     bool is_stalled;                /* the owner cannot write the store: asking again helps nobody */
 } ControlAnswer;
 

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "api/petition.h"
 #include "base/limits.h"
 #include "cli/human.h"
 
@@ -11,7 +12,9 @@ void deed_reply(void *context, const EngineReply *reply)
     deed->is_answered = true;
     deed->status = reply->status;
     deed->is_noop = reply->is_noop;
+    deed->was_asked = reply->was_asked;
     if (reply->error) deed->error = *reply->error;
+    if (reply->status) deed->problem = petition_problem(reply);
 }
 
 /* Nobody owns the store: this process does for a moment. EXIT_CODE_TEMPORARY without a word where somebody owns it by now. */
@@ -42,8 +45,12 @@ ExitCode deed_do(Deed *deed)
         ControlAnswer answer;
         Status status = errand_ask(&deed->errand, path, &answer, NULL, &err);
         if (!status) {
-            deed_reply(deed, &(EngineReply){ .status = answer.status, .error = answer.status ? &answer.error : NULL,
-                                             .is_noop = answer.is_noop });
+            deed->is_answered = true;
+            deed->status = answer.status;
+            deed->is_noop = answer.is_noop;
+            deed->was_asked = answer.was_asked;
+            deed->error = answer.error;
+            deed->problem = answer.problem;
             return EXIT_CODE_OK;
         }
         if (status != ERR_UNAVAILABLE) return fail(&err);

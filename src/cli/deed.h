@@ -16,6 +16,7 @@
 #define CLI_DEED_H
 
 #include "cli/errand.h"
+#include "cli/problem.h"
 #include "cli/workplace.h"
 
 typedef struct Deed {
@@ -24,8 +25,10 @@ typedef struct Deed {
     bool (*send)(Engine *engine, const void *what);     /* false: the engine takes nothing now */
     const void *what;
     bool is_answered, is_noop;
+    bool was_asked;                                     /* the same request was answered before: this is the answer of then */
     Status status;
     Error error;
+    ProblemKind problem;                                /* what kind of refusal it is */
 } Deed;
 
 void     deed_reply(void *deed, const EngineReply *reply);

@@ -2,10 +2,12 @@
 
 #include <time.h>
 
+#include "api/petition.h"
 #include "base/limits.h"
 #include "cli/guardrails.h"
 #include "cli/human.h"
 #include "cli/load.h"
+#include "cli/problem.h"
 #include "cli/run_read.h"
 #include "cli/shell_word.h"
 #include "cli/workplace.h"
@@ -27,6 +29,7 @@ typedef struct Order {
     OrderDesk *desk;                        /* of many orders; NULL: this is the only one */
     Status status;
     Error error;
+    ProblemKind problem;                    /* what kind of refusal it is */
 } Order;
 
 /* --- nobody owns the store -------------------------------------------------------------------------------------------------- */
@@ -39,6 +42,9 @@ bool reason_is_given(const Args *args)
     return false;
 }
 
+/* Of an id that it made itself this command alone asks again, after an owner that died. */
+static bool is_named(const Order *order) { return args_value(order->args, "id") != NULL; }
+
 static void take_reply(void *context, const EngineReply *reply)
 {
     Order *order = context;
@@ -46,7 +52,9 @@ static void take_reply(void *context, const EngineReply *reply)
     order->status = reply->status;
     order->is_noop = reply->is_noop;
     order->after = (RunState)reply->run_state;
+    order->is_repeat = is_named(order) && reply->was_asked;
     if (reply->error) order->error = *reply->error;
+    if (reply->status) order->problem = petition_problem(reply);
 }
 
 /* The run ends; of a cancelled job alone it may go on. */
@@ -138,6 +146,8 @@ static ExitCode ask(Order *order)
             order->has_owner = true;
             order->status = answer.status;
             order->error = answer.error;
+            order->problem = answer.problem;
+            order->is_repeat = is_named(order) && answer.was_asked;
             order->is_noop = answer.is_noop;
             order->after = answer.state;
             order->is_answered = true;
@@ -212,9 +222,11 @@ static void tell(const Order *order)
     }
     Buf out;
     buf_init(&out, 4096);
-    /* F-006: a program that asks again gets the first answer, word for word. */
-    buf_format(&out, "{\"run\":\"%s\",\"before\":\"%s\",\"after\":\"%s\",\"noop\":%s,\"command\":", order->run_id.text, before,
-               after, order->is_noop ? "true" : "false");
+    /* F-006: a program that asks again gets the first answer, but for the state before, which nobody keeps. */
+    buf_format(&out, "{\"run\":\"%s\",", order->run_id.text);
+    if (!order->is_repeat) buf_format(&out, "\"before\":\"%s\",", before);
+    buf_format(&out, "\"after\":\"%s\",\"noop\":%s,\"repeat\":%s,\"command\":", after, order->is_noop ? "true" : "false",
+               order->is_repeat ? "true" : "false");
     json_print_string(&out, order->errand->id);
     if (order->command.job.len) buf_text(&out, ",\"job\":");
     if (order->command.job.len) json_print_string(&out, order->command.job);
@@ -223,22 +235,11 @@ static void tell(const Order *order)
     buf_deinit(&out);
 }
 
-/* Whether a request with the id that was given is answered already. */
-static bool is_known(const Order *order, Store *store)
-{
-    const Cell *row = NULL;
-    Error err;
-    QueryAsk ask_request = { .query = QUERY_REQUEST, .params = { cell_text(STR("")), cell_text(order->errand->id) },
-                             .param_count = 2 };         /* commands about a run name no tenant: it has one */
-    return args_value(order->args, "id") && !row_select(order->args->arena, store, &ask_request, &row, &err) && row;
-}
-
-static void take_row(Order *order, Store *store, const Cell *row)
+static void take_row(Order *order, const Cell *row)
 {
     order->run_id = row_id(row);
     order->before = row_state(row);
     order->is_over = row_is_over(row);
-    order->is_repeat = is_known(order, store);
 }
 
 /* Which run, and how it stands. */
@@ -249,7 +250,7 @@ static ExitCode look_before(Order *order)
     ExitCode code = store_open_existing(order->args, &store);
     if (code) return code;
     code = find_row(order->args, store, order->args->operands[0], &row);
-    if (!code) take_row(order, store, row);
+    if (!code) take_row(order, row);
     store_close(store);
     return code;
 }
@@ -319,7 +320,7 @@ static ExitCode carry_out(Order *order)
     ExitCode code = look_before(order);
     if (!code) code = give(order);
     if (code) return code;
-    return order->status ? errand_refused(&order->error) : look_after(order);
+    return order->status ? problem_report(order->problem, &order->error) : look_after(order);
 }
 
 ExitCode order(const Args *args, Errand *errand, Command command)
@@ -347,7 +348,7 @@ ExitCode order_untold(const Args *args, Errand *errand, Command command, OrderAn
 ExitCode order_row(OrderDesk *desk, Store *store, const Cell *row, Errand *errand, Command command, OrderAnswer *out)
 {
     Order order = { .args = errand->args, .errand = errand, .command = command, .desk = desk };
-    take_row(&order, store, row);
+    take_row(&order, row);
     ExitCode code = give(&order);
     *out = answer_of(&order);
     return code;

@@ -49,7 +49,7 @@ void     order_tell_waiting(Store *store);
 /* Whether --reason says something, which an approval and a denial need; false after saying so. */
 bool reason_is_given(const Args *args);
 
-#define ID_OPTION { "id", 0, "ID", NULL, "Sent again with the same id it gets the first answer, and nothing is done." }
+#define ID_OPTION { "id", 0, "ID", NULL, "Sent again with the same id it gets the first answer, 'repeat' in --json, and nothing is done." }
 #define JOB_OPTION(text) { "job", 0, "JOB", NULL, text }
 /* --job of a command that may be about one job of the run alone. */
 void order_job(const Args *args, Errand *errand, Command *command);

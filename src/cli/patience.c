@@ -11,14 +11,14 @@ bool patience_lasts(Patience *patience, Progress *progress, const Error *err)
     if (err->status != ERR_UNAVAILABLE || !store_is_server(store_url(progress->args))) return false;
     if (!patience->since_ms) {
         patience->since_ms = now_ms;
-        progress_note(progress, "%s; it is tried again for %d seconds", err->text, REMOTE_AWAY_MS_MAX / 1000);
+        progress_note(progress, SERVER_AWAY_WORDS, err->text, REMOTE_AWAY_MS_MAX / 1000);
     }
     return now_ms - patience->since_ms < REMOTE_AWAY_MS_MAX;
 }
 
 void patience_renew(Patience *patience, Progress *progress)
 {
-    if (patience->since_ms) progress_note(progress, "the server answers again");
+    if (patience->since_ms) progress_note(progress, SERVER_BACK_WORDS);
     patience->since_ms = 0;
 }
 

@@ -13,6 +13,9 @@
 
 #include "cli/progress.h"
 
+#define SERVER_AWAY_WORDS "%s; it is tried again for %d seconds"
+#define SERVER_BACK_WORDS "the server answers again"
+
 typedef struct Patience { int64_t since_ms; } Patience;        /* when it first did not answer; 0: it does */
 
 /* Whether what failed so is asked again: never of a store of this machine. */

@@ -121,7 +121,9 @@ static void put_next(Writer *writer)
     if (model->state == RUN_WAITING_SIGNAL) put_signals(writer);
     if (!model->is_settled && model_paused_job(model) != PLAN_NONE) put_job(writer, model_paused_job(model));
     bool is_resumed = model->state == RUN_PAUSED || !options->is_elsewhere;
-    if (options->is_interrupted && !model->is_settled && !is_awaiting && is_resumed) put_command(writer, "resume", STR(""), "goes on");
+    /* Who waits for a signal needs no resumption, but somebody to carry it out once that comes. */
+    const char *resumed = model->state == RUN_WAITING_SIGNAL ? "carries it out, as no process does now" : "goes on";
+    if (options->is_interrupted && !model->is_settled && !is_awaiting && is_resumed) put_command(writer, "resume", STR(""), resumed);
     if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION)
         put_command(writer, "resolve", STR(""), "retry it, compensate it, or close it");
     if (model->state == RUN_FAILED && model->resolution == RESOLUTION_AWAITING_DECISION

@@ -38,9 +38,10 @@ static void tell_json(const Bulk *bulk, const Cell *row, const OrderAnswer *answ
     MemberList members = { .arena = &arena };
     add_text(&members, STR("run"), row[RUNS_id].text);
     add_text(&members, STR("workflow"), row[RUNS_definition_key].text);
-    add_text(&members, STR("before"), str_of(run_state_name(answer->before)));
+    if (!answer->is_repeat) add_text(&members, STR("before"), str_of(run_state_name(answer->before)));
     if (!answer->status && !bulk->is_dry) add_text(&members, STR("after"), str_of(run_state_name(answer->after)));
     member_list_add(&members, STR("refused"), value_bool(answer->status != OK));
+    if (answer->is_repeat) member_list_add(&members, STR("repeat"), value_bool(true));
     if (bulk->is_dry) member_list_add(&members, STR("dryRun"), value_bool(true));
     if (answer->status) add_text(&members, STR("detail"), str_of(answer->error.text));
     if (!json_print(&out, member_list_object(&members), JSON_COMPACT, &err)) buf_char(&out, '\n');

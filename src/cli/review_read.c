@@ -106,5 +106,5 @@ ExitCode review_record(const Args *args, const ReviewWish *wish)
     errand_add(&deed.errand, "verdict", value_string(wish->verdict));
     errand_add(&deed.errand, "comment", value_string(wish->comment));
     ExitCode code = deed_do(&deed);
-    return code || !deed.status ? code : errand_refused(&deed.error);
+    return code || !deed.status ? code : problem_report(deed.problem, &deed.error);
 }

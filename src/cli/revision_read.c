@@ -7,6 +7,7 @@
 #include "cli/server_order.h"
 #include "lang/compatibility.h"
 #include "value/json.h"
+#include "view/revision_row.h"
 #include "view/run_rows.h"
 
 Str revision_tenant(const Args *args) { return server_tenant(args); }
@@ -119,43 +120,41 @@ ExitCode revision_of_plan(const Args *args, Store *store, const Plan *plan, cons
 
 /* --- what takes the place of another ------------------------------------------------------------------------------------- */
 
-static Status select_in_use(Arena *arena, Store *store, const Plan *plan, const Cell **out_row, Error *err)
+ExitCode revision_compare(const Args *args, Store *store, const Plan *plan, RevisionCheck *out)
 {
-    QueryAsk newest = ask_for(QUERY_REVISION_NEWEST, plan->tenant, plan->id);
-    *out_row = NULL;
-    Status status = select_with(arena, store, ask_for(QUERY_REVISION_ACTIVE, plan->tenant, plan->id), cell_int(1), out_row, err);
-    return status || *out_row ? status : row_select(arena, store, &newest, out_row, err);
-}
-
-static ExitCode report_breaks(const Args *args, const Plan *plan, int64_t before, const Compatibility *found)
-{
-    bool is_allowed = args_flag(args, "allow-incompatible");
-    Buf text;
-    buf_init(&text, SIZE_MAX);
-    buf_format(&text, "maestro: this version of %.*s is not compatible with revision %" PRId64 ", which is in use:\n",
-               STR_ARG(plan->id),
-               before);
-    compatibility_print(found, &text);
-    if (!is_allowed) buf_text(&text, "nothing was done; --allow-incompatible does it all the same\n");
-    print_err(&text);
-    buf_deinit(&text);
-    return is_allowed ? EXIT_CODE_OK : EXIT_CODE_DATA;
-}
-
-ExitCode revision_compare(const Args *args, Store *store, const Plan *plan, RevisionSeen *out_seen)
-{
-    const Cell *row;
     Plan before;
     Str document;
     Error err;
-    Compatibility found;
-    if (select_in_use(args->arena, store, plan, &row, &err)) return fail(&err);
-    bool is_active = row && row[REVISIONS_active].integer;
-    *out_seen = (RevisionSeen){ .has_active = !args_flag(args, "allow-incompatible"),
-                                .active = is_active ? (uint32_t)row[REVISIONS_version].integer : 0 };
+    *out = (RevisionCheck){ 0 };
+    if (revision_relied_on(args->arena, store, plan->tenant, plan->id, &out->before, &err)) return fail(&err);
+    const Cell *row = out->before;
     if (!row || memcmp(row[REVISIONS_digest].text.ptr, plan->digest.bytes, sizeof plan->digest.bytes) == 0) return EXIT_CODE_OK;
     ExitCode code = revision_plan(args, store, row, &before, &document);
+    if (!code) compatibility_compare(args->arena, &before, plan, &out->found);
+    return code;
+}
+
+void revision_warn(Str workflow, const RevisionCheck *check, const char *consequence)
+{
+    Buf text;
+    if (!check->found.total) return;
+    buf_init(&text, SIZE_MAX);
+    buf_format(&text, "maestro: this version of %.*s is not compatible with revision %" PRId64 ", which %s:\n", STR_ARG(workflow),
+               check->before[REVISIONS_version].integer, revision_standing(check->before));
+    compatibility_print(&check->found, &text);
+    buf_text(&text, consequence);
+    print_err(&text);
+    buf_deinit(&text);
+}
+
+ExitCode revision_admit(const Args *args, Store *store, const Plan *plan, RevisionSeen *out_seen)
+{
+    RevisionCheck check;
+    bool is_allowed = args_flag(args, "allow-incompatible");
+    ExitCode code = revision_compare(args, store, plan, &check);
     if (code) return code;
-    compatibility_compare(args->arena, &before, plan, &found);
-    return found.total ? report_breaks(args, plan, row[REVISIONS_version].integer, &found) : EXIT_CODE_OK;
+    bool is_active = check.before && check.before[REVISIONS_active].integer;
+    *out_seen = (RevisionSeen){ .has_active = !is_allowed, .active = is_active ? (uint32_t)check.before[REVISIONS_version].integer : 0 };
+    revision_warn(plan->id, &check, is_allowed ? "" : "nothing was done; --allow-incompatible does it all the same\n");
+    return check.found.total && !is_allowed ? EXIT_CODE_DATA : EXIT_CODE_OK;
 }

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "core/plan.h"
 #include "engine/engine.h"
+#include "lang/compatibility.h"
 #include "view/store.h"
 
 #define TENANT_OPTION { "tenant", 0, "NAME", NULL, "Whose stored revisions are meant; by default that of the key of --server, else 'default'." }
@@ -26,8 +27,16 @@ ExitCode revision_plan(const Args *args, Store *store, const Cell *row, Plan *ou
 MUST_USE Status revision_plan_of(Arena *arena, Store *store, const Plan *plan, uint32_t version, Plan *out_plan, Error *err);
 /* The revision that the plan is. */
 ExitCode revision_of_plan(const Args *args, Store *store, const Plan *plan, const Cell **out_row);
-/* Whether the plan may take the place of the revision in use: of the active one, else of the newest. One that breaks who relies
- * on that is told, and refused unless --allow-incompatible is given. What it was compared with the engine is told, too. */
-ExitCode revision_compare(const Args *args, Store *store, const Plan *plan, RevisionSeen *out_seen);
+/* Whether who relies on revision_relied_on() gets along with the plan. */
+typedef struct RevisionCheck {
+    const Cell *before;             /* what it was compared with; NULL: nobody relies on any */
+    Compatibility found;
+} RevisionCheck;
+ExitCode revision_compare(const Args *args, Store *store, const Plan *plan, RevisionCheck *out);
+/* Says to people what breaks, and the consequence, a line; nothing where nothing does. */
+void revision_warn(Str workflow, const RevisionCheck *check, const char *consequence);
+/* Whether the plan may take the place: one that breaks others is told, and refused unless --allow-incompatible is given. What it was compared
+ * with the engine is told, too. */
+ExitCode revision_admit(const Args *args, Store *store, const Plan *plan, RevisionSeen *out_seen);
 
 #endif

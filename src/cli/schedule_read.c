@@ -195,7 +195,7 @@ static ExitCode carry(const Args *args, const OverrideWish *wish, bool is_remova
     if (!is_removal) errand_add(&deed.errand, "held", value_string(wish->held_by));
     if (reason.len) errand_add(&deed.errand, "reason", value_string(reason));
     ExitCode code = deed_do(&deed);
-    return code || !deed.status ? code : errand_refused(&deed.error);
+    return code || !deed.status ? code : problem_report(deed.problem, &deed.error);
 }
 
 /* The store is closed before anybody is asked: this process may become its owner. */

@@ -8,7 +8,7 @@
 static bool send(Engine *engine, const void *secret) { return engine_secret(engine, secret); }
 
 /* Asked both ways: as an errand, and of an engine of this process. */
-static ExitCode carry(const Args *args, EngineSecret *secret, Status *out_status, Error *out_err)
+static ExitCode carry(const Args *args, EngineSecret *secret, Deed *out_deed)
 {
     const char *reason = args_value(args, "reason");
     Deed deed = { .args = args, .errand = errand_begin(args, secret->is_removal ? "remove-secret" : "set-secret"), .send = send,
@@ -25,8 +25,7 @@ static ExitCode carry(const Args *args, EngineSecret *secret, Status *out_status
     secret->reply = deed_reply;
     secret->context = &deed;
     ExitCode code = deed_do(&deed);
-    *out_status = deed.status;
-    *out_err = deed.error;
+    *out_deed = deed;
     return code;
 }
 
@@ -70,12 +69,11 @@ ExitCode secret_store(const Args *args, Str tenant, Str name, Str value)
     if (server_is_meant(args)) return set_at_server(args, tenant, name, value);
     for (unsigned tries = SEAL_TRY_COUNT_MAX;; tries--) {
         EngineSecret secret = { .tenant = tenant, .name = name };
-        Status status;
-        Error err;
+        Deed deed;
         ExitCode code = seal(args, &secret, value);
-        if (!code) code = carry(args, &secret, &status, &err);
-        if (code || !status) return code;
-        if (status != ERR_CONFLICT || tries == 1) return errand_refused(&err);
+        if (!code) code = carry(args, &secret, &deed);
+        if (code || !deed.status) return code;
+        if (deed.status != ERR_CONFLICT || tries == 1) return problem_report(deed.problem, &deed.error);
     }
 }
 
@@ -85,8 +83,7 @@ ExitCode secret_remove(const Args *args, Str tenant, Str name)
     if (server_is_meant(args))
         return server_order(args, &(ServerCall){ .method = "DELETE", .path = server_reason(args, path_of(args, tenant, name)) }, &answer);
     EngineSecret secret = { .tenant = tenant, .name = name, .is_removal = true };
-    Status status;
-    Error err;
-    ExitCode code = carry(args, &secret, &status, &err);
-    return code || !status ? code : errand_refused(&err);
+    Deed deed;
+    ExitCode code = carry(args, &secret, &deed);
+    return code || !deed.status ? code : problem_report(deed.problem, &deed.error);
 }

@@ -86,7 +86,7 @@ static void tell_json(const Args *args, const TriggerWish *wish, const OrderAnsw
     member_list_add(&members, STR("run"), value_string(id_peek(&answer->run_id)));
     member_list_add(&members, STR("trigger"), value_string(wish->key));
     member_list_add(&members, STR("outcome"), value_string(str_of(came->outcome ? came->outcome : "taken")));
-    member_list_add(&members, STR("before"), value_string(str_of(run_state_name(answer->before))));
+    if (!answer->is_repeat) member_list_add(&members, STR("before"), value_string(str_of(run_state_name(answer->before))));
     member_list_add(&members, STR("after"), value_string(str_of(run_state_name(answer->after))));
     member_list_add(&members, STR("awaiting"), came->awaited.len ? value_string(came->awaited) : value_null());
     member_list_add(&members, STR("repeat"), value_bool(answer->is_repeat));

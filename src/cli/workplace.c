@@ -130,6 +130,13 @@ static void make_parents(Arena *arena, const char *path)
     }
 }
 
+bool store_is_named(const Args *args)
+{
+    if (args_value(args, "store")) return true;
+    const char *given = getenv("MAESTRO_STORE"), *path = given && *given ? store_path(args->arena, store_url(args)) : NULL;
+    return path && file_exists(path);
+}
+
 ExitCode store_open_existing(const Args *args, Store **out_store)
 {
     Error err;

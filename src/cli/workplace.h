@@ -49,6 +49,8 @@ ExitCode store_check_server(const Args *args);
 MUST_USE Status store_check_url(Arena *arena, Str url, Error *err);
 bool store_is_server(Str url);                      /* it is the address of one, by its scheme */
 bool store_has_kind(Str url);                       /* a word before a colon says what it is: it is not the path of a file */
+/* Whether --store names one, or $MAESTRO_STORE one that is there: what looks into a store where there is one looks into that. */
+bool store_is_named(const Args *args);
 const char *store_path(Arena *arena, Str url);      /* of its file, behind symbolic links; NULL: it has none */
 Str owner_text(Arena *arena);                       /* who owns the store from now on, as the log tells it */
 /* The store alone, for commands that read. It has to exist. */

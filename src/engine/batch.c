@@ -388,6 +388,7 @@ void batch_reply(Engine *engine, Resident *resident, Mail *mail, Status status, 
 {
     ReplyEntry entry = { .mail = mail, .reply = { .status = status, .is_noop = is_noop, .is_over_quota = mail->is_over_quota,
                                                .quota_ms = mail->quota_ms, .is_stale = mail->is_stale,
+                                               .is_overtaken = mail->is_overtaken, .is_inactive = mail->is_inactive,
                                                .is_other_start = mail->is_other_start, .is_of_params = mail->is_of_params,
                                                .outcome = status ? NULL : mail->outcome } };
     if (error) entry.error = *error;

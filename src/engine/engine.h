@@ -152,6 +152,8 @@ typedef struct EngineReply {
     int64_t quota_ms;                   /* of that: when the next window begins */
     bool is_other_start;                /* ERR_CONFLICT: its key belongs to a run that was started with other parameters: run_id */
     bool is_stale;                      /* ERR_CONFLICT: the revision is not as it was seen (RevisionSeen.has_flag), or the secret is not new */
+    bool is_overtaken;                  /* ERR_CONFLICT: another one is active than it was compared with: RevisionSeen.has_active; compare again */
+    bool is_inactive;                   /* ERR_CONFLICT: the revision that is to be started is not active */
     bool is_of_params;                  /* ERR_INVALID: parameters do not fit the plan, or make no idempotency key */
     uint8_t run_state, resolution;      /* after it */
 } EngineReply;

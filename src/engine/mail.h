@@ -33,6 +33,8 @@ typedef struct Mail {
     RevisionSeen seen;              /* of that, and of a start */
     const char *outcome;            /* of a trigger that was taken: EngineReply */
     bool is_stale;                  /* the revision was not as it was seen, or the secret is not new */
+    bool is_overtaken;              /* it was compared with another one than the active one */
+    bool is_inactive;               /* of a start: its revision is not active */
     bool is_of_params;              /* of a start: its parameters are not as its plan wants them */
     bool is_stored_only;            /* of a start: no run begins, its plan becomes a revision */
     bool is_secret;                 /* stores the secret command.name, sealed in `params`; `payload`: the tenant's key, sealed */

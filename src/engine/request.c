@@ -229,6 +229,7 @@ static Str answer_text(Arena *arena, const EngineReply *reply, const Error *erro
     if (reply->outcome) member_list_add(&members, STR("outcome"), value_string(str_of(reply->outcome)));
     if (reply->is_other_start) member_list_add(&members, STR("other"), value_bool(true));
     if (reply->is_stale) member_list_add(&members, STR("stale"), value_bool(true));
+    if (reply->is_inactive) member_list_add(&members, STR("inactive"), value_bool(true));
     if (reply->is_of_params) member_list_add(&members, STR("params"), value_bool(true));
     Buf buf;
     Error err;
@@ -273,6 +274,7 @@ static Status answer_read(Str text, EngineReply *out_reply, Error *out_error, Er
         out_reply->outcome = outcome_read(value_get_string(value, "outcome", STR("")));
         out_reply->is_other_start = value_get_bool(value, "other", false);
         out_reply->is_stale = value_get_bool(value, "stale", false);
+        out_reply->is_inactive = value_get_bool(value, "inactive", false);
         out_reply->is_of_params = value_get_bool(value, "params", false);
     }
     arena_deinit(&arena);
@@ -280,9 +282,10 @@ static Status answer_read(Str text, EngineReply *out_reply, Error *out_error, Er
 }
 
 /* Is it an answer to what was asked, or a reason to ask again? */
-static bool is_kept(Status status)
+static bool is_kept(const EngineReply *reply)
 {
-    return status == OK || status == ERR_INVALID || status == ERR_DENIED || status == ERR_CONFLICT;
+    Status status = reply->status;
+    return !reply->is_overtaken && (status == OK || status == ERR_INVALID || status == ERR_DENIED || status == ERR_CONFLICT);
 }
 
 static void put_answer(Engine *engine, EngineBatch *batch, const Mail *mail, Str key, const Asked *asked, Str answer)
@@ -302,7 +305,7 @@ static void put_answer(Engine *engine, EngineBatch *batch, const Mail *mail, Str
 bool request_keep(Engine *engine, Mail *mail, const EngineReply *reply, const Error *error)
 {
     KnownRequest *known = mail->known;
-    if (!known || !is_kept(reply->status)) return false;
+    if (!known || !is_kept(reply)) return false;
     EngineBatch *batch = batch_open(engine);
     Str answer = answer_text(&batch->batch.arena, reply, error);
     put_answer(engine, batch, mail, known->key, &known->asked, answer);
@@ -328,7 +331,7 @@ static bool is_same(const Mail *mail, const Asked *first)
 static void repeat(Engine *engine, uint64_t seq, const Asked *first, const ReplyEntry *entry)
 {
     const Mail *mail = entry->mail;
-    if (mail->command.alias.len && is_kept(entry->reply.status)) {
+    if (mail->command.alias.len && is_kept(&entry->reply)) {
         EngineBatch *batch = batch_open(engine);
         put_answer(engine, batch, mail, mail->command.alias, first, answer_text(&batch->batch.arena, &entry->reply, &entry->error));
         seq = batch->seq;

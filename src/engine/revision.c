@@ -245,9 +245,10 @@ static Status check_flag(const Revising *revising, Mail *mail, Error *err)
 }
 
 /* What takes the place of another one was compared with that one, and with none that was activated since. */
-static Status check_place(const Revising *revising, const Mail *mail, Error *err)
+static Status check_place(const Revising *revising, Mail *mail, Error *err)
 {
     if (!mail->seen.has_active || mail->seen.active == revising->active) return OK;
+    mail->is_overtaken = true;
     if (!revising->active)
         return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of '%.*s' was deactivated meanwhile; ask again", mail->seen.active,
                          STR_ARG(revising->workflow));
@@ -264,16 +265,18 @@ static Status refuse_unknown(const Revising *revising, uint32_t version, Error *
                      STR_ARG(revising->workflow), version, revising->newest);
 }
 
-static Status choose(const Revising *revising, uint32_t wanted, uint32_t *out_version, Error *err)
+static Status choose(const Revising *revising, Mail *mail, uint32_t *out_version, Error *err)
 {
+    uint32_t wanted = mail->start.revision;
     bool is_active = revising->found && revising->active == revising->found;
     if (!revising->found && wanted) return refuse_unknown(revising, wanted, err);
     if (wanted && wanted != revising->found)
         return error_set(err, ERR_INVALID, "this plan is revision %" PRIu32 " of '%.*s', and not %" PRIu32, revising->found,
                          STR_ARG(revising->workflow), wanted);
-    if (revising->found && !is_active && (wanted || !revising->active))
-        return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of '%.*s' is not active; 'maestro revisions activate %.*s@%" PRIu32 "' makes it so",
-                         revising->found, STR_ARG(revising->workflow), STR_ARG(revising->workflow), revising->found);
+    if (revising->found && !is_active && (wanted || !revising->active)) {
+        mail->is_inactive = true;
+        return error_set(err, ERR_CONFLICT, "revision %" PRIu32 " of workflow '%.*s' is not active", revising->found, STR_ARG(revising->workflow));
+    }
     if (!revising->found && revising->labelled && !revising->is_text_same)
         return error_set(err, ERR_INVALID,
                          "version \"%.*s\" of '%.*s' is revision %" PRIu32 ", and this definition says something else; give it another version",
@@ -300,7 +303,7 @@ RevisionFate revision_look(Engine *engine, Mail *mail, PlanEntry *entry, uint32_
     }
     const Revising *revising = mail->revising;
     bool is_change = !mail->is_stored_only && !(revising->found && revising->active == revising->found);
-    Status status = choose(revising, wanted, out_version, err);
+    Status status = choose(revising, mail, out_version, err);
     if (!status && is_change) status = check_place(revising, mail, err);
     return status ? REVISION_IS_REFUSED : REVISION_IS_KNOWN;
 }

@@ -153,3 +153,13 @@ void compatibility_print(const Compatibility *compatibility, Buf *out)
     uint32_t rest = compatibility->total - compatibility->count;
     if (rest) buf_format(out, "  ... and %u more\n", rest);
 }
+
+Value compatibility_list(Arena *arena, const Compatibility *compatibility)
+{
+    ValueList list = { .arena = arena };
+    for (uint32_t i = 0; i < compatibility->count; i++) {
+        const Incompatibility *finding = &compatibility->findings[i];
+        value_list_add(&list, value_string(arena_format(arena, "%.*s %.*s", STR_ARG(finding->subject), STR_ARG(finding->what))));
+    }
+    return value_list_array(&list);
+}

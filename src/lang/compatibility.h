@@ -35,5 +35,7 @@ typedef struct Compatibility {
 void compatibility_compare(Arena *arena, const Plan *before, const Plan *after, Compatibility *out);
 /* One line each, "  parameter 'amount' was removed", and how many more there are. */
 void compatibility_print(const Compatibility *compatibility, Buf *out);
+/* A text each, "parameter 'amount' was removed": of those kept. */
+Value compatibility_list(Arena *arena, const Compatibility *compatibility);
 
 #endif

@@ -103,18 +103,13 @@ static void add_comparison(const Trial *trial, MemberList *members)
 {
     const DryRunAsk *ask = trial->ask;
     ValueDiff diff = { .list = { .arena = trial->arena }, .count_max = DIFF_LINE_COUNT_MAX };
-    ValueList findings = { .arena = trial->arena };
     Compatibility *found = ARENA_NEW(trial->arena, Compatibility);
     if (ask->before) {
         value_diff(&diff, STR(""), ask->before->document, ask->plan->document);
         compatibility_compare(trial->arena, ask->before, ask->plan, found);
     }
-    for (uint32_t i = 0; i < found->count; i++) {
-        const Incompatibility *finding = &found->findings[i];
-        value_list_add(&findings, value_string(arena_format(trial->arena, "%.*s %.*s", STR_ARG(finding->subject), STR_ARG(finding->what))));
-    }
     add(members, "comparedWith", ask->before ? value_int(ask->before_version) : value_null());
-    add(members, "incompatibilities", value_list_array(&findings));
+    add(members, "incompatibilities", compatibility_list(trial->arena, found));
     add(members, "differences", value_list_array(&diff.list));
     add(members, "differenceCount", value_int(diff.total));
 }

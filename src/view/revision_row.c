@@ -63,6 +63,38 @@ Status revision_triggers(Arena *arena, Store *store, Str tenant, Str workflow, c
     return status;
 }
 
+typedef struct LastActive { Arena *arena; const Cell *row; int64_t version; uint32_t seen; } LastActive;
+
+/* A flag that has changed since its revision was stored was set at some time, and is not now: when it changed is when it was taken away. */
+static bool take_last_active(void *context, const Cell *cells, uint32_t count)
+{
+    LastActive *last = context;
+    int64_t updated_ms = cells[REVISIONS_updated_ms].integer;
+    last->seen++;
+    last->version = cells[REVISIONS_version].integer;
+    if (updated_ms == cells[REVISIONS_created_ms].integer) return true;
+    if (!last->row || updated_ms > last->row[REVISIONS_updated_ms].integer) last->row = row_copy(last->arena, cells, count);
+    return true;
+}
+
+Status revision_relied_on(Arena *arena, Store *store, Str tenant, Str workflow, const Cell **out_row, Error *err)
+{
+    const Cell *active = NULL;
+    LastActive last = { .arena = arena, .version = INT64_MAX };
+    QueryAsk ask = { .query = QUERY_REVISION_ACTIVE, .param_count = 3, .params = { cell_text(tenant), cell_text(workflow), cell_int(1) } };
+    Status status = row_select(arena, store, &ask, &active, err);
+    if (!status && !active) do {
+        ask = (QueryAsk){ .query = QUERY_REVISIONS_OF_WORKFLOW, .param_count = 3,
+                          .params = { cell_text(tenant), cell_text(workflow), cell_int(last.version) } };
+        last.seen = 0;
+        status = store_select(store, &ask, take_last_active, &last, err);
+    } while (!status && last.seen);
+    if (!status) *out_row = active ? active : last.row;
+    return status;
+}
+
+const char *revision_standing(const Cell *row) { return row[REVISIONS_active].integer ? "is active" : "was active last"; }
+
 Status revision_workflow_after(Arena *arena, Store *store, Str tenant, Str after, Str *out_name, Error *err)
 {
     const Cell *row = NULL;

@@ -135,4 +135,17 @@ def without_a_checklist_the_command_says_which_there_is(t):
     t.equal(t.maestro("check", "--production", "examples/service-deploy.ts", env={"MAESTRO_SDK": str(t.folder)}).code, 69)
 
 
+@case("")
+def the_store_of_the_environment_counts_as_one_that_is_named(t):
+    path, url = "examples/revenue-backfill.yaml", f"sqlite:{t.folder}/store.db"
+    none = t.maestro("check", "--production", path)
+    t.equal(t.maestro("run", "examples/hello.yaml", "--store", url).code, 0)
+    named = t.maestro("check", "--production", path, "--store", url)
+    given = t.maestro("check", "--production", path, env={"MAESTRO_STORE": url})
+    t.equal((given.code, given.out), (named.code, named.out))
+    t.true(named.out != none.out, "a store has reviews, or has none")
+    absent = t.maestro("check", "--production", path, env={"MAESTRO_STORE": f"sqlite:{t.folder}/none.db"})
+    t.equal((absent.code, absent.out), (none.code, none.out), "one that is not there yet says nothing")
+
+
 main()

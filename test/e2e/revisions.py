@@ -21,6 +21,8 @@ jobs:
   b: {{ needs: [a], tasks: [{{ name: tell, run: shell, input: {{ command: "echo {word} >> {folder}/told" }} }}] }}
 '''
 
+ALONE = {"comparedWith": None, "incompatibilities": []}         # of a revision that is stored where none was ever active
+
 
 def store(t):
     return ("--store", f"sqlite:{t.folder}/store.db")
@@ -208,6 +210,55 @@ def what_breaks_who_relies_on_the_revision_in_use_needs_leave(t):
     t.equal(revisions(t), [(1, "1.0", 1), (2, "2.0", 0)])
 
 
+@case("proves: F-118")
+def what_was_active_last_is_still_relied_on(t):
+    first, second = greet(t, "1.0"), greet(t, "2.0", more="  - { name: count, type: integer }\n")
+
+    def activate(version, code, *words):
+        done = t.maestro("revisions", "activate", f"greet@{version}", *store(t))
+        t.equal(done.code, code, f"activating {version}: {done.out}{done.err}")
+        for word in words:
+            t.contains(done.err, word)
+
+    for file in (first, second):
+        t.equal(t.maestro("revisions", "store", file, *store(t)).code, 0)
+    activate(1, 0)                                                      # a first one breaks nobody, whatever else is stored
+    activate(2, 65, "not compatible with revision 1, which is active:")
+    t.maestro("revisions", "deactivate", "greet@1", *store(t))
+    activate(2, 65, "not compatible with revision 1, which was active last:", "parameter 'count' is new and has no default")
+    dry = t.maestro("plan", second, "--dry-run", "--json", "-p", "who=x", "-p", "count=1", *store(t))
+    found = json.loads(dry.out)
+    t.equal((found["comparedWith"], len(found["incompatibilities"])), (1, 1), "a dry run compares with the same one")
+    for name, url in (("there", store(t)[1]), ("not there", f"sqlite:{t.folder}/none.db")):
+        with t.row(f"MAESTRO_STORE, {name}"):
+            dry = t.maestro("plan", second, "--dry-run", "--json", "-p", "who=x", "-p", "count=1", env={"MAESTRO_STORE": url})
+            t.equal((dry.code, dry.json()["comparedWith"]), (0, 1 if name == "there" else None), dry.err)
+    third = greet(t, "3.0", more="  - { name: other, type: integer }\n")
+    ran = t.maestro("run", third, "-p", "who=x", "-p", "other=1", *store(t))
+    t.equal(ran.code, 65, "so does a file that is run")
+    t.contains(ran.err, "which was active last:")
+    t.equal(len(revisions(t)), 2, "and nothing of it was stored")
+    t.equal(t.maestro("revisions", "activate", "greet@2", "--allow-incompatible", *store(t)).code, 0)
+    t.maestro("revisions", "deactivate", "greet@2", *store(t))
+    activate(1, 65, "revision 2, which was active last:")               # 1 was active, too, but not last
+    activate(2, 0)
+
+
+@case("proves: F-118")
+def a_revision_that_is_stored_is_told_what_it_breaks(t):
+    run(t, greet(t, "1.0"))
+    file = greet(t, "2.0", more="  - { name: count, type: integer }\n")
+    done = t.maestro("revisions", "store", file, *store(t))
+    t.equal(done.code, 0, "it is stored all the same")
+    t.contains(done.out, "revision 2 of greet is now stored")
+    t.contains(done.err, "not compatible with revision 1, which is active:\n  parameter 'count' is new and has no default\n")
+    again = t.maestro("revisions", "store", file, "--json", *store(t))
+    t.equal(json.loads(again.out), {"workflow": "greet", "version": 2, "active": False, "noop": True, "comparedWith": 1,
+                                    "incompatibilities": ["parameter 'count' is new and has no default"]})
+    fits = t.maestro("revisions", "store", greet(t, "1.1", "good day"), *store(t))
+    t.equal((fits.code, "compatible" in fits.err), (0, False), "of one that fits nothing is said")
+
+
 @case("proves: F-117 R-006")
 def a_run_keeps_its_revision_when_a_newer_one_is_stored_and_its_owner_is_killed(t):
     old = t.write("held-old.yaml", HELD.format(folder=t.folder, word="old"))
@@ -267,7 +318,7 @@ def a_definition_is_stored_without_a_run_put_into_service_and_removed(t):
     t.equal((revisions(t), run_count(t)), ([(1, "1.0", 0)], 0), "no run, and nothing is active")
     t.equal(select(t, "SELECT text FROM maestro_revisions"), [(first.read_text(),)], "the text as it was written")
     again = change("store", first, "--json")
-    t.equal((again.code, again.json()), (0, {"workflow": "greet", "version": 1, "active": False, "noop": True}))
+    t.equal((again.code, again.json()), (0, {"workflow": "greet", "version": 1, "active": False, "noop": True, **ALONE}))
     t.equal(run(t, "greet").code, 1, "it is not started yet")
     t.equal(change("activate", "greet@1").code, 0)
     t.equal(run(t, "greet").code, 0)
@@ -298,7 +349,7 @@ def a_definition_is_stored_through_the_owner_of_the_store(t):
     process = t.start("run", t.write("held.yaml", HELD.format(folder=t.folder, word="one")), *store(t))
     t.until(lambda: (t.folder / "begun").exists(), "it runs")
     stored = t.maestro("revisions", "store", greet(t, "1.0"), "--json", *store(t))
-    t.equal((stored.code, stored.json()), (0, {"workflow": "greet", "version": 1, "active": False, "noop": False}), stored.err)
+    t.equal((stored.code, stored.json()), (0, {"workflow": "greet", "version": 1, "active": False, "noop": False, **ALONE}), stored.err)
     removed = t.maestro("revisions", "remove", "greet@1.0", "--json", *store(t))
     t.equal((removed.code, removed.json()), (0, {"workflow": "greet", "version": 1, "active": False, "removed": True, "noop": False}), removed.err)
     (t.folder / "go").touch()

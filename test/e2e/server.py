@@ -75,6 +75,20 @@ def revisions_are_created_listed_activated_and_deleted(t):
     t.equal(checked.code, 0, "the store agrees with its ledger: " + checked.out + checked.err)
 
 
+@case("")
+def a_number_has_one_address_and_a_time_that_is_waited_is_one(t):
+    server = Server(t)
+    server.define(HELLO)
+    base = "/api/workflows/default/hello/revisions"
+    for number in ("01", "0", "+1", "1.0"):
+        with t.row(number):
+            problem(t, server.get(f"{base}/{number}"), 404, "workflow-revision-not-found")
+    for wait in ("", "abc", "s", "ms"):
+        with t.row(f"wait={wait}"):
+            problem(t, server.post(f"/api/executions?wait={wait}", {"workflowId": "hello", "parameters": {"who": "x"}}), 400, "invalid")
+    t.equal(server.get("/api/executions").json()["items"], [], "nothing was started")
+
+
 @case("proves: F-118 R-082")
 def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
     server = Server(t)
@@ -85,6 +99,39 @@ def a_revision_that_breaks_who_relies_on_the_active_one_is_refused(t):
     t.equal([(e["pointer"], e["detail"]) for e in body["errors"]],
             [("/parameters/who", "was removed"), ("/parameters/whom", "is new and has no default")], "each is named by its place")
     t.equal(server.post(path, {"allowIncompatible": True}).status, 200)
+
+
+@case("proves: F-118")
+def what_was_active_last_is_relied_on_by_every_door(t):
+    server = Server(t)
+    other = HELLO.replace("name: who", "name: whom").replace("params.who", "params.whom")
+    there = ("--server", f"http://127.0.0.1:{server.port}")
+    base = "/api/workflows/default/hello/revisions"
+
+    def store(text):
+        return server.call("POST", "/api/workflows", text, headers={"Content-Type": "application/yaml"})
+
+    first = store(HELLO)
+    t.equal((first.status, first.json()["comparedWith"], first.json()["incompatibilities"]), (201, None, []), "nobody relies on any yet")
+    t.equal(store(other).json()["comparedWith"], None, "nor on one that was never active")
+    t.equal(server.post(base + "/1/activate").status, 200, "so a first one breaks nobody")
+    again = store(other)
+    t.equal((again.status, again.json()["comparedWith"], again.json()["incompatibilities"]),
+            (200, 1, ["parameter 'who' was removed", "parameter 'whom' is new and has no default"]), "what it breaks is told where it is stored")
+    t.equal(server.post(base + "/1/deactivate").status, 200)
+    t.contains(problem(t, server.post(base + "/2/activate"), 409, "revision-incompatible")["detail"], "revision 1, which was active last;")
+    dry = server.post(base + "/2/dry-run", {"parameters": {"whom": "x"}}).json()
+    t.equal((dry["comparedWith"], dry["incompatibilities"]), (1, again.json()["incompatibilities"]))
+    t.equal("comparedWith" in server.get(base + "/2").json(), False, "of one that is looked at it is not told")
+    file = t.write("other.yaml", other)
+    for args, code in ((("revisions", "activate", "hello@2"), 65), (("run", file, "-p", "whom=x"), 65), (("revisions", "store", file), 0)):
+        with t.row(" ".join(map(str, args[:2]))):
+            done = t.maestro(*args, *there, env={"MAESTRO_TOKEN": server.admin})
+            t.equal(done.code, code, done.out + done.err)
+            t.contains(done.err, "this version of hello is not compatible with revision 1, which was active last:\n  parameter 'who' was removed\n")
+    planned = t.maestro("plan", file, "--dry-run", "--json", "-p", "whom=x", *there, env={"MAESTRO_TOKEN": server.admin})
+    t.equal(json.loads(planned.out)["comparedWith"], 1, "a dry run of a file")
+    t.equal(server.post(base + "/2/activate", {"allowIncompatible": True}).status, 200)
 
 
 def at_once(server, calls):
@@ -112,13 +159,15 @@ def of_activations_that_saw_the_same_one_alone_is_done(t):
     server.define(HELLO)
     server.define(HELLO.replace("name: who", "name: whom").replace("params.who", "params.whom"))
     for turn in range(5):
-        for version in (1, 2):
-            server.post(f"{base}/{version}/deactivate")
-        t.equal(at_once(server, [(f"{base}/{version}/activate", {}) for version in (1, 2)]), [200, 409], "two that break one another")
+        fresh = HELLO.replace("workflow: hello", f"workflow: hello-{turn}")
+        for text in (fresh, fresh.replace("name: who", "name: whom").replace("params.who", "params.whom")):
+            server.call("POST", "/api/workflows", text, headers={"Content-Type": "application/yaml"})
+        t.equal(at_once(server, [(f"/api/workflows/default/hello-{turn}/revisions/{version}/activate", {}) for version in (1, 2)]), [200, 409],
+                "two that break one another, where none was active before")
         for version in (1, 2):
             server.post(f"{base}/{version}/deactivate")
         tag = {"If-Match": server.get(base + "/1").headers["ETag"]}
-        t.equal(at_once(server, [(base + "/1/activate", tag)] * 4), [200, 412, 412, 412], "four with the same tag")
+        t.equal(at_once(server, [(base + "/1/activate", tag, '{"allowIncompatible": true}')] * 4), [200, 412, 412, 412], "four with the same tag")
     named = {"If-Match": server.get(base + "/1").headers["ETag"], "Idempotency-Key": "off"}
     for turn in range(2):
         t.equal(server.post(base + "/1/deactivate", headers=named).status, 200, "sent again it gets its first answer")
@@ -129,6 +178,18 @@ def of_activations_that_saw_the_same_one_alone_is_done(t):
     problem(t, server.call("DELETE", base + "/1", headers=tag), 412, "precondition-failed")
     tag = {"If-Match": '"1-0-7", ' + server.get(base + "/1").headers["ETag"]}
     t.equal(server.call("DELETE", base + "/1", headers=tag).status, 204, "one of the tags is right")
+
+
+@case("proves: F-118 G-05")
+def activations_that_break_nobody_are_all_done_though_they_come_at_once(t):
+    server = Server(t)
+    base = "/api/workflows/default/hello/revisions"
+    for word in ("hello", "good day", "good night"):
+        server.define(HELLO.replace("hello $", word + " $"))
+    for turn in range(3):
+        calls = [(f"{base}/{1 + i % 3}/activate", {"Idempotency-Key": f"{turn}-{i}"} if i % 2 else {}) for i in range(30)]
+        t.equal(at_once(server, calls), [200] * 30, "each is compared again where another was quicker")
+    t.equal(sum(r["active"] for r in server.get(base).json()["items"]), 1)
 
 
 TOLD = """workflow: told

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Commands as clients of a server: --server URL does and says the same as a store of one's own."""
 import json
+import os
 import re
 import signal
 import sqlite3
+import subprocess
 
-from maestro_test import ROOT, case, main
+from maestro_test import MAESTRO, ROOT, case, main
 from server_test import HELLO, Relay, Server, free_port, problem
 
 SLOW = "workflow: slow\njobs:\n  a:\n    tasks:\n      - { name: wait, run: shell, args: [\"sleep\", \"600\"] }\n"
@@ -160,10 +162,52 @@ def an_authors_and_an_operators_key_put_a_definition_into_service(t):
     ran = as_key(t, server, operator, "run", "hello", "-p", "who=Ida", "--tenant", "acme")
     t.equal(ran.code, 0, ran.out + ran.err)
     path.write_text(path.read_text().replace("hello $", "good day $"))
-    t.equal(as_key(t, server, author, "revisions", "store", path, "--json").json(), {"workflow": "hello", "version": 2, "active": False, "noop": False})
+    t.equal(as_key(t, server, author, "revisions", "store", path, "--json").json(),
+            {"workflow": "hello", "version": 2, "active": False, "noop": False, "comparedWith": 1, "incompatibilities": []})
     gone = as_key(t, server, author, "revisions", "remove", "hello@2", "--tenant", "acme")
     t.equal((gone.code, gone.out), (0, "revision 2 of hello is now removed\n"), gone.err)
     problem(t, server.get("/api/workflows/acme/hello/revisions/2"), 404, "workflow-revision-not-found")
+
+
+@case("proves: R-082 R-084 F-006")
+def refusals_have_their_names_by_either_way(t):
+    server = Server(t)
+    hello = t.write("hello.yaml", HELLO)
+    t.equal(remote(t, server, "revisions", "store", hello).code, 0)
+    for done, way in zip(both(t, server, "run", hello, "--json", "-p", "who=x"), ("here", "there")):
+        with t.row(way):
+            t.equal((done.code, json.loads(done.out.splitlines()[-1])["error"]), (1, "RevisionNotActiveException"), done.err)
+            t.contains(done.err, "is not active; 'maestro revisions activate NAME@VERSION' makes it so")
+    server.define(SLOW)
+    runs = [server.begin("slow")["executionId"] for _ in range(2)]
+    for way, args in (("here", ("--store", "sqlite:" + server.store)), ("there", ("--server", f"http://127.0.0.1:{server.port}"))):
+        with t.row(way):
+            def ask(run):
+                return t.maestro("pause", run, "--id", "x-" + way, "--json", *args, env={"MAESTRO_TOKEN": server.admin})
+
+            t.maestro("resume", runs[0], *args, env={"MAESTRO_TOKEN": server.admin})
+            first, again, other = ask(runs[0]), ask(runs[0]), ask(runs[1])
+            t.equal((first.code, again.code), (0, 0), first.err + again.err)
+            t.equal((first.json()["repeat"], "before" in first.json()), (False, True))
+            t.equal((again.json()["repeat"], "before" in again.json(), again.json()["after"]), (True, False, "paused"))
+            t.equal((other.code, other.json()["error"]), (65, "IdempotencyKeyReused"), other.err)
+
+
+@case("")
+def who_carries_out_a_run_that_waits_is_offered_where_nobody_does(t):
+    server = Server(t)
+    path = t.write("sig.yaml", "workflow: sig\njobs: { a: { tasks: [{ name: s, log: x, wait_for_signal: go }] } }\n")
+    there = remote(t, server, "run", path, "--until-waiting", "--quiet")
+    t.contains(there.err, "maestro signal ")
+    t.lacks(there.err, "maestro resume", "the server carries it out")
+    store = ("--store", f"sqlite:{t.folder}/own.db")
+    here = t.maestro("run", path, "--until-waiting", "--quiet", *store)
+    t.equal((there.code, here.code), (75, 75))
+    t.contains(here.err, "carries it out, as no process does now")
+    run = re.search(r"maestro resume (\S{21})", here.err).group(1)
+    resumed = t.start("resume", run, *store)
+    t.until(lambda: t.maestro("signal", run, "go", "--id", "1", *store).code == 0, "the signal is taken")
+    t.equal(t.end(resumed).code, 0, "and it is so")
 
 
 HELD = """workflow: held
@@ -190,8 +234,16 @@ def show_both(t, server):
 def a_run_is_shown_to_its_end_though_its_server_is_killed_and_comes_back(t):
     server = Server(t, "--listen", f"127.0.0.1:{free_port()}")
     run, ran, watched = show_both(t, server)
+    logged = start_remote(t, server, "logs", "-f", run)
+    env = {**os.environ, "MAESTRO_TOKEN": server.admin}
+    ordered = subprocess.Popen([MAESTRO, "watch", run, "--server", f"http://127.0.0.1:{server.port}"], stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, env=env)
+    t.until(lambda: "first.work: begun" in t.said(logged), "its lines are followed")
+    line = ""
+    while "first.work: begun" not in line:
+        line = ordered.stdout.readline()
     server.stop(signal.SIGKILL)
-    for shown in (ran, watched):
+    for shown in (ran, watched, logged):
         t.until(lambda: "it is tried again for 30 seconds" in t.said(shown), "it is said that the server is away")
     server.start()
     (t.folder / "go").touch()
@@ -204,6 +256,13 @@ def a_run_is_shown_to_its_end_though_its_server_is_killed_and_comes_back(t):
             t.contains(said, "first.work: ended")
             t.contains(said, "Execution complete: 1 succeeded")
             t.equal(said.count("Completed step: first.work"), 1, said)
+    with t.row("logs -f"):
+        done = t.end(logged)
+        t.equal((done.code, done.out.count("first.work: ended\n")), (0, 1), done.out)
+        t.equal((done.err.count("it is tried again for 30 seconds"), done.err.count("maestro: the server answers again\n")), (1, 1), done.err)
+    with t.row("in order"):
+        said, _ = ordered.communicate(timeout=120)
+        t.true(-1 < said.find("the server answers again") < said.find("first.work: ended"), "that it answers is said before its answer: " + said)
 
 
 @case()

@@ -286,7 +286,7 @@ artifacts:
   broken: { source: { type: broken_connector } }
 """
 
-@case("")
+@case("proves: R-082 R-084")
 def a_runbook_is_validated_planned_and_run(t):
     folder = t.folder / "components" / "waivern.connectors"
     folder.mkdir(parents=True)
@@ -313,6 +313,10 @@ def a_runbook_is_validated_planned_and_run(t):
     t.equal((wrong.status, wrong.json()["valid"]), (200, False), "what is wrong with it is said first")
     t.equal(server.get("/api/workflows").json()["items"], [], "nothing was stored so far")
     problem(t, server.call("POST", "/api/runbooks", RUNBOOK, key=server.key("author"), headers=sent), 403, "denied")
+    idle = RUNBOOK.replace("name: letters", "name: idle")
+    t.equal(server.call("POST", "/api/workflows", idle, headers=sent).status, 201, "a runbook is stored by the same door")
+    told = problem(t, server.call("POST", "/api/runbooks", idle, headers=sent), 409, "revision-not-active")
+    t.equal(told["detail"], "revision 1 of workflow 'idle' is not active", "no word of a shell")
     made = server.call("POST", "/api/runbooks?wait=30s", RUNBOOK, headers=sent)
     t.equal(made.status, 201, str(made))
     run = made.json()["executionId"]

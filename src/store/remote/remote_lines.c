@@ -10,13 +10,27 @@
 
 typedef struct Following {
     Remote *remote;
-    RowVisit visit;
-    void *context;
+    const RemoteLines *lines;
     int64_t line_no;                /* the last that was given */
     Buf line, data, problem;        /* of the stream; of the event being read; of an answer that is no stream */
     bool is_end;                    /* the event being read is the last */
     bool is_over, is_unwanted, has_progress;
+    bool is_away;                   /* and that was told */
 } Following;
+
+/* The head of an answer comes before its lines, and at once, though there may be none for long. */
+static size_t take_head(char *bytes, size_t one, size_t size, void *context)
+{
+    Following *following = context;
+    long status = 0;
+    (void)bytes;
+    curl_easy_getinfo(following->remote->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (following->is_away && (status == 200 || status == 204)) {
+        following->is_away = false;
+        following->lines->away(following->lines->context, /* why= */ NULL);
+    }
+    return one * size;
+}
 
 /* One event is whole: a row, or the end. */
 static bool give(Following *following)
@@ -41,7 +55,7 @@ static bool give(Following *following)
         cells[LOGS_time_ms] = cell_int(time_ms);
         cells[LOGS_stream] = cell_text(value_get_string(line, "stream", STR("")));
         cells[LOGS_text] = cell_text(value_get_string(line, "text", STR("")));
-        goes_on = following->visit(following->context, cells, LOGS_text + 1);
+        goes_on = following->lines->visit(following->lines->context, cells, LOGS_text + 1);
     }
     buf_clear(&following->data);
     following->is_end = false;
@@ -112,6 +126,8 @@ static Status listen_once(Following *following, Str address, Error *err)
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONTROL_ANSWER_MS_MAX);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, REMOTE_SILENCE_S);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_head);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, following);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, following);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, reason);
@@ -127,12 +143,12 @@ static Status listen_once(Following *following, Str address, Error *err)
                      reason[0] ? reason : failed ? curl_easy_strerror(failed) : "it ended the stream");
 }
 
-Status remote_lines(const RemoteOptions *options, Str run_id, int64_t after, Cell step, RowVisit visit, void *context, Error *err)
+Status remote_lines(const RemoteOptions *options, const RemoteLines *lines, Error *err)
 {
-    Following following = { .remote = remote_new(options), .visit = visit, .context = context, .line_no = after };
+    Following following = { .remote = remote_new(options), .lines = lines, .line_no = lines->after };
     Arena *arena = &following.remote->arena;
-    Str address = arena_format(arena, "%.*s/api/executions/%.*s/logs", STR_ARG(following.remote->url), STR_ARG(run_id));
-    if (step.kind == CELL_INT) address = arena_format(arena, "%.*s?stepIndex=%lld", STR_ARG(address), (long long)step.integer);
+    Str address = arena_format(arena, "%.*s/api/executions/%.*s/logs", STR_ARG(following.remote->url), STR_ARG(lines->run_id));
+    if (lines->step.kind == CELL_INT) address = arena_format(arena, "%.*s?stepIndex=%lld", STR_ARG(address), (long long)lines->step.integer);
     buf_init(&following.line, JSON_SIZE_MAX);
     buf_init(&following.data, JSON_SIZE_MAX);
     buf_init(&following.problem, JSON_SIZE_MAX);
@@ -143,6 +159,8 @@ Status remote_lines(const RemoteOptions *options, Str run_id, int64_t after, Cel
         status = listen_once(&following, address, err);
         if (status && status != ERR_UNAVAILABLE) break;
         if (following.has_progress) tries = 0;
+        if (status && !following.is_away) lines->away(lines->context, err);
+        following.is_away = status != OK;
     }
     buf_deinit(&following.line);
     buf_deinit(&following.data);

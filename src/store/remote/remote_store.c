@@ -27,6 +27,8 @@ Status remote_refused(long status, Value problem, Error *err)
         { 422, ERR_LIMIT }, { 500, ERR_CORRUPT },
     };
     Str detail = value_get_string(problem, "detail", STR("it does not say why"));
+    bool is_reused = str_is_text(value_get_string(problem, "error", STR("")), "IdempotencyKeyReused");
+    if (is_reused) return error_set(err, ERR_INVALID, "the server answers %ld: %.*s", status, STR_ARG(detail));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].status == status) return error_set(err, kinds[i].error, "the server answers %ld: %.*s", status, STR_ARG(detail));
     return error_set(err, ERR_UNAVAILABLE, "the server answers %ld: %.*s", status, STR_ARG(detail));
@@ -136,7 +138,9 @@ static Value answer_of_problem(Arena *arena, long code, Value problem)
     Status status = code == 429 ? ERR_LIMIT : remote_refused(code, problem, &err);
     member_list_add(&members, STR("status"), value_string(str_of(status_name(status))));
     member_list_add(&members, STR("error"), value_string(value_get_string(problem, "detail", STR(""))));
-    if (str_is_text(value_get_string(problem, "error", STR("")), "IdempotencyKeyConflict")) member_list_add(&members, STR("other"), value_bool(true));
+    Str type = value_get_string(problem, "type", STR(""));
+    while (str_find(type, '/', 0) < type.len) type = str_slice(type, str_find(type, '/', 0) + 1, type.len);
+    member_list_add(&members, STR("problem"), value_string(type));
     return member_list_object(&members);
 }
 

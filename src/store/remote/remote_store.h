@@ -32,7 +32,10 @@ typedef struct RemoteCall {
 } RemoteCall;
 MUST_USE Status remote_call(const RemoteOptions *options, Arena *arena, const RemoteCall *call, Value *out_answer, Error *err);
 /* The log lines of a run behind `after`, as they are written, until the run is settled: rows of TABLE_LOGS. A connection that is lost is
- * made again, and goes on behind the last line, REMOTE_RETRY_COUNT times without one between. */
-MUST_USE Status remote_lines(const RemoteOptions *options, Str run_id, int64_t after, Cell step, RowVisit visit, void *context, Error *err);
+ * made again, and goes on behind the last line, REMOTE_RETRY_COUNT times without one between; `away` is told each time that it is lost, and
+ * with NULL that the server answers again. */
+typedef void (*RemoteAway)(void *context, const Error *why);
+typedef struct RemoteLines { Str run_id; int64_t after; Cell step; RowVisit visit; RemoteAway away; void *context; } RemoteLines;
+MUST_USE Status remote_lines(const RemoteOptions *options, const RemoteLines *lines, Error *err);
 
 #endif
