@@ -242,7 +242,7 @@ def memory_of_many_streams_is_given_back_when_they_are_gone(t):
 @case("")
 def requests_that_wait_take_of_the_share_of_their_key_and_tenant_and_of_nobody_else(t):
     open_files()
-    server = Server(t)
+    server = Server(t, "--runners", str(t.write("runners.yaml", "executors:\n  far: { kind: worker, runners: { far/greet: {} } }\n")))
     server.define(WAITS.replace("workflow: waits", "workflow: waits\ntenant: acme"), tenant="acme")
     server.define(WAITS)
     first, second, third = (server.key("operator", "acme") for _ in range(3))
@@ -263,8 +263,8 @@ def requests_that_wait_take_of_the_share_of_their_key_and_tenant_and_of_nobody_e
     t.until(lambda: gauge(server, "maestro_http_requests_waiting") >= of_tenant, "as many as a tenant may have")
     with t.row("another key of the tenant"):
         t.contains(problem(t, server.get(path, key=third), 429, "overloaded")["detail"], f"this tenant has {of_tenant} requests that wait already")
-        problem(t, server.post("/api/executors/none/exchange", exchange, key=server.key("worker", "acme")), 429, "overloaded")
-        problem(t, server.post("/api/executors/none/exchange", {"want": 1}, key=server.key("worker", "acme")), 404, "not-found")
+        problem(t, server.post("/api/executors/far/exchange", exchange, key=server.key("worker", "acme")), 429, "overloaded")
+        t.equal(server.post("/api/executors/far/exchange", {"want": 1}, key=server.key("worker", "acme")).status, 200, "who does not wait")
     for open_path in ("/healthz", "/readyz", "/metrics"):
         with t.row(open_path):
             t.equal(server.get(open_path, key="").status, 200)

@@ -492,7 +492,7 @@ def policies_and_executors_are_listed_as_they_are(t):
     t.equal((far["health"], len(far["workers"])), ("up", 1))
     t.true(far["workers"][0]["worker"].endswith("/w1"), "the worker that asked")
     other = server.get("/api/executors", key=server.key("viewer", "other")).json()["items"][0]
-    t.equal((other["health"], other["workers"]), ("up", []), "workers of another tenant are not told")
+    t.equal((other["health"], other["workers"]), ("silent", []), "workers of another tenant are not told, and do not serve it")
 
 
 @case("")
