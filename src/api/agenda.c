@@ -47,7 +47,7 @@ AgendaEntry *agenda_entries(Agenda *agenda, size_t *out_count)
 
 void agenda_tell(const Api *api, LogLevel level, const AgendaEntry *entry, int64_t at_s, const char *message, Str why)
 {
-    LogLine line = log_begin(level, clock_realtime_ns() / 1000000, message);
+    LogLine line = log_begin(level, clock_realtime_ms(), message);
     log_text(&line, "tenant", entry->tenant);
     log_text(&line, "workflow", entry->workflow);
     if (entry->trigger != SCHEDULE_TRIGGER_ANY) log_number(&line, "trigger", entry->trigger);

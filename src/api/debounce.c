@@ -31,8 +31,6 @@ typedef struct Waiting {
     Error why;                      /* none was; of no text: one was */
 } Waiting;
 
-static int64_t wall_ms(void) { return clock_realtime_ns() / 1000000; }
-
 struct Debounces { Api *api; Waiting *first; };
 
 /* --- what waits ----------------------------------------------------------------------------------------------------------------------- */
@@ -279,7 +277,7 @@ static void settled(void *context, const BridgeAnswer *answer)
         return;
     }
     waiting->is_starting = false;
-    waiting->due_ms = wall_ms() + RETRY_MS;
+    waiting->due_ms = clock_realtime_ms() + RETRY_MS;
 }
 
 /* The run is there, or never will be: nothing waits any more. */
@@ -291,7 +289,7 @@ static void settle(Waiting *waiting)
     waiting->is_settled = waiting->is_starting = true;
     if (bridge_keep(waiting->debounces->api->bridge, &keep, settled, waiting)) return;
     waiting->is_starting = false;
-    waiting->due_ms = wall_ms() + RETRY_MS;
+    waiting->due_ms = clock_realtime_ms() + RETRY_MS;
 }
 
 static void give_up(Waiting *waiting, const Error *err)
@@ -305,7 +303,7 @@ static void started(void *context, const BridgeAnswer *answer)
     Waiting *waiting = context;
     if (answer->status == ERR_UNAVAILABLE || answer->status == ERR_LIMIT) {
         waiting->is_starting = false;
-        waiting->due_ms = wall_ms() + RETRY_MS;
+        waiting->due_ms = clock_realtime_ms() + RETRY_MS;
     } else if (answer->status) {
         give_up(waiting, &answer->error);
     } else {
@@ -349,7 +347,7 @@ static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
     Status status = find_active(debounces, arena, waiting, &revision, &err);
     if (!status && waiting->payload.len) status = json_parse(arena, waiting->payload, &payload, &err);
     if (status == ERR_UNAVAILABLE) {
-        waiting->due_ms = wall_ms() + RETRY_MS;
+        waiting->due_ms = clock_realtime_ms() + RETRY_MS;
         return;
     }
     if (status) {
@@ -371,7 +369,7 @@ static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
     waiting->is_starting = true;
     if (bridge_ask(debounces->api->bridge, member_list_object(&members), started, waiting)) return;
     waiting->is_starting = false;
-    waiting->due_ms = wall_ms() + RETRY_MS;
+    waiting->due_ms = clock_realtime_ms() + RETRY_MS;
 }
 
 static bool is_busy(const Waiting *waiting) { return waiting->is_starting || waiting->asked_count; }

@@ -42,7 +42,7 @@ static void exchanged(void *context, Status status, const Error *err, Str answer
     if (!call->is_gone && !call->status) {
         if (status == ERR_DENIED) call_refuse(call, call->caller.tenant, str_of(err->text));
         if (status) refuse_request(call, err);
-        else if (!bearer_holds(call, &call->arena, clock_realtime_ns() / 1000000)) refuse_key(call);
+        else if (!bearer_holds(call, &call->arena, clock_realtime_ms())) refuse_key(call);
         else if (bridge_order_count(exchange) && call_has_left(call)) refuse_left(call);
         else call_text(call, 200, "application/json", answer), is_told = true;
     }

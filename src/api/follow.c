@@ -79,7 +79,7 @@ static bool is_still(const Cell *row)
 static bool is_still_known(Call *call)
 {
     bool has_key = call->route->access != ROUTE_TRIGGER || bearer_is_key(bearer_text(call));
-    if (!has_key || bearer_holds(call, &call->arena, clock_realtime_ns() / 1000000)) return true;
+    if (!has_key || bearer_holds(call, &call->arena, clock_realtime_ms())) return true;
     call->api->metrics.refused_keys++;
     call_refuse(call, call->caller.tenant, STR("the key was revoked, or expired, while the request waited"));
     call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key any more%s",

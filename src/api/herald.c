@@ -47,8 +47,6 @@ struct Herald {
     uint8_t levels[EVENT_KIND_END]; /* of the log, by kind */
 };
 
-static int64_t steady_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000u); }
-
 /* --- from other threads ------------------------------------------------------------------------------------------------------------- */
 
 static void offer(Herald *herald, Item *item)
@@ -194,7 +192,7 @@ static void tell_all(Herald *herald)
 static void log_turn(Herald *herald)
 {
     log_out_miss(&herald->out, atomic_exchange_explicit(&herald->lines_missed, 0, memory_order_relaxed));
-    herald->is_log_full = log_out_turn(&herald->out, clock_realtime_ns() / 1000000);
+    herald->is_log_full = log_out_turn(&herald->out, clock_realtime_ms());
     atomic_store_explicit(&herald->lines_dropped, herald->out.dropped_count, memory_order_relaxed);
 }
 
@@ -202,14 +200,14 @@ static void log_turn(Herald *herald)
 static void log_refused(Herald *herald, bool is_last)
 {
     OtlpStats stats = otlp_stats(herald->otlp);
-    if (stats.refused == herald->refused_told || (!is_last && steady_ms() < herald->refused_ms)) return;
-    LogLine line = log_begin(LOG_WARNING, clock_realtime_ns() / 1000000, "the collector of traces refused spans: they are lost");
+    if (stats.refused == herald->refused_told || (!is_last && clock_monotonic_ms() < herald->refused_ms)) return;
+    LogLine line = log_begin(LOG_WARNING, clock_realtime_ms(), "the collector of traces refused spans: they are lost");
     log_number(&line, "count", (int64_t)(stats.refused - herald->refused_told));
     log_number(&line, "status", stats.refusal_status);
     if (log_wants(herald->options.log, LOG_WARNING)) log_out_add(&herald->out, log_close(&line));
     log_free(&line);
     herald->refused_told = stats.refused;
-    herald->refused_ms = steady_ms() + OTLP_REFUSED_MS;
+    herald->refused_ms = clock_monotonic_ms() + OTLP_REFUSED_MS;
     log_turn(herald);
 }
 
@@ -225,14 +223,14 @@ static void wait_for(Herald *herald, uint32_t count, int64_t timeout_ms)
 /* What is left, as far as it is taken. */
 static void end(Herald *herald)
 {
-    int64_t end_ms = steady_ms() + LAST_MS_MAX;
+    int64_t end_ms = clock_monotonic_ms() + LAST_MS_MAX;
     tell_all(herald);
     do {
-        if (herald->otlp) (void)otlp_turn(herald->otlp, steady_ms(), /* is_last= */ true);
+        if (herald->otlp) (void)otlp_turn(herald->otlp, clock_monotonic_ms(), /* is_last= */ true);
         log_turn(herald);
         if (!herald->is_log_full && (!herald->otlp || otlp_is_empty(herald->otlp))) break;
         wait_for(herald, /* count= */ 0, HERALD_TURN_MS);
-    } while (steady_ms() < end_ms);
+    } while (clock_monotonic_ms() < end_ms);
     if (herald->otlp) log_refused(herald, /* is_last= */ true);
 }
 
@@ -242,15 +240,15 @@ static void run(void *context)
     Herald *herald = context;
     int64_t gathered_ms = 0;
     while (!wake_is_raised(&herald->stop)) {
-        int64_t due_ms = herald->otlp ? otlp_turn(herald->otlp, steady_ms(), /* is_last= */ false) : -1;
+        int64_t due_ms = herald->otlp ? otlp_turn(herald->otlp, clock_monotonic_ms(), /* is_last= */ false) : -1;
         if (herald->otlp) log_refused(herald, /* is_last= */ false);
-        int64_t left_ms = gathered_ms ? gathered_ms - steady_ms() : -1;
+        int64_t left_ms = gathered_ms ? gathered_ms - clock_monotonic_ms() : -1;
         if (gathered_ms && left_ms < 0) left_ms = 0;
         if (gathered_ms && (due_ms < 0 || left_ms < due_ms)) due_ms = left_ms;
         wait_for(herald, gathered_ms ? 1 : 2, due_ms);
         if (herald->is_log_full) log_turn(herald);
-        if (!gathered_ms && wake_is_raised(&herald->wake)) gathered_ms = steady_ms() + HERALD_TURN_MS;
-        if (!gathered_ms || steady_ms() < gathered_ms) continue;
+        if (!gathered_ms && wake_is_raised(&herald->wake)) gathered_ms = clock_monotonic_ms() + HERALD_TURN_MS;
+        if (!gathered_ms || clock_monotonic_ms() < gathered_ms) continue;
         gathered_ms = 0;
         wake_lower(&herald->wake);
         tell_all(herald);

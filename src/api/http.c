@@ -40,8 +40,6 @@ struct Http {
     Tls tls;
 };
 
-static int64_t steady_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000u); }
-
 /* --- waiting ------------------------------------------------------------------------------------------------------------------ */
 
 /* What libmicrohttpd knows of a request: the call, and where it belongs. */
@@ -90,7 +88,7 @@ static void waiting_remove(Http *http, Call *call)
 void call_wait(Call *call, int64_t ms, void (*late)(Call *call), void (*woken)(Call *call))
 {
     Http *http = request_of(call)->http;
-    call->deadline_ms = steady_ms() + ms;
+    call->deadline_ms = clock_monotonic_ms() + ms;
     call->late = late;
     call->woken = woken;
     if (!call->is_waiting) waiting_add(http, call);
@@ -247,7 +245,7 @@ static Request *request_new(Http *http, struct MHD_Connection *connection)
     buf_init(&call->body, API_BODY_SIZE_MAX);
     buf_init(&call->out, JSON_SIZE_MAX);
     call->began_ns = clock_monotonic_ns();
-    call->now_ms = clock_realtime_ns() / 1000000;
+    call->now_ms = clock_realtime_ms();
     call->method = METHOD_OTHER;
     call->source = address_of(request);
     if (request->link) request->link->call = call;
@@ -723,7 +721,7 @@ static void look_at_waiting(Http *http, int64_t now_ms)
 
 void http_turn(Http *http)
 {
-    int64_t now_ms = steady_ms();
+    int64_t now_ms = clock_monotonic_ms();
     look_at_waiting(http, now_ms);
     links_look(&http->links, now_ms);
     if (http->options.certificate && http->idle_turn_count < IDLE_TURN_COUNT_MAX + IDLE_TURN_DOUBLE_COUNT) http->idle_turn_count++;

@@ -171,8 +171,6 @@ void keyring_refresh(KeyRing *ring, uint64_t version)
     ring->version = version;
 }
 
-static int64_t steady_now_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000u); }
-
 /* What the store says of a key: its document, opened. What it is limited to is kept as text: few keys are, and the ring has no arena. */
 static Status look_up(KeyRing *ring, Arena *arena, Str tenant, Str id, Known *known, Error *err)
 {
@@ -204,7 +202,7 @@ static Status check(KeyRing *ring, Arena *arena, Known *known, Str tenant, Str i
 
 Status keyring_take(KeyRing *ring, Str tenant, uint64_t *out_wait_s, Error *err)
 {
-    return known_pay_tenant(&ring->callers, tenant, steady_now_ms(), out_wait_s, err);
+    return known_pay_tenant(&ring->callers, tenant, clock_monotonic_ms(), out_wait_s, err);
 }
 
 /* What a key says of itself, and what is known of it: in its place, or where there is none for it, here. */
@@ -231,7 +229,7 @@ static void remember(KeyRing *ring, Shown *shown, int64_t steady_ms)
 static Status prove(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Shown *out, Error *err)
 {
     Str secret;
-    int64_t steady_ms = steady_now_ms();
+    int64_t steady_ms = clock_monotonic_ms();
     *out = (Shown){ .fresh.looked_ms = INT64_MIN };
     if (!key_split(key, &out->tenant, &out->id, &secret)) return error_set(err, ERR_DENIED, "no key looks like this");
     Known *place = known_find(&ring->callers.keys, out->tenant, out->id);
@@ -271,7 +269,7 @@ Status keyring_find(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Caller
 {
     Shown shown;
     KeyFacts facts = { .limits = { value_null(), value_null() } };
-    int64_t steady_ms = steady_now_ms();
+    int64_t steady_ms = clock_monotonic_ms();
     Status status = prove(ring, arena, key, now_ms, &shown, err);
     if (!status) {
         Known *place = shown.known == &shown.fresh ? NULL : shown.known;

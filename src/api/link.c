@@ -12,8 +12,6 @@
 
 #define LEFT_COUNT 64u              /* taken at a time of those that have left */
 
-static int64_t steady_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000u); }
-
 /* --- make, end ------------------------------------------------------------------------------------------------------------------------- */
 
 Status links_open(Links *links, Error *err)
@@ -32,7 +30,7 @@ Link *link_new(Links *links, void *owner, int fd, gnutls_session_t session)
 {
     Link *link = calloc(1, sizeof *link);
     CHECK(link);
-    *link = (Link){ .links = links, .owner = owner, .fd = fd, .session = session, .since_ms = steady_ms(), .patience_ms = API_REQUEST_MS_MAX,
+    *link = (Link){ .links = links, .owner = owner, .fd = fd, .session = session, .since_ms = clock_monotonic_ms(), .patience_ms = API_REQUEST_MS_MAX,
                     .next = links->first };
     if (links->first) links->first->prev = link;
     links->first = link;
@@ -54,7 +52,7 @@ void link_free(Link *link)
 void link_begin(Link *link)
 {
     if (!link) return;
-    link->since_ms = steady_ms();
+    link->since_ms = clock_monotonic_ms();
     link->patience_ms = API_REQUEST_MS_MAX;
 }
 
@@ -67,13 +65,13 @@ void link_stream(Link *link, bool is_sent)
 {
     if (!link) return;
     link->is_streaming = true;
-    link->sent_ms = is_sent ? steady_ms() : 0;
+    link->sent_ms = is_sent ? clock_monotonic_ms() : 0;
 }
 
 void link_rest(Link *link)
 {
     if (!link) return;
-    link->since_ms = steady_ms();
+    link->since_ms = clock_monotonic_ms();
     link->patience_ms = API_IDLE_S * 1000;
     link->call = link->watched = NULL;
     link->is_streaming = false;

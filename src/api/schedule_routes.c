@@ -9,8 +9,6 @@
 #include "os/clock.h"
 #include "view/revision_row.h"
 
-static int64_t now_ms(void) { return clock_realtime_ns() / 1000000; }
-
 /* --- which there are ---------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct Listing { Page page; ScheduleDesk desk; Str tenant; int64_t from_ms; uint64_t time_count; } Listing;
@@ -63,7 +61,7 @@ static bool read_time(Call *call, const char *name, Str given, int64_t *out_ms)
 static bool read_from(Call *call, int64_t *out_ms)
 {
     Str given = call_query(call, "from");
-    *out_ms = now_ms();
+    *out_ms = clock_realtime_ms();
     return !given.len || read_time(call, "from", given, out_ms);
 }
 
@@ -144,7 +142,7 @@ static void overridden(Call *call, const BridgeAnswer *answer)
     store_renew(call->api->store);
     if (override_find(&call->arena, call->api->store, wish, &row, &err)) call_error(call, &err);
     else if (!row) call_problem(call, PROBLEM_CONFLICT, "it was overridden, and the override was removed since");
-    else if (wish->at_ms <= now_ms())
+    else if (wish->at_ms <= clock_realtime_ms())
         call_problem(call, PROBLEM_CONFLICT,
                      "the override was recorded when the occurrence was due already: /api/executions tells whether it was started");
     else call_value(call, 201, linked(call, row));
@@ -182,7 +180,7 @@ void route_override_create(Call *call)
         body_error(call, "reason", &err);
         return;
     }
-    if (schedule_check_override(&call->arena, &desk, now_ms(), wish, &err)) {
+    if (schedule_check_override(&call->arena, &desk, clock_realtime_ms(), wish, &err)) {
         call_error(call, &err);
         return;
     }
@@ -210,7 +208,7 @@ void route_override_remove(Call *call)
     if (!api_may(call, wish.tenant, PROBLEM_NOT_FOUND) || !read_time(call, "at", call_query(call, "at"), &wish.at_ms)
         || !call_query_number(call, "trigger", SCHEDULE_TRIGGER_ANY, SCHEDULE_TRIGGER_ANY, &trigger)) return;
     wish.trigger = (uint32_t)trigger;
-    if (schedule_check_removal(&call->arena, &desk, now_ms(), &wish, &err)) {
+    if (schedule_check_removal(&call->arena, &desk, clock_realtime_ms(), &wish, &err)) {
         call_error(call, &err);
         return;
     }

@@ -27,8 +27,6 @@
 
 #define DRAIN_TURN_MS 50
 
-static int64_t wall_ms(void) { return clock_realtime_ns() / 1000000; }
-
 struct Server {
     ServerOptions options;
     Api api;
@@ -97,7 +95,7 @@ static void log_engine(Api *api)
     LogLevel level = is_relief ? LOG_WARNING : told[how.state].level;
     api->seen_state = how.state;
     if (!log_wants(api->log, level)) return;
-    LogLine line = log_begin(level, clock_realtime_ns() / 1000000, is_relief ? "the store takes commits again" : told[how.state].message);
+    LogLine line = log_begin(level, clock_realtime_ms(), is_relief ? "the store takes commits again" : told[how.state].message);
     log_text(&line, "detail", str_of(how.trouble.text));
     herald_line(api->herald, &line);
 }
@@ -244,8 +242,8 @@ static void handle(void *context, Call *call)
 {
     Api *api = context;
     store_renew(api->store);                /* it sees what was answered to anybody before it came */
-    bool is_old = call->body.len && call->caller.tenant.len && clock_realtime_ns() / 1000000 - call->now_ms > API_KEY_FRESH_MS;
-    if (is_old && !bearer_holds(call, &call->arena, clock_realtime_ns() / 1000000)) {        /* revoked while its body came */
+    bool is_old = call->body.len && call->caller.tenant.len && clock_realtime_ms() - call->now_ms > API_KEY_FRESH_MS;
+    if (is_old && !bearer_holds(call, &call->arena, clock_realtime_ms())) {        /* revoked while its body came */
         api->metrics.refused_keys++;
         call_refuse(call, STR(""), STR("the key was revoked while the request came"));
         call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key");
@@ -261,7 +259,7 @@ static void done(void *context, const Call *call, uint64_t took_ns)
     bool may_come_again = call->status == 429 || call->status == 503;
     if (may_come_again && call->proof) trigger_withdraw(&api->triggers.replays, call->proof);
     api->freed_size += API_TRIM_CALL_SIZE + call->body.len + call->out.len;
-    api->freed_ms = wall_ms();
+    api->freed_ms = clock_realtime_ms();
     metrics_count(&api->metrics, call, took_ns);
     herald_call(api->herald, call, took_ns);
     refusals_note(api->refusals, call);
@@ -292,7 +290,7 @@ static void reload(Api *api)
 {
     Error err;
     Status status = http_reload(api->http, &err);
-    LogLine line = log_begin(status ? LOG_ERROR : LOG_INFO, clock_realtime_ns() / 1000000,
+    LogLine line = log_begin(status ? LOG_ERROR : LOG_INFO, clock_realtime_ms(),
                              status ? "certificate and key cannot be used: those before stay"
                              : http_has_tls(api->http) ? "certificate and key were read again"
                              : "there is nothing to read again: the server has no certificate");
@@ -308,10 +306,10 @@ static void trim(Api *api)
     uint64_t closed_count = stats.accepted - stats.connection_count;
     if (closed_count != api->closed_count) {                /* each had memory of its own, however long it has been silent */
         api->freed_size += (size_t)(closed_count - api->closed_count) * API_TRIM_CALL_SIZE;
-        api->freed_ms = wall_ms();
+        api->freed_ms = clock_realtime_ms();
         api->closed_count = closed_count;
     }
-    int64_t quiet_ms = wall_ms() - api->freed_ms;
+    int64_t quiet_ms = clock_realtime_ms() - api->freed_ms;
     if (api->freed_size < API_TRIM_SIZE_MIN || (quiet_ms >= 0 && quiet_ms < API_TRIM_QUIET_MS)) return;
     api->freed_size = 0;
     usage_trim();
@@ -329,10 +327,10 @@ static void run(void *context)
                             { .fd = aside_fd(api->aside), .events = POLLIN } };
     bool has_due = false;
     while (!atomic_load(&server->is_stopping)) {
-        int64_t due_ms = soonest(http_due_ms(api->http), refusals_due_ms(api->refusals, wall_ms()));
-        if (!api->is_draining) due_ms = soonest(due_ms, debounces_due_ms(api->debounces, wall_ms()));
+        int64_t due_ms = soonest(http_due_ms(api->http), refusals_due_ms(api->refusals, clock_realtime_ms()));
+        if (!api->is_draining) due_ms = soonest(due_ms, debounces_due_ms(api->debounces, clock_realtime_ms()));
         if (api->is_draining && (due_ms < 0 || due_ms > DRAIN_TURN_MS)) due_ms = DRAIN_TURN_MS;
-        int64_t schedule_ms = api->is_draining ? INT64_MAX : scheduler_turn(server->scheduler, clock_realtime_ns() / 1000000);
+        int64_t schedule_ms = api->is_draining ? INT64_MAX : scheduler_turn(server->scheduler, clock_realtime_ms());
         if (due_ms < 0 || due_ms > schedule_ms) due_ms = schedule_ms;
         if (has_due) due_ms = 0;
         (void)poll(fds, sizeof fds / sizeof *fds, due_ms > INT32_MAX ? INT32_MAX : (int)due_ms);
@@ -357,12 +355,12 @@ static void run(void *context)
         has_due = streams_turn(api) || has_due;
         http_turn(api->http);
         store_renew(api->store);
-        if (!api->is_draining) debounces_turn(api->debounces, wall_ms());
+        if (!api->is_draining) debounces_turn(api->debounces, clock_realtime_ms());
         api_plans_trim(api);
         trim(api);
         bool is_over = api->is_draining && http_drain(api->http) && !api->bulk_count;
         if (api->is_draining && !aside_is_busy(api->aside)) atomic_store(&server->is_settled, true);
-        refusals_turn(api->refusals, wall_ms(), /* is_end= */ is_over);
+        refusals_turn(api->refusals, clock_realtime_ms(), /* is_end= */ is_over);
         /* Not for good: while the engine's steps end, a connection that was silent can begin a request. */
         atomic_store(&server->is_drained, is_over && refusals_are_told(api->refusals));
     }
@@ -377,7 +375,7 @@ static void doubt_access(const Api *api)
 {
     Error err;
     if (!access_try(api->access, &err) || !log_wants(api->log, LOG_WARNING)) return;
-    LogLine line = log_begin(LOG_WARNING, clock_realtime_ns() / 1000000, "the access policy denies what it gives no clear answer about");
+    LogLine line = log_begin(LOG_WARNING, clock_realtime_ms(), "the access policy denies what it gives no clear answer about");
     log_text(&line, "detail", str_of(err.text));
     herald_line(api->herald, &line);
 }
@@ -413,7 +411,7 @@ static Status open_parts(Server *server, Error *err)
                            .access = server->aside_access, .facts = api->facts };
     if (!status) status = aside_open(&aside, &api->aside, err);
     if (!status) api->refusals = refusals_new(api->bridge);
-    if (!status) server->scheduler = scheduler_new(api, clock_realtime_ns() / 1000000);
+    if (!status) server->scheduler = scheduler_new(api, clock_realtime_ms());
     if (!status) status = debounces_open(api, &api->debounces, err);
     if (!status) status = http_open(&http, &api->http, err);
     if (!status) status = thread_start(&server->thread, "maestro-http", run, server, err);

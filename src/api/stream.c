@@ -237,7 +237,7 @@ static void read_lines(Stream *stream, Buf *out)
 static bool next_piece(void *context, Buf *out)
 {
     Stream *stream = context;
-    if (stream->is_over || !bearer_holds(stream->call, &stream->arena, clock_realtime_ns() / 1000000)) return false;
+    if (stream->is_over || !bearer_holds(stream->call, &stream->arena, clock_realtime_ms())) return false;
     if (stream->is_of_lines) read_lines(stream, out);
     else if (stream->run_no) read_execution(stream, out);
     else read_tenant(stream, out);

@@ -13,7 +13,7 @@
 
 int64_t human_now_ms(void)
 {
-    return clock_realtime_ns() / 1000000;
+    return clock_realtime_ms();
 }
 
 void human_duration(Buf *buf, int64_t ms)

@@ -15,8 +15,6 @@
 
 /* --- the engine's thread --------------------------------------------------------------------------------------------------- */
 
-static int64_t now_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000); }
-
 static bool is_closing(Maestro *maestro, int64_t *out_drain_ms)
 {
     pthread_mutex_lock(&maestro->lock);
@@ -31,8 +29,8 @@ static bool is_fenced(const Maestro *maestro) { return engine_state(host_engine(
 /* What is under way may end; nothing new begins. */
 static void drain(Maestro *maestro, int64_t drain_ms)
 {
-    int64_t begun_ms = now_ms(), left;
-    while (!engine_drain(host_engine(maestro->host)) && !is_fenced(maestro) && (left = begun_ms + drain_ms - now_ms()) > 0)
+    int64_t begun_ms = clock_monotonic_ms(), left;
+    while (!engine_drain(host_engine(maestro->host)) && !is_fenced(maestro) && (left = begun_ms + drain_ms - clock_monotonic_ms()) > 0)
         host_turn(maestro->host, left);
 }
 

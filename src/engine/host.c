@@ -23,14 +23,9 @@ struct Host {
 /* Tokens of the poll: what the host itself waits for, then its callers' watches. */
 enum { TOKEN_ENGINE, TOKEN_WATCH };
 
-static int64_t now_ms(void)
-{
-    return clock_realtime_ns() / 1000000;
-}
-
 static EngineClock read_clock(void)
 {
-    return (EngineClock){ .wall_ms = now_ms(), .steady_ms = (int64_t)(clock_monotonic_ns() / 1000000) };
+    return (EngineClock){ .wall_ms = clock_realtime_ms(), .steady_ms = clock_monotonic_ms() };
 }
 
 static Status watch_own(Host *host, Error *err)
@@ -124,7 +119,7 @@ static int64_t wait_ms(const Host *host, int64_t timeout_ms)
     if (store_wake_fd(host->store) < 0 && engine_waits_for_store(host->engine)) return 0;      /* it completes when polled */
     int64_t due = engine_due_ms(host->engine);
     if (due == INT64_MAX) return timeout_ms;
-    int64_t left = due - now_ms();
+    int64_t left = due - clock_realtime_ms();
     if (left < 0) left = 0;
     return timeout_ms < 0 || left < timeout_ms ? left : timeout_ms;
 }

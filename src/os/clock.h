@@ -12,6 +12,8 @@
 
 int64_t  clock_realtime_ns(void);       /* since 1970 in UTC; may jump when someone sets the clock */
 uint64_t clock_monotonic_ns(void);      /* since some moment; never goes back */
+int64_t  clock_realtime_ms(void);       /* the same two in milliseconds */
+int64_t  clock_monotonic_ms(void);
 struct timespec clock_after(int64_t ms);     /* a moment of the monotonic clock, for waits that end there */
 
 #endif

@@ -126,11 +126,6 @@ bool executor_is_http(const Executor *executor)
 
 /* --- the engine's thread ----------------------------------------------------------------------------------------- */
 
-static int64_t monotonic_ms(void)
-{
-    return (int64_t)(clock_monotonic_ns() / 1000000);
-}
-
 /* libcurl and the TLS library behind it take two megabytes, and most servers send no request: they begin with the first one. That takes less
  * than a millisecond, and fails for want of memory alone. */
 static void multi_begin(HttpExecutor *http)
@@ -178,7 +173,7 @@ static void callback_add(HttpExecutor *http, Transfer *transfer)
     json_print_string(&text, url);
     buf_format(&text, ",\"token\":\"%.*s\"}", STR_ARG(token_print(&http->tokens, &callback->id, /* queue= */ 0, token)));
     transfer->callback_text = buf_peek(&text);
-    transfer->due_ms = monotonic_ms() + attempt_left_ms(&transfer->attempt, HTTP_TIMEOUT_MS_DEFAULT);
+    transfer->due_ms = clock_monotonic_ms() + attempt_left_ms(&transfer->attempt, HTTP_TIMEOUT_MS_DEFAULT);
 }
 
 /* It says itself what it is about to do; without a callback it has no way to. */
@@ -394,7 +389,7 @@ static Transfer *transfer_find(const HttpExecutor *http, const AttemptId *id)
 
 static void resting_expire(HttpExecutor *http)
 {
-    int64_t now_ms = monotonic_ms();
+    int64_t now_ms = clock_monotonic_ms();
     if (now_ms < http->due_ms) return;
     http->due_ms = INT64_MAX;
     for (Transfer *transfer = http->resting, *next; transfer; transfer = next) {
@@ -430,7 +425,7 @@ static bool resting_renew(HttpExecutor *http)
  * nothing is known here but what it says. Where the sink is full, the next time is soon enough. */
 static void leases_renew(HttpExecutor *http)
 {
-    int64_t now_ms = monotonic_ms();
+    int64_t now_ms = clock_monotonic_ms();
     if (!http->base.lease_ms || (now_ms < http->beat_ms && !http->owes_beats)) return;
     http->beat_ms = now_ms + http->base.lease_ms / 3;
     bool is_told = resting_renew(http);
@@ -445,7 +440,7 @@ static int idle_ms(const HttpExecutor *http)
 {
     int64_t due_ms = http->due_ms, beat_ms = http->announced || http->under_way || http->owes_beats ? http->beat_ms : INT64_MAX;
     if (http->base.lease_ms && beat_ms < due_ms) due_ms = beat_ms;
-    int64_t left_ms = due_ms == INT64_MAX ? IDLE_MS : due_ms - monotonic_ms();
+    int64_t left_ms = due_ms == INT64_MAX ? IDLE_MS : due_ms - clock_monotonic_ms();
     return left_ms <= 0 ? 0 : left_ms < IDLE_MS ? (int)left_ms : IDLE_MS;
 }
 

@@ -251,15 +251,10 @@ static void process_close(Executor *executor)
 
 /* --- the supervisor's thread ------------------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
-{
-    return (int64_t)(clock_monotonic_ns() / 1000000);
-}
-
 /* Never early: the present millisecond is already partly over. */
 static int64_t due_after(int64_t ms)
 {
-    return now_ms() + ms + 1;
+    return clock_monotonic_ms() + ms + 1;
 }
 
 static void busy_add(ProcessExecutor *process, uint32_t slot)
@@ -337,7 +332,7 @@ static void answers_take(ProcessExecutor *process)
 
 static void timers_fire(ProcessExecutor *process)
 {
-    int64_t now = now_ms();
+    int64_t now = clock_monotonic_ms();
     for (HeapItem first; heap_peek(&process->due, &first) && first.due <= now;) {
         Child *child = &process->children[first.slot];
         heap_remove(&process->due, first.slot);
@@ -384,7 +379,7 @@ static int wait_bound(const ProcessExecutor *process, int wait_ms)
 {
     HeapItem first;
     if (!heap_peek(&process->due, &first)) return wait_ms;
-    int64_t left = first.due - now_ms();
+    int64_t left = first.due - clock_monotonic_ms();
     if (left < 0) left = 0;
     if (left > INT32_MAX) left = INT32_MAX;
     return wait_ms < 0 || left < wait_ms ? (int)left : wait_ms;

@@ -81,11 +81,6 @@ typedef struct Puller {
     Error error;                        /* why it ends; OK: it does not */
 } Puller;
 
-static int64_t now_ms(void)
-{
-    return (int64_t)(clock_monotonic_ns() / 1000000);
-}
-
 static void tell(const Puller *puller, const char *format, ...) PRINTF_LIKE(2, 3);
 
 static void tell(const Puller *puller, const char *format, ...)
@@ -324,7 +319,7 @@ static void lease_begin(Puller *puller, Value lease)
         .key = value_get_string(task, "idempotencyKey", STR("")), .traceparent = value_get_string(task, "traceparent", STR("")),
         .tracestate = value_get_string(task, "tracestate", STR("")),
         .server = options->server, .credential = value_get_string(task, "credential", STR("")),
-        .now_ms = clock_realtime_ns() / 1000000, .deadline_ms = value_get_int(task, "deadline", 0),
+        .now_ms = clock_realtime_ms(), .deadline_ms = value_get_int(task, "deadline", 0),
         .is_effect_recorded = value_get_bool(lease, "effect_recorded", false),
     };
     leased->attempt = attempt_copy(&leased->arena, &attempt);
@@ -456,7 +451,7 @@ static uint32_t body_items(Puller *puller, Channel *channel)
     return report_count;
 }
 
-static bool is_beat_due(const Puller *puller) { return puller->leased_count && now_ms() >= puller->beat_ms; }
+static bool is_beat_due(const Puller *puller) { return puller->leased_count && clock_monotonic_ms() >= puller->beat_ms; }
 
 static void body_beats(Puller *puller, Buf *body)
 {
@@ -467,10 +462,10 @@ static void body_beats(Puller *puller, Buf *body)
         json_print_string(body, str_of(puller->leased[i]->token));
     }
     buf_char(body, ']');
-    puller->beat_ms = now_ms() + puller->lease_ms / 3;
+    puller->beat_ms = clock_monotonic_ms() + puller->lease_ms / 3;
 }
 
-static bool is_free(const Channel *channel) { return !channel->is_busy && now_ms() >= channel->not_before_ms; }
+static bool is_free(const Channel *channel) { return !channel->is_busy && clock_monotonic_ms() >= channel->not_before_ms; }
 
 /* It waits for work, so that what is to be said goes by the other channel. Where more has ended than there are places left, it takes that
  * along instead of waiting: these places are free by its answer, which comes as soon as what was said is durable. What an attempt
@@ -497,19 +492,19 @@ static void pull(Puller *puller)
 /* It waits for work that it will not begin. */
 static bool is_taking_back(const Puller *puller)
 {
-    return puller->is_stopping && !puller->options->is_kept && puller->pull.is_busy && now_ms() < puller->stop_ms;
+    return puller->is_stopping && !puller->options->is_kept && puller->pull.is_busy && clock_monotonic_ms() < puller->stop_ms;
 }
 
 static void push(Puller *puller)
 {
     Channel *channel = &puller->push;
-    bool has_items = puller->items && !puller->pull.has_items, takes_back = is_taking_back(puller) && now_ms() >= puller->take_back_ms;
+    bool has_items = puller->items && !puller->pull.has_items, takes_back = is_taking_back(puller) && clock_monotonic_ms() >= puller->take_back_ms;
     if (!is_free(channel) || (!has_items && !is_beat_due(puller) && !takes_back)) return;
     body_begin(puller, &channel->body);
     /* Of one worker one exchange waits: this one, of no queue, takes the place of the other and waits for nothing. */
     if (takes_back) {
         buf_text(&channel->body, ",\"queues\":[],\"want\":1,\"wait_ms\":0");
-        puller->take_back_ms = now_ms() + TAKE_BACK_MS;
+        puller->take_back_ms = clock_monotonic_ms() + TAKE_BACK_MS;
     }
     if (has_items) (void)body_items(puller, channel);
     if (is_beat_due(puller)) body_beats(puller, &channel->body);
@@ -600,7 +595,7 @@ static void take_answer(Puller *puller, Channel *channel)
             if (cancels.items[i].kind == VALUE_STRING) lease_cancel(puller, value_text(cancels.items[i]));
     } else {
         tell(puller, "the server's answer is no JSON: %s", err.text);
-        channel->not_before_ms = now_ms() + BACKOFF_MS_MAX;
+        channel->not_before_ms = clock_monotonic_ms() + BACKOFF_MS_MAX;
     }
     arena_deinit(&arena);
 }
@@ -633,7 +628,7 @@ static void take_end(Puller *puller, Channel *channel, CURLcode code)
     else if (code == CURLE_OK) tell(puller, "the server answers %ld: %.*s", status, STR_ARG(str_slice(buf_peek(&channel->answer), 0, 200)));
     else if (channel->backoff_ms == BACKOFF_MS_MIN)
         tell(puller, "no answer from the server (%s); what runs goes on", channel->error[0] ? channel->error : curl_easy_strerror(code));
-    channel->not_before_ms = now_ms() + channel->backoff_ms;
+    channel->not_before_ms = clock_monotonic_ms() + channel->backoff_ms;
     channel->backoff_ms = channel->backoff_ms * 2 < BACKOFF_MS_MAX ? channel->backoff_ms * 2 : BACKOFF_MS_MAX;
 }
 
@@ -669,11 +664,11 @@ static void wait_a_while(Puller *puller)
     }
     if (options->stop_fd >= 0 && !puller->is_stopping) fds[count++] = (struct curl_waitfd){ .fd = options->stop_fd, .events = CURL_WAIT_POLLIN };
     bool has_work = puller->items && !puller->push.is_busy && !puller->pull.has_items;
-    int64_t left = has_work ? puller->push.not_before_ms - now_ms() : 500;
+    int64_t left = has_work ? puller->push.not_before_ms - clock_monotonic_ms() : 500;
     curl_multi_poll(puller->multi, fds, count, (int)(left < 1 ? 1 : left > 500 ? 500 : left), NULL);
     if (options->stop_fd >= 0 && !puller->is_stopping && fds[count - 1].revents) {
         puller->is_stopping = true;
-        puller->stop_ms = now_ms() + STOP_MS_MAX;
+        puller->stop_ms = clock_monotonic_ms() + STOP_MS_MAX;
         if (!options->is_kept) tell(puller, "stops: takes no more, and ends when what runs has ended (%u)", puller->leased_count);
     }
 }
@@ -695,7 +690,7 @@ static void turn(Puller *puller)
     const PullerOptions *options = puller->options;
     do {
         for (uint32_t i = 0; i < options->executor_count; i++)
-            if (options->executors[i]->ops->turn) options->executors[i]->ops->turn(options->executors[i], clock_realtime_ns() / 1000000);
+            if (options->executors[i]->ops->turn) options->executors[i]->ops->turn(options->executors[i], clock_realtime_ms());
         do leases_offer(puller);
         while (take_notices(puller));
         pull(puller);

@@ -274,7 +274,7 @@ static Status prepare_tables(const char *path, bool is_created, Error *err)
         if (status != ERR_CONFLICT || left_ms <= 0) return status;
     }
     status = connection_open(&connection, path, CONNECTION_CREATES, err);
-    if (!status) status = schema_upgrade(&connection, migrations, count, clock_realtime_ns() / 1000000, err);
+    if (!status) status = schema_upgrade(&connection, migrations, count, clock_realtime_ms(), err);
     connection_close(&connection);
     lock_release(&lock);
     return status;

@@ -11,11 +11,6 @@
 #define AWAIT_MS 60000
 #define SOON_MS 30000                   /* well below a minute, well above a slow machine's moment */
 
-static int64_t clock_ms(void)
-{
-    return (int64_t)(clock_monotonic_ns() / 1000000);
-}
-
 /* --- the stand --------------------------------------------------------------------------------------------------- */
 
 static bool open_with_ring(Stand *stand, const Subject *subject, uint32_t capacity, uint32_t ring_count)
@@ -68,7 +63,7 @@ Attempt stand_attempt(Stand *stand, uint32_t number, Work work)
         .runner = str_of(work.runner), .settings = value_of(stand, work.settings), .input = value_of(stand, work.input),
         .params = value_of(stand, "{\"p\":1}"), .context = value_null(), .key = STR("key-of-the-step"),
         .traceparent = STR("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
-        .now_ms = clock_realtime_ns() / 1000000,
+        .now_ms = clock_realtime_ms(),
     };
 }
 
@@ -95,7 +90,7 @@ void stand_turn(Stand *stand, int timeout_ms)
     int wake = ops->wake_fd ? ops->wake_fd(stand->executor) : -1;
     struct pollfd waits[2] = { { .fd = notice_ring_fd(stand->ring), .events = POLLIN }, { .fd = wake, .events = POLLIN } };
     poll(waits, 2, timeout_ms);
-    if (ops->turn) ops->turn(stand->executor, clock_realtime_ns() / 1000000);
+    if (ops->turn) ops->turn(stand->executor, clock_realtime_ms());
     notice_ring_lower(stand->ring);
     for (Notice notice; notice_ring_take(stand->ring, &notice);) {
         bool is_told = notice.kind == NOTICE_REPORT && notice.teller && notice.teller->ops->settled;
@@ -118,9 +113,9 @@ void stand_acknowledge(Stand *stand, const Notice *effect)
 
 bool stand_await(Stand *stand, uint32_t report_count, uint32_t said_count)
 {
-    int64_t end = clock_ms() + AWAIT_MS;
+    int64_t end = clock_monotonic_ms() + AWAIT_MS;
     while (stand->report_count < report_count || stand->said_count < said_count) {
-        if (clock_ms() > end) return false;
+        if (clock_monotonic_ms() > end) return false;
         stand_turn(stand, 100);
     }
     return true;
@@ -233,12 +228,12 @@ void executor_ended_attempt_reports_soon(const Subject *subject)
     if (stand_open(&stand, subject, 4) && EXPECT(stand_execute(&stand, 1, subject->works[WORK_TAKES_LONG]))) {
         stand_turn(&stand, 100);
         EXPECT_INT(stand.report_count, 0);
-        int64_t before = clock_ms();
+        int64_t before = clock_monotonic_ms();
         Attempt attempt = stand_attempt(&stand, 1, subject->works[WORK_TAKES_LONG]);
         stand.executor->ops->end(stand.executor, &attempt.id);
         stand.executor->ops->end(stand.executor, &attempt.id);          /* twice is once */
         if (EXPECT(stand_await(&stand, 1, 0))) EXPECT_INT(stand_report(&stand, 1)->cause, CAUSE_CANCELLED);
-        EXPECT(clock_ms() - before < SOON_MS);
+        EXPECT(clock_monotonic_ms() - before < SOON_MS);
         stand_turn(&stand, 50);
         EXPECT_INT(stand.report_count, 1);
     }
@@ -287,13 +282,13 @@ void executor_close_ends_what_is_under_way(const Subject *subject)
 {
     if (!has_work(subject, WORK_TAKES_LONG)) return;
     Stand stand;
-    int64_t before = clock_ms();
+    int64_t before = clock_monotonic_ms();
     if (stand_open(&stand, subject, 4)) {
         for (uint32_t i = 0; i < 3; i++) EXPECT(stand_execute(&stand, i, subject->works[WORK_TAKES_LONG]));
         stand_turn(&stand, 50);
     }
     stand_take_down(&stand);
-    EXPECT(clock_ms() - before < SOON_MS);
+    EXPECT(clock_monotonic_ms() - before < SOON_MS);
 }
 
 void executor_many_attempts_report_each(const Subject *subject)
@@ -302,8 +297,8 @@ void executor_many_attempts_report_each(const Subject *subject)
     Stand stand;
     if (stand_open(&stand, subject, 8)) {
         uint32_t next = 0;
-        int64_t end = clock_ms() + 2 * AWAIT_MS;
-        while (stand.report_count < MANY && clock_ms() < end) {
+        int64_t end = clock_monotonic_ms() + 2 * AWAIT_MS;
+        while (stand.report_count < MANY && clock_monotonic_ms() < end) {
             while (next < MANY && stand_execute(&stand, next, subject->works[WORK_SUCCEEDS])) next++;
             stand_turn(&stand, 100);
         }
