@@ -1,5 +1,3 @@
-#include <strings.h>
-
 #include "api/bearer.h"
 #include "api/routes.h"
 #include "base/limits.h"
@@ -119,14 +117,14 @@ static void called_back(void *context, Status status, const Error *err, Str answ
 
 void route_callback(Call *call)
 {
-    Str given = call_header(call, "Authorization");
+    Str token = bearer_text(call);
     Value body;
-    if (given.len <= 7 || strncasecmp(given.ptr, "Bearer ", 7) != 0) {
+    if (!token.len) {
         call_problem(call, PROBLEM_UNAUTHENTICATED, "send the token of the task document: Authorization: Bearer TOKEN");
         return;
     }
     if (!call_read_json(call, &body)) return;
-    ExchangeAsk ask = { .executor = call->segments[0], .request = body, .token = str_trim(str_slice(given, 7, given.len)) };
+    ExchangeAsk ask = { .executor = call->segments[0], .request = body, .token = token };
     if (!bridge_exchange(call->api->bridge, &ask, called_back, call)) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;

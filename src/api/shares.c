@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 
 #define BUCKET_COUNT 1024u          /* as many names as there are holders: API_WAITING_COUNT_MAX keys and tenants at most */
@@ -54,16 +55,10 @@ void shares_free(Shares *shares)
     free(shares);
 }
 
-/* FNV-1a. Names are given by who makes keys: one who piles them up in one place slows itself down. */
-static uint32_t hash_of(uint32_t hash, Str name)
-{
-    for (size_t i = 0; i < name.len; i++) hash = (hash ^ (uint8_t)name.ptr[i]) * 16777619u;
-    return hash;
-}
-
+/* Names are given by who makes keys: one who piles them up in one place slows itself down. */
 static Share *share_use(Shares *shares, ShareOwner owner)
 {
-    uint32_t bucket = hash_of(hash_of(2166136261u, owner.tenant), owner.actor) % BUCKET_COUNT;
+    uint32_t bucket = (uint32_t)(hash_text(hash_part(HASH_SEED, owner.tenant), owner.actor) % BUCKET_COUNT);
     Share *share = shares->buckets[bucket];
     while (share && (!str_is(share->owner.tenant, owner.tenant) || !str_is(share->owner.actor, owner.actor))) share = share->next;
     if (!share) {

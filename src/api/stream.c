@@ -8,6 +8,7 @@
 #include "api/document.h"
 #include "api/routes.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "os/clock.h"
 #include "value/json.h"
@@ -249,12 +250,7 @@ static bool next_piece(void *context, Buf *out)
 
 /* --- its life ---------------------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t bucket_of_tenant(Str tenant)
-{
-    uint32_t hash = 2166136261u;            /* FNV-1a */
-    for (size_t i = 0; i < tenant.len; i++) hash = (hash ^ (uint8_t)tenant.ptr[i]) * 16777619u;
-    return hash % API_STREAM_BUCKET_COUNT;
-}
+static uint32_t bucket_of_tenant(Str tenant) { return (uint32_t)(hash_text(HASH_SEED, tenant) % API_STREAM_BUCKET_COUNT); }
 
 static Audience **audience_find(Streams *streams, Str tenant)
 {

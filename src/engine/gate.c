@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "engine/internal.h"
 
@@ -27,14 +28,7 @@ struct Gate {
     char text[];                        /* runner, tenant */
 };
 
-static uint64_t gate_hash(Str runner, Str tenant)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < runner.len; i++) hash = (hash ^ (uint8_t)runner.ptr[i]) * UINT64_C(0x100000001b3);
-    hash = (hash ^ 0xff) * UINT64_C(0x100000001b3);
-    for (size_t i = 0; i < tenant.len; i++) hash = (hash ^ (uint8_t)tenant.ptr[i]) * UINT64_C(0x100000001b3);
-    return hash ? hash : 1;
-}
+static uint64_t gate_hash(Str runner, Str tenant) { return hash_key(hash_text(hash_part(HASH_SEED, runner), tenant)); }
 
 static bool gate_is(const Gate *gate, Str runner, Str tenant)
 {

@@ -7,15 +7,11 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "engine/internal.h"
 
-static uint64_t name_hash(Str name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < name.len; i++) hash = (hash ^ (uint8_t)name.ptr[i]) * UINT64_C(0x100000001b3);
-    return hash ? hash : 1;
-}
+static uint64_t name_hash(Str name) { return hash_key(hash_text(HASH_SEED, name)); }
 
 Tenant *tenant_of(Engine *engine, Str name)
 {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "engine/internal.h"
 #include "value/json.h"
@@ -40,14 +41,7 @@ struct KnownRequest {
 
 /* --- what is known in memory ----------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(Str tenant, Str key)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < tenant.len; i++) hash = (hash ^ (uint8_t)tenant.ptr[i]) * 0x100000001b3u;
-    hash = (hash ^ 0xff) * 0x100000001b3u;
-    for (size_t i = 0; i < key.len; i++) hash = (hash ^ (uint8_t)key.ptr[i]) * 0x100000001b3u;
-    return hash ? hash : 1;
-}
+static uint64_t hash_of(Str tenant, Str key) { return hash_key(hash_text(hash_part(HASH_SEED, tenant), key)); }
 
 static KnownRequest *known_find(const Engine *engine, Str tenant, Str key)
 {

@@ -3,15 +3,11 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "engine/internal.h"
 
-static uint64_t id_hash(const Id *id)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (uint32_t i = 0; i < ID_SIZE; i++) hash = (hash ^ (uint8_t)id->text[i]) * 0x100000001b3u;
-    return hash ? hash : 1;
-}
+static uint64_t id_hash(const Id *id) { return hash_key(hash_text(HASH_SEED, (Str){ id->text, ID_SIZE })); }
 
 Resident *resident_find(Engine *engine, uint64_t run_no)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "engine/internal.h"
@@ -17,14 +18,7 @@
 /* Where a start with this key, not durable yet, is found again. */
 static uint64_t key_hash(Str tenant, Str definition, Str key, uint32_t generation)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    const Str parts[] = { tenant, definition, key };
-    for (uint32_t part = 0; part < 3; part++) {
-        for (size_t i = 0; i < parts[part].len; i++) hash = (hash ^ (uint8_t)parts[part].ptr[i]) * 0x100000001b3u;
-        hash = (hash ^ 0xff) * 0x100000001b3u;
-    }
-    hash = (hash ^ generation) * 0x100000001b3u;
-    return hash ? hash : 1;
+    return hash_key(hash_number(hash_part(hash_part(hash_part(HASH_SEED, tenant), definition), key), generation));
 }
 
 static void refuse(Engine *engine, Mail *mail, Status status, const Error *err)

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "engine/attempt.h"
@@ -212,13 +213,7 @@ static Leased *leased_find(const Puller *puller, const AttemptId *id)
     return run_index_find(&puller->by_serial, id->serial);
 }
 
-/* FNV-1a; never 0. */
-static uint64_t token_hash(Str token)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < token.len; i++) hash = (hash ^ (unsigned char)token.ptr[i]) * UINT64_C(1099511628211);
-    return hash ? hash : 1;
-}
+static uint64_t token_hash(Str token) { return hash_key(hash_text(HASH_SEED, token)); }
 
 static Leased *leased_of(const Puller *puller, Str token)
 {

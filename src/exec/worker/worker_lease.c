@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "engine/attempt.h"
 #include "exec/worker/worker_parts.h"
 #include "value/json.h"
@@ -28,12 +29,7 @@ void worker_lease_free(Lease *lease)
 
 static Str lease_worker(const Lease *lease) { return (Str){ lease->worker, lease->worker_size }; }
 
-uint64_t worker_hash(Str worker)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < worker.len; i++) hash = (hash ^ (uint8_t)worker.ptr[i]) * UINT64_C(0x100000001b3);
-    return hash ? hash : 1;
-}
+uint64_t worker_hash(Str worker) { return hash_key(hash_text(HASH_SEED, worker)); }
 
 void worker_cancel_add(WorkerExecutor *pool, Lease *lease)
 {
