@@ -73,7 +73,7 @@ static struct World {
 
 static Arena arena;                 /* of what all worlds share */
 static Catalog catalog;
-static Access *access_rules;
+static Access *access_rules, *aside_rules;
 static Value runners;
 
 /* --- what http.c and bridge.c are in a process with threads ------------------------------------------------------------------- */
@@ -522,7 +522,8 @@ static void world_open(void)
     world.api.shares = shares_new();
     world.api.streams = streams_new(world.api.store);
     world.api.facts = plan_facts_new();
-    FUZZ_HOLDS(aside_open(&(AsideOptions){ .store = world.store, .catalog = &catalog, .facts = world.api.facts }, &world.api.aside, &err) == OK);
+    const AsideOptions aside = { .store = world.store, .catalog = &catalog, .access = aside_rules, .facts = world.api.facts };
+    FUZZ_HOLDS(aside_open(&aside, &world.api.aside, &err) == OK);
     FUZZ_HOLDS(debounces_open(&world.api, &world.api.debounces, &err) == OK);
     turns();
     Str made = arena_format(&arena, "POST /api/workflows\nContent-Type: application/yaml\n\n%s", definition);
@@ -543,7 +544,9 @@ static void make_shared(void)
     catalog_init(&catalog, &arena);
     FUZZ_HOLDS(json_parse(&arena, STR("{\"far/greet\":{}}"), &runners, &err) == OK);
     FUZZ_HOLDS(catalog_add_runner(&catalog, STR("far/greet"), STR("far")));
+    FUZZ_HOLDS(json_parse(&arena, STR("{\"far\":{\"kind\":\"worker\",\"runners\":{\"far/greet\":{}}}}"), &catalog.executors, &err) == OK);
     FUZZ_HOLDS(access_open(NULL, &access_rules, &err) == OK);
+    FUZZ_HOLDS(access_open(NULL, &aside_rules, &err) == OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
