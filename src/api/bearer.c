@@ -55,7 +55,7 @@ static Status prove_attempt(const Call *call, Arena *arena, Str text, int64_t no
 {
     Status status = credential_read(call->api->triggers.vault, arena, text, now_ms, out, err);
     if (!status) status = check_is_under_way(call, arena, out, err);
-    return !status || status == ERR_UNAVAILABLE ? status : (err->status = ERR_DENIED);
+    return !status || status_is_failure(status) ? status : (err->status = ERR_DENIED);
 }
 
 static Status find_attempt(Call *call, Str text, uint64_t *out_wait_s, Error *err)

@@ -14,6 +14,7 @@
 
 typedef struct Job {
     struct Job *next;               /* of those that are about to be told */
+    struct Job *later, *earlier;    /* of all that there are; the server's */
     Bridge *bridge;
     Arena arena;                    /* of the request */
     Value request;
@@ -42,6 +43,7 @@ struct Bridge {
     atomic_bool has_missed;         /* news did not fit */
     atomic_ullong secret_version;
     uint32_t job_count;             /* under way; the server's */
+    Job *jobs;                      /* all that there are, the last one first; the server's */
     void **taken;                   /* news, API_RING_COUNT; the server's */
     bool is_closed;
     atomic_uint known_state;        /* an EngineState, twice, and one where it is ready */
@@ -264,6 +266,9 @@ static void tell(Job *job)
 
 static void job_free(Job *job)
 {
+    if (job->later) job->later->earlier = job->earlier;
+    else job->bridge->jobs = job->earlier;
+    if (job->earlier) job->earlier->later = job->later;
     buf_deinit(&job->text);
     engine_plan_free(job->plan);
     arena_deinit(&job->arena);
@@ -281,12 +286,12 @@ static void tell_last(Job *job)
 void bridge_free(Bridge *bridge)
 {
     if (!bridge) return;
-    for (Job *job; (job = ring_take(&bridge->asked));) {
-        if ((uintptr_t)job & ASKED_WITHDRAWAL) continue;
+    for (Job *job; (job = ring_take(&bridge->answered));) tell_last(job);
+    while (bridge->jobs) {                  /* that were not carried out, or that the engine had when it ended */
+        Job *job = bridge->jobs;
         job->answer.status = error_set(&job->answer.error, ERR_UNAVAILABLE, "the server has ended");
         tell_last(job);
     }
-    for (Job *job; (job = ring_take(&bridge->answered));) tell_last(job);
     ring_deinit(&bridge->asked);
     ring_deinit(&bridge->answered);
     ring_deinit(&bridge->news);
@@ -303,7 +308,9 @@ static Job *job_new(Bridge *bridge, Value request, void *context)
 {
     Job *job = calloc(1, sizeof *job);
     CHECK(job);
-    *job = (Job){ .bridge = bridge, .context = context };
+    *job = (Job){ .bridge = bridge, .context = context, .earlier = bridge->jobs };
+    if (bridge->jobs) bridge->jobs->later = job;
+    bridge->jobs = job;
     arena_init(&job->arena, SIZE_MAX);
     job->request = value_copy(&job->arena, request);
     return job;

@@ -58,6 +58,7 @@ const char *head_fault(const Head *head)
     if (!host_count && !str_is_text(head->version, "HTTP/1.0")) return "it has no Host";
     if (!is_host(host)) return "its Host is none";
     if (count_of(head, "Authorization", &given) > 1) return "it has more than one Authorization";
+    if (count_of(head, "Content-Type", &given) > 1) return "it has more than one Content-Type";
     if (length_count > 1) return "it has more than one Content-Length";
     if (length_count && coding_count) return "it has both Content-Length and Transfer-Encoding";
     if (coding_count && str_is_text(head->version, "HTTP/1.0")) return "HTTP/1.0 has no Transfer-Encoding";

@@ -409,6 +409,7 @@ static void refuse_body(Request *request)
 {
     Call *call = &request->call;
     request->is_refused = request->is_handled = request->is_sent = true;
+    share_give_back(request->shares, &request->bodies);
     buf_deinit(&call->body);
     buf_init(&call->body, API_BODY_SIZE_MAX);
     sign_answer(request);

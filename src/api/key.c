@@ -235,7 +235,7 @@ static Status prove(KeyRing *ring, Arena *arena, Str key, int64_t now_ms, Shown 
     Known *place = known_find(&ring->callers.keys, out->tenant, out->id);
     out->known = place ? place : &out->fresh;
     Status status = check(ring, arena, out->known, out->tenant, out->id, steady_ms, err);
-    if (status == ERR_UNAVAILABLE) return status;
+    if (status_is_failure(status)) return status;
     if (status) {
         out->known->looked_ms = INT64_MIN;
         return error_set(err, ERR_DENIED, "there is no key %.*s of tenant '%.*s'", STR_ARG(out->id), STR_ARG(out->tenant));

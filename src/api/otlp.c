@@ -103,7 +103,7 @@ void otlp_add(Otlp *otlp, const Span *span)
 static size_t take_answer(char *bytes, size_t one, size_t size, void *context)
 {
     buf_bytes(context, bytes, one * size);
-    return one * size;                      /* what does not fit is not looked at */
+    return buf_overflowed(context) ? 0 : one * size;        /* what says more than a collector has to say is not listened to */
 }
 
 static void send_batch(Otlp *otlp)
@@ -169,8 +169,9 @@ static void finish(Otlp *otlp, CURLcode code, int64_t now_ms)
     curl_easy_getinfo(otlp->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(otlp->easy, CURLINFO_RETRY_AFTER, &wanted_s);
     curl_multi_remove_handle(otlp->multi, otlp->easy);
-    bool is_away = code != CURLE_OK || status == 408 || status == 429 || status >= 500;
-    atomic_fetch_add_explicit(code == CURLE_OK && status / 100 == 2 ? &otlp->export_total : &otlp->failure_total, 1, memory_order_relaxed);
+    bool is_heard = code == CURLE_OK || code == CURLE_WRITE_ERROR;          /* of a long answer the beginning is enough */
+    bool is_away = !is_heard || status == 408 || status == 429 || status >= 500;
+    atomic_fetch_add_explicit(is_heard && status / 100 == 2 ? &otlp->export_total : &otlp->failure_total, 1, memory_order_relaxed);
     if (is_away) {
         otlp->sending_count = 0;
         otlp->retry_ms = now_ms + retry_wait_ms(otlp, wanted_s);

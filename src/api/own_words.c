@@ -9,7 +9,6 @@
 #include "base/check.h"
 #include "base/civil.h"
 
-#define ANSWER_SIZE_MAX 8192u       /* a problem without fields, and its headers */
 #define REST_COUNT_MAX 16u          /* pieces that are taken of what else came */
 
 typedef enum MHD_Result (*Queue)(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
@@ -64,15 +63,15 @@ void own_words_send(struct MHD_Connection *connection, const Call *call)
 {
     const union MHD_ConnectionInfo *tls = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     const union MHD_ConnectionInfo *socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char storage[ANSWER_SIZE_MAX];
-    Buf answer = buf_on(storage, sizeof storage);
+    Buf answer;
     if (!socket) return;
+    buf_init(&answer, SIZE_MAX);            /* a problem names the path, which has its bound */
     print_answer(&answer, call);
-    CHECK(!buf_overflowed(&answer));
     /* The answers before it are sent, and nothing else is: it fits. A client that left meanwhile is none of ours. */
     if (tls && tls->tls_session) (void)gnutls_record_send(tls->tls_session, answer.ptr, answer.len);
     else (void)send(socket->connect_fd, answer.ptr, answer.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)shutdown(socket->connect_fd, SHUT_WR);
+    buf_deinit(&answer);
 }
 
 void own_words_discard(struct MHD_Connection *connection)

@@ -259,8 +259,9 @@ static Status send_start(Petition *petition, Error *err)
     if (params) start.request.params = *params;
     const Value *revision = value_get_text(request, "revision");
     int64_t number;
-    if (revision && number_to_int64(*revision, &number) && number > 0
-        && number <= UINT32_MAX) start.request.revision = (uint32_t)number;
+    if (revision && (!number_to_int64(*revision, &number) || number < 0 || number > UINT32_MAX))
+        return error_set(err, ERR_INVALID, "'revision' is no number of one");
+    if (revision) start.request.revision = (uint32_t)number;
     const Value *payload = value_get_text(request, "payload");
     if (payload) start.request.payload = *payload;
     start.request.source = value_get_string(request, "source", STR("manual"));

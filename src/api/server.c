@@ -131,11 +131,11 @@ static bool authenticate(Api *api, Call *call)
     if (!status && call->caller.is_use_due) keep_use(api, call);
     if (!status) return true;
     if (!call->caller.key.len) call->claimed = key_claimed(given);
-    if (status != ERR_UNAVAILABLE) call_refuse(call, STR(""), str_of(err.text));
+    if (!status_is_failure(status)) call_refuse(call, STR(""), str_of(err.text));
     if (status == ERR_LIMIT) {
         api->metrics.limited++;
         call_problem(call, PROBLEM_RATE, "%s; come again in %" PRIu64 " s", err.text, wait_s);
-    } else if (status == ERR_UNAVAILABLE) {
+    } else if (status_is_failure(status)) {
         call_error(call, &err);
     } else {
         api->metrics.refused_keys++;

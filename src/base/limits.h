@@ -321,7 +321,7 @@
 #define DRAIN_RENEW_MS          200              /* how often an owner that ends renews the leases of attempts elsewhere */
 #define HOST_RELEASE_MS_MAX     10000            /* how long an owner that ends tries to record what it gives back */
 #define HOST_WATCH_COUNT_MAX    64u              /* descriptors that callers of one loop wait for */
-#define CONDITION_STEP_COUNT_MAX (1u << 22)      /* instructions of one evaluation of a condition */
+#define CONDITION_STEP_COUNT_MAX (1u << 22)      /* instructions of one evaluation of a condition; a decision that took as many begins no more */
 #define CONDITION_EVAL_SIZE_MAX (64u << 20)      /* and its memory */
 
 /* --- secrets ----------------------------------------------------------------------------------------------------- */

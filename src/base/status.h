@@ -10,6 +10,7 @@
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MUST_USE __attribute__((warn_unused_result))
@@ -26,6 +27,9 @@ typedef enum Status {
     ERR_CORRUPT,        /* stored data contradicts itself */
     STATUS_COUNT
 } Status;
+
+/* Whoever was asked could not say: that is no refusal. */
+static inline bool status_is_failure(Status status) { return status == ERR_UNAVAILABLE || status == ERR_CORRUPT; }
 
 #define ERROR_TEXT_SIZE 512u
 

@@ -46,6 +46,7 @@ typedef struct ConditionResult {
     Value value;                    /* what the expression gives (branch.select); in the decision's arena */
     Str text;                       /* the missing path of an undefined one, the message of an error */
     uint32_t missing;               /* step whose output is not at hand, or MISSING_PARAMS */
+    uint64_t step_count;            /* instructions that it took */
 } ConditionResult;
 #define MISSING_PARAMS (UINT32_MAX - 1)
 

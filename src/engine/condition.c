@@ -270,9 +270,11 @@ ConditionAnswer condition_ask(const ConditionSet *set, const ConditionAsk *ask, 
     RegoResult result;
     RegoEvalError error;
     ConditionAnswer answer = CONDITION_ERROR;
+    out->step_count = CONDITION_STEP_COUNT_MAX;             /* one that fails may have taken them all */
     if (rego_eval(condition->query, rego_undefined(), &context, &result, &error)) {
         out->text = arena_copy(arena, str_of(error.error.text));
     } else {
+        out->step_count = result.step_count;
         answer = judge(&result, out);
         out->value = value_copy(arena, out->value);
         if (answer == CONDITION_UNDEFINED) out->text = missing_path(arena, condition, values);

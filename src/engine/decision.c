@@ -62,7 +62,9 @@ static ConditionAnswer env_condition(void *context, const ConditionAsk *ask, Are
 {
     Surroundings *around = context;
     ConditionReader reader = { .context = context, .params = env_params, .output = env_output };
-    return condition_ask(around->resident->plan->conditions, ask, &reader, arena, out);
+    ConditionAnswer answer = condition_ask(around->resident->plan->conditions, ask, &reader, arena, out);
+    around->condition_step_count += out->step_count;
+    return answer;
 }
 
 /* Of a step that is about to be dispatched the one that was chosen just now; of one that ended the one that had it. */
@@ -140,7 +142,8 @@ static Advance advance_all(Engine *engine, Resident *resident, const Command *co
     DecideEnv env = surroundings_env(&around);
     uint32_t weight = decision_weight(decision, 0);
     for (;;) {
-        if (weight >= DECISION_WEIGHT_MAX || decision_is_heavy(decision)) return ADVANCE_EVENTS;
+        bool is_long = around.condition_step_count >= CONDITION_STEP_COUNT_MAX;          /* others have their turn between */
+        if (weight >= DECISION_WEIGHT_MAX || decision_is_heavy(decision) || is_long) return ADVANCE_EVENTS;
         uint32_t first = decision->event_count;
         Advance answer = advance(&env, &resident->plan->plan, &resident->run, engine->now_ms,
                                  DECISION_WEIGHT_MAX - weight, decision);

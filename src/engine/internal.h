@@ -454,6 +454,7 @@ typedef struct Surroundings {
     const Decision *decision;           /* being made: may hold outputs that no record has yet; NULL: none */
     const Command *command;             /* that leads to it; NULL where nothing is decided */
     struct ReadValue *values;           /* what was read so far: large ones are not read again for each step that asks */
+    uint64_t condition_step_count;      /* instructions of the conditions that were asked about so far */
 } Surroundings;
 DecideEnv surroundings_env(Surroundings *around);
 Status decide_begin(Engine *engine, Resident *resident, const StartRequest *request, const Command *command, Error *err);

@@ -171,7 +171,7 @@ static Status find_secret(const Check *check, Str name, Str *out, Error *err)
     const TriggerAuthority *authority = check->authority;
     if (!authority->secret) return error_set(err, ERR_DENIED, "this process has no secrets");
     Status status = authority->secret(authority->vault, check->subject->tenant, name, out, err);
-    if (status && status != ERR_UNAVAILABLE) status = err->status = ERR_DENIED;
+    if (status && !status_is_failure(status)) status = err->status = ERR_DENIED;
     return status;
 }
 
@@ -264,7 +264,7 @@ static Status check_bearer(const Check *check, Value setting, Error *err)
     if (!str_starts(given, scheme) || given.len != scheme.len + TRIGGER_TOKEN_SIZE)
         return error_set(err, ERR_DENIED, "Authorization is not Bearer and %u characters", TRIGGER_TOKEN_SIZE);
     status = authority->token(authority->vault, subject->tenant, subject->run_id, subject->trigger, &token, err);
-    if (status) return status == ERR_UNAVAILABLE ? status : (err->status = ERR_DENIED);
+    if (status) return status_is_failure(status) ? status : (err->status = ERR_DENIED);
     bool is_right = sodium_memcmp(given.ptr + scheme.len, token.text, TRIGGER_TOKEN_SIZE) == 0;
     sodium_memzero(&token, sizeof token);
     if (!is_right) return error_set(err, ERR_DENIED, "the token is not that of this trigger of this run");

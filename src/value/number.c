@@ -227,6 +227,7 @@ bool number_to_int64(Value value, int64_t *out_integer)
         *out_integer = value.integer;
         return true;
     }
+    if (value.kind != VALUE_DECIMAL) return false;
     Number number;
     number_parts(value, &number);
     if (!number_is_integer(value) || number.exponent > 18) return false;

@@ -39,7 +39,7 @@ void number_parts(Value value, Number *out_number);
 
 int  number_compare(Value a, Value b);
 bool number_is_integer(Value value);                        /* 1, 1.0 and 1e2 are */
-bool number_to_int64(Value value, int64_t *out_integer);    /* true where it is exactly one */
+bool number_to_int64(Value value, int64_t *out_integer);    /* true where it is a number, and exactly one of these */
 int64_t number_milli(Value value);                          /* thousandths, rounded up; of what is negative 0; at most INT64_MAX */
 
 /* The canonical text, in the notation of ECMAScript: equal numbers have one form, different numbers never share one. */

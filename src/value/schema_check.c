@@ -382,15 +382,12 @@ static bool check_count(Checker *checker, const Frame *frame, const Rule *rule)
                           rule->count == 1 ? counts[rule->kind].one : counts[rule->kind].many, count);
 }
 
-/* Steps of a match are cheaper than those of a schema. */
-#define MATCH_STEPS_PER_STEP 16u
-
 static bool matches(Checker *checker, const Pattern *pattern, Str text)
 {
     bool found = false;
     Status status = pattern_match(&checker->matcher, pattern, text, &found, checker->err);
     if (status) checker->status = status;
-    uint64_t cost = text_cost(value_string(text)) + checker->matcher.step_count / MATCH_STEPS_PER_STEP;
+    uint64_t cost = text_cost(value_string(text)) + checker->matcher.step_count;
     return !status && charge(checker, cost) && found;
 }
 

@@ -243,4 +243,12 @@ def the_example_of_routing_follows_one_of_its_three_ways(t):
             t.equal(done, sorted(["validate", "route", way, "send-confirmation"]))
 
 
+@case("")
+def conditions_that_take_long_are_asked_in_turns_between_which_others_have_theirs(t):
+    when = "count([1 | some i in numbers.range(1, 700); some j in numbers.range(1, 700); i + j == 0 - 1]) == 0"
+    jobs = "".join(f"  j{i}: {{ when: '{when}', tasks: [{{ log: hi }}] }}\n" for i in range(12))
+    t.equal(t.maestro("run", t.write("long.yaml", f"workflow: long\nconfig: {{ max_concurrency: 100 }}\njobs:\n{jobs}"), *store(t)).code, 0)
+    t.true(rows(t, "select max(event_count) from maestro_ledger")[0][0] < 24, "no decision begins all of them, with some events each")
+
+
 main()

@@ -193,7 +193,7 @@ def what_the_requirements_name_is_where_the_architecture_says(t):
 def the_guide_covers_every_address_that_is_served_with_an_example(t):
     guide = text("docs/api-user-guide.md").replace("\\\n", " ")
     shown = [(("post" if "-X POST" in line else "put" if "-X PUT" in line else "delete" if "-X DELETE" in line else "get"), path)
-             for line in guide.splitlines() if line.startswith("curl ") for path in re.findall(r'\$API(/[^\s"?]*)', line)]
+             for line in guide.splitlines() if line.startswith(("curl ", "command curl ")) for path in re.findall(r'\$API(/[^\s"?]*)', line)]
     for path, methods in Server(t).get("/openapi.json").json()["paths"].items():
         pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "$")
         for method in methods:
@@ -210,13 +210,15 @@ def the_examples_of_the_guide_are_requests_that_the_server_reads(t):
         t.write(name, json.dumps({"workflow": "order", "tenant": "acme", "params": [{"name": "order_id", "type": "string"}],
                                   "jobs": {"pay": {"tasks": [{"name": "charge", "log": name}]}}}))
     for line in guide.splitlines():
-        if not line.startswith("curl ") or "/api/events" in line:      # a stream that does not end
+        if not line.startswith(("curl ", "command curl ")) or "/api/events" in line:      # a stream that does not end
             continue
         with t.row(line):
-            asked = subprocess.run(["bash", "-c", f"{head}\n{line} -s -o /dev/null -w '%{{http_code}}'"], capture_output=True, text=True, cwd=t.folder,
+            asked = subprocess.run(["bash", "-c", f"{head}\n{line} -s -o answer -w '%{{http_code}}'"], capture_output=True, text=True, cwd=t.folder,
                                    env={**os.environ, "API": f"http://127.0.0.1:{server.port}", "KEY": server.admin, "TOKEN": "none"})
             refused = asked.stdout in ("401", "403", "405", "413", "415", "429") and "/maestro/" not in line
             t.true(re.fullmatch("[234]..", asked.stdout) and not refused, f"it is read: {asked.stdout} {asked.stderr}")
+            is_twice = re.search("more than one|no JSON", (t.folder / "answer").read_text())
+            t.true(not is_twice, f"as it is meant: {is_twice}")
 
 
 main()

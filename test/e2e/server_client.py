@@ -677,5 +677,17 @@ def a_client_needs_a_key_and_a_server(t):
     t.contains(by_variable.err, url)
 
 
+@case("proves: R-020")
+def a_petition_whose_members_are_of_another_type_is_refused(t):
+    server = Server(t)
+    server.define(HELLO)
+    for verb in "activate", "deactivate", "remove-revision":
+        for revision in "1", [], {"a": 1}, True, 1.5, -1, 10**30, None:
+            with t.row(f"{verb} {revision}"):
+                problem(t, server.post("/api/petitions", {"verb": verb, "workflow": "hello", "revision": revision}), 400, "invalid")
+    problem(t, server.post("/api/petitions", {"verb": "activate", "workflow": "hello", "revision": 1, "against": "1"}), 400, "invalid")
+    t.equal(server.get("/healthz").status, 200, "the server lives")
+
+
 if __name__ == "__main__":
     main()
