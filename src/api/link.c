@@ -128,6 +128,15 @@ static bool is_shaking_hands(Link *link)
     return !link->is_secure;
 }
 
+/* Its client has gone in the middle of a body: the rest does not come. libmicrohttpd is not told of an end that came with the last bytes that it read,
+ * and would wait for it. */
+static bool is_broken_off(const Link *link)
+{
+    char byte;
+    if (!link->call || !link->patience_ms || (link->session && gnutls_record_check_pending(link->session))) return false;
+    return recv(link->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* Each handshake that is not over costs some of every turn: the more there are, the less patience there is with them. */
 void links_look(Links *links, int64_t now_ms)
 {
@@ -139,7 +148,7 @@ void links_look(Links *links, int64_t now_ms)
         bool is_shaking = is_shaking_hands(link);
         int64_t patience_ms = is_shaking ? handshake_ms : link->patience_ms;
         links->handshake_count += is_shaking;
-        if (patience_ms && link->since_ms + patience_ms <= now_ms) shut(link);
+        if ((patience_ms && link->since_ms + patience_ms <= now_ms) || is_broken_off(link)) shut(link);
         else if (link->is_streaming && link->sent_ms && link->sent_ms + API_STREAM_SLOW_MS <= now_ms) cut_off(link);
     }
 }

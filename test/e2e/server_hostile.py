@@ -9,6 +9,8 @@ import signal
 import socket
 import ssl
 import struct
+import threading
+import time
 
 from maestro_test import ROOT, SANITIZED, case, main
 from server_test import HELLO, Server, problem
@@ -79,6 +81,25 @@ def a_body_without_an_announced_size_is_refused_at_the_limit_whatever_else_comes
     client.close()
     t.true(SANITIZED or resident_kb(server) - before < 80 * 1024, "memory is bounded")
     others_are_served(t, server)
+
+
+@case("")
+def clients_that_leave_in_the_middle_of_a_body_are_let_go_of_before_their_time_is_over(t):
+    server = Server(t)
+    began = time.monotonic()
+    head = f"POST /api/executions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.admin}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+
+    def leave():
+        for _ in range(100):
+            plain(server, head.encode()).close()
+    leavers = [threading.Thread(target=leave) for _ in range(4)]
+    for leaver in leavers:
+        leaver.start()
+    for leaver in leavers:
+        leaver.join()
+    t.until(lambda: gauge(server, "maestro_http_connections") == 1, "they are gone")
+    t.true(time.monotonic() - began < bound("API_REQUEST_MS_MAX") / 1000, "though a body may take longer")
+    t.equal(server.stop().code, 0, "the exit code")
 
 
 @case("")
@@ -214,7 +235,7 @@ def open_files():
 
 def bound(name):
     """A number of src/base/limits.h."""
-    return int(re.search(rf"#define {name} +(\d+)u", (ROOT / "src/base/limits.h").read_text())[1])
+    return int(re.search(rf"#define {name} +(\d+)", (ROOT / "src/base/limits.h").read_text())[1])
 
 
 def gauge(server, name):
