@@ -226,6 +226,7 @@ def a_cancelled_job_fails_its_run_which_waits_for_a_decision(t):
 @case("proves: F-128 F-129 F-002 R-005")
 def a_paused_job_outlives_its_owner(t):
     run, process = begin(t)
+    t.until(lambda: [step.get("state") for step in show(t, run)["steps"]][:2] == ["running"] * 2, "a step of either job is under way")
     t.equal(order(t, "pause", run, "left").code, 0)
     process.send_signal(signal.SIGKILL)                 # with a step of either job under way
     t.end(process)
