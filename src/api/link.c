@@ -128,8 +128,8 @@ static bool is_shaking_hands(Link *link)
     return !link->is_secure;
 }
 
-/* Its client has gone in the middle of a body: the rest does not come. libmicrohttpd is not told of an end that came with the last bytes that it read,
- * and would wait for it. */
+/* Its client has gone in the middle of a body: the rest does not come. libmicrohttpd is not told of an end that came with the last bytes that it
+ * read, and would wait for it. */
 static bool is_broken_off(const Link *link)
 {
     char byte;
