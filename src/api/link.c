@@ -31,7 +31,7 @@ Link *link_new(Links *links, void *owner, int fd, gnutls_session_t session)
     Link *link = calloc(1, sizeof *link);
     CHECK(link);
     *link = (Link){ .links = links, .owner = owner, .fd = fd, .session = session, .since_ms = clock_monotonic_ms(), .patience_ms = API_REQUEST_MS_MAX,
-                    .next = links->first };
+                    .is_fresh = true, .next = links->first };
     if (links->first) links->first->prev = link;
     links->first = link;
     return link;
@@ -75,6 +75,7 @@ void link_rest(Link *link)
     link->patience_ms = API_IDLE_S * 1000;
     link->call = link->watched = NULL;
     link->is_streaming = false;
+    link->is_fresh = true;
     link->sent_ms = 0;
 }
 
@@ -128,12 +129,14 @@ static bool is_shaking_hands(Link *link)
     return !link->is_secure;
 }
 
-/* Its client has gone in the middle of a body: the rest does not come. libmicrohttpd is not told of an end that came with the last bytes that it
- * read, and would wait for it. */
-static bool is_broken_off(const Link *link)
+/* Its client has gone: what is missing of a body does not come, nor a further request. libmicrohttpd is not told of an end that came with the
+ * last bytes that it read, and would wait for more. Of one that comes later it is told, so that a link that rests is looked at once. */
+static bool is_broken_off(Link *link)
 {
     char byte;
-    if (!link->call || !link->patience_ms || (link->session && gnutls_record_check_pending(link->session))) return false;
+    if (!link->patience_ms || (!link->call && !link->is_fresh)) return false;
+    link->is_fresh = false;
+    if (link->session && gnutls_record_check_pending(link->session)) return false;
     return recv(link->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 

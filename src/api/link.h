@@ -26,6 +26,7 @@ typedef struct Link {
     int64_t since_ms;               /* from when on it has no request that came whole */
     int64_t patience_ms;            /* 0: a request is being answered */
     Call *call;                     /* under way on it; NULL: none */
+    bool is_fresh;                  /* since it was made, or rests, nobody has looked whether its client has gone meanwhile */
     bool is_streaming;              /* a piece of a stream is on its way to it ... */
     int64_t sent_ms;                /* ... since then; 0: its reader has taken all that there was */
     Call *watched;                  /* the call whose end, by its client, somebody wants to know of; NULL: none */
