@@ -62,7 +62,7 @@ bool revision_to_start(Call *call, Str tenant, Str workflow, Value wanted, const
     int64_t version = wanted.kind == VALUE_INT ? wanted.integer : 0;
     QueryAsk ask = { .query = version ? QUERY_REVISION_HEAD : QUERY_REVISION_TRIGGERS, .param_count = 3,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(version ? version : 1) } };
-    QueryAsk newest = { .query = QUERY_REVISION_NEWEST, .param_count = 2, .params = { cell_text(tenant), cell_text(workflow) } };
+    QueryAsk newest = { .query = QUERY_WORKFLOW_NEWEST, .param_count = 2, .params = { cell_text(tenant), cell_text(workflow) } };
     *out_row = NULL;
     Status status = row_select(&call->arena, store, &ask, out_row, &err);
     if (!status && !*out_row) status = row_select(&call->arena, store, &newest, &any, &err);

@@ -15,11 +15,22 @@
 static bool newest_of(Call *call, Str tenant, Str workflow, const Cell **out_row)
 {
     Error err;
-    QueryAsk ask = { .query = QUERY_REVISION_NEWEST, .param_count = 2, .params = { cell_text(tenant), cell_text(workflow) } };
+    QueryAsk ask = { .query = QUERY_WORKFLOW_NEWEST, .param_count = 2, .params = { cell_text(tenant), cell_text(workflow) } };
     *out_row = NULL;
     if (row_select(&call->arena, call->api->store, &ask, out_row, &err)) call_error(call, &err);
     else if (!*out_row) call_problem(call, PROBLEM_WORKFLOW_NOT_FOUND, "there is no workflow '%.*s'", STR_ARG(workflow));
     else return true;
+    return false;
+}
+
+/* NULL: there is none. False after answering. */
+static bool active_of(Call *call, Str tenant, Str workflow, const Cell **out_row)
+{
+    Error err;
+    QueryAsk ask = { .query = QUERY_WORKFLOW_ACTIVE, .param_count = 3, .params = { cell_text(tenant), cell_text(workflow), cell_int(1) } };
+    *out_row = NULL;
+    if (!row_select(&call->arena, call->api->store, &ask, out_row, &err)) return true;
+    call_error(call, &err);
     return false;
 }
 
@@ -71,20 +82,12 @@ static Value workflow_value(Call *call, const Cell *newest, const Cell *active)
     return member_list_object(&members);
 }
 
-const Cell *revision_active(Call *call, Str tenant, Str workflow)
-{
-    const Cell *row = NULL;
-    Error err;
-    QueryAsk ask = { .query = QUERY_REVISION_ACTIVE, .param_count = 3, .params = { cell_text(tenant), cell_text(workflow), cell_int(1) } };
-    return row_select(&call->arena, call->api->store, &ask, &row, &err) ? NULL : row;
-}
-
 void route_workflow(Call *call)
 {
     Str tenant = call->segments[0], workflow = call->segments[1];
-    const Cell *newest;
+    const Cell *newest, *active;
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !newest_of(call, tenant, workflow, &newest)) return;
-    call_value(call, 200, workflow_value(call, newest, revision_active(call, tenant, workflow)));
+    if (active_of(call, tenant, workflow, &active)) call_value(call, 200, workflow_value(call, newest, active));
 }
 
 bool workflow_after(Call *call, Str tenant, Str after, Str *out_name)
@@ -123,7 +126,7 @@ void route_workflows(Call *call)
         name = str_slice(page.text, end < page.text.len ? end + 1 : end, page.text.len);
     }
     for (;;) {
-        const Cell *newest = NULL;
+        const Cell *newest, *active;
         if (!(is_of_all ? workflow_after_of_all(call, &tenant, &name) : workflow_after(call, tenant, name, &name))) return;
         if (!name.len) break;
         if (!api_shows(call, call->route->verb, tenant)) {
@@ -132,8 +135,8 @@ void route_workflows(Call *call)
             continue;
         }
         if (!page_has_room(&page)) break;
-        if (!newest_of(call, tenant, name, &newest)) return;
-        page_add(&page, workflow_value(call, newest, revision_active(call, tenant, name)),
+        if (!newest_of(call, tenant, name, &newest) || !active_of(call, tenant, name, &active)) return;
+        page_add(&page, workflow_value(call, newest, active),
                  is_of_all ? arena_format(&call->arena, "%.*s/%.*s", STR_ARG(tenant), STR_ARG(name)) : name, 0, 0);
     }
     page_answer(&page);

@@ -45,8 +45,6 @@ bool revision_of_address(Call *call, const Cell **out_row);
 bool revision_to_start(Call *call, Str tenant, Str workflow, Value version, const Cell **out_row);
 /* The next workflow behind that name; empty: there is none. False after answering. */
 bool workflow_after(Call *call, Str tenant, Str after, Str *out_name);
-/* The active one of a workflow; NULL: there is none. */
-const Cell *revision_active(Call *call, Str tenant, Str workflow);
 MUST_USE Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err);
 /* Whether who relies on revision_relied_on() gets along with `after`, in the arena of the call; false after answering that it cannot be told. */
 typedef struct RevisionCheck {

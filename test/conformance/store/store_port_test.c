@@ -494,6 +494,15 @@ STORE_CASE(revisions_are_found_by_version_flag_and_name, "")
     EXPECT(cell_is_text(answer_cell(&answer, 0, REVISIONS_parameters), "[]"));
     EXPECT_INT(answer_cell(&answer, 0, REVISIONS_active).integer, 1);
     EXPECT_INT(ASK(it, QUERY_REVISION_TRIGGERS, text_cell("default"), text_cell("bills"), cell_int(1)).row_count, 0);
+    answer = ASK(it, QUERY_WORKFLOW_NEWEST, text_cell("default"), text_cell("orders"));
+    REQUIRE(answer.row_count == 1);
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_version).integer, 3);
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_created_ms).kind, CELL_NULL);  /* nor what lies behind it */
+    answer = ASK(it, QUERY_WORKFLOW_ACTIVE, text_cell("default"), text_cell("orders"), cell_int(1));
+    REQUIRE(answer.row_count == 1);
+    EXPECT_INT(answer_cell(&answer, 0, REVISIONS_version).integer, 2);
+    EXPECT(cell_is_text(answer_cell(&answer, 0, REVISIONS_name), "orders"));
+    EXPECT_INT(ASK(it, QUERY_WORKFLOW_ACTIVE, text_cell("default"), text_cell("bills"), cell_int(1)).row_count, 0);
     answer = ASK(it, QUERY_REVISION_HEAD, text_cell("default"), text_cell("orders"), cell_int(3));
     REQUIRE(answer.row_count == 1);
     EXPECT_INT(answer_cell(&answer, 0, REVISIONS_updated_ms).integer, it->now_ms);
