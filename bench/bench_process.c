@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     Executor *executor;
     if (notice_ring_open(0, &ring, &err)) return 1;
     ProcessOptions options = { .name = STR("local"), .capacity = AT_A_TIME, .sink = notice_ring_sink(ring) };
-    if (process_executor_open(&options, &executor, &err)) {
+    if (process_executor_open(&options, &executor, &err) || process_executor_start(executor, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

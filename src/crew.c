@@ -202,14 +202,18 @@ static Status add_bench(Crew *crew, Error *err)
     return status ? status : crew_add(crew, executor, err);
 }
 
+/* The spawner of each is forked before any of them has a thread. */
 static Status add_processes(Crew *crew, Value executors, const char *lock_path, Error *err)
 {
+    uint32_t first = crew->count;
     Status status = OK;
     for (uint32_t i = 0; !status && i < executors.count; i++)
         if (str_is_text(value_get_string(executors.members[i].value, "kind", STR("")), "process"))
             status = declared(crew, add_process(crew, value_text(executors.members[i].key), executors.members[i].value,
                                                 NULL, err), executors.members[i].value);
-    return status ? status : add_process(crew, STR("processes"), value_null(), lock_path, err);
+    if (!status) status = add_process(crew, STR("processes"), value_null(), lock_path, err);
+    for (uint32_t i = first; !status && i < crew->count; i++) status = process_executor_start(crew->executors[i], err);
+    return status;
 }
 
 /* --- what tenants are held to ------------------------------------------------------------------------------------------------ */

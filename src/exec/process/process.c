@@ -44,6 +44,7 @@ typedef struct ProcessExecutor {
     char scratch_path[PROCESS_PATH_SIZE_MAX];
     int64_t grace_ms;
     Thread thread;
+    bool has_thread;
 
     Ring orders;
     Wake wake;
@@ -85,7 +86,7 @@ static Status scratch_make(ProcessExecutor *process, const char *parent, Error *
     return OK;
 }
 
-/* Raised for this process alone: the spawner, forked before, gives programs the limit that there was. */
+/* Raised for this process alone: the spawners, all forked before, give programs the limit that there was. */
 static Status descriptors_raise(uint32_t capacity, Error *err)
 {
     struct rlimit limit;
@@ -142,14 +143,13 @@ static uint32_t capacity_of(const ProcessOptions *options)
     return capacity < PROCESS_COUNT_MAX ? capacity : PROCESS_COUNT_MAX;
 }
 
-static Status thread_open(ProcessExecutor *process, Error *err)
+static Status watches_open(ProcessExecutor *process, Error *err)
 {
     Status status = wake_open(&process->wake, err);
     if (status) return status;
     process->host.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     status = watch(process->host.epoll_fd, wake_fd(&process->wake), TOKEN_WAKE, err);
     if (!status) status = watch(process->host.epoll_fd, process->host.spawner.fd, TOKEN_SPAWNER, err);
-    if (!status) status = thread_start(&process->thread, "processes", supervise, process, err);
     if (!status) return OK;
     if (process->host.epoll_fd >= 0) close(process->host.epoll_fd);
     wake_close(&process->wake);
@@ -172,24 +172,29 @@ Status process_executor_open(const ProcessOptions *options, Executor **out_execu
     SpawnerOptions spawner = { options->lock_path, wait_ms, process->scratch_path };
     status = spawner_open(&process->host.spawner, &spawner, err);
     if (status) goto no_spawner;
-    status = descriptors_raise(process->base.capacity, err);
-    if (status) goto no_thread;
     arrays_make(process);
-    status = thread_open(process, err);
-    if (status) {
-        arrays_free(process);
-        goto no_thread;
-    }
+    status = watches_open(process, err);
+    if (status) goto no_watches;
     *out_executor = &process->base;
     return OK;
 
-no_thread:
+no_watches:
+    arrays_free(process);
     spawner_close(&process->host.spawner);
     goto no_scratch;                    /* the spawner has removed the directory */
 no_spawner:
     rmdir(process->scratch_path);
 no_scratch:
     free(process);
+    return status;
+}
+
+Status process_executor_start(Executor *executor, Error *err)
+{
+    ProcessExecutor *process = (ProcessExecutor *)executor;
+    Status status = descriptors_raise(process->base.capacity, err);
+    if (!status) status = thread_start(&process->thread, "processes", supervise, process, err);
+    process->has_thread = !status;
     return status;
 }
 
@@ -240,7 +245,7 @@ static void process_close(Executor *executor)
     ProcessExecutor *process = (ProcessExecutor *)executor;
     atomic_store(&process->must_close, true);
     wake_raise(&process->wake);
-    thread_join(&process->thread);
+    if (process->has_thread) thread_join(&process->thread);
     spawner_close(&process->host.spawner);
     spawner_scratch_remove(process->scratch_path);          /* where the spawner was killed and could not */
     close(process->host.epoll_fd);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,13 @@ static Status open_process(NoticeSink sink, uint32_t capacity, Executor **out_ex
 {
     ProcessOptions options = { .name = STR("local"), .capacity = capacity, .sink = sink, .lock_path = lock_path,
                                .lock_wait_ms = 5000, .grace_ms = grace_ms, .log_size_max = log_size_max };
-    return process_executor_open(&options, out_executor, err);
+    Executor *executor;
+    Status status = process_executor_open(&options, &executor, err);
+    if (status) return status;
+    status = process_executor_start(executor, err);
+    if (status) executor->ops->close(executor);
+    else *out_executor = executor;
+    return status;
 }
 
 #define SHELL(line) { "shell", NULL, "{\"command\":\"" line "\"}" }
@@ -563,6 +570,36 @@ TEST(process_executor_does_not_open_while_others_are_still_there, "")
     EXPECT_INT(process_executor_open(&options, &executor, &err), ERR_UNAVAILABLE);
     close(file);
     unlink(path);
+}
+
+static long thread_count(void)
+{
+    struct stat tasks;
+    return stat("/proc/self/task", &tasks) ? -1 : (long)tasks.st_nlink - 2;
+}
+
+/* A second thread would be a copy in the spawner that is forked then, with whatever lock it holds. */
+TEST(process_spawners_of_several_executors_are_forked_before_there_is_a_thread, "")
+{
+    long before = thread_count();
+    Executor *executors[2] = { NULL };
+    ProcessOptions options = { .name = STR("local"), .capacity = 1 };
+    Error err;
+    for (int i = 0; i < 2; i++) REQUIRE(!process_executor_open(&options, &executors[i], &err));
+    EXPECT_INT(thread_count(), before);
+    for (int i = 0; i < 2; i++) EXPECT_OK(process_executor_start(executors[i], &err), &err);
+    EXPECT_INT(thread_count(), before + 2);
+    for (int i = 0; i < 2; i++) executors[i]->ops->close(executors[i]);
+    EXPECT_INT(thread_count(), before);
+}
+
+TEST(process_executor_that_was_not_started_closes, "")
+{
+    Executor *executor;
+    ProcessOptions options = { .name = STR("local"), .capacity = 1 };
+    Error err;
+    REQUIRE(!process_executor_open(&options, &executor, &err));
+    executor->ops->close(executor);
 }
 
 static pid_t first_child(void)
