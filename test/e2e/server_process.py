@@ -398,6 +398,29 @@ def who_waits_when_a_server_ends_is_told_that_the_connection_closes(t):
     t.equal(t.end(server.process).code, 0, "the exit code")
 
 
+@case()
+def who_has_connected_when_a_server_is_told_to_end_is_answered(t):
+    server = Server(t)
+    server.process.send_signal(signal.SIGSTOP)          # the system takes connections for it meanwhile
+    clients = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(200)]
+    for client in clients:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    server.process.send_signal(signal.SIGTERM)
+    server.process.send_signal(signal.SIGCONT)
+    heads = [said_to(client).partition("\r\n\r\n")[0] for client in clients]
+    t.equal(sum(head.startswith("HTTP/1.1 200 ") for head in heads), len(clients), "all of them are answered, and none is broken off")
+    t.contains(heads[-1], "Connection: close")
+    t.equal(t.end(server.process).code, 0, "the exit code")
+
+
+def said_to(client):
+    """As answer_to(); of one that is broken off nothing."""
+    try:
+        return answer_to(client)
+    except ConnectionError:
+        return ""
+
+
 def is_listening(server):
     try:
         socket.create_connection(("127.0.0.1", server.port)).close()
