@@ -142,8 +142,6 @@ static Status watch_signals(Serving *serving, Error *err)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);         /* before any thread is made */
-    (void)signal(SIGXFSZ, SIG_IGN);             /* a limit on the size of files is a full disk: the store says so */
-    (void)signal(SIGPIPE, SIG_IGN);
     serving->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return serving->signal_fd < 0 ? error_set(err, ERR_LIMIT, "signals cannot be waited for") : OK;
 }

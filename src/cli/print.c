@@ -21,6 +21,7 @@ static bool is_json_wanted;
 void print_begin(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);         /* programs of steps begin with the signals as they are by default */
+    (void)signal(SIGXFSZ, SIG_IGN);         /* a limit on the size of files is a full disk: whoever writes says so */
 }
 
 static void write_bytes(FILE *file, const char *bytes, size_t size)
