@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The server as a process: the file of its settings, what systemd gives it and is told, signals."""
 import gzip
+import http.client
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import time
 from pathlib import Path
 
 from maestro_test import MAESTRO, ROOT, case, main
-from server_test import HELLO, Server
+from server_test import HELLO, Server, free_port
 
 SETTINGS = """listen: 127.0.0.1:0
 store: sqlite:data/store.db
@@ -419,6 +420,27 @@ def said_to(client):
         return answer_to(client)
     except ConnectionError:
         return ""
+
+
+@case()
+def a_server_without_standard_streams_writes_to_nothing_else(t):
+    port, store = free_port(), t.folder / "store.db"
+    process = t.start("server", "--log-level", "debug", "--listen", f"127.0.0.1:{port}", "--store", f"sqlite:{store}",
+                      before=lambda: [os.close(fd) for fd in range(3)])
+    t.until(lambda: answers(port), "it answers")
+    t.equal([os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in range(3)], ["/dev/null"] * 3)
+    process.send_signal(signal.SIGTERM)
+    t.equal(t.end(process).code, 69, "its line could not be written")
+    t.equal(t.maestro("store", "verify", "--store", f"sqlite:{store}").code, 0, "the store")
+
+
+def answers(port):
+    try:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        client.request("GET", "/healthz")
+        return client.getresponse().status == 200
+    except ConnectionError:
+        return False
 
 
 def is_listening(server):
