@@ -62,9 +62,9 @@ static ExitCode run_command(const Verb *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    print_begin();
     if (sodium_init() < 0) return EXIT_CODE_INTERNAL;       /* it also finds the fastest code for this processor */
     usage_return_large();
-    print_begin();
     if (argc < 2) {
         print_help(program_help, stderr);
         return EXIT_CODE_USAGE;

@@ -644,12 +644,13 @@ static Status start(Http *http, Error *err)
     if (status) return status;
     shown = &http->tls;
     own_words_begin(answer_unread);
+    unsigned per_address = (unsigned)((uint64_t)options->connection_count_max * API_CONNECTION_PER_ADDRESS_MAX / API_CONNECTION_COUNT_MAX);
     struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)show_certificate },
                                     { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES }, { MHD_OPTION_END, 0, NULL } };
     struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
     http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, take_request, http,
-        MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT, API_CONNECTION_COUNT_MAX,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, API_CONNECTION_PER_ADDRESS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, API_IDLE_S,
+        MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT, options->connection_count_max,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_address, MHD_OPTION_CONNECTION_TIMEOUT, API_IDLE_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)API_LINK_SIZE, MHD_OPTION_NOTIFY_COMPLETED, request_over, http,
         MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_URI_LOG_CALLBACK, note_target, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, take_connection, http,
@@ -729,18 +730,33 @@ void http_turn(Http *http)
     MHD_run(http->daemon);
 }
 
+/* The system has answered clients whose connections nobody has taken yet: closing the socket over them would break these off. */
+static void take_rest(Http *http, int fd)
+{
+    for (uint32_t i = 0; i < API_CONNECTION_COUNT_MAX; i++) {
+        struct sockaddr_storage address;
+        socklen_t size = sizeof address;
+        int taken = accept4(fd, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (taken < 0) return;
+        (void)MHD_add_connection(http->daemon, taken, (const struct sockaddr *)&address, size);
+    }
+}
+
 bool http_drain(Http *http)
 {
     if (!http->is_draining) {
         http->is_draining = true;
         MHD_socket fd = MHD_quiesce_daemon(http->daemon);
-        if (fd != MHD_INVALID_SOCKET) close(fd);
+        if (fd != MHD_INVALID_SOCKET) {
+            take_rest(http, fd);
+            close(fd);
+        }
         for (Call *call = http->waiting; call; call = call->next) {
             if (call->left) call->left(call, /* is_broken= */ false);
             call_wake(call);
         }
     }
-    return links_are_quiet(&http->links);
+    return links_are_quiet(&http->links, clock_monotonic_ms());
 }
 
 bool http_has_tls(const Http *http) { return http->options.certificate; }

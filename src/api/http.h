@@ -18,6 +18,7 @@ typedef struct Http Http;
 
 typedef struct HttpOptions {
     int fd;                         /* listens already */
+    uint32_t connection_count_max;  /* API_CONNECTION_COUNT_MAX at most */
     const char *certificate, *key;  /* PEM; NULL: without TLS */
     Shares *shares;                 /* borrowed */
     /* The head of a request has come. False after answering: then nothing of its body is kept. Else call->caller is who sends it, and

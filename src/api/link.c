@@ -164,9 +164,9 @@ bool links_have_unread(const Links *links)
     return false;
 }
 
-bool links_are_quiet(const Links *links)
+bool links_are_quiet(const Links *links, int64_t now_ms)
 {
     for (const Link *link = links->first; link; link = link->next)
-        if (link->call) return false;
+        if (link->call || now_ms - link->since_ms < API_DRAIN_GRACE_MS) return false;
     return true;
 }

@@ -63,6 +63,7 @@ void  links_take_left(Links *links);    /* tells calls that are watched, and wai
 void  links_look(Links *links, int64_t now_ms);     /* cuts off whose time is over */
 /* Something of a head has been decrypted, and not read: that goes on without a word from the socket. */
 bool  links_have_unread(const Links *links);
-bool  links_are_quiet(const Links *links);          /* none has a request */
+/* None has a request, nor is one on its way as far as can be told: it came, or rests, for a moment only (API_DRAIN_GRACE_MS). */
+bool  links_are_quiet(const Links *links, int64_t now_ms);
 
 #endif

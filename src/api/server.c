@@ -384,8 +384,8 @@ static Status open_parts(Server *server, Error *err)
 {
     const ServerOptions *options = &server->options;
     Api *api = &server->api;
-    HttpOptions http = { .fd = options->fd, .certificate = options->certificate, .key = options->key, .enter = enter, .handle = handle, .done = done,
-                         .context = api };
+    HttpOptions http = { .fd = options->fd, .connection_count_max = options->connection_count_max, .certificate = options->certificate,
+                         .key = options->key, .enter = enter, .handle = handle, .done = done, .context = api };
     HeraldOptions herald = { .store = options->store, .log = &options->log, .otlp = options->otlp };
     *api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path,
                   .catalog = options->catalog, .guard = options->guard, .log = &server->options.log,

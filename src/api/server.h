@@ -35,6 +35,7 @@ typedef struct ServerOptions {
     const Guard *engine_guard;      /* the engine's, for what it has counted; NULL: none */
     const Catalog *catalog;
     int fd;                         /* listens; taken */
+    uint32_t connection_count_max;  /* API_CONNECTION_COUNT_MAX, or what descriptors permit */
     const char *certificate, *key;  /* PEM; NULL: without TLS */
     ExchangeWith exchange;          /* with workers that pull their work; NULL: there are none */
     ExchangeWithdraw withdraw;      /* of the same */

@@ -378,7 +378,7 @@
 #define API_ASIDE_SHARE_MAX     32u              /* ... of these, those of one tenant, or of one key of every tenant */
 #define API_HEAD_SIZE_MAX       (16u * 1024)     /* its line and headers */
 #define API_LINK_SIZE           (24u * 1024)     /* memory of one connection: a head, and what the answer's needs */
-#define API_CONNECTION_COUNT_MAX 16384u          /* at a time; one descriptor each */
+#define API_CONNECTION_COUNT_MAX 16384u          /* at a time; one descriptor each: fewer where there are fewer of these */
 #define API_CONNECTION_PER_ADDRESS_MAX 15360u    /* of one address: a proxy in front has most of them, and leaves room for others */
 #define API_IDLE_S              75u              /* without a byte either way a connection is closed */
 #define API_HANDSHAKE_MS_MAX    10000            /* a handshake of TLS that is not over by then is slow on purpose ... */
@@ -437,6 +437,7 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define API_TRIM_SIZE_MIN       (16u << 20)      /* ... where so much has been freed, as far as can be told */
 #define API_TRIM_CALL_SIZE      (32u * 1024)     /* what a request takes beside its body and answer */
 #define API_DRAIN_MS_MAX        30000            /* how long a server that ends waits for what it has begun */
+#define API_DRAIN_GRACE_MS      100              /* ... and a connection that was made or answered just now, for a request that is on its way */
 #define REMOTE_AWAY_MS_MAX      30000            /* how long a command that shows a run waits for its server to come back ... */
 #define REMOTE_RETRY_MS         500              /* ... between two tries ... */
 #define REMOTE_RETRY_COUNT      (REMOTE_AWAY_MS_MAX / REMOTE_RETRY_MS)      /* ... and how many of them fail in a row before it gives up */

@@ -72,6 +72,18 @@ static void raise_descriptors(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Whoever connects takes none of those that steps are carried out with: of few descriptors connections have a quarter. */
+static uint32_t count_connections(uint64_t *out_descriptor_count)
+{
+    struct rlimit limit;
+    *out_descriptor_count = API_CONNECTION_COUNT_MAX + DESCRIPTOR_COUNT_OWN;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= *out_descriptor_count) return API_CONNECTION_COUNT_MAX;
+    *out_descriptor_count = limit.rlim_cur;
+    uint64_t count = limit.rlim_cur / 4;
+    if (limit.rlim_cur > DESCRIPTOR_COUNT_OWN + count) count = limit.rlim_cur - DESCRIPTOR_COUNT_OWN;
+    return (uint32_t)count;
+}
+
 static void warn(const char *message, Str detail)
 {
     LogLine line = log_begin(LOG_WARNING, human_now_ms(), message);
@@ -84,15 +96,16 @@ static void warn(const char *message, Str detail)
 /* What works, and not as whoever runs it may think. */
 static void warn_of_surroundings(const Args *args, int fd, Str address)
 {
-    struct rlimit limit;
+    uint64_t descriptor_count;
+    uint32_t connection_count = count_connections(&descriptor_count);
     if (!args_value(args, "tls-cert") && !service_is_loopback(fd))
         warn("keys and data cross the network in the clear",
              arena_format(args->arena, "%.*s is served without TLS: give --tls-cert and --tls-key, or have a proxy in front of it "
                           "and listen on the loopback", STR_ARG(address)));
-    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < API_CONNECTION_COUNT_MAX + DESCRIPTOR_COUNT_OWN)
+    if (connection_count < API_CONNECTION_COUNT_MAX)
         warn("fewer connections can be open than are permitted",
-             arena_format(args->arena, "%" PRIu64 " files may be open, and %u connections alone are permitted: raise LimitNOFILE= or 'ulimit -Hn'",
-                          (uint64_t)limit.rlim_cur, API_CONNECTION_COUNT_MAX));
+             arena_format(args->arena, "%" PRIu64 " files may be open: %" PRIu32 " connections are taken at a time, and not %u; "
+                          "raise LimitNOFILE= or 'ulimit -Hn'", descriptor_count, connection_count, API_CONNECTION_COUNT_MAX));
 }
 
 /* --- at work -------------------------------------------------------------------------------------------------------------------------- */
@@ -129,8 +142,6 @@ static Status watch_signals(Serving *serving, Error *err)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);         /* before any thread is made */
-    (void)signal(SIGXFSZ, SIG_IGN);             /* a limit on the size of files is a full disk: the store says so */
-    (void)signal(SIGPIPE, SIG_IGN);
     serving->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return serving->signal_fd < 0 ? error_set(err, ERR_LIMIT, "signals cannot be waited for") : OK;
 }
@@ -190,6 +201,8 @@ static ExitCode begin(Serving *serving, Str key_file)
                              .exchange = adapters.crew_exchange, .withdraw = adapters.crew_withdraw,
                              .give_back = adapters.crew_give_back, .exchange_context = &serving->place.crew,
                              .log = serving->log, .otlp = read_otlp(args), .reloaded = tell_ready };
+    uint64_t descriptor_count;
+    server.connection_count_max = count_connections(&descriptor_count);
     Str address = service_address(args->arena, serving->fd);
     warn_of_surroundings(args, serving->fd, address);
     if (host_watch(serving->place.host, serving->signal_fd, take_signal, serving, &err)

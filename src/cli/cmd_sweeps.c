@@ -228,7 +228,6 @@ static void catch_signals(void)
     struct sigaction action = { .sa_handler = take_signal, .sa_flags = (int)SA_RESETHAND };
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    (void)signal(SIGXFSZ, SIG_IGN);             /* a limit on the size of files is a full disk: the store says so */
 }
 
 static bool is_quiet(const Engine *engine)

@@ -1,6 +1,7 @@
 #include "cli/print.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,9 +19,19 @@
 static int output_error;
 static bool is_json_wanted;
 
+/* What is opened next would take the place of a stream that is closed, and get what is meant for that: a socket, a file of the store. In its place
+ * lies something that can be neither read nor written, as nothing could. */
+static void keep_places(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 void print_begin(void)
 {
+    keep_places();
     (void)signal(SIGPIPE, SIG_IGN);         /* programs of steps begin with the signals as they are by default */
+    (void)signal(SIGXFSZ, SIG_IGN);         /* a limit on the size of files is a full disk: whoever writes says so */
 }
 
 static void write_bytes(FILE *file, const char *bytes, size_t size)

@@ -20,7 +20,8 @@
 #include "cli/exit.h"
 #include "value/value.h"
 
-void print_begin(void);                             /* a reader that goes ends no process: once, before anything is printed */
+/* Once, before anything is printed: neither a reader that goes nor a file that may not grow ends the process. */
+void print_begin(void);
 
 void print_out(const Buf *buf);                     /* to standard output, whole */
 void print_err(const Buf *buf);                     /* to standard error */

@@ -107,14 +107,15 @@ class Test:
             raise Stop(f"{MAESTRO} is not built")
         return self.run(MAESTRO, *args, **options)
 
-    def start(self, *args, env=None, cwd=None, err_fd=None):
+    def start(self, *args, env=None, cwd=None, err_fd=None, before=None):
         """Starts the program and goes on; it is killed with the case at the latest. `end(process)` waits for it. `err_fd`: where its
-        standard error goes in place of a file."""
+        standard error goes in place of a file; `before`: what the new process does before it is the program."""
         if not MAESTRO.exists():
             raise Stop(f"{MAESTRO} is not built")
         out, err = (open(self.folder / f"process-{len(self._processes)}.{name}", "w+b") for name in ("out", "err"))
         process = subprocess.Popen([str(a) for a in (MAESTRO, *args)], stdin=subprocess.DEVNULL, stdout=out,
-                                   stderr=err if err_fd is None else err_fd, cwd=cwd or ROOT, env={**os.environ, **(env or {})})
+                                   stderr=err if err_fd is None else err_fd, cwd=cwd or ROOT, env={**os.environ, **(env or {})},
+                                   preexec_fn=before)
         process.files = (out, err)
         self._processes.append(process)
         return process

@@ -505,6 +505,10 @@ def output_that_cannot_be_written_is_no_success(t):
             result = t.run("sh", "-c", f"{MAESTRO} {command} {target} >/dev/full")
             t.equal(result.code, 69)
             t.contains(result.err, "standard output cannot be written: No space left on device")
+    with t.row("closed"):
+        result = t.run("sh", "-c", f"exec {MAESTRO} run {t.write('again.yaml', HELLO)} {' '.join(store(t))} >&-")
+        t.equal(result.code, 69)
+        t.contains(result.err, "standard output cannot be written: Bad file descriptor")
 
 
 @case()

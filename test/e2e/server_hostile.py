@@ -426,7 +426,7 @@ def starts_that_are_held_back_take_of_the_share_of_who_sends_them(t):
 
 @case("")
 def idle_connections_cost_little_and_are_many(t):
-    count = min(10000, open_files() - 1000)
+    count = min(10000, (open_files() - 1100) * 9 // 10)          # the server keeps some of the same for itself
     server = Server(t)
     server.define(HELLO)
     before = resident_kb(server)
@@ -435,6 +435,19 @@ def idle_connections_cost_little_and_are_many(t):
     t.until(lambda: int(server.get("/metrics").body.split(b"maestro_http_connections ")[-1].split()[0]) >= count, "all are connected")
     t.true(resident_kb(server) - before < 40 * count, f"{count} connections take {resident_kb(server) - before} KB")
     t.equal(server.begin("hello", {"who": "x"}, wait="30s")["status"], "COMPLETED")
+    for client in clients:
+        client.close()
+
+
+@case("")
+def connections_leave_the_descriptors_that_steps_are_carried_out_with(t):
+    server = Server(t, before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024)))
+    server.define("workflow: program\njobs: { a: { tasks: [{ name: one, run: shell, args: ['true'] }] } }\n")
+    open_files()
+    clients = [plain(server) for _ in range(1200)]
+    t.until(lambda: int(server.get("/metrics").body.split(b"maestro_http_connections ")[-1].split()[0]) > 200, "many are connected")
+    t.equal(server.begin("program", wait="30s")["status"], "COMPLETED", "a program is run beside them")
+    t.contains(t.said(server.process), "1024 files may be open: 256 connections are taken at a time", "who runs it is told")
     for client in clients:
         client.close()
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The server as a process: the file of its settings, what systemd gives it and is told, signals."""
 import gzip
+import http.client
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import time
 from pathlib import Path
 
 from maestro_test import MAESTRO, ROOT, case, main
-from server_test import HELLO, Server
+from server_test import HELLO, Server, free_port
 
 SETTINGS = """listen: 127.0.0.1:0
 store: sqlite:data/store.db
@@ -396,6 +397,50 @@ def who_waits_when_a_server_ends_is_told_that_the_connection_closes(t):
     t.true(head.startswith("HTTP/1.1 200 "), "it is answered")
     t.contains(head, "Connection: close")
     t.equal(t.end(server.process).code, 0, "the exit code")
+
+
+@case()
+def who_has_connected_when_a_server_is_told_to_end_is_answered(t):
+    server = Server(t)
+    server.process.send_signal(signal.SIGSTOP)          # the system takes connections for it meanwhile
+    clients = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(200)]
+    for client in clients:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    server.process.send_signal(signal.SIGTERM)
+    server.process.send_signal(signal.SIGCONT)
+    heads = [said_to(client).partition("\r\n\r\n")[0] for client in clients]
+    t.equal(sum(head.startswith("HTTP/1.1 200 ") for head in heads), len(clients), "all of them are answered, and none is broken off")
+    t.contains(heads[-1], "Connection: close")
+    t.equal(t.end(server.process).code, 0, "the exit code")
+
+
+def said_to(client):
+    """As answer_to(); of one that is broken off nothing."""
+    try:
+        return answer_to(client)
+    except ConnectionError:
+        return ""
+
+
+@case()
+def a_server_without_standard_streams_writes_to_nothing_else(t):
+    port, store = free_port(), t.folder / "store.db"
+    process = t.start("server", "--log-level", "debug", "--listen", f"127.0.0.1:{port}", "--store", f"sqlite:{store}",
+                      before=lambda: [os.close(fd) for fd in range(3)])
+    t.until(lambda: answers(port), "it answers")
+    t.equal([os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in range(3)], ["/dev/null"] * 3)
+    process.send_signal(signal.SIGTERM)
+    t.equal(t.end(process).code, 69, "its line could not be written")
+    t.equal(t.maestro("store", "verify", "--store", f"sqlite:{store}").code, 0, "the store")
+
+
+def answers(port):
+    try:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        client.request("GET", "/healthz")
+        return client.getresponse().status == 200
+    except ConnectionError:
+        return False
 
 
 def is_listening(server):

@@ -50,15 +50,15 @@ def free_port():
 
 
 class Server:
-    def __init__(self, t, *args, store=None, env=None, shell=True, err_fd=None):
-        self.t, self.err_fd = t, err_fd
+    def __init__(self, t, *args, store=None, env=None, shell=True, err_fd=None, before=None):
+        self.t, self.err_fd, self.before = t, err_fd, before
         self.store = store or str(t.folder / "store.db")
         self.args, self.env = (*args, *["--shell"] * shell), env     # definitions of the suites use the runner shell
         self.start()
 
     def start(self):
         self.process = self.t.start("server", "--listen", "127.0.0.1:0", "--store", "sqlite:" + self.store, *self.args, env=self.env,
-                                    err_fd=self.err_fd)
+                                    err_fd=self.err_fd, before=self.before)
         self.t.until(lambda: "maestro serves" in self.t.said(self.process) or self.process.poll() is not None, "the server listens")
         self.line = next((line for line in self.t.said(self.process).splitlines() if "maestro serves" in line), "")
         self.t.require("maestro serves" in self.line, "the server listens")

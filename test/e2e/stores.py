@@ -348,6 +348,20 @@ def a_full_disk_loses_nothing_and_leaves_no_half_file(t):
         fill(t, path)
 
 
+@case()
+def a_limit_on_the_size_of_files_ends_no_command_without_a_word(t):
+    source = t.folder / "source.db"
+    fill(t, source, 1)
+    new = at(t.folder / "new.db")
+    for command in (("run", t.folder / "small.yaml", *new), ("revisions", "store", t.folder / "small.yaml", *new),
+                    ("key", "create", "--role", "viewer", *new), ("server", "--listen", "127.0.0.1:0", *new),
+                    ("store", "backup", t.folder / "copy.db", *at(source)), ("ledger", "export", "-o", t.folder / "ledger.jsonl", *at(source))):
+        with t.row(command[0]):
+            result = t.run("sh", "-c", 'ulimit -f 1; exec "$@"', "sh", MAESTRO, *command)
+            t.equal(result.code, 69, f"the code; {result.err}")
+            t.contains(result.err, "is the disk full")
+
+
 # --- backups ---
 
 @case()
