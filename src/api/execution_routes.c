@@ -339,7 +339,7 @@ static void list_again(Call *call, Call *copy)
     (void)copy;
     listing->takes_all = true;                              /* what was forgotten again is read here */
     listing->left_count = 0;
-    if (page_begin(&listing->page, call, PAGE_EXECUTIONS)) (void)list_executions(call, listing);
+    if (page_begin(&listing->page, call)) (void)list_executions(call, listing);
 }
 
 void route_executions(Call *call)
@@ -348,7 +348,7 @@ void route_executions(Call *call)
     uint64_t version;
     Str state = call_query(call, "state"), given = call_query(call, "namespace");
     *listing = (Listing){ .workflow = call_query(call, "workflowId") };
-    if (!page_begin(&listing->page, call, PAGE_EXECUTIONS) || !call_query_number(call, "version", 0, UINT32_MAX, &version)) return;
+    if (!page_begin(&listing->page, call) || !call_query_number(call, "version", 0, UINT32_MAX, &version)) return;
     if (!are_filters_given(call, version) || (state.len && !read_state(call, state, listing))) return;
     bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
     listing->tenant = is_of_all ? STR("") : api_tenant(call, given);
@@ -378,7 +378,7 @@ void route_steps(Call *call)
     StepListing listing;
     const Cell *row;
     Error err;
-    if (!api_execution(call, &row) || !page_begin(&listing.page, call, PAGE_STEPS)) return;
+    if (!api_execution(call, &row) || !page_begin(&listing.page, call)) return;
     listing.execution = document_execution_name(call, row);
     QueryAsk ask = { .query = QUERY_STEP_RUNS, .param_count = 2, .row_count_max = listing.page.limit + 1,
                      .params = { row[RUNS_run_no], cell_int(listing.page.has_cursor ? listing.page.number + 1 : 0) } };
@@ -406,5 +406,5 @@ void route_execution_events(Call *call)
     bool is_stream;
     if (!api_execution(call, &row) || !stream_is_meant(call, &is_stream)) return;
     if (is_stream) stream_of_execution(call, row);
-    else if (page_begin(&page, call, PAGE_EVENTS)) page_of_records(&page, row, add_events, NULL);
+    else if (page_begin(&page, call)) page_of_records(&page, row, add_events, NULL);
 }

@@ -7,10 +7,10 @@
 #include "os/clock.h"
 
 /* A list that is at hand as a whole: a page of it, by the place of its items. */
-static void answer_list(Call *call, PageKind kind, Value items)
+static void answer_list(Call *call, Value items)
 {
     Page page;
-    if (!page_begin(&page, call, kind)) return;
+    if (!page_begin(&page, call)) return;
     for (uint32_t i = (uint32_t)(page.number < items.count ? page.number : items.count); i < items.count && page_has_room(&page); i++)
         page_add(&page, items.items[i], (Str){ 0 }, i + 1, 0);
     page_answer(&page);
@@ -112,5 +112,5 @@ void route_executors(Call *call)
     for (uint32_t i = 0; executors.kind == VALUE_OBJECT && i < executors.count; i++)
         if (catalog_is_for(executors.members[i].value, call->caller.tenant))
             value_list_add(&list, executor_value(call, value_text(executors.members[i].key), executors.members[i].value));
-    answer_list(call, PAGE_EXECUTORS, value_list_array(&list));
+    answer_list(call, value_list_array(&list));
 }

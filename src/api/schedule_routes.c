@@ -69,7 +69,7 @@ void route_schedules(Call *call)
 {
     Listing listing = { .desk = api_schedules(call->api), .tenant = api_tenant(call, call_query(call, "namespace")) };
     Str only = call_query(call, "workflowId"), name;
-    if (!api_may(call, listing.tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call, PAGE_SCHEDULES) || !read_from(call, &listing.from_ms)
+    if (!api_may(call, listing.tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call) || !read_from(call, &listing.from_ms)
         || !call_query_number(call, "count", API_TIME_COUNT_DEFAULT, API_TIME_COUNT_MAX, &listing.time_count)) return;
     Str after = listing.page.text;
     bool is_going_on = true;
@@ -116,7 +116,7 @@ void route_overrides(Call *call)
     Page page;
     OverrideScan scan = { .page = &page, .tenant = api_tenant(call, call_query(call, "namespace")) };
     Error err;
-    if (!api_may(call, scan.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_OVERRIDES)) return;
+    if (!api_may(call, scan.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call)) return;
     QueryAsk ask = { .query = QUERY_OVERRIDES, .param_count = 4, .row_count_max = page.limit + 1u,
                      .params = { cell_text(scan.tenant), cell_text(page.text), cell_int(page.number), cell_int(page.second) } };
     if (store_select(call->api->store, &ask, take_override, &scan, &err)) call_error(call, &err);
