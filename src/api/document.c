@@ -336,9 +336,11 @@ Value document_revision_links(Call *call, const Cell *row)
                             row[REVISIONS_version].integer);
     bool is_active = row[REVISIONS_active].integer != 0;
     add_member(&links, "self", api_link(call, "%.*s", STR_ARG(self)));
-    add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
-    add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s&version=%" PRId64, STR_ARG(tenant),
-                                              STR_ARG(workflow), row[REVISIONS_version].integer));
+    if (api_shows(call, "workflow.read", tenant))
+        add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
+    if (api_shows(call, "execution.read", tenant))
+        add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s&version=%" PRId64, STR_ARG(tenant),
+                                                  STR_ARG(workflow), row[REVISIONS_version].integer));
     const char *flag = is_active ? "deactivate" : "activate";
     if (api_shows(call, "workflow.validate", tenant)) add_member(&links, "dry-run", api_link(call, "%.*s/dry-run", STR_ARG(self)));
     if (is_active && api_shows(call, "execution.start", tenant)) add_member(&links, "start", api_link(call, "/api/executions"));

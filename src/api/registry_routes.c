@@ -98,7 +98,8 @@ static Value executor_value(Call *call, Str name, Value settings)
     add_member(&members, "workers", workers);
     Str escaped = api_escape(call, name);
     add_member(&links, "executors", api_link(call, "/api/executors"));
-    if (is_pulled) add_member(&links, "exchange", api_link(call, "/api/executors/%.*s/exchange", STR_ARG(escaped)));
+    if (is_pulled && api_shows(call, "executor.exchange", call->caller.tenant))
+        add_member(&links, "exchange", api_link(call, "/api/executors/%.*s/exchange", STR_ARG(escaped)));
     if (value_get_text(settings, "callback")) add_member(&links, "callback", api_link(call, "/maestro/callbacks/%.*s", STR_ARG(escaped)));
     add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);

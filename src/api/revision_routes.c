@@ -74,7 +74,8 @@ static Value workflow_value(Call *call, const Cell *newest, const Cell *active)
     add_member(&members, "activeVersion", active ? cell_value(&active[REVISIONS_version]) : value_null());
     add_member(&links, "self", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
     add_member(&links, "revisions", api_link(call, "/api/workflows/%.*s/%.*s/revisions", STR_ARG(tenant), STR_ARG(workflow)));
-    add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s", STR_ARG(tenant), STR_ARG(workflow)));
+    if (api_shows(call, "execution.read", tenant))
+        add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s", STR_ARG(tenant), STR_ARG(workflow)));
     if (active)
         add_member(&links, "active", api_link(call, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(tenant), STR_ARG(workflow),
                                               active[REVISIONS_version].integer));
