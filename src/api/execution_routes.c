@@ -54,12 +54,11 @@ bool params_fit(Call *call, Value declared, Value params)
     return false;
 }
 
-bool revision_to_start(Call *call, Str tenant, Str workflow, Value wanted, const Cell **out_row)
+bool revision_to_start(Call *call, Str tenant, Str workflow, int64_t version, const Cell **out_row)
 {
     Store *store = call->api->store;
     Error err;
     const Cell *any = NULL;
-    int64_t version = wanted.kind == VALUE_INT ? wanted.integer : 0;
     QueryAsk ask = { .query = version ? QUERY_REVISION_HEAD : QUERY_REVISION_TRIGGERS, .param_count = 3,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(version ? version : 1) } };
     QueryAsk newest = { .query = QUERY_WORKFLOW_NEWEST, .param_count = 2, .params = { cell_text(tenant), cell_text(workflow) } };
@@ -166,9 +165,10 @@ void route_execution_start(Call *call)
     if (!follow_read(call, &wish.wait_ms)) return;
     Str tenant = api_tenant(call, value_get_string(body, "namespace", STR("")));
     Str workflow = value_get_string(body, "workflowId", STR(""));
-    const Value *version = value_get_text(body, "version"), *params = value_get_text(body, "parameters");
-    if (version && (version->integer < 1 || version->integer > UINT32_MAX)) {
-        (void)body_refuse(call, "version", "is from 1 up");
+    const Value *params = value_get_text(body, "parameters");
+    int64_t version = value_get_int(body, "version", 0);
+    if (value_get_text(body, "version") && (version < 1 || version > UINT32_MAX)) {
+        (void)body_refuse(call, "version", "is from 1 to %u", UINT32_MAX);
         return;
     }
     if (!is_start_key_usable(call, body)) return;
@@ -182,7 +182,7 @@ void route_execution_start(Call *call)
         MemberList members = { .arena = &call->arena };
         add_member(&members, "digest", digest_value(&call->arena, &none));
         start_named(call, &members, tenant, &wish);
-    } else if (revision_to_start(call, tenant, workflow, version ? *version : value_null(), &revision)
+    } else if (revision_to_start(call, tenant, workflow, version, &revision)
                && enter_manual(call, tenant, revision, &wish.source)) {
         start_execution(call, tenant, revision, &wish);
     }

@@ -149,13 +149,13 @@ static void overridden(Call *call, const BridgeAnswer *answer)
 }
 
 /* The trigger of a body: a number from 0, or nothing. */
-static bool read_trigger(Call *call, const Value *given, uint32_t *out)
+static bool read_trigger(Call *call, Value body, uint32_t *out)
 {
+    int64_t given = value_get_int(body, "trigger", SCHEDULE_TRIGGER_ANY);
     *out = SCHEDULE_TRIGGER_ANY;
-    if (!given) return true;
-    if (given->integer < 0 || given->integer >= SCHEDULE_TRIGGER_ANY)
-        return body_refuse(call, "trigger", "is the place of a trigger in its definition, from 0");
-    *out = (uint32_t)given->integer;
+    if (!value_get_text(body, "trigger")) return true;
+    if (given < 0 || given >= SCHEDULE_TRIGGER_ANY) return body_refuse(call, "trigger", "is the place of a trigger in its definition, from 0");
+    *out = (uint32_t)given;
     return true;
 }
 
@@ -172,7 +172,7 @@ void route_override_create(Call *call)
     OverrideWish *wish = ARENA_NEW(&call->arena, OverrideWish);
     wish->tenant = api_tenant(call, value_get_string(body, "namespace", STR("")));
     wish->workflow = value_get_string(body, "workflowId", STR(""));
-    if (!api_may(call, wish->tenant, PROBLEM_NOT_FOUND) || !read_trigger(call, value_get_text(body, "trigger"), &wish->trigger)
+    if (!api_may(call, wish->tenant, PROBLEM_NOT_FOUND) || !read_trigger(call, body, &wish->trigger)
         || !(civil_read_time(value_get_string(body, "at", STR("")), &wish->at_ms) || body_refuse(call, "at", TIME_DETAIL))
         || !(str_trim(reason).len || body_refuse(call, "reason", "says nothing: an override needs a reason"))) return;
     if (reason.len > TEXT_SIZE_MAX) {

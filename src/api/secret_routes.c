@@ -212,7 +212,7 @@ void route_workflow_token(Call *call)
     Value triggers;
     Error err;
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !read_trigger(call, &trigger)
-        || !revision_to_start(call, tenant, call->segments[1], /* version= */ value_null(), &revision)) return;
+        || !revision_to_start(call, tenant, call->segments[1], /* version= */ 0, &revision)) return;
     Status status = revision_row_triggers(&call->arena, revision, &triggers, &err);
     if (!status) status = trigger_check_webhook(triggers, call->segments[1], trigger, &err);
     if (status) {
