@@ -215,14 +215,6 @@ bool api_is_repeat(Call *call, Str tenant)
     return !api_request_row(call, tenant, api_request_id(call), &row, &err) && row;
 }
 
-/* What is added to it, the sender's tenant or a run, has room beside it. False after answering. */
-static bool is_key_short(Call *call)
-{
-    if (call_header(call, "Idempotency-Key").len <= REQUEST_ID_SIZE_MAX / 2) return true;
-    call_problem(call, PROBLEM_INVALID, "an Idempotency-Key has at most %u bytes", REQUEST_ID_SIZE_MAX / 2);
-    return false;
-}
-
 static Asked *asked_new(Call *call, ApiDone done, ApiRefused refused)
 {
     Asked *asked = ARENA_NEW(&call->arena, Asked);
@@ -245,10 +237,6 @@ void api_petition_or(Call *call, MemberList *members, const char *verb, ApiDone 
     Str id = api_request_id(call);
     EnginePlan *plan = call->plan;
     call->plan = NULL;
-    if (!is_key_short(call)) {
-        engine_plan_free(plan);
-        return;
-    }
     add_member(members, "verb", value_string(str_of(verb)));
     add_member(members, "actor", value_string(call->caller.actor));
     if (id.len) add_member(members, "id", value_string(id));
@@ -264,7 +252,6 @@ void api_petition_whole(Call *call, Str tenant, ApiDone done)
     EngineKeep keep = { .kind = KEEP_REQUEST, .tenant = tenant, .name = str_of(call->route->name), .text = api_asked(call),
                         .command = { .id = api_request_id(call), .actor = call->caller.actor, .value = value_null(),
                                      .report.output = value_null() } };
-    if (!is_key_short(call)) return;
     if (!keep.command.id.len) done(call, /* answer= */ NULL);
     else await(call, bridge_keep(call->api->bridge, &keep, take_answer, asked_new(call, done, /* refused= */ NULL)));
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "value/json_pointer.h"
+#include "value/number.h"
 
 #define FINDING_SHOWN_COUNT 3u      /* in the one sentence; the list has them all */
 
@@ -93,11 +94,18 @@ static void look_at_texts(BodyFindings *found, const BodyMember *list, Str point
     }
 }
 
+/* 1.0 and 1e0 are integers as 1 is. */
+static bool has_kind(const BodyMember *member, Value value)
+{
+    int64_t number;
+    return member->kind == VALUE_NULL || (member->kind == VALUE_INT ? number_to_int64(value, &number) : value.kind == member->kind);
+}
+
 static void look_at(BodyFindings *found, const BodyMember *member, Str name, Value value)
 {
     Str pointer = json_pointer_below(&found->call->arena, STR(""), name);
     if (!member) body_find(found, pointer, "is not known here");
-    else if (member->kind != VALUE_NULL && value.kind != member->kind)
+    else if (!has_kind(member, value))
         body_find(found, pointer, "has to be of the type %s",
                   member->kind == VALUE_INT ? "integer" : value_kind_name((Value){ .kind = member->kind }));
     else if (member->kind == VALUE_STRING && !member->is_raw && has_nul(value_text(value)))

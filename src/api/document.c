@@ -164,10 +164,10 @@ static void add_steps(Call *call, const Cell *row, MemberList *members, MemberLi
     add_member(members, "steps", is_here ? value_list_array(&list) : value_null());
     add_member(members, "stepCount", is_here ? value_int((int64_t)count) : value_null());
     if (!is_here || steps.count >= count) return;
-    Str cursor = page_cursor(&call->arena, PAGE_STEPS, &(PagePlace){ .number = steps.rows[steps.count - 1][STEP_RUNS_step_index].integer });
+    Str path = arena_format(&call->arena, "/api/executions/%.*s/steps", STR_ARG(execution.id));
+    Str cursor = page_cursor(call, path, &(PagePlace){ .number = steps.rows[steps.count - 1][STEP_RUNS_step_index].integer });
     add_member(members, "nextCursor", value_string(cursor));
-    add_member(links, "next", api_link(call, "/api/executions/%.*s/steps?cursor=%.*s&limit=%u", STR_ARG(execution.id),
-                                       STR_ARG(cursor), API_PAGE_COUNT_MAX));
+    add_member(links, "next", api_link(call, "%.*s?cursor=%.*s&limit=%u", STR_ARG(path), STR_ARG(cursor), API_PAGE_COUNT_MAX));
 }
 
 static Value failure_message(const Cell *row, const char *status)
@@ -336,9 +336,11 @@ Value document_revision_links(Call *call, const Cell *row)
                             row[REVISIONS_version].integer);
     bool is_active = row[REVISIONS_active].integer != 0;
     add_member(&links, "self", api_link(call, "%.*s", STR_ARG(self)));
-    add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
-    add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s&version=%" PRId64, STR_ARG(tenant),
-                                              STR_ARG(workflow), row[REVISIONS_version].integer));
+    if (api_shows(call, "workflow.read", tenant))
+        add_member(&links, "workflow", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
+    if (api_shows(call, "execution.read", tenant))
+        add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s&version=%" PRId64, STR_ARG(tenant),
+                                                  STR_ARG(workflow), row[REVISIONS_version].integer));
     const char *flag = is_active ? "deactivate" : "activate";
     if (api_shows(call, "workflow.validate", tenant)) add_member(&links, "dry-run", api_link(call, "%.*s/dry-run", STR_ARG(self)));
     if (is_active && api_shows(call, "execution.start", tenant)) add_member(&links, "start", api_link(call, "/api/executions"));

@@ -54,12 +54,11 @@ bool params_fit(Call *call, Value declared, Value params)
     return false;
 }
 
-bool revision_to_start(Call *call, Str tenant, Str workflow, Value wanted, const Cell **out_row)
+bool revision_to_start(Call *call, Str tenant, Str workflow, int64_t version, const Cell **out_row)
 {
     Store *store = call->api->store;
     Error err;
     const Cell *any = NULL;
-    int64_t version = wanted.kind == VALUE_INT ? wanted.integer : 0;
     QueryAsk ask = { .query = version ? QUERY_REVISION_HEAD : QUERY_REVISION_TRIGGERS, .param_count = 3,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(version ? version : 1) } };
     QueryAsk newest = { .query = QUERY_WORKFLOW_NEWEST, .param_count = 2, .params = { cell_text(tenant), cell_text(workflow) } };
@@ -166,9 +165,10 @@ void route_execution_start(Call *call)
     if (!follow_read(call, &wish.wait_ms)) return;
     Str tenant = api_tenant(call, value_get_string(body, "namespace", STR("")));
     Str workflow = value_get_string(body, "workflowId", STR(""));
-    const Value *version = value_get_text(body, "version"), *params = value_get_text(body, "parameters");
-    if (version && (version->integer < 1 || version->integer > UINT32_MAX)) {
-        (void)body_refuse(call, "version", "is from 1 up");
+    const Value *params = value_get_text(body, "parameters");
+    int64_t version = value_get_int(body, "version", 0);
+    if (value_get_text(body, "version") && (version < 1 || version > UINT32_MAX)) {
+        (void)body_refuse(call, "version", "is from 1 to %u", UINT32_MAX);
         return;
     }
     if (!is_start_key_usable(call, body)) return;
@@ -182,7 +182,7 @@ void route_execution_start(Call *call)
         MemberList members = { .arena = &call->arena };
         add_member(&members, "digest", digest_value(&call->arena, &none));
         start_named(call, &members, tenant, &wish);
-    } else if (revision_to_start(call, tenant, workflow, version ? *version : value_null(), &revision)
+    } else if (revision_to_start(call, tenant, workflow, version, &revision)
                && enter_manual(call, tenant, revision, &wish.source)) {
         start_execution(call, tenant, revision, &wish);
     }
@@ -339,7 +339,7 @@ static void list_again(Call *call, Call *copy)
     (void)copy;
     listing->takes_all = true;                              /* what was forgotten again is read here */
     listing->left_count = 0;
-    if (page_begin(&listing->page, call, PAGE_EXECUTIONS)) (void)list_executions(call, listing);
+    if (page_begin(&listing->page, call)) (void)list_executions(call, listing);
 }
 
 void route_executions(Call *call)
@@ -348,7 +348,7 @@ void route_executions(Call *call)
     uint64_t version;
     Str state = call_query(call, "state"), given = call_query(call, "namespace");
     *listing = (Listing){ .workflow = call_query(call, "workflowId") };
-    if (!page_begin(&listing->page, call, PAGE_EXECUTIONS) || !call_query_number(call, "version", 0, UINT32_MAX, &version)) return;
+    if (!page_begin(&listing->page, call) || !call_query_number(call, "version", 0, UINT32_MAX, &version)) return;
     if (!are_filters_given(call, version) || (state.len && !read_state(call, state, listing))) return;
     bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
     listing->tenant = is_of_all ? STR("") : api_tenant(call, given);
@@ -378,7 +378,7 @@ void route_steps(Call *call)
     StepListing listing;
     const Cell *row;
     Error err;
-    if (!api_execution(call, &row) || !page_begin(&listing.page, call, PAGE_STEPS)) return;
+    if (!api_execution(call, &row) || !page_begin(&listing.page, call)) return;
     listing.execution = document_execution_name(call, row);
     QueryAsk ask = { .query = QUERY_STEP_RUNS, .param_count = 2, .row_count_max = listing.page.limit + 1,
                      .params = { row[RUNS_run_no], cell_int(listing.page.has_cursor ? listing.page.number + 1 : 0) } };
@@ -406,5 +406,5 @@ void route_execution_events(Call *call)
     bool is_stream;
     if (!api_execution(call, &row) || !stream_is_meant(call, &is_stream)) return;
     if (is_stream) stream_of_execution(call, row);
-    else if (page_begin(&page, call, PAGE_EVENTS)) page_of_records(&page, row, add_events, NULL);
+    else if (page_begin(&page, call)) page_of_records(&page, row, add_events, NULL);
 }

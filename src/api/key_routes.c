@@ -69,7 +69,7 @@ void route_keys(Call *call)
     Page page;
     Error err;
     bool is_going_on;
-    if (!api_may(call, given.len ? given : call->caller.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_KEYS)
+    if (!api_may(call, given.len ? given : call->caller.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call)
         || !read_cursor(&page, &ask))
         return;
     /* A cursor is the client's to send: it leads to no keys but those of the tenant. */

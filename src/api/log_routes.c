@@ -29,7 +29,7 @@ void route_execution_logs(Call *call)
         stream_of_lines(call, row, step);
         return;
     }
-    if (!page_begin(&lines.page, call, PAGE_LINES)) return;
+    if (!page_begin(&lines.page, call)) return;
     QueryAsk ask = { .query = QUERY_LOG_LINES, .param_count = 3, .row_count_max = lines.page.limit + 1,
                      .params = { row[RUNS_run_no], cell_int(lines.page.has_cursor ? lines.page.number : 0), step } };
     if (store_select(call->api->store, &ask, take_line, &lines, &err)) call_error(call, &err);

@@ -8,26 +8,35 @@
 
 static const char *const method_words[] = { "get", "post", "put", "delete" };
 
-/* What each name of a query is; the rest are texts. */
-static const struct { const char *name, *schema, *doc; } parameters[] = {
+#define TIME_SCHEMA "{\"type\":\"string\",\"format\":\"date-time\"}"
+#define NAME_SCHEMA "{\"type\":\"string\",\"minLength\":1}"
+
+/* What each name of a query is; of one route, where it is something else there. */
+typedef struct Parameter { const char *name, *schema, *doc, *route; bool is_required; } Parameter;
+static const Parameter parameters[] = {
+    { "namespace", NAME_SCHEMA, "the tenant; without, all that the key may see", "executions", false },
+    { "workflowId", NAME_SCHEMA, "the workflow", "executions", false },
+    { "workflowId", NAME_SCHEMA, "the workflow", "override_remove", true },
+    { "at", TIME_SCHEMA, "the occurrence", "override_remove", true },
     { "cursor", "{\"type\":\"string\"}", "nextCursor of the page before" },
     { "stepIndex", "{\"type\":\"integer\",\"minimum\":0}", "the index of one step run: its lines alone" },
     { "limit", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":500}", "how many a page has" },
     { "version", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":4294967295}", "of the revision" },
     { "wait", "{\"type\":\"string\",\"pattern\":\"^0*(([12]?[0-9]|30)s?|([12]?[0-9]{1,4}|30000)ms)$\"}",
       "how long to wait at most: 500ms, 5s or a number of seconds, up to 30 s" },
-    { "namespace", "{\"type\":\"string\"}", "the tenant; without, or empty, that of the key; a list of executions takes no empty one" },
+    { "namespace", "{\"type\":\"string\"}", "the tenant; without, or empty, that of the key" },
     { "state", "{\"enum\":[\"queued\",\"dispatched\",\"running\",\"paused\",\"waiting-signal\",\"succeeded\",\"failed\",\"compensating\","
                "\"compensated\",\"compensation-failed\",\"cancelled\",\"PENDING\",\"RUNNING\",\"COMPLETED\",\"FAILED\",\"CANCELLED\",\"pending\","
                "\"completed\"]}", "of the execution: a word of its state, or of its status in either case; of both, that state" },
     { "workflowId", "{\"type\":\"string\"}", "the workflow" },
     { "action", "{\"enum\":[\"validate\",\"plan\",\"run\"]}", "what to do with it; by default run" },
-    { "from", "{\"type\":\"string\",\"format\":\"date-time\"}", "after when; by default now" },
+    { "from", TIME_SCHEMA, "after when; by default now" },
     { "count", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":100}", "how many times of each" },
     { "node", "{\"type\":\"string\"}", "a node of the graph: only what it came from, or what came of it" },
     { "direction", "{\"enum\":[\"causes\",\"effects\"]}", "from that node; by default causes" },
-    { "at", "{\"type\":\"string\"}", "the number of an event, or a time such as 2026-11-16T01:25:00.000Z" },
-    { "attempts", "{\"type\":\"string\",\"pattern\":\"^[0-9]+,[0-9]+$\"}", "two attempts of a step; by default the last two" },
+    { "at", "{\"anyOf\":[{\"type\":\"string\",\"pattern\":\"^0*[1-9][0-9]*$\"}," TIME_SCHEMA "]}",
+      "the number of an event, from 1, or a time such as 2026-11-16T01:25:00.000Z" },
+    { "attempts", "{\"type\":\"string\",\"pattern\":\"^0*[1-9][0-9]*,0*[1-9][0-9]*$\"}", "two attempts of a step; by default the last two" },
     { "step", "{\"type\":\"string\"}", "the id or name of the step; by default the last one that was tried twice, or run again by a decision" },
     { "lastEventId", "{\"type\":\"string\"}", "of a stream alone: goes on behind this event, as the header Last-Event-ID does" },
     { "trigger", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":4294967295}",
@@ -39,11 +48,11 @@ static const struct { const char *name, *schema, *doc; } parameters[] = {
 static bool takes_known(const Route *route) { return strstr(route->problems, "304") != NULL; }
 static bool takes_event(const Route *route) { return strstr(route->query, "lastEventId") != NULL; }
 
-#define ANY_HEADER "{\"type\":\"string\",\"minLength\":1}"
+#define ANY_HEADER "{\"type\":\"string\"}"
 
 /* Headers that a route looks at. */
 static const struct { const char *name; bool (*is_taken)(const Route *route); const char *schema, *doc; } headers[] = {
-    { "If-Match", route_takes_match, ANY_HEADER, "entity tags: it is done only to what has one of them; else 412" },
+    { "If-Match", route_takes_match, NAME_SCHEMA, "entity tags: it is done only to what has one of them; else 412" },
     { "If-None-Match", takes_known, ANY_HEADER, "entity tags: what has one of them is not sent again; 304" },
     { "If-None-Match", route_takes_new, "{\"const\":\"*\"}", "it is done only where there is nothing of that name; else 412" },
     { "Last-Event-ID", takes_event, ANY_HEADER, "of a stream: goes on behind this one; one that was never sent is a 409" },
@@ -57,14 +66,21 @@ static Str next_word(Str *words)
     return word;
 }
 
-static void print_parameter(Buf *out, bool *is_first, Str name, const char *in, const char *schema, const char *doc)
+static void print_parameter(Buf *out, bool *is_first, Str name, const char *in, const Parameter *parameter)
 {
     buf_text(out, *is_first ? "" : ",");
     *is_first = false;
     buf_format(out, "{\"name\":\"%.*s\",\"in\":\"%s\",\"required\":%s,\"description\":", STR_ARG(name), in,
-               strcmp(in, "path") == 0 ? "true" : "false");
-    json_print_string(out, str_of(doc));
-    buf_format(out, ",\"schema\":%s}", schema);
+               parameter->is_required ? "true" : "false");
+    json_print_string(out, str_of(parameter->doc));
+    buf_format(out, ",\"schema\":%s}", parameter->schema);
+}
+
+static const Parameter *parameter_of(const Route *route, Str name)
+{
+    size_t i = 0;
+    while (!str_is_text(name, parameters[i].name) || (parameters[i].route && strcmp(parameters[i].route, route->name))) i++;
+    return &parameters[i];
 }
 
 static void print_parameters(Buf *out, const Route *route)
@@ -75,22 +91,26 @@ static void print_parameters(Buf *out, const Route *route)
     for (size_t at = str_find(pattern, '{', 0); at < pattern.len; at = str_find(pattern, '{', at + 1)) {
         Str name = str_slice(pattern, at + 1, str_find(pattern, '}', at));
         if (name.ptr[name.len - 1] == '*') name.len--;
-        bool is_version = str_is_text(name, "version");
-        print_parameter(out, &is_first, name, "path",
-                        is_version ? "{\"type\":\"integer\",\"minimum\":1}" : "{\"type\":\"string\",\"minLength\":1}", "of the address");
+        Parameter part = { .schema = NAME_SCHEMA, .doc = "of the address", .is_required = true };
+        if (str_is_text(name, "version")) part.schema = "{\"type\":\"integer\",\"minimum\":1}";
+        print_parameter(out, &is_first, name, "path", &part);
     }
-    for (Str name = next_word(&query); name.len; name = next_word(&query)) {
-        size_t i = 0;
-        while (!str_is_text(name, parameters[i].name)) i++;
-        print_parameter(out, &is_first, name, "query", parameters[i].schema, parameters[i].doc);
-    }
+    for (Str name = next_word(&query); name.len; name = next_word(&query))
+        print_parameter(out, &is_first, name, "query", parameter_of(route, name));
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        if (headers[i].is_taken(route)) print_parameter(out, &is_first, str_of(headers[i].name), "header", headers[i].schema, headers[i].doc);
-    if (route->method != METHOD_GET && route->access != ROUTE_OPEN)
-        print_parameter(
-            out, &is_first, STR("Idempotency-Key"), "header",
-            "{\"type\":\"string\",\"minLength\":1,\"maxLength\":127,\"pattern\":\"^[^\\\\s]+(\\\\s+[^\\\\s]+)*$\"}",
-            "at most 127 bytes; sent again with the same key, a request does nothing, and gets the answer of the first; of an execution, as that stands then");
+        if (headers[i].is_taken(route))
+            print_parameter(out, &is_first, str_of(headers[i].name), "header", &(Parameter){ .schema = headers[i].schema, .doc = headers[i].doc });
+    if (route->method != METHOD_GET && route->access != ROUTE_OPEN) {
+        bool is_shown_once = strcmp(route->answer, "KeyCreated") == 0;
+        Parameter key = {
+            .schema = "{\"type\":\"string\",\"minLength\":1,\"maxLength\":127,\"pattern\":\"^[^\\\\s]+(\\\\s+[^\\\\s]+)*$\"}",
+            .doc = is_shown_once ? "at most 127 bytes; sent again with the same key, a request does nothing, and is refused: what was made "
+                                   "is shown once"
+                                 : "at most 127 bytes; sent again with the same key, a request does nothing, and gets the answer of the first; "
+                                   "of an execution, as that stands then",
+        };
+        print_parameter(out, &is_first, STR("Idempotency-Key"), "header", &key);
+    }
     buf_text(out, "],");
 }
 
@@ -175,12 +195,30 @@ static void print_answers(Buf *out, const Route *route)
     buf_text(out, "}");
 }
 
-static void print_body(Buf *out, const Route *route)
+/* Whether nothing, which is read as an object without members, is less than that. */
+static bool has_needs(Value schemas, Value schema)
+{
+    static const char *const words[] = { "oneOf", "anyOf" };
+    const Value *needs = value_get_text(schema, "required"), *named = value_get_text(schema, "$ref");
+    if (named) {
+        Str path = value_text(*named);
+        return has_needs(schemas, *value_get(schemas, str_slice(path, sizeof "#/components/schemas/" - 1, path.len)));
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const Value *choice = value_get_text(schema, words[i]);
+        bool have_all = choice;
+        for (uint32_t k = 0; choice && k < choice->count; k++) have_all &= has_needs(schemas, choice->items[k]);
+        if (have_all) return true;
+    }
+    return needs && needs->count;
+}
+
+static void print_body(Buf *out, Value schemas, const Route *route)
 {
     if (!*route->body) return;
     bool is_definition = strcmp(route->body, "Definition") == 0;
-    buf_format(out, "\"requestBody\":{\"required\":%s",
-               is_definition || strcmp(route->body, "Start") == 0 || route->method == METHOD_PUT ? "true" : "false");
+    bool is_needed = is_definition || has_needs(schemas, *value_get_text(schemas, route->body));
+    buf_format(out, "\"requestBody\":{\"required\":%s", is_needed ? "true" : "false");
     if (is_definition)
         buf_text(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Definition\"}},"
                       "\"application/yaml\":{\"schema\":{\"type\":\"string\"}}}");
@@ -209,7 +247,7 @@ static void print_description(Buf *out, const Route *route)
     buf_char(out, ',');
 }
 
-static void print_operation(Buf *out, const Route *route)
+static void print_operation(Buf *out, Value schemas, const Route *route)
 {
     buf_format(out, "\"%s\":{\"operationId\":\"%s\",\"summary\":", method_words[route->method], route->name);
     json_print_string(out, str_of(route->summary));
@@ -217,7 +255,7 @@ static void print_operation(Buf *out, const Route *route)
     print_description(out, route);
     if (route->access == ROUTE_OPEN) buf_text(out, "\"security\":[],");
     print_parameters(out, route);
-    print_body(out, route);
+    print_body(out, schemas, route);
     print_answers(out, route);
     buf_char(out, '}');
 }
@@ -230,8 +268,15 @@ static void print_pattern(Buf *out, const char *pattern)
 
 void openapi_print(Buf *out)
 {
+    Arena arena;
+    Value components;
+    Error err;
+    arena_init(&arena, SIZE_MAX);
+    CHECK(json_parse(&arena, str_of(OPENAPI_SCHEMAS), &components, &err) == OK);
     buf_text(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Maestro\",\"version\":\"" MAESTRO_VERSION "\",\"description\":"
-                  "\"Durable workflows: revisions, executions, events.\"},\"security\":[{\"key\":[]}],\"paths\":{");
+                  "\"Durable workflows: revisions, executions, events. No text of a body has a character U+0000, but what is in parameters and payloads.\","
+                  "\"license\":{\"name\":\"Apache License 2.0\",\"identifier\":\"Apache-2.0\"}},"
+                  "\"servers\":[{\"url\":\"/\"}],\"security\":[{\"key\":[]}],\"paths\":{");
     for (uint32_t i = 0; i < route_count; i++) {
         bool is_known = false;
         for (uint32_t k = 0; k < i && !is_known; k++) is_known = strcmp(routes[k].pattern, routes[i].pattern) == 0;
@@ -244,11 +289,12 @@ void openapi_print(Buf *out)
             if (strcmp(routes[k].pattern, routes[i].pattern)) continue;
             if (!is_first) buf_char(out, ',');
             is_first = false;
-            print_operation(out, &routes[k]);
+            print_operation(out, *value_get_text(components, "schemas"), &routes[k]);
         }
         buf_char(out, '}');
     }
     buf_text(out, "},\"components\":");
     buf_text(out, OPENAPI_SCHEMAS);
     buf_text(out, "}");
+    arena_deinit(&arena);
 }

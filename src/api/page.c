@@ -3,20 +3,8 @@
 #include <inttypes.h>
 
 #include "base/base64.h"
-#include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
-
-/* Two of one letter do not compile. */
-static bool is_kind(PageKind kind)
-{
-    switch (kind) {
-#define KIND(name, letter) case letter:
-        PAGE_KINDS(KIND)
-#undef KIND
-            return true;
-        default: return false;
-    }
-}
 
 /* No row has the highest number: the next one can be asked for by it. */
 static bool is_number(Str text, int64_t *out)
@@ -27,20 +15,49 @@ static bool is_number(Str text, int64_t *out)
     return true;
 }
 
-/* As page_cursor() writes it. */
-static bool cursor_read(Page *page, Str text)
+static uint64_t list_hash(const Call *call, Str path) { return hash_part(hash_part(HASH_SEED, call->caller.tenant), path); }
+static uint32_t list_number(uint64_t hash) { return (uint32_t)(hash ^ hash >> 32); }
+
+/* In whichever order its filters are written: how many a page has is none. */
+static uint32_t list_of(const Call *call)
 {
-    size_t first = str_find(text, ' ', 0), second = str_find(text, ' ', first + 1), third = str_find(text, ' ', second + 1);
-    if (third >= text.len || first != 1 || text.ptr[0] != (char)page->kind) return false;
-    page->text = str_slice(text, third + 1, text.len);
-    return is_number(str_slice(text, 2, second), &page->number) && is_number(str_slice(text, second + 1, third), &page->second);
+    uint64_t hash = list_hash(call, call->path);
+    for (uint32_t i = 0; i < call->query_count; i++) {
+        const CallPair *pair = &call->query[i];
+        if (!str_is_text(pair->name, "cursor") && !str_is_text(pair->name, "limit"))
+            hash += hash_part(hash_part(HASH_SEED, pair->name), pair->value);
+    }
+    return list_number(hash);
 }
 
-bool page_begin(Page *page, Call *call, PageKind kind)
+/* As cursor_print() writes it. */
+static bool cursor_read(Page *page, Str text)
+{
+    int64_t list;
+    size_t first = str_find(text, ' ', 0), second = str_find(text, ' ', first + 1), third = str_find(text, ' ', second + 1);
+    if (third >= text.len) return false;
+    page->text = str_slice(text, third + 1, text.len);
+    return is_number(str_slice(text, 0, first), &list) && list == page->list && is_number(str_slice(text, first + 1, second), &page->number)
+        && is_number(str_slice(text, second + 1, third), &page->second);
+}
+
+static Str cursor_print(Arena *arena, uint32_t list, const PagePlace *last)
+{
+    Buf cursor;
+    Str plain = arena_format(arena, "%" PRIu32 " %" PRId64 " %" PRId64 " %.*s", list, last->number, last->second, STR_ARG(last->text));
+    buf_init(&cursor, 2048);
+    base64_encode(&cursor, plain, BASE64_URL_BARE);
+    Str text = arena_copy(arena, buf_peek(&cursor));
+    buf_deinit(&cursor);
+    return text;
+}
+
+Str page_cursor(Call *call, Str path, const PagePlace *last) { return cursor_print(&call->arena, list_number(list_hash(call, path)), last); }
+
+bool page_begin(Page *page, Call *call)
 {
     uint64_t limit;
-    CHECK(is_kind(kind));
-    *page = (Page){ .call = call, .kind = kind, .items = { .arena = &call->arena }, .links = { .arena = &call->arena } };
+    *page = (Page){ .call = call, .list = list_of(call), .items = { .arena = &call->arena }, .links = { .arena = &call->arena } };
     if (!call_query_number(call, "limit", API_PAGE_COUNT_DEFAULT, API_PAGE_COUNT_MAX, &limit)) return false;
     if (!limit) {
         call_problem(call, PROBLEM_INVALID, "'limit' of the query has to be from 1 to %u", API_PAGE_COUNT_MAX);
@@ -54,7 +71,7 @@ bool page_begin(Page *page, Call *call, PageKind kind)
     page->has_cursor = given.len < 1024 && base64_decode(given, BASE64_URL_BARE, bytes, &size, &wrong_at)
                     && cursor_read(page, (Str){ bytes, size });
     if (page->has_cursor) return true;
-    call_problem(call, PROBLEM_INVALID, "'cursor' of the query is none of this list; use 'nextCursor' of its last answer");
+    call_problem(call, PROBLEM_INVALID, "'cursor' of the query is none of this list with these filters; use 'nextCursor' of its last answer");
     return false;
 }
 
@@ -91,17 +108,6 @@ static Str path_of(Page *page, Str cursor)
     return copy;
 }
 
-Str page_cursor(Arena *arena, PageKind kind, const PagePlace *last)
-{
-    Buf cursor;
-    Str plain = arena_format(arena, "%c %" PRId64 " %" PRId64 " %.*s", kind, last->number, last->second, STR_ARG(last->text));
-    buf_init(&cursor, 2048);
-    base64_encode(&cursor, plain, BASE64_URL_BARE);
-    Str text = arena_copy(arena, buf_peek(&cursor));
-    buf_deinit(&cursor);
-    return text;
-}
-
 void page_answer(Page *page)
 {
     Call *call = page->call;
@@ -109,7 +115,7 @@ void page_answer(Page *page)
     add_member(&members, "items", value_list_array(&page->items));
     add_member(links, "self", api_link(call, "%.*s", STR_ARG(path_of(page, (Str){ 0 }))));
     if (page->is_full) {
-        Str text = page_cursor(&call->arena, page->kind, &(PagePlace){ page->text, page->number, page->second });
+        Str text = cursor_print(&call->arena, page->list, &(PagePlace){ page->text, page->number, page->second });
         add_member(&members, "nextCursor", value_string(text));
         add_member(links, "next", api_link(call, "%.*s", STR_ARG(path_of(page, text))));
     }

@@ -1,7 +1,8 @@
 /* page.h - lists in pieces: cursors that stay right while rows come and go.
  *
  * A cursor names the last row that was given, by the key of the list's order; so what is inserted meanwhile neither shifts nor
- * repeats anything. It is opaque to clients, and one of another list is refused.
+ * repeats anything. It is opaque to clients. It is of one list, with the filters that this had: one of another is refused, since
+ * what it names would be another place there, and what lies before that be left out without a word.
  *
  *   ?limit=50&cursor=...      ->      {"items":[...],"nextCursor":"...","_links":{"self":...,"next":...}}
  *
@@ -15,20 +16,9 @@
 #include "api/api.h"
 #include "ledger/record.h"
 
-/* Lists, with the letter that cursors of each begin with: no two have one. */
-#define PAGE_KINDS(KIND) \
-    KIND(EXECUTIONS, 'x') KIND(STEPS, 's') KIND(EVENTS, 'e') KIND(LINES, 'l') KIND(VERDICTS, 'v') KIND(WORKFLOWS, 'w') \
-    KIND(REVISIONS, 'r') KIND(SCHEDULES, 'd') KIND(OVERRIDES, 'h') KIND(KEYS, 'k') KIND(SECRETS, 'c') KIND(POLICIES, 'p') \
-    KIND(REVIEWS, 'a') KIND(EXECUTORS, 'o')
-typedef enum PageKind {
-#define KIND(name, letter) PAGE_##name = letter,
-    PAGE_KINDS(KIND)
-#undef KIND
-} PageKind;
-
 typedef struct Page {
     Call *call;
-    PageKind kind;                  /* of the list: a cursor of another is refused */
+    uint32_t list;                  /* which one it is, of whom, and what is left out of it: a cursor of another is refused */
     uint32_t limit;
     bool has_cursor;
     Str text;                       /* of the last row: a name, for lists in the order of names */
@@ -40,15 +30,16 @@ typedef struct Page {
 } Page;
 
 /* Reads limit and cursor; false after answering. Without a cursor text and numbers are empty. */
-bool page_begin(Page *page, Call *call, PageKind kind);
+bool page_begin(Page *page, Call *call);
 /* Takes a row; `text` and numbers say where the next page begins. False: the page is full, and the row was not taken. */
 bool page_has_room(Page *page);
 void page_add(Page *page, Value item, Str text, int64_t number, int64_t second);
 void page_answer(Page *page);
 
 typedef struct PagePlace { Str text; int64_t number, second; } PagePlace;
-/* The cursor of a list behind that row of it, for whoever has shown the rows up to there: of steps their index is the number. */
-Str  page_cursor(Arena *arena, PageKind kind, const PagePlace *last);
+/* The cursor of the list at that address, without filters, behind that row of it, for whoever has shown the rows up to there: of steps
+ * their index is the number. */
+Str  page_cursor(Call *call, Str path, const PagePlace *last);
 
 /* Answers a list of what the records of a run tell, in their order: `take` adds the items of one record that are behind page->number, each
  * with the position of the record as its second number; false: the page is full. One answer reads some of them (run_records_next()):

@@ -17,7 +17,7 @@ void route_policies(Call *call)
     Page page;
     Value items;
     Error err;
-    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_POLICIES)) return;
+    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call)) return;
     if (reviews_add(&call->arena, call->api->store, tenant, described(call), &items, &err)) {
         call_error(call, &err);
         return;
@@ -89,7 +89,7 @@ void route_reviews(Call *call)
     bool is_of_all = !given.len && str_is_text(call->caller.tenant, REVIEW_TENANT_ALL);
     Page page;
     Scan scan = { .page = &page };
-    if (!api_may(call, is_of_all ? call->caller.tenant : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_REVIEWS)) return;
+    if (!api_may(call, is_of_all ? call->caller.tenant : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call)) return;
     read_cursor(&scan);
     bool is_behind = str_is(scan.key[0].text, tenant);         /* those that count for all were told before */
     if (is_of_all) {

@@ -7,10 +7,10 @@
 #include "os/clock.h"
 
 /* A list that is at hand as a whole: a page of it, by the place of its items. */
-static void answer_list(Call *call, PageKind kind, Value items)
+static void answer_list(Call *call, Value items)
 {
     Page page;
-    if (!page_begin(&page, call, kind)) return;
+    if (!page_begin(&page, call)) return;
     for (uint32_t i = (uint32_t)(page.number < items.count ? page.number : items.count); i < items.count && page_has_room(&page); i++)
         page_add(&page, items.items[i], (Str){ 0 }, i + 1, 0);
     page_answer(&page);
@@ -98,7 +98,8 @@ static Value executor_value(Call *call, Str name, Value settings)
     add_member(&members, "workers", workers);
     Str escaped = api_escape(call, name);
     add_member(&links, "executors", api_link(call, "/api/executors"));
-    if (is_pulled) add_member(&links, "exchange", api_link(call, "/api/executors/%.*s/exchange", STR_ARG(escaped)));
+    if (is_pulled && api_shows(call, "executor.exchange", call->caller.tenant))
+        add_member(&links, "exchange", api_link(call, "/api/executors/%.*s/exchange", STR_ARG(escaped)));
     if (value_get_text(settings, "callback")) add_member(&links, "callback", api_link(call, "/maestro/callbacks/%.*s", STR_ARG(escaped)));
     add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);
@@ -112,5 +113,5 @@ void route_executors(Call *call)
     for (uint32_t i = 0; executors.kind == VALUE_OBJECT && i < executors.count; i++)
         if (catalog_is_for(executors.members[i].value, call->caller.tenant))
             value_list_add(&list, executor_value(call, value_text(executors.members[i].key), executors.members[i].value));
-    answer_list(call, PAGE_EXECUTORS, value_list_array(&list));
+    answer_list(call, value_list_array(&list));
 }

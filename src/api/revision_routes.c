@@ -74,7 +74,8 @@ static Value workflow_value(Call *call, const Cell *newest, const Cell *active)
     add_member(&members, "activeVersion", active ? cell_value(&active[REVISIONS_version]) : value_null());
     add_member(&links, "self", api_link(call, "/api/workflows/%.*s/%.*s", STR_ARG(tenant), STR_ARG(workflow)));
     add_member(&links, "revisions", api_link(call, "/api/workflows/%.*s/%.*s/revisions", STR_ARG(tenant), STR_ARG(workflow)));
-    add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s", STR_ARG(tenant), STR_ARG(workflow)));
+    if (api_shows(call, "execution.read", tenant))
+        add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s&workflowId=%.*s", STR_ARG(tenant), STR_ARG(workflow)));
     if (active)
         add_member(&links, "active", api_link(call, "/api/workflows/%.*s/%.*s/revisions/%" PRId64, STR_ARG(tenant), STR_ARG(workflow),
                                               active[REVISIONS_version].integer));
@@ -118,7 +119,7 @@ void route_workflows(Call *call)
     Page page;
     Str given = call_query(call, "namespace"), tenant = api_tenant(call, given);
     bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
-    if (!api_may(call, is_of_all ? STR("*") : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_WORKFLOWS)) return;
+    if (!api_may(call, is_of_all ? STR("*") : tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call)) return;
     Str name = page.text;
     if (is_of_all) {                /* the cursor has both: "acme/order" */
         size_t end = str_find(page.text, '/', 0);
@@ -159,7 +160,7 @@ void route_revisions(Call *call)
     const Cell *newest;
     Error err;
     Str tenant = call->segments[0], workflow = call->segments[1];
-    if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !page_begin(&page, call, PAGE_REVISIONS)) return;
+    if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !page_begin(&page, call)) return;
     if (!newest_of(call, tenant, workflow, &newest)) return;
     QueryAsk ask = { .query = QUERY_REVISIONS_OF_WORKFLOW, .param_count = 3, .row_count_max = page.limit + 1,
                      .params = { cell_text(tenant), cell_text(workflow), cell_int(page.has_cursor ? page.number : INT64_MAX) } };

@@ -40,9 +40,9 @@ bool params_fit(Call *call, Value declared, Value params);
 
 /* The revision that the address names; false after answering. */
 bool revision_of_address(Call *call, const Cell **out_row);
-/* The revision that a start means: of that version, or with null the active one; as much of its row as revision_triggers() has. False after
+/* The revision that a start means: of that version, or with 0 the active one; as much of its row as revision_triggers() has. False after
  * answering that there is none, or that it is not active. */
-bool revision_to_start(Call *call, Str tenant, Str workflow, Value version, const Cell **out_row);
+bool revision_to_start(Call *call, Str tenant, Str workflow, int64_t version, const Cell **out_row);
 /* The next workflow behind that name; empty: there is none. False after answering. */
 bool workflow_after(Call *call, Str tenant, Str after, Str *out_name);
 MUST_USE Status plan_of_revision(Call *call, const Cell *row, const Plan **out_plan, Error *err);

@@ -69,7 +69,7 @@ void route_schedules(Call *call)
 {
     Listing listing = { .desk = api_schedules(call->api), .tenant = api_tenant(call, call_query(call, "namespace")) };
     Str only = call_query(call, "workflowId"), name;
-    if (!api_may(call, listing.tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call, PAGE_SCHEDULES) || !read_from(call, &listing.from_ms)
+    if (!api_may(call, listing.tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call) || !read_from(call, &listing.from_ms)
         || !call_query_number(call, "count", API_TIME_COUNT_DEFAULT, API_TIME_COUNT_MAX, &listing.time_count)) return;
     Str after = listing.page.text;
     bool is_going_on = true;
@@ -116,7 +116,7 @@ void route_overrides(Call *call)
     Page page;
     OverrideScan scan = { .page = &page, .tenant = api_tenant(call, call_query(call, "namespace")) };
     Error err;
-    if (!api_may(call, scan.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call, PAGE_OVERRIDES)) return;
+    if (!api_may(call, scan.tenant, PROBLEM_NOT_FOUND) || !page_begin(&page, call)) return;
     QueryAsk ask = { .query = QUERY_OVERRIDES, .param_count = 4, .row_count_max = page.limit + 1u,
                      .params = { cell_text(scan.tenant), cell_text(page.text), cell_int(page.number), cell_int(page.second) } };
     if (store_select(call->api->store, &ask, take_override, &scan, &err)) call_error(call, &err);
@@ -149,13 +149,13 @@ static void overridden(Call *call, const BridgeAnswer *answer)
 }
 
 /* The trigger of a body: a number from 0, or nothing. */
-static bool read_trigger(Call *call, const Value *given, uint32_t *out)
+static bool read_trigger(Call *call, Value body, uint32_t *out)
 {
+    int64_t given = value_get_int(body, "trigger", SCHEDULE_TRIGGER_ANY);
     *out = SCHEDULE_TRIGGER_ANY;
-    if (!given) return true;
-    if (given->integer < 0 || given->integer >= SCHEDULE_TRIGGER_ANY)
-        return body_refuse(call, "trigger", "is the place of a trigger in its definition, from 0");
-    *out = (uint32_t)given->integer;
+    if (!value_get_text(body, "trigger")) return true;
+    if (given < 0 || given >= SCHEDULE_TRIGGER_ANY) return body_refuse(call, "trigger", "is the place of a trigger in its definition, from 0");
+    *out = (uint32_t)given;
     return true;
 }
 
@@ -172,7 +172,7 @@ void route_override_create(Call *call)
     OverrideWish *wish = ARENA_NEW(&call->arena, OverrideWish);
     wish->tenant = api_tenant(call, value_get_string(body, "namespace", STR("")));
     wish->workflow = value_get_string(body, "workflowId", STR(""));
-    if (!api_may(call, wish->tenant, PROBLEM_NOT_FOUND) || !read_trigger(call, value_get_text(body, "trigger"), &wish->trigger)
+    if (!api_may(call, wish->tenant, PROBLEM_NOT_FOUND) || !read_trigger(call, body, &wish->trigger)
         || !(civil_read_time(value_get_string(body, "at", STR("")), &wish->at_ms) || body_refuse(call, "at", TIME_DETAIL))
         || !(str_trim(reason).len || body_refuse(call, "reason", "says nothing: an override needs a reason"))) return;
     if (reason.len > TEXT_SIZE_MAX) {

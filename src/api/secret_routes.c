@@ -20,8 +20,8 @@ static Value secret_value(Call *call, const Cell *row)
     add_member(&members, "updatedBy", cell_value(&row[SECRETS_updated_by]));
     Value self = api_link(call, "/api/secrets/%.*s?namespace=%.*s", STR_ARG(row[SECRETS_name].text),
                           STR_ARG(api_escape(call, row[SECRETS_tenant].text)));
-    add_member(&links, "set", self);
-    add_member(&links, "remove", self);
+    if (api_shows(call, "secret.set", row[SECRETS_tenant].text)) add_member(&links, "set", self);
+    if (api_shows(call, "secret.remove", row[SECRETS_tenant].text)) add_member(&links, "remove", self);
     add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);
 }
@@ -49,7 +49,7 @@ void route_secrets(Call *call)
     Listing listing = { 0 };
     Error err;
     Status status;
-    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call, PAGE_SECRETS)) return;
+    if (!api_may(call, tenant, PROBLEM_NOT_FOUND) || !page_begin(&listing.page, call)) return;
     listing.last = listing.page.text;
     do {
         QueryAsk ask = { .query = QUERY_SECRETS_OF_TENANT, .params = { cell_text(tenant), cell_text(listing.last) }, .param_count = 2 };
@@ -212,7 +212,7 @@ void route_workflow_token(Call *call)
     Value triggers;
     Error err;
     if (!api_may(call, tenant, PROBLEM_WORKFLOW_NOT_FOUND) || !read_trigger(call, &trigger)
-        || !revision_to_start(call, tenant, call->segments[1], /* version= */ value_null(), &revision)) return;
+        || !revision_to_start(call, tenant, call->segments[1], /* version= */ 0, &revision)) return;
     Status status = revision_row_triggers(&call->arena, revision, &triggers, &err);
     if (!status) status = trigger_check_webhook(triggers, call->segments[1], trigger, &err);
     if (status) {

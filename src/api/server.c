@@ -187,6 +187,8 @@ static bool are_heads_usable(Call *call)
         call_problem(call, PROBLEM_INVALID, "there are %" PRIu32 " Idempotency-Keys; a request has one", key_count);
     else if (key_count && !str_trim(call_header(call, "Idempotency-Key")).len)
         call_problem(call, PROBLEM_INVALID, "the Idempotency-Key is empty; leave it out, or give the request one of its own");
+    else if (call_header(call, "Idempotency-Key").len > API_REQUEST_KEY_SIZE_MAX)
+        call_problem(call, PROBLEM_INVALID, "an Idempotency-Key has at most %u bytes", API_REQUEST_KEY_SIZE_MAX);
     else if (call_has_header(call, "If-Match") && !str_trim(call_list(call, "If-Match")).len)
         call_problem(call, PROBLEM_INVALID, "If-Match is empty; leave it out, or name the ETag of what you have seen");
     else return true;

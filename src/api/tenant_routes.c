@@ -18,10 +18,10 @@ static void look(Call *call, Str tenant, ExchangeDone done)
 static Value tenant_value(Call *call, Value tenant)
 {
     MemberList members = { .arena = &call->arena }, links = { .arena = &call->arena };
-    Str name = api_escape(call, value_get_string(tenant, "tenant", STR("")));
+    Str of = value_get_string(tenant, "tenant", STR("")), name = api_escape(call, of);
     add_member(&links, "self", api_link(call, "/api/tenants/%.*s", STR_ARG(name)));
-    add_member(&links, "workflows", api_link(call, "/api/workflows?namespace=%.*s", STR_ARG(name)));
-    add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s", STR_ARG(name)));
+    if (api_shows(call, "workflow.read", of)) add_member(&links, "workflows", api_link(call, "/api/workflows?namespace=%.*s", STR_ARG(name)));
+    if (api_shows(call, "execution.read", of)) add_member(&links, "executions", api_link(call, "/api/executions?namespace=%.*s", STR_ARG(name)));
     for (uint32_t i = 0; i < tenant.count; i++) member_list_add(&members, value_text(tenant.members[i].key), tenant.members[i].value);
     add_member(&members, "_links", member_list_object(&links));
     return member_list_object(&members);

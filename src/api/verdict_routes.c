@@ -98,7 +98,7 @@ static void list_verdicts(Call *call)
     Error err;
     Digest digest;
     const Plan *plan = NULL;
-    if (!page_begin(&page, call, PAGE_VERDICTS)) return;
+    if (!page_begin(&page, call)) return;
     memcpy(digest.bytes, row[RUNS_plan_digest].text.ptr, DIGEST_SIZE);
     if (api_plan(call->api, &digest, &plan, &err)) call_error(call, &err);
     else page_of_records(&page, row, add_verdicts, (void *)(uintptr_t)plan);

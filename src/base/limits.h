@@ -376,6 +376,7 @@
 #define API_COMPILE_SIZE_MAX    (512u << 20)     /* memory that compiling it may take: those steps take 300 MB */
 #define API_ASIDE_COUNT_MAX     256u             /* requests that wait for the thread beside the server's ... */
 #define API_ASIDE_SHARE_MAX     32u              /* ... of these, those of one tenant, or of one key of every tenant */
+#define API_REQUEST_KEY_SIZE_MAX (REQUEST_ID_SIZE_MAX / 2)      /* an Idempotency-Key: what is added to it, the tenant or a run, has room beside it */
 #define API_HEAD_SIZE_MAX       (16u * 1024)     /* its line and headers */
 #define API_LINK_SIZE           (24u * 1024)     /* memory of one connection: a head, and what the answer's needs */
 #define API_CONNECTION_COUNT_MAX 16384u          /* at a time; one descriptor each: fewer where there are fewer of these */

@@ -332,6 +332,48 @@ def what_a_schema_forbids_is_refused(t):
 
 
 @case("")
+def what_a_request_has_to_have_is_what_the_document_says_it_has_to(t):
+    server, document, known = begin(t)
+    contract = Contract(document, random.Random(SEED), known)
+    for path, method, operation in operations(document):
+        contract.known = {**known, **fit(server, operation), "executorId": ["none"]}
+        where = {p["name"]: contract.parameter(p, True) or "x" for p in operation["parameters"] if p["in"] == "path"}
+        target = path.format(**where)
+        if "requestBody" in operation and operation["operationId"] != "callback":         # it is looked at for who has the token alone
+            with t.row(f"{method} {path} without a body"):
+                answer = server.call(method, target, "", headers={"Content-Type": "application/json"})
+                if operation["requestBody"]["required"]:
+                    t.equal(answer.status, 400, f"it is refused: {answer}")
+                else:
+                    t.true(answer.status != 400, f"it is no mistake: {answer}")
+        needed = {p["name"]: contract.right(p["schema"], p["name"]) for p in operation["parameters"] if p["in"] == "query" and p["required"]}
+        for name in needed:
+            with t.row(f"{method} {path} without {name}"):
+                query = "&".join(f"{other}={quote(value)}" for other, value in needed.items() if other != name)
+                t.true(server.call(method, f"{target}?{query}").status in (400, 404, 422), "it is refused")
+
+
+@case("proves: R-085")
+def no_answer_is_documented_that_no_type_of_error_has(t):
+    document = Server(t).get("/openapi.json").json()
+    kinds = set(re.findall(r"`\]\([a-z-]+\.md\) \| (\d{3}) \|", open("docs/errors/README.md", encoding="utf-8").read()))
+    t.true({"400", "404", "409"} <= kinds, f"the types: {kinds}")
+    for path, method, operation in operations(document):
+        with t.row(f"{method} {path}"):
+            t.equal({status for status in operation["responses"] if status >= "4"} - kinds, set(), "statuses of no error")
+
+
+@case("")
+def whole_numbers_are_integers_however_they_are_written(t):
+    server, _, _ = begin(t)
+    for text, status in (("1", 201), ("1.0", 201), ("1e0", 201), ("10E-1", 201), ("1.5", 400), ("2", 404), ("0", 400), ("4294967296", 400), ("1e300", 400), ("true", 400)):
+        with t.row(text):
+            body = '{"workflowId": "hello", "parameters": {"who": "x"}, "version": %s}' % text
+            answer = server.call("POST", "/api/executions", body, headers={"Content-Type": "application/json"})
+            t.equal(answer.status, status, f"the answer: {answer}")
+
+
+@case("")
 def the_pattern_of_a_request_key_is_what_the_server_takes(t):
     server, document, _ = begin(t)
     (schema,) = [p["schema"] for p in document["paths"]["/api/executions"]["post"]["parameters"] if p["name"] == "Idempotency-Key"]
@@ -339,6 +381,8 @@ def the_pattern_of_a_request_key_is_what_the_server_takes(t):
         with t.row(repr(key)[:30]):
             answer = server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": str(number)}}, headers={"Idempotency-Key": key})
             t.equal(answer.status in (200, 201), not violations(document, schema, key), f"the document, and the server: {answer}")
+            answer = server.post("/api/plans", {"definition": HELLO}, headers={"Idempotency-Key": key})
+            t.equal(answer.status == 200, not violations(document, schema, key), f"also where nothing is done: {answer}")
 
 
 @case("")

@@ -3,7 +3,6 @@
 import base64
 import hmac
 import json
-import string
 import time
 
 from maestro_test import USER, case, main
@@ -16,6 +15,14 @@ jobs:
     tasks:
       - { name: steal, run: shell, args: ["sh", "-c", "cat '%s.admin-key'"] }
 """
+
+
+def list_number(tenant, path):
+    """As the server names a list without filters in its cursors."""
+    number = 0xcbf29ce484222325
+    for byte in tenant.encode() + b"\xff" + path.encode() + b"\xff":
+        number = (number ^ byte) * 0x100000001b3 % 2 ** 64
+    return (number ^ number >> 32) % 2 ** 32
 
 
 def refused_definition(t, server, text, *parts):
@@ -260,17 +267,46 @@ def a_list_takes_no_cursor_of_another_list_and_none_that_it_never_gave(t):
              if any(parameter["name"] == "cursor" for parameter in methods.get("get", {}).get("parameters", ()))]
     t.true(len(lists) >= 14, f"the lists: {lists}")
 
-    def cursor(text):
-        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-    taken = {}
+    def cursor(path, number, second, text="default/xxxxxxxx"):
+        plain = f"{list_number('*', path)} {number} {second} {text}"
+        return f"{path}?cursor=" + base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
     for path in lists:
         with t.row(path):
-            letters = [c for c in string.ascii_letters if server.get(f"{path}?cursor={cursor(c + ' 0 0 default/xxxxxxxx')}").status == 200]
-            t.equal(len(letters), 1, f"the cursors of one list: {letters}")
-            t.equal(taken.setdefault(letters[0], path), path, "a list has its own")
-            for text in (f"{letters[0]} {2 ** 63 - 1} 0 ", f"{letters[0]} 0 {2 ** 63 - 1} ", f"{letters[0]} {2 ** 64 - 1} 0 ", f"{letters[0]} -1 0 "):
-                problem(t, server.get(f"{path}?cursor={cursor(text)}"), 400, "invalid")
-            t.equal(server.get(f"{path}?cursor={cursor(f'{letters[0]} {2 ** 63 - 2} 0 default/xxxxxxxx')}").status, 200, "the highest")
+            t.equal(server.get(cursor(path, 0, 0)).status, 200, "its own")
+            t.equal(server.get(cursor(path, 2 ** 63 - 2, 0)).status, 200, "the highest")
+            for number, second in ((2 ** 63 - 1, 0), (0, 2 ** 63 - 1), (2 ** 64 - 1, 0), (-1, 0)):
+                problem(t, server.get(cursor(path, number, second)), 400, "invalid")
+            own = cursor(path, 0, 0).removeprefix(path)
+            t.equal([other for other in lists if server.get(other + own).status == 200], [path], "those that take it")
+
+
+@case("proves: R-105")
+def a_cursor_is_of_one_list_with_its_filters(t):
+    server = Server(t)
+    timed = "workflow: {}\ntriggers: [{{ schedule: '0 1 * * *' }}, {{ schedule: '0 2 * * *' }}]\njobs: {{ a: {{ tasks: [{{ log: x }}] }} }}\n"
+    for name in ("one", "two", "three"):
+        server.define(timed.format(name))
+        server.begin(name, wait="20s")
+    keys = {"every tenant": server.admin, "its own": server.key("viewer"), "its own, another": server.key("viewer")}
+
+    def cursor_of(path, key="every tenant"):
+        return "&cursor=" + server.get(path, key=keys[key]).json()["nextCursor"]
+    refused = [("workflows of all, of one", "/api/workflows?limit=1", "/api/workflows?limit=1&namespace=default", "every tenant"),
+               ("workflows of one, of all", "/api/workflows?limit=1&namespace=default", "/api/workflows?limit=1", "every tenant"),
+               ("workflows of all, of who has one", "/api/workflows?limit=1", "/api/workflows?limit=1", "its own"),
+               ("schedules of all, of one", "/api/schedules?limit=3", "/api/schedules?limit=3&workflowId=two", "every tenant"),
+               ("executions in one state, in another", "/api/executions?limit=1&state=succeeded", "/api/executions?limit=1&state=failed", "every tenant")]
+    for name, path, other, key in refused:
+        with t.row(name):
+            cursor = cursor_of(path)
+            t.equal(server.get(path + cursor).status, 200, "as it was given")
+            t.contains(problem(t, server.get(other + cursor, key=keys[key]), 400, "invalid")["detail"], "nextCursor")
+    server.begin("one", wait="20s")
+    cursor = cursor_of("/api/executions?workflowId=one&state=succeeded&limit=1")
+    t.equal(len(server.get("/api/executions?workflowId=one&state=succeeded&limit=9" + cursor).json()["items"]), 1, "how many a page has may change")
+    t.equal(server.get("/api/executions?state=succeeded&workflowId=one" + cursor).status, 200, "and the order of its filters")
+    cursor = cursor_of("/api/workflows?limit=1", "its own")
+    t.equal(server.get("/api/workflows?limit=1" + cursor, key=keys["its own, another"]).status, 200, "and the key, of one tenant")
 
 
 @case("proves: F-111")
