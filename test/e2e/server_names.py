@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """Names of machines that nobody resolves, as where a resolver is away: what asks for one waits for it, and nothing else does."""
-import os
 import signal
 
 from maestro_test import case, main
-from server_test import HELLO, Server
+from server_test import HELLO, Server, preloaded
 
 # In place of the library's: whatever is 'slow' is looked up for ever.
-RESOLVER = """#define _GNU_SOURCE
-#include <dlfcn.h>
+RESOLVER = """#include <dlfcn.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +33,8 @@ jobs:
 
 class Resolver:
     def __init__(self, t):
-        library = str(t.folder / "resolver.so")
-        made = t.run("cc", "-shared", "-fPIC", "-o", library, t.write("resolver.c", RESOLVER), "-ldl")
-        t.require(made.code == 0, f"the resolver is compiled: {made.err}")
         self.asked = t.folder / "asked"
-        options = os.environ.get("ASAN_OPTIONS", "")
-        self.env = {"LD_PRELOAD": library, "ASKED": str(self.asked), "ASAN_OPTIONS": options + ":verify_asan_link_order=0"}
+        self.env = {**preloaded(t, "resolver", RESOLVER), "ASKED": str(self.asked)}
 
 
 @case("")
