@@ -112,10 +112,18 @@ static void take_reply(void *context, const EngineReply *reply)
     send_back(job);
 }
 
+static void send_value(Job *job, Value answer)
+{
+    Error err;
+    buf_init(&job->text, JSON_SIZE_MAX);
+    job->answer.status = json_print(&job->text, answer, JSON_COMPACT, &err);
+    if (job->answer.status) job->answer.error = err;
+    send_back(job);
+}
+
 static void take_exchange(void *context, Value answer)
 {
     Job *job = context;
-    Error err;
     ExchangeCounts *counts = &job->bridge->exchanges;
     const Value *leases = value_get_text(answer, "leases");
     counts->answered++;
@@ -123,16 +131,13 @@ static void take_exchange(void *context, Value answer)
     const Value *cancels = value_get_text(answer, "cancels");
     if (leases && leases->kind == VALUE_ARRAY) counts->leases += job->order_count = leases->count;
     if (cancels && cancels->kind == VALUE_ARRAY) job->order_count += cancels->count;
-    buf_init(&job->text, JSON_SIZE_MAX);
-    job->answer.status = json_print(&job->text, answer, JSON_COMPACT, &err);
-    if (job->answer.status) job->answer.error = err;
-    send_back(job);
+    send_value(job, answer);
 }
 
 static Status send_job(Bridge *bridge, Job *job, Error *err)
 {
     if (job->is_look) {
-        take_exchange(job, engine_tenants(host_engine(bridge->host), job->exchange.tenant, &job->arena));
+        send_value(job, engine_tenants(host_engine(bridge->host), job->exchange.tenant, &job->arena));
         return OK;
     }
     if (job->keep.kind) {

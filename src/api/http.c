@@ -36,6 +36,7 @@ struct Http {
     Call *waiting;
     HttpStats stats;
     int64_t tick_ms;
+    int64_t late_ms;                /* before that none of those that wait is late */
     uint32_t idle_turn_count;       /* in a row, of HTTPS */
     Tls tls;
 };
@@ -89,6 +90,7 @@ void call_wait(Call *call, int64_t ms, void (*late)(Call *call), void (*woken)(C
 {
     Http *http = request_of(call)->http;
     call->deadline_ms = clock_monotonic_ms() + ms;
+    if (call->deadline_ms < http->late_ms) http->late_ms = call->deadline_ms;
     call->late = late;
     call->woken = woken;
     if (!call->is_waiting) waiting_add(http, call);
@@ -700,25 +702,42 @@ int http_left_fd(const Http *http) { return http->links.left_fd; }
 
 void http_take_left(Http *http) { links_take_left(&http->links); }
 
-int64_t http_due_ms(Http *http)
-{
-    MHD_UNSIGNED_LONG_LONG own;
-    int64_t due_ms = http->waiting ? TICK_MS : http->links.first ? LINK_LOOK_MS : -1;
-    if (MHD_get_timeout(http->daemon, &own) == MHD_YES && (due_ms < 0 || (int64_t)own < due_ms)) due_ms = (int64_t)own;
-    /* libmicrohttpd takes half a handshake for one that can go on, and would be asked without end until the rest comes, each time for all of them.
-     * What comes is seen at once all the same: it wakes the descriptor. */
-    if (due_ms || http->idle_turn_count < IDLE_TURN_COUNT_MAX || links_have_unread(&http->links)) return due_ms;
-    return IDLE_TURN_MS << (http->idle_turn_count - IDLE_TURN_COUNT_MAX);
-}
-
+/* Thousands may wait for long: they are looked at when one of them is late, and not with every tick. */
 static void look_at_waiting(Http *http, int64_t now_ms)
 {
-    if (now_ms < http->tick_ms) return;
+    if (now_ms < http->tick_ms || now_ms < http->late_ms) return;
     http->tick_ms = now_ms + TICK_MS;
+    http->late_ms = INT64_MAX;
     for (Call *call = http->waiting, *next; call; call = next) {
         next = call->next;
         if (call->deadline_ms <= now_ms) call->late(call);
+        if (call->is_waiting && call->deadline_ms < http->late_ms) http->late_ms = call->deadline_ms;
     }
+}
+
+/* How long until one that waits is late; -1: none does. */
+static int64_t late_in_ms(const Http *http)
+{
+    if (!http->waiting) return -1;
+    int64_t now_ms = clock_monotonic_ms(), due_ms = http->late_ms > http->tick_ms ? http->late_ms : http->tick_ms;
+    return due_ms > now_ms ? due_ms - now_ms : 0;
+}
+
+/* libmicrohttpd takes half a handshake for one that can go on, and would be asked without end until the rest comes, each time for all of them.
+ * What comes is seen at once all the same: it wakes the descriptor. -1: it waits for that alone. */
+static int64_t library_due_ms(Http *http)
+{
+    MHD_UNSIGNED_LONG_LONG own;
+    if (MHD_get_timeout(http->daemon, &own) != MHD_YES) return -1;
+    if (own || http->idle_turn_count < IDLE_TURN_COUNT_MAX || links_have_unread(&http->links)) return (int64_t)own;
+    return IDLE_TURN_MS << (http->idle_turn_count - IDLE_TURN_COUNT_MAX);
+}
+
+int64_t http_due_ms(Http *http)
+{
+    int64_t due_ms = library_due_ms(http), late_ms = late_in_ms(http);
+    if (late_ms >= 0 && (due_ms < 0 || late_ms < due_ms)) due_ms = late_ms;
+    return http->links.first && (due_ms < 0 || due_ms > LINK_LOOK_MS) ? LINK_LOOK_MS : due_ms;
 }
 
 void http_turn(Http *http)

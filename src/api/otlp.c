@@ -321,6 +321,7 @@ Status otlp_open(const OtlpOptions *options, Otlp **out_otlp, Error *err)
     curl_easy_setopt(otlp->easy, CURLOPT_HTTPHEADER, otlp->headers);
     curl_easy_setopt(otlp->easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(otlp->easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(otlp->easy, CURLOPT_QUICK_EXIT, 1L);           /* a name that nobody resolves holds up no end */
     curl_easy_setopt(otlp->easy, CURLOPT_TIMEOUT_MS, (long)OTLP_TIMEOUT_MS);
     curl_easy_setopt(otlp->easy, CURLOPT_USERAGENT, "maestro/" MAESTRO_VERSION);
     curl_easy_setopt(otlp->easy, CURLOPT_WRITEFUNCTION, take_answer);

@@ -156,13 +156,27 @@ static Skip be_due(Scheduler *scheduler, Arena *arena, const AgendaEntry *entry,
     return skipped;
 }
 
-/* Those that have passed since it looked last, for one reason, are told as one: there are many where the clock was put on. */
-static void turn_entry(Scheduler *scheduler, AgendaEntry *entry, int64_t now_s)
+/* Where the clock was put on by months, nobody goes through all that would have been due meanwhile: the first of it tells of the rest. */
+static void leave_behind(Scheduler *scheduler, AgendaEntry *entry, int64_t now_s)
+{
+    int64_t from_s = now_s - API_SCHEDULE_BEHIND_S;
+    if (entry->is_over || entry->next.at_s >= from_s) return;
+    Skip missed = { .due_ms = entry->next.at_s * 1000, .count = 1, .by = STR("missed"),
+                    .why = STR("nobody was there to start its run, nor those of all that followed until a day ago, which are not counted") };
+    agenda_tell(scheduler->api, LOG_ERROR, entry, entry->next.at_s, "a schedule was missed", missed.why);
+    skip(scheduler, entry, &missed);
+    entry->is_over = !schedule_next(&entry->schedule, from_s - 1, &entry->next);
+}
+
+/* Those that have passed since it looked last, for one reason, are told as one: there are many where the clock was put on. How many they are. */
+static uint32_t turn_entry(Scheduler *scheduler, AgendaEntry *entry, int64_t now_s)
 {
     Skip before = { 0 };
+    uint32_t count = 0;
     Arena arena;
     arena_init(&arena, SIZE_MAX);
-    while (!entry->is_over && entry->next.at_s <= now_s) {
+    leave_behind(scheduler, entry, now_s);
+    for (; !entry->is_over && entry->next.at_s <= now_s; count++) {
         Skip now = be_due(scheduler, &arena, entry, now_s);
         if (now.count && before.count && str_is(now.by, before.by)) {
             before.count++;
@@ -175,6 +189,7 @@ static void turn_entry(Scheduler *scheduler, AgendaEntry *entry, int64_t now_s)
     }
     skip(scheduler, entry, &before);
     arena_deinit(&arena);
+    return count;
 }
 
 int64_t scheduler_turn(Scheduler *scheduler, int64_t now_ms)
@@ -188,13 +203,15 @@ int64_t scheduler_turn(Scheduler *scheduler, int64_t now_ms)
         skips_turn(scheduler->skips);
     }
     size_t count;
+    uint32_t due_count = 0;
     AgendaEntry *entries = agenda_entries(scheduler->agenda, &count);
     for (size_t i = 0; i < count; i++) {
         AgendaEntry *entry = &entries[i];
-        turn_entry(scheduler, entry, now_s);
+        if (due_count < API_SCHEDULE_TURN_COUNT) due_count += turn_entry(scheduler, entry, now_s);
         int64_t until_ms = entry->next.at_s * 1000 - now_ms;
         if (!entry->is_over && until_ms < wait_ms) wait_ms = until_ms;
     }
+    if (wait_ms < 0) wait_ms = 0;                                /* this turn did not come to all of them */
     if (now_s > scheduler->until_s) scheduler->until_s = now_s;
     scheduler->wake_ms = now_ms + wait_ms;
     return wait_ms;

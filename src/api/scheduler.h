@@ -8,7 +8,8 @@
  * Which schedules there are the agenda knows (api/agenda.h): whether revisions have changed is looked at every API_SCHEDULE_LOOK_MS.
  *
  * Owns:   its agenda, and its petitions until they are answered.     Fails: by telling so in the log.
- * Bounds: API_SCHEDULE_COUNT_MAX schedules.     Thread: the server's.
+ * Bounds: API_SCHEDULE_COUNT_MAX schedules. Where the clock was put on by more than API_SCHEDULE_BEHIND_S, the first of all that would have
+ *         been due until then tells of them.     Thread: the server's.
  */
 #ifndef API_SCHEDULER_H
 #define API_SCHEDULER_H

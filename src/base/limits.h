@@ -417,6 +417,8 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define API_SCHEDULE_READ_COUNT 4u               /* reads of records that tell which have; of more changes nobody asks which, and all are read */
 #define API_SCHEDULE_STALE_COUNT 64u             /* schedules that were replaced, more than are followed: then all are read again */
 #define API_SCHEDULE_LATE_S     60               /* F-036: an occurrence that is later than this starts nothing any more */
+#define API_SCHEDULE_BEHIND_S   86400            /* of those that are later than this one is told, and the others are not counted */
+#define API_SCHEDULE_TURN_COUNT 1024u            /* after so many that were started, or skipped, others have their turn before the next schedule */
 #define SKIP_COUNT_MAX          4096u            /* occurrences that started nothing and are not recorded yet: one of each schedule */
 #define API_TIME_COUNT_MAX      100u             /* occurrences of a schedule in one answer */
 #define API_TIME_COUNT_DEFAULT  5u

@@ -20,6 +20,7 @@
 #include "cli/server_order.h"
 #include "cli/service.h"
 #include "cli/workplace.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/usage.h"
 
@@ -231,7 +232,8 @@ static ExitCode serve(Serving *serving)
     server_drain(serving->server);
     /* Twice in a row: the last answer of the server may give something back to the engine. */
     bool is_settled = false;
-    for (int64_t end_ms = human_now_ms() + API_DRAIN_MS_MAX, quiet = 0; quiet < 2 && human_now_ms() < end_ms && serving->interrupt_count < 2;) {
+    int64_t end_ms = clock_monotonic_ms() + API_DRAIN_MS_MAX;
+    for (uint32_t quiet = 0; quiet < 2 && clock_monotonic_ms() < end_ms && serving->interrupt_count < 2;) {
         quiet = is_settled && engine_drain(engine) && server_is_drained(serving->server) ? quiet + 1 : 0;
         is_settled = server_is_settled(serving->server);
         host_turn(host, quiet ? 0 : DRAIN_NOTE_MS / 20);

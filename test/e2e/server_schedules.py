@@ -7,7 +7,7 @@ import sqlite3
 
 from maestro_test import case, main
 from schema_test import violations
-from server_test import HELLO, Server, problem
+from server_test import HELLO, Clock, Server, problem
 
 RUNNERS = """windows: { always: ["00:00-24:00"], never: ["2001-01-01"] }
 calendars: { once: { include: ["2001-01-01"] } }
@@ -327,6 +327,19 @@ def triggers_are_known_without_the_plan(t):
     t.equal(here("schedule", "list", "--json").code, 0)
     t.equal(override(server, day, "cold", trigger=1).status, 201)
     t.until(lambda: "a schedule was refused its run" in t.said(server.process), "it is due, and only the start of a run needs the plan")
+
+
+@case("")
+def where_the_clock_is_put_on_by_years_the_first_that_was_missed_tells_of_the_rest(t):
+    clock = Clock(t)
+    server = Server(t, env=clock.env)
+    server.define(flow("minutes", '{ cron: "* * * * *" }'))
+    clock.put(3 * 365 * 86400)
+    t.until(lambda: len(events(t, server, "occurrence-skipped")) >= 2, "what was missed is told")
+    first, rest = (record["event"] for record in events(t, server, "occurrence-skipped")[:2])
+    t.equal(first["flags"], 1)
+    t.true(1400 < rest["flags"] < 1500, f"those of the last day are counted: {rest}")
+    t.equal(server.get("/healthz").status, 200)
 
 
 if __name__ == "__main__":

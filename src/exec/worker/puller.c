@@ -376,6 +376,7 @@ static void channel_open(Puller *puller, Channel *channel, bool is_pull)
     curl_easy_setopt(channel->easy, CURLOPT_PROTOCOLS_STR, "http,https");
     if (puller->options->ca) curl_easy_setopt(channel->easy, CURLOPT_CAINFO, puller->options->ca);
     curl_easy_setopt(channel->easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(channel->easy, CURLOPT_QUICK_EXIT, 1L);        /* its time is over whether the name of the server is resolved or not */
     curl_easy_setopt(channel->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)HTTP_CONNECT_MS_MAX);
     curl_easy_setopt(channel->easy, CURLOPT_TIMEOUT_MS, (long)(WAIT_MS + ANSWER_MS));
     curl_easy_setopt(channel->easy, CURLOPT_ERRORBUFFER, channel->error);

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "exec/worker/worker_parts.h"
 
-#define SETTLE_MS_MAX 10000             /* how long an exchange waits for what it said to be durable */
 #define TICK_MS 1000                    /* leases are looked at so often */
 
 static uint32_t worker_lane(Executor *executor, Str runner);
@@ -133,10 +132,9 @@ static int64_t queues_look(WorkerExecutor *pool)
 {
     int64_t next = INT64_MAX;
     uint64_t gone = 0;
-    for (const Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next) pool->asked |= exchange->queues;
     for (uint32_t i = 0; i < pool->queue_count; i++) {
         uint64_t bit = UINT64_C(1) << i;
-        bool is_asked = pool->asked & bit;
+        bool is_asked = pool->asked & bit || pool->wanting[i].first;
         if (is_asked || !pool->heard_ms[i]) pool->heard_ms[i] = pool->now_ms;
         if (is_asked) pool->forsaken &= ~bit, pool->known |= bit;
         if (pool->forsaken & bit) continue;
@@ -163,22 +161,9 @@ static void worker_turn(Executor *executor, int64_t now_ms)
         pool->looked_ms = pool->now_ms;
         worker_leases_look(pool);
     }
-    int64_t next = queues_look(pool);
+    int64_t next = queues_look(pool), due = worker_exchanges_look(pool);
     if ((pool->lease_count || pool->pending) && next > TICK_MS) next = TICK_MS;
-    for (Exchange *exchange = pool->exchanges, *after; exchange; exchange = after) {
-        after = exchange->next;
-        if (!exchange->due_ms) {
-            exchange->due_ms = pool->now_ms + exchange->wait_ms;
-            exchange->settle_ms = pool->now_ms + SETTLE_MS_MAX;
-        }
-        if (worker_exchange_is_ready(pool, exchange)) {
-            worker_exchange_answer(pool, exchange);
-            continue;
-        }
-        int64_t due = exchange->open_count ? exchange->settle_ms : exchange->due_ms;
-        int64_t left = due > pool->now_ms ? due - pool->now_ms : 1;
-        if (left < next) next = left;
-    }
+    if (due < next) next = due;
     if (next != INT64_MAX) worker_wake_after(pool, pool->pending ? 2 : next);
 }
 
@@ -191,7 +176,8 @@ static int worker_wake_fd(Executor *executor)
 static void worker_close(Executor *executor)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
-    while (pool->exchanges) worker_exchange_answer(pool, pool->exchanges);
+    while (pool->exchanges.first) worker_exchange_answer(pool, pool->exchanges.first->exchange);
+    heap_deinit(&pool->times);
     for (uint32_t i = 0; i < pool->leases.capacity; i++)
         if (pool->leases.slots[i].number) worker_lease_free(pool->leases.slots[i].item);
     run_index_deinit(&pool->leases);

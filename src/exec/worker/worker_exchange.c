@@ -48,15 +48,14 @@ static void lease_grant(WorkerExecutor *pool, Exchange *exchange, Lease *lease)
     memcpy(lease->worker, exchange->worker.ptr, exchange->worker.len);
     free(lease->document);
     lease->document = NULL;
-    exchange->want_left--;
-    worker_wake_after(pool, 0);
+    worker_exchange_want(pool, exchange, exchange->want_left - 1);
 }
 
 bool worker_lease_offer(WorkerExecutor *pool, Lease *lease)
 {
-    for (Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next)
-        if (is_for(exchange, lease->queue, lease->tenant)) {
-            lease_grant(pool, exchange, lease);
+    for (Tie *tie = pool->wanting[lease->queue].first; tie; tie = tie->next)
+        if (is_for(tie->exchange, lease->queue, lease->tenant)) {
+            lease_grant(pool, tie->exchange, lease);
             return true;
         }
     return false;
@@ -77,8 +76,8 @@ bool worker_has_room(Executor *executor, Str tenant, Str runner, uint32_t taken)
     const WorkerExecutor *pool = (const WorkerExecutor *)executor;
     uint32_t queue = worker_queue_find(pool, worker_queue_name(pool, runner)), wanted = 0;
     uint32_t promised = taken > pool->lease_count ? taken - pool->lease_count : 0;     /* decided, and on their way */
-    for (const Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next)
-        if (queue < pool->queue_count && is_for(exchange, queue, tenant)) wanted += exchange->want_left;
+    for (const Tie *tie = queue < pool->queue_count ? pool->wanting[queue].first : NULL; tie && wanted <= promised; tie = tie->next)
+        if (is_for(tie->exchange, queue, tenant)) wanted += tie->exchange->want_left;
     return wanted > promised;
 }
 
@@ -93,17 +92,19 @@ bool worker_is_served(Executor *executor, Str runner)
 /* The first that is open: what an attempt says is decided in its order. A report that was said again meanwhile is the same one. */
 static void item_close(WorkerExecutor *pool, const AttemptId *id, bool is_report, bool is_taken)
 {
-    for (Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next)
+    for (Tie *tie = pool->open.first, *next; tie; tie = next) {
+        Exchange *exchange = tie->exchange;
+        next = tie->next;
         for (uint32_t i = 0; i < exchange->item_count; i++) {
             Item *item = &exchange->items[i];
             if (!item->is_open || item->receipt || item->is_report != is_report || !attempt_id_is(&item->id, id)) continue;
             item->is_open = false;
             item->is_taken = is_taken;
             item->refusal = is_report ? not_under_way : "the attempt is not under way any more, or has announced no effect";
-            exchange->open_count--;
-            worker_wake_after(pool, 0);
+            worker_exchange_open(pool, exchange, false);
             if (!is_report) return;
         }
+    }
 }
 
 void worker_acknowledge(Executor *executor, const AttemptId *id)
@@ -127,16 +128,17 @@ void worker_settled(Executor *executor, const AttemptId *id, bool is_taken)
 void worker_received(Executor *executor, uint64_t receipt, bool is_taken)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
-    for (Exchange *exchange = pool->exchanges; exchange; exchange = exchange->next)
+    for (Tie *tie = pool->open.first; tie; tie = tie->next) {
+        Exchange *exchange = tie->exchange;
         for (uint32_t i = 0; i < exchange->item_count; i++) {
             Item *item = &exchange->items[i];
             if (!item->is_open || item->receipt != receipt) continue;
             item->is_open = false;
-            exchange->open_count--;
             if (!is_taken) value_list_add(&exchange->ended, value_string(item->token));
-            worker_wake_after(pool, 0);
+            worker_exchange_open(pool, exchange, false);
             return;
         }
+    }
 }
 
 /* --- what a request says ------------------------------------------------------------------------------------------------- */
@@ -156,10 +158,10 @@ static bool token_open(WorkerExecutor *pool, const Exchange *exchange, Str text,
     return is_its_own;
 }
 
-static void item_add(Exchange *exchange, Item item)
+static void item_add(WorkerExecutor *pool, Exchange *exchange, Item item)
 {
     exchange->items[exchange->item_count++] = item;
-    exchange->open_count += item.is_open;
+    if (item.is_open) worker_exchange_open(pool, exchange, true);
 }
 
 /* A token that this executor does not know is of an earlier owner of the log, or of nobody: the core decides. */
@@ -172,16 +174,16 @@ static void report_take(WorkerExecutor *pool, Exchange *exchange, Value said)
     Lease *lease = is_its_own ? worker_lease_find(pool, &item.id) : NULL;
     CHECK(message_report(said, &report, &err) == OK);       /* it was checked */
     if (!is_its_own) {
-        item_add(exchange, item);
+        item_add(pool, exchange, item);
         return;
     }
     if (lease && lease->state > LEASE_REPORTED) {
         item.is_taken = lease->state == LEASE_TAKEN;
-        item_add(exchange, item);
+        item_add(pool, exchange, item);
         return;
     }
     item.is_open = true;
-    item_add(exchange, item);
+    item_add(pool, exchange, item);
     if (lease && lease->state == LEASE_REPORTED) return;        /* said twice: both are answered by the one */
     if (lease) worker_lease_report(pool, lease, &report);
     else worker_send(pool, &(Notice){ .kind = NOTICE_REPORT, .id = item.id, .report = report, .value = value_null(), .tenant = exchange->tenant });
@@ -210,7 +212,7 @@ static void heartbeat_take(WorkerExecutor *pool, Exchange *exchange, Str text)
     hear(pool, &item.id);
     if (!lease) item.receipt = ++pool->receipt;
     item.is_open = item.receipt != 0;
-    if (item.is_open) item_add(exchange, item);             /* first: it may be answered while it is sent */
+    if (item.is_open) item_add(pool, exchange, item);             /* first: it may be answered while it is sent */
     worker_send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = item.id, .value = value_null(),
                                  .tenant = exchange->tenant, .receipt = item.receipt });
 }
@@ -243,7 +245,7 @@ static void message_take(WorkerExecutor *pool, Exchange *exchange, Value said)
         is_its_own = lease ? lease->state <= LEASE_HELD : notice.kind != NOTICE_PROGRESS;
     }
     if (notice.kind == NOTICE_EFFECT)
-        item_add(exchange, (Item){ .id = id, .token = arena_copy(&exchange->arena, token), .is_open = is_its_own, .refusal = not_under_way });
+        item_add(pool, exchange, (Item){ .id = id, .token = arena_copy(&exchange->arena, token), .is_open = is_its_own, .refusal = not_under_way });
     if (is_its_own) worker_send(pool, &notice);
 }
 
@@ -314,16 +316,6 @@ static Value cancels_of(WorkerExecutor *pool, Exchange *exchange)
     return value_list_array(&list);
 }
 
-static void exchange_free(WorkerExecutor *pool, Exchange *exchange)
-{
-    Exchange **place = &pool->exchanges;
-    while (*place != exchange) place = &(*place)->next;
-    *place = exchange->next;
-    pool->exchange_count--;
-    arena_deinit(&exchange->arena);
-    free(exchange);
-}
-
 void worker_exchange_answer(WorkerExecutor *pool, Exchange *exchange)
 {
     MemberList members = { .arena = &exchange->arena };
@@ -331,7 +323,9 @@ void worker_exchange_answer(WorkerExecutor *pool, Exchange *exchange)
     member_list_add(&members, STR("leases"), value_list_array(&exchange->leases));
     member_list_add(&members, STR("cancels"), cancels_of(pool, exchange));
     exchange->done(exchange->context, member_list_object(&members));
-    exchange_free(pool, exchange);
+    worker_exchange_leave(pool, exchange);
+    arena_deinit(&exchange->arena);
+    free(exchange);
 }
 
 bool worker_exchange_is_ready(const WorkerExecutor *pool, const Exchange *exchange)
@@ -343,12 +337,10 @@ bool worker_exchange_is_ready(const WorkerExecutor *pool, const Exchange *exchan
 /* Of the same worker an older one that waits is answered: its connection may be gone, and nobody would know. */
 static void answer_older(WorkerExecutor *pool, Str worker)
 {
-    for (Exchange *exchange = pool->exchanges, *next; exchange; exchange = next) {
-        next = exchange->next;
-        if (exchange->want_left && str_is(exchange->worker, worker)) {
-            exchange->want_left = 0;
-            if (!exchange->open_count) worker_exchange_answer(pool, exchange);
-        }
+    uint64_t hash = worker_hash(worker);
+    for (Exchange *exchange; (exchange = worker_exchange_that_wants(pool, hash, worker));) {
+        worker_exchange_want(pool, exchange, 0);
+        if (!exchange->open_count) worker_exchange_answer(pool, exchange);
     }
 }
 
@@ -377,7 +369,6 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
     exchange->queues = queues;
     exchange->permitted = queues_permitted(pool, credential);
     exchange->is_limited = credential->queues.kind == VALUE_ARRAY;
-    exchange->want_left = (uint32_t)want;
     exchange->wait_ms = wait_ms;
     exchange->leases = exchange->ended = (ValueList){ .arena = &exchange->arena };
     uint32_t said_count = exchange_item_count(request, "reports") + exchange_item_count(request, "messages")
@@ -385,28 +376,21 @@ Status worker_exchange(Executor *executor, const WorkerCredential *credential, V
     exchange->items = ARENA_ARRAY(&exchange->arena, Item, said_count + 1u);
     exchange->done = done;
     exchange->context = context;
-    Exchange **place = &pool->exchanges;
-    while (*place) place = &(*place)->next;
-    *place = exchange;
-    pool->exchange_count++;
-    pool->asked |= queues;
+    worker_exchange_join(pool, exchange);
+    worker_exchange_want(pool, exchange, (uint32_t)want);
     take_all(pool, exchange, request);
     waiting_offer(pool, exchange);
     if (exchange->want_left)
         worker_send(pool, &(Notice){ .kind = NOTICE_ROOM, .value = value_null(), .number = exchange->want_left,
                                      .lanes = queues, .tenant = exchange->tenant });
-    worker_wake_after(pool, 0);
     return OK;
 }
 
 void worker_exchange_withdraw(Executor *executor, const void *context)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
-    Exchange *exchange = pool->exchanges;
-    while (exchange && exchange->context != context) exchange = exchange->next;
-    if (!exchange) return;
-    exchange->want_left = 0;
-    worker_wake_after(pool, 0);
+    Exchange *exchange = worker_exchange_of(pool, context);
+    if (exchange) worker_exchange_want(pool, exchange, 0);
 }
 
 void worker_exchange_give_back(Executor *executor, Value answer)

@@ -40,7 +40,7 @@ void worker_cancel_add(WorkerExecutor *pool, Lease *lease)
     lease->cancel_next = run_index_find(&pool->cancels, hash);
     if (lease->cancel_next) lease->cancel_next->cancel_previous = lease;
     run_index_put(&pool->cancels, hash, lease);
-    worker_wake_after(pool, 0);                                    /* an exchange that waits is answered, and tells its worker */
+    worker_cancels_stir(pool, hash);                               /* an exchange that waits is answered, and tells its worker */
 }
 
 void worker_cancel_remove(WorkerExecutor *pool, Lease *lease)

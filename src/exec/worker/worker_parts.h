@@ -2,8 +2,9 @@
  *
  * A lease is an attempt that the engine gave to this executor (worker_lease.c): it waits for a worker, a worker has it, its report is on its
  * way, its answer is remembered. An exchange is a request of a worker that is not answered yet (worker_exchange.c): it says things, each
- * answered when it is durable, and wants leases. They meet in worker_lease_offer() and in worker_exchange(): what one has is what the other
- * wants. worker.c is the executor around both: its queues, its timer, its notices to the engine.
+ * answered when it is durable, and wants leases; worker_wait.c finds those that something is for among thousands. They meet in
+ * worker_lease_offer() and in worker_exchange(): what one has is what the other wants. worker.c is the executor around both: its queues,
+ * its timer, its notices to the engine.
  *
  * Owns:   a WorkerExecutor its leases, exchanges and pending notices, until it is closed.
  * Fails:  never.     Bounds: as worker.h says; KEPT_COUNT_MAX answers are remembered.     Thread: the engine's.
@@ -12,11 +13,14 @@
 #define EXEC_WORKER_WORKER_PARTS_H
 
 #include "base/arena.h"
+#include "base/heap.h"
 #include "base/limits.h"
 #include "engine/run_index.h"
 #include "engine/token.h"
 #include "exec/worker/worker.h"
 #include "value/value.h"
+
+#define WORKER_BUCKET_COUNT 1024u       /* lists of exchanges by a hash: a few in each */
 
 typedef enum LeaseState {
     LEASE_WAITS,                        /* granted by the engine; no worker has it yet */
@@ -46,8 +50,14 @@ typedef struct Lease {
 /* One thing that an exchange said and that is answered when it is durable; or a heartbeat, by its receipt: whether anybody wants it. */
 typedef struct Item { AttemptId id; Str token; uint64_t receipt; bool is_report, is_open, is_taken; const char *refusal; } Item;
 
+/* A place in a list of exchanges, which remembers whose it is; zero: in none. */
+typedef struct Tie { struct Tie *next, *previous; struct Exchange *exchange; } Tie;
+typedef struct TieList { Tie *first, *last; } TieList;
+
 typedef struct Exchange {
-    struct Exchange *next;
+    Tie all, stirred, open, of_worker, of_context;         /* see the lists of the executor */
+    Tie *wanting;                       /* one for each of its queues */
+    uint32_t slot;                      /* of the times */
     Arena arena;
     Str worker, tenant;
     uint64_t worker_hash;
@@ -85,7 +95,14 @@ typedef struct WorkerExecutor {
     Lease *waiting, *waiting_last;
     Lease *kept, *kept_last;            /* the oldest first */
     uint32_t kept_count;
-    Exchange *exchanges;                /* the oldest first */
+    TieList exchanges;                  /* the oldest first, as all of these lists: all that there are, ... */
+    TieList stirred;                    /* ... that changed since a turn looked at them, ... */
+    TieList open;                       /* ... that said what is not durable yet, ... */
+    TieList wanting[WORKER_QUEUE_COUNT_MAX];                /* ... that want more of the queue, ... */
+    TieList of_workers[WORKER_BUCKET_COUNT], of_contexts[WORKER_BUCKET_COUNT];      /* ... of a worker, of who sent it, by their hashes */
+    Heap times;                         /* when each is to be looked at again, by slot */
+    Exchange *slots[WORKER_EXCHANGE_COUNT_MAX];
+    uint32_t spares[WORKER_EXCHANGE_COUNT_MAX], spare_count;        /* slots that were given back */
     uint32_t exchange_count;
     uint64_t receipt;                   /* the last one that was given to a heartbeat */
     Pending *pending, *pending_last;    /* notices that the inbox had no room for */
@@ -127,6 +144,18 @@ bool     worker_execute(Executor *executor, const Attempt *attempt);           /
 void     worker_end(Executor *executor, const AttemptId *id);
 void     worker_lose(Executor *executor, const AttemptId *id);
 uint32_t worker_drain(Executor *executor);
+
+/* --- exchanges that wait: worker_wait.c ------------------------------------------------------------------------------------- */
+
+void worker_exchange_join(WorkerExecutor *pool, Exchange *exchange);           /* it wants nothing yet */
+void worker_exchange_leave(WorkerExecutor *pool, Exchange *exchange);          /* before it is freed */
+void worker_exchange_stir(WorkerExecutor *pool, Exchange *exchange);           /* the next turn looks whether it can be answered */
+void worker_exchange_want(WorkerExecutor *pool, Exchange *exchange, uint32_t want);
+void worker_exchange_open(WorkerExecutor *pool, Exchange *exchange, bool is_open);      /* one more of its items, or one less, is not durable yet */
+void worker_cancels_stir(WorkerExecutor *pool, uint64_t hash);                 /* those of workers of that hash */
+Exchange *worker_exchange_that_wants(WorkerExecutor *pool, uint64_t hash, Str worker);
+Exchange *worker_exchange_of(WorkerExecutor *pool, const void *context);       /* NULL, as of the one above: there is none */
+int64_t   worker_exchanges_look(WorkerExecutor *pool);                         /* answers what is ready; in how many ms it has to be called again */
 
 /* --- exchanges: worker_exchange.c ----------------------------------------------------------------------------------------- */
 

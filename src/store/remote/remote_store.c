@@ -108,6 +108,7 @@ Remote *remote_new(const RemoteOptions *options)
     curl_easy_setopt(remote->easy, CURLOPT_PROTOCOLS_STR, "http,https");
     if (options->ca) curl_easy_setopt(remote->easy, CURLOPT_CAINFO, options->ca);
     curl_easy_setopt(remote->easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(remote->easy, CURLOPT_QUICK_EXIT, 1L);         /* CURLOPT_TIMEOUT_MS holds whether the name is resolved or not */
     curl_easy_setopt(remote->easy, CURLOPT_TIMEOUT_MS, (long)CONTROL_ANSWER_MS_MAX);
     curl_easy_setopt(remote->easy, CURLOPT_USERAGENT, "maestro");
     curl_easy_setopt(remote->easy, CURLOPT_WRITEFUNCTION, take_bytes);

@@ -512,3 +512,55 @@ TEST(worker_exchange_beyond_those_that_may_wait_is_to_be_sent_again, "")
     stand_take_down(&stand);
     arena_deinit(&seen.arena);
 }
+
+static void count_done(void *context, Value answer)
+{
+    (void)answer;
+    ++*(uint32_t *)context;
+}
+
+/* The nth of many, which waits so long for work that there is none of. */
+static Status ask_nth(Stand *stand, uint32_t nth, uint32_t wait_ms, uint32_t *answered, Error *err)
+{
+    Value request = value_null();
+    WorkerCredential credential = { .worker = arena_format(&stand->arena, "w%u", nth) };
+    Str text = arena_format(&stand->arena, "{\"queues\":[\"q\"],\"want\":1,\"wait_ms\":%u}", wait_ms);
+    EXPECT_OK(json_parse(&stand->arena, text, &request, err), err);
+    return worker_exchange(stand->executor, &credential, request, count_done, answered, err);
+}
+
+TEST(worker_of_as_many_as_may_wait_each_is_answered_once_and_when_its_own_time_is_over, "")
+{
+    enum { COUNT = WORKER_EXCHANGE_COUNT_MAX, WAIT_MS = 1000, NOW_MS = 5000 };
+    static uint32_t answered[COUNT + 1];
+    Stand stand;
+    Error err;
+    uint32_t wrong_count = 0;
+    memset(answered, 0, sizeof answered);
+    if (stand_open(&stand, &bare, 8)) {
+        const ExecutorOps *ops = stand.executor->ops;
+        for (uint32_t i = 0; i < COUNT; i++) EXPECT_OK(ask_nth(&stand, i, i % WAIT_MS + 1, &answered[i], &err), &err);
+        EXPECT_INT(ask_nth(&stand, COUNT, 1, &answered[COUNT], &err), ERR_UNAVAILABLE);
+        ops->turn(stand.executor, NOW_MS);
+        for (uint32_t i = 0; i < COUNT; i++) wrong_count += answered[i] != 0;
+        EXPECT_INT(wrong_count, 0);
+        worker_exchange_withdraw(stand.executor, &answered[999]);                               /* whoever asked is gone */
+        worker_exchange_withdraw(stand.executor, &answered[COUNT]);                             /* there is none of that one */
+        ops->turn(stand.executor, NOW_MS + WAIT_MS / 2);
+        for (uint32_t i = 0; i < COUNT; i++) wrong_count += answered[i] != (i == 999 || i % WAIT_MS < WAIT_MS / 2);
+        EXPECT_INT(wrong_count, 0);
+        EXPECT(ops->has_room(stand.executor, STR("default"), STR("succeed"), 0));
+        EXPECT_OK(ask_nth(&stand, 0, WAIT_MS, &answered[0], &err), &err);                       /* there is room again */
+        EXPECT_OK(ask_nth(&stand, 500, WAIT_MS, &answered[COUNT], &err), &err);                 /* in the place of that worker's other one */
+        EXPECT_INT(answered[500], 1);
+        ops->turn(stand.executor, NOW_MS + WAIT_MS);
+        ops->turn(stand.executor, NOW_MS + 2 * WAIT_MS - 1);
+        EXPECT_INT(answered[COUNT], 0);
+        ops->turn(stand.executor, NOW_MS + 2 * WAIT_MS);
+        for (uint32_t i = 1; i <= COUNT; i++) wrong_count += answered[i] != 1;
+        EXPECT_INT(wrong_count, 0);
+        EXPECT_INT(answered[0], 2);
+        EXPECT(!ops->has_room(stand.executor, STR("default"), STR("succeed"), 0));              /* nobody is left */
+    }
+    stand_take_down(&stand);
+}
