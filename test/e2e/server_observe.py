@@ -89,6 +89,53 @@ def transitions_queues_retries_and_commits_are_counted_and_timed(t):
     t.equal(buckets, sorted(buckets), "buckets are cumulative")
 
 
+def ledger_counts(server):
+    with contextlib.closing(sqlite3.connect(f"file:{server.store}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT count(*), sum(event_count) FROM maestro_ledger").fetchone()
+
+
+PAUSING = """workflow: pausing
+jobs:
+  a:
+    tasks:
+      - { name: one, log: "1", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true } } }
+      - { name: two, log: "2" }
+"""
+
+
+@case("proves: F-100")
+def records_refusals_and_the_times_of_runs_that_left_memory_are_those_of_the_ledger(t):
+    server = Server(t)
+    records, events = ledger_counts(server)
+    begun = scrape(server)
+    server.define(PAUSING)                                  # records of the log are records, too
+    server.define(FAILING)
+    paused = [server.begin("pausing", wait="30s")["executionId"] for _ in range(2)]
+    failed = server.begin("fails", wait="30s")["executionId"]
+    t.equal(server.post(f"/api/executions/{paused[0]}/pause", {"reason": "again"}).status, 409)
+    t.equal(scrape(server)["maestro_engine_refused_total"], 1, "who was refused is counted")
+    time.sleep(0.2)                                         # what a run waits is told, be it in memory meanwhile or not
+    server.post(f"/api/executions/{paused[0]}/resume", {"reason": "go"})
+    server.post(f"/api/executions/{failed}/resolve", {"decision": "RETRY", "reason": "once more"})
+    for run in (paused[0], failed):
+        server.get(f"/api/executions/{run}?wait=30s")
+    got = scrape(server)
+    now = ledger_counts(server)
+    t.equal((got["maestro_engine_records_total"] - begun["maestro_engine_records_total"],
+             got["maestro_engine_events_total"] - begun["maestro_engine_events_total"]), (now[0] - records, now[1] - events))
+    t.equal((got["maestro_store_batch_records_sum"], got["maestro_store_batch_events_sum"]),
+            (got["maestro_engine_records_total"], got["maestro_engine_events_total"]))
+    for move in ('from="paused",to="running"', 'from="failed",to="queued"'):
+        with t.row(move):
+            t.equal(got["maestro_execution_transition_seconds_count{%s}" % move], 1)
+            t.true(got["maestro_execution_transition_seconds_sum{%s}" % move] >= 0.2, "as long as it waited")
+    server.stop(signal.SIGKILL)
+    server.start()
+    server.post(f"/api/executions/{paused[1]}/resume", {"reason": "go"})
+    server.get(f"/api/executions/{paused[1]}?wait=30s")
+    t.true(scrape(server)['maestro_execution_transition_seconds_sum{from="paused",to="running"}'] >= 0.2, "over a restart, too")
+
+
 def stored_states(server):
     with contextlib.closing(sqlite3.connect(f"file:{server.store}?mode=ro", uri=True)) as db:
         return {state.lower().replace("_", "-"): count for state, count in db.execute("SELECT state, count(*) FROM maestro_workflows GROUP BY state")}
