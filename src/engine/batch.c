@@ -259,11 +259,12 @@ Trace batch_span(const Resident *resident, uint32_t step, uint32_t step_run, uin
 static Str record_trace(Resident *resident, const Command *command, uint64_t first_event, char text[TRACE_TEXT_SIZE])
 {
     Trace trace;
+    char fitted[TRACE_STATE_SIZE_MAX];
     bool is_given = command->trace.len && trace_read(command->trace, &trace);
     if (first_event == 1) {
         if (!is_given) trace = trace_make(resident->run.seed);
         resident->trace = trace;
-        if (is_given) resident_keep_tracestate(resident, command->tracestate);
+        if (is_given) resident_keep_tracestate(resident, trace_state_fit(command->tracestate, fitted));     /* whoever brings it */
     } else if (!is_given) {
         bool is_of_attempt = command->holder && command->attempt && command->step < resident->run.step_count;
         trace = is_of_attempt ? batch_span(resident, command->step, command->step_run, command->attempt)

@@ -828,12 +828,38 @@ def every_case_of_trace_context_holds_over_http(t):
 
 
 @case("proves: F-101")
+def a_tracestate_of_a_client_goes_to_executors_as_one_of_a_header_does(t):
+    server, service = traced(t)
+    with contextlib.closing(sqlite3.connect(server.store)) as store:
+        plan = store.execute("SELECT document FROM maestro_plans").fetchone()[0]
+    for given, want in (("a=1", ["a=1"]), ("a=1\r\nX-Else: 1", None), ("A=1", None), ("a=" + 600 * "x", None)):
+        with t.row(given[:20]):
+            begun = server.post("/api/petitions", {"verb": "start", "plan": plan, "trace": TRACE, "tracestate": given})
+            t.equal(begun.status, 200, f"{begun}")
+            t.equal(server.get("/api/executions/%s?wait=30s" % begun.json()["run"]).json()["status"], "COMPLETED")
+            _, parents, state, _ = service.got.get(timeout=60)
+            t.equal((parents[0][3:35], state), (TRACE[3:35], want))
+
+
+@case("proves: F-101")
 def a_tracestate_goes_with_its_trace_to_executors_and_outlives_a_restart(t):
     server, service = traced(t)
     rows = [("one", [("tracestate", "a=1,b=2")], ["a=1,b=2"]), ("two headers are one list", [("tracestate", "a=1"), ("TraceState", "b@v=2")], ["a=1,b@v=2"]),
             ("empty members", [("tracestate", "a=1,,")], ["a=1,,"]), ("none", [], None), ("a key twice", [("tracestate", "a=1,a=2")], None),
             ("a capital", [("tracestate", "A=1")], None), ("no value", [("tracestate", "a")], None),
-            ("too long", [("tracestate", "a=" + 200 * "x" + ",b=" + 200 * "x" + ",c=" + 200 * "x")], None),
+            ("of what is too long the last ones are left out", [("tracestate", ",".join(f"k{i}=" + 96 * "x" for i in range(10, 18)))],
+             [",".join(f"k{i}=" + 96 * "x" for i in range(10, 15))]),
+            ("large ones first, also over several headers", [("tracestate", "a=" + 200 * "x" + ", b=1"), ("tracestate", "c=" + 200 * "x" + " ,d=2"),
+                                                             ("tracestate", "e=" + 200 * "x" + ",f=3")],
+             ["a=" + 200 * "x" + ",b=1,c=" + 200 * "x" + ",d=2,f=3"]),
+            ("one that is too long alone", [("tracestate", "a" * 256 + "=" + 256 * "x")], None),
+            ("of 512 bytes", [("tracestate", "a" * 255 + "=" + 256 * "x")], ["a" * 255 + "=" + 256 * "x"]),
+            ("too long and malformed", [("tracestate", ",".join(f"K{i}=" + 96 * "x" for i in range(10, 18)))], None),
+            ("32 members", [("tracestate", ",".join(f"k{i}=1" for i in range(16))), ("tracestate", ""), ("tracestate", ",".join(f"k{i}=1" for i in range(16, 32)))],
+             [",".join(f"k{i}=1" for i in range(16)) + ",," + ",".join(f"k{i}=1" for i in range(16, 32))]),
+            ("many tenants of one system", [("tracestate", "0t@sys=1,t_-*/9@s_-*/9=2")], ["0t@sys=1,t_-*/9@s_-*/9=2"]),
+            ("two systems of a key", [("tracestate", "t@a@b=1,a=2")], None), ("no system", [("tracestate", "t@=1,a=2")], None),
+            ("spaces in a value", [("tracestate", "a= 1 2 \t,b=!~")], ["a= 1 2 \t,b=!~"]), ("an equals sign in one", [("tracestate", "a=1=2")], None),
             ("too many", [("tracestate", ",".join(f"k{i}=1" for i in range(33)))], None)]
     for name, headers, want in rows:
         with t.row(name):
