@@ -708,9 +708,16 @@ def a_collector_that_is_away_slow_or_refuses_costs_runs_nothing(t):
     collector.status = 400
     server.begin("hello", {"who": "x"}, wait="30s")
     t.until(lambda: scrape(server)['maestro_trace_spans_total{outcome="refused"}'] >= 4, "what it refuses is counted and not sent again")
+    for status in (500, 501, 408):
+        with t.row(str(status)):
+            collector.status = status
+            before = scrape(server)['maestro_trace_spans_total{outcome="refused"}']
+            server.begin("hello", {"who": "x"}, wait="30s")
+            t.until(lambda: scrape(server)['maestro_trace_spans_total{outcome="refused"}'] >= before + 4, "nor what it cannot stomach")
     collector.status = 503
+    failed = scrape(server)['maestro_trace_exports_total{outcome="failed"}']
     server.begin("hello", {"who": "x"}, wait="30s")
-    t.until(lambda: scrape(server)['maestro_trace_exports_total{outcome="failed"}'] >= 2, "one that is overloaded is tried again")
+    t.until(lambda: scrape(server)['maestro_trace_exports_total{outcome="failed"}'] >= failed + 1, "one that is overloaded is tried again")
     collector.status = 200
     before = len(collector.spans)
     t.until(lambda: len(collector.spans) >= before + 4, "until it takes them")
