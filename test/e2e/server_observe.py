@@ -252,17 +252,21 @@ def exchanges_and_leases_of_workers_are_counted(t):
 
 @case("")
 def verdicts_of_policies_are_counted_and_timed(t):
-    policy = t.write("p.rego", 'package maestro.policies.p\nimport rego.v1\ndeny contains "no" if input.run.definition == "fails"\n')
+    policy = t.write("p.rego", 'package maestro.policies.p\nimport rego.v1\ndeny contains "no" if input.workflow == "fails"\n'
+                     'deny contains "not that" if { input.hook == "step-dispatch"; input.run.params.who == "nobody" }\n')
     server = Server(t, "--policy", policy)
     server.define(HELLO)
     server.define(FAILING)
     server.begin("hello", {"who": "x"}, wait="30s")
     refused = server.post("/api/executions", {"workflowId": "fails", "parameters": {}})
+    t.equal(refused.status, 403)
+    t.equal(server.begin("hello", {"who": "nobody"}, wait="30s")["status"], "FAILED")
     got = scrape(server)
-    t.true(got['maestro_policy_decision_seconds_count{hook="run-start"}'] >= 1, "verdicts are timed")
-    if refused.status == 403:
-        t.equal(got['maestro_policy_decisions_total{hook="run-start",verdict="deny"}'], 1)
-    t.true(got['maestro_policy_decisions_total{hook="run-start",verdict="allow"}'] >= 1, "and counted")
+    for hook, allowed, denied in (("run-start", 2, 1), ("step-dispatch", 1, 1), ("step-end", 1, 0)):
+        with t.row(hook):
+            t.equal((got['maestro_policy_decisions_total{hook="%s",verdict="allow"}' % hook],
+                     got['maestro_policy_decisions_total{hook="%s",verdict="deny"}' % hook]), (allowed, denied), "they are counted")
+            t.equal(got['maestro_policy_decision_seconds_count{hook="%s"}' % hook], allowed + denied, "and timed")
 
 
 @case("proves: R-109 R-110")
