@@ -490,7 +490,10 @@ def the_log_is_one_object_a_line_with_tenant_run_trace_and_request(t):
     events = [e for e in about if "event" in e]
     t.equal([e["message"] for e in events], ["run-created", "run-dispatched", "run-running", "run-succeeded"])
     t.true(all(e["tenant"] == "default" and e["trace"] == TRACE[3:35] for e in events), "with tenant and trace")
-    t.true(any(e["message"] == "run-failed" and e["level"] == "warning" for e in lines), "a run that fails is a warning")
+    failed = next(e for e in lines if e["message"] == "run-failed")
+    t.equal([failed.get(name) for name in ("level", "workflow", "step", "stepIndex", "cause", "detail")],
+            ["warning", "fails", "a.second", 1, "dropped", "dropped by retry-depth: exit code 75: a failure that may pass"], "a run that fails is a warning")
+    t.true(all(e["workflow"] in ("hello", "fails") for e in lines if "event" in e), "what happens in runs is told with their workflow")
     audit = next(e for e in lines if e.get("requestId") == "bad-1")
     t.equal((audit["level"], audit["message"], audit["status"]), ("warning", "request refused", 401))
     t.true(any("%0a%7B" in e.get("path", "") for e in lines), "what was sent stays inside its line, as it was sent")
