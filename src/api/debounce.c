@@ -74,6 +74,14 @@ static void waiting_take(Waiting *waiting, Str actor, Str trace, Str payload)
     waiting->payload = arena_copy(&waiting->last, payload);
 }
 
+/* As its row has it: the traceparent, and behind a space the tracestate that came with it. */
+static Str trace_of(Call *call)
+{
+    char traced[TRACE_TEXT_SIZE];
+    Str trace = trace_print(&call->trace, traced);
+    return arena_format(&call->arena, call->tracestate.len ? "%.*s %.*s" : "%.*s%.*s", STR_ARG(trace), STR_ARG(call->tracestate));
+}
+
 static EngineKeep keep_of(const Waiting *waiting, KeepKind kind)
 {
     return (EngineKeep){ .kind = kind, .tenant = waiting->tenant, .name = waiting->workflow, .key = waiting->trigger,
@@ -250,12 +258,11 @@ static bool is_new(Call *call, const DebounceEvent *event)
 
 void debounce_add(Call *call, const DebounceEvent *event)
 {
-    char traced[TRACE_TEXT_SIZE];
     if (!is_new(call, event)) return;
     Waiting *waiting = waiting_for(call, event);
     if (!waiting) return;
     Adding *adding = ARENA_NEW(&call->arena, Adding);
-    *adding = (Adding){ call, waiting, ++waiting->number, arena_copy(&call->arena, trace_print(&call->trace, traced)), event->payload };
+    *adding = (Adding){ call, waiting, ++waiting->number, trace_of(call), event->payload };
     EngineKeep keep = keep_of(waiting, KEEP_WAITING);
     keep.count = waiting->count + ++waiting->asked_count;
     keep.payload = event->payload;
@@ -365,7 +372,9 @@ static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
     add_member(&members, "actor", value_string(waiting->actor));
     add_member(&members, "id", value_string(id_of(arena, waiting)));
     add_member(&members, "reason", value_string(arena_format(arena, "%" PRIu64 " events within the time of its debouncing", waiting->count)));
-    if (waiting->trace.len) add_member(&members, "trace", value_string(waiting->trace));
+    size_t behind = str_find(waiting->trace, ' ', 0);
+    if (behind) add_member(&members, "trace", value_string(str_slice(waiting->trace, 0, behind)));
+    if (behind < waiting->trace.len) add_member(&members, "tracestate", value_string(str_slice(waiting->trace, behind + 1, waiting->trace.len)));
     waiting->is_starting = true;
     if (bridge_ask(debounces->api->bridge, member_list_object(&members), started, waiting)) return;
     waiting->is_starting = false;

@@ -20,11 +20,12 @@
 typedef struct Item {
     uint64_t run_no;                /* of a record */
     Span *span;                     /* of a request; NULL: of something else */
-    Str record, tenant;
+    Str record, tenant, workflow;
+    Str steps;                      /* ids of the steps that its lines tell of, in their order, or nothing, for each line with a line break behind it */
     Str line;                       /* of the log; empty: something else */
     uint32_t line_count;            /* lines of the log that this makes */
     uint32_t size;
-    char bytes[];                   /* of the record and the tenant; of the texts of the span; of the line */
+    char bytes[];                   /* of the record and its names; of the texts of the span; of the line */
 } Item;
 
 struct Herald {
@@ -71,19 +72,41 @@ static Str keep(Item *item, Str text)
     return kept;
 }
 
+static bool has_line(const Herald *herald, const Event *event)
+{
+    return log_wants(herald->options.log, (LogLevel)herald->levels[event->kind]);
+}
+
+/* The id of the step that a line tells of; empty where it tells of none. */
+static Str step_of(const Herald *herald, const Observation *observation, const Event *event)
+{
+    bool has_step = has_line(herald, event) && event_has(event->kind, FIELD_step) && event->step < observation->plan->step_count;
+    return has_step ? observation->plan->steps[event->step].id : (Str){ 0 };
+}
+
 void herald_record(void *context, const Observation *observation)
 {
     Herald *herald = context;
     uint32_t line_count = 0;
-    for (uint32_t i = 0; i < observation->event_count; i++)
-        line_count += log_wants(herald->options.log, (LogLevel)herald->levels[observation->events[i].kind]);
+    size_t step_size = 0;
+    for (uint32_t i = 0; i < observation->event_count; i++) {
+        line_count += has_line(herald, &observation->events[i]);
+        step_size += step_of(herald, observation, &observation->events[i]).len + 1;
+    }
     if (!herald->otlp && !line_count) return;
-    Str tenant = observation->run->tenant;
-    Item *item = malloc(sizeof *item + observation->record.len + tenant.len);
+    Str tenant = observation->run->tenant, workflow = line_count ? observation->run->definition : (Str){ 0 };
+    Item *item = malloc(sizeof *item + observation->record.len + tenant.len + workflow.len + step_size);
     CHECK(item);
     *item = (Item){ .run_no = observation->run_no, .line_count = line_count };
     item->record = keep(item, observation->record);
     item->tenant = keep(item, tenant);
+    item->workflow = keep(item, workflow);
+    item->steps = (Str){ item->bytes + item->size, 0 };
+    for (uint32_t i = 0; i < observation->event_count && line_count; i++) {
+        if (!has_line(herald, &observation->events[i])) continue;
+        item->steps.len += keep(item, step_of(herald, observation, &observation->events[i])).len;
+        item->steps.len += keep(item, STR("\n")).len;
+    }
     offer(herald, item);
 }
 
@@ -138,22 +161,27 @@ HeraldStats herald_stats(const Herald *herald)
 
 /* --- telling ---------------------------------------------------------------------------------------------------------------------------- */
 
-static void log_event(Herald *herald, Str tenant, const Record *record, uint32_t index)
+/* `steps` begins with the one of this line, if it has one. */
+static void log_event(Herald *herald, const Item *item, const Record *record, uint32_t index, Str *steps)
 {
     const Event *event = &record->events[index];
     LogLevel level = event->kind < EVENT_KIND_END ? (LogLevel)herald->levels[event->kind] : LOG_DEBUG;
     const char *name = event_name(event->kind);
     Trace trace;
     if (!log_wants(herald->options.log, level) || !name) return;
+    size_t step_end = str_find(*steps, '\n', 0);
+    Str step = str_slice(*steps, 0, step_end);
+    *steps = str_slice(*steps, step_end < steps->len ? step_end + 1 : steps->len, steps->len);
     LogLine line = log_begin(level, record->head.now_ms, name);
-    log_text(&line, "tenant", tenant);
+    log_text(&line, "tenant", item->tenant);
     log_text(&line, "run", record->head.run_id);
     if (trace_read(record->head.trace, &trace)) log_trace(&line, &trace);
     log_number(&line, "event", (int64_t)(record->head.first_event + index));
     log_text(&line, "actor", record->head.actor);
     log_text(&line, "command", record->head.command_id);
-    if (event->kind == EVENT_RUN_CREATED) log_text(&line, "workflow", event->name);
-    if (event_has(event->kind, FIELD_step)) log_number(&line, "step", event->step);
+    log_text(&line, "workflow", item->workflow);
+    log_text(&line, "step", step);
+    if (step.len) log_number(&line, "stepIndex", event->step);
     if (event->attempt) log_number(&line, "attempt", event->attempt);
     if (event->cause) log_text(&line, "cause", str_of(cause_name((Cause)event->cause)));
     log_text(&line, "detail", event->text);
@@ -175,7 +203,8 @@ static void tell(Herald *herald, const Item *item)
     }
     arena_reset(&herald->arena);
     if (record_decode_any(&herald->arena, item->record, &record, &err)) return;
-    for (uint32_t i = 0; i < record.event_count; i++) log_event(herald, item->tenant, &record, i);
+    Str steps = item->steps;
+    for (uint32_t i = 0; i < record.event_count; i++) log_event(herald, item, &record, i, &steps);
     if (herald->book) span_book_take(herald->book, item->run_no, &record);
 }
 

@@ -199,16 +199,18 @@ static void name_call(Call *call)
 /* All of its headers, in their order, are one list. */
 static void read_state(Call *call)
 {
-    char storage[TRACE_STATE_SIZE_MAX + 1];
-    Buf text = buf_on(storage, sizeof storage);
+    char fitted[TRACE_STATE_SIZE_MAX];
+    size_t size = 1;
+    for (uint32_t i = 0; i < call->header_count; i++) size += call->headers[i].value.len + 1;
+    Buf text = buf_on(arena_bytes(&call->arena, size), size);
     for (uint32_t i = 0; i < call->header_count; i++) {
         Str name = call->headers[i].name;
         if (name.len != 10 || strncasecmp(name.ptr, "tracestate", 10) != 0) continue;
         if (text.len) buf_char(&text, ',');
         buf_str(&text, call->headers[i].value);
     }
-    Str state = str_trim(buf_peek(&text));
-    if (!buf_overflowed(&text) && trace_state_is_valid(state)) call->tracestate = arena_copy(&call->arena, state);
+    Str state = trace_state_fit(str_trim(buf_peek(&text)), fitted);
+    if (state.len) call->tracestate = arena_copy(&call->arena, state);
 }
 
 static void read_trace(Call *call)

@@ -162,6 +162,10 @@ static int64_t retry_wait_ms(Otlp *otlp, int64_t wanted_s)
     return wanted_ms > otlp->retry_wait_ms ? wanted_ms : otlp->retry_wait_ms;
 }
 
+/* What OTLP calls retryable; of everything else it says that it must not be sent again, and one batch that a collector cannot
+ * stomach would keep all others from it. */
+static bool is_retryable(long status) { return status == 429 || status == 502 || status == 503 || status == 504; }
+
 static void finish(Otlp *otlp, CURLcode code, int64_t now_ms)
 {
     long status = 0;
@@ -170,7 +174,7 @@ static void finish(Otlp *otlp, CURLcode code, int64_t now_ms)
     curl_easy_getinfo(otlp->easy, CURLINFO_RETRY_AFTER, &wanted_s);
     curl_multi_remove_handle(otlp->multi, otlp->easy);
     bool is_heard = code == CURLE_OK || code == CURLE_WRITE_ERROR;          /* of a long answer the beginning is enough */
-    bool is_away = !is_heard || status == 408 || status == 429 || status >= 500;
+    bool is_away = !is_heard || is_retryable(status);
     atomic_fetch_add_explicit(is_heard && status / 100 == 2 ? &otlp->export_total : &otlp->failure_total, 1, memory_order_relaxed);
     if (is_away) {
         otlp->sending_count = 0;

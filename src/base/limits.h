@@ -345,8 +345,9 @@
 #define TRIGGER_HEADER_COUNT_MAX 128u            /* and its headers */
 
 /* --- traces and the log of a server ----------------------------------------------------------------------------- */
-#define TRACE_STATE_SIZE_MAX    512u             /* a tracestate: what the recommendation wants passed on; a longer one is not taken */
+#define TRACE_STATE_SIZE_MAX    512u             /* a tracestate: what the recommendation wants passed on; longer ones lose members */
 #define TRACE_STATE_COUNT_MAX   32u              /* its members, as the recommendation says */
+#define TRACE_MEMBER_SIZE_MAX   128u             /* larger ones are left out first, as it says */
 #define HERALD_RECORD_COUNT_MAX 16384u           /* committed records that wait to be told; beyond it they are dropped and counted */
 #define HERALD_RECORD_SIZE_MAX  (64u << 20)      /* the same in bytes */
 #define HERALD_TURN_MS          100              /* how long what came is gathered before it is looked at */

@@ -111,25 +111,59 @@ static bool is_state_value(Str value)
     return true;
 }
 
-bool trace_state_is_valid(Str text)
+static bool has_key(const Str *members, uint32_t count, Str key)
 {
-    Str keys[TRACE_STATE_COUNT_MAX];
+    for (uint32_t i = 0; i < count; i++)
+        if (members[i].len > key.len && members[i].ptr[key.len] == '=' && str_starts(members[i], key)) return true;
+    return false;
+}
+
+/* How many there are; 0 where it is none. */
+static uint32_t read_members(Str text, Str members[TRACE_STATE_COUNT_MAX])
+{
     uint32_t count = 0;
-    if (text.len > TRACE_STATE_SIZE_MAX) return false;
     for (size_t from = 0; from <= text.len;) {
         size_t end = str_find(text, ',', from);
         Str member = trim(str_slice(text, from, end));
         from = end + 1;
         if (!member.len) continue;                          /* empty members are permitted */
         size_t equals = str_find(member, '=', 0);
-        if (equals == member.len || count == TRACE_STATE_COUNT_MAX) return false;
+        if (equals == member.len || count == TRACE_STATE_COUNT_MAX) return 0;
         Str key = str_slice(member, 0, equals);
-        if (!is_key(key) || !is_state_value(str_slice(member, equals + 1, member.len))) return false;
-        for (uint32_t i = 0; i < count; i++)
-            if (str_is(keys[i], key)) return false;
-        keys[count++] = key;
+        if (!is_key(key) || !is_state_value(str_slice(member, equals + 1, member.len)) || has_key(members, count, key)) return 0;
+        members[count++] = member;
     }
-    return count > 0;
+    return count;
+}
+
+/* From the last one on, until what is left fits. */
+static size_t leave_out(Str *members, uint32_t count, size_t size, size_t larger_than)
+{
+    for (uint32_t i = count; i-- > 0 && size > TRACE_STATE_SIZE_MAX;) {
+        if (members[i].len <= larger_than) continue;
+        size -= members[i].len + 1;
+        members[i].len = 0;
+    }
+    return size;
+}
+
+Str trace_state_fit(Str text, char out[TRACE_STATE_SIZE_MAX])
+{
+    Str members[TRACE_STATE_COUNT_MAX];
+    uint32_t count = read_members(text, members);
+    if (!count) return (Str){ 0 };
+    if (text.len <= TRACE_STATE_SIZE_MAX) return text;
+    size_t size = count - 1;                                /* the commas */
+    for (uint32_t i = 0; i < count; i++) size += members[i].len;
+    size = leave_out(members, count, size, TRACE_MEMBER_SIZE_MAX);
+    (void)leave_out(members, count, size, 0);
+    Buf buf = buf_on(out, TRACE_STATE_SIZE_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!members[i].len) continue;
+        if (buf.len) buf_char(&buf, ',');
+        buf_str(&buf, members[i]);
+    }
+    return buf_peek(&buf);
 }
 
 /* --- by number ------------------------------------------------------------------------------------------------------- */

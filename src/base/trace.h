@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "base/str.h"
 
 #define TRACE_TEXT_SIZE 55u
@@ -32,9 +33,11 @@ bool trace_read(Str text, Trace *out_trace);
 bool trace_of_headers(const TraceHeader *headers, uint32_t count, Trace *out_trace);
 Str  trace_print(const Trace *trace, char out[TRACE_TEXT_SIZE]);        /* the text, in `out` */
 
-/* Whether a tracestate may be passed on: members key=value between commas, with the characters that the recommendation permits, at most
- * TRACE_STATE_COUNT_MAX of them in TRACE_STATE_SIZE_MAX bytes, and no key twice. */
-bool trace_state_is_valid(Str text);
+/* What is passed on of a tracestate; empty: nothing. It has members key=value between commas, with the characters that the recommendation
+ * permits, at most TRACE_STATE_COUNT_MAX of them and no key twice, or it counts as none. In TRACE_STATE_SIZE_MAX bytes it stays as it is;
+ * of a longer one whole members are left out as the recommendation says: those of more than TRACE_MEMBER_SIZE_MAX first, the last one
+ * first. `out` has what is given back then. */
+Str trace_state_fit(Str text, char out[TRACE_STATE_SIZE_MAX]);
 
 /* A trace out of a number, always the same one; and a span within a trace, which is never all zeros. */
 Trace trace_make(uint64_t seed);

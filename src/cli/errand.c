@@ -21,10 +21,11 @@ static Str trace_of(Arena *arena)
     return arena_copy(arena, trace_print(&trace, text));
 }
 
-static Str tracestate_of(void)
+static Str tracestate_of(Arena *arena)
 {
     const char *given = getenv("TRACESTATE");
-    return given && trace_state_is_valid(str_of(given)) ? str_of(given) : (Str){ 0 };
+    char fitted[TRACE_STATE_SIZE_MAX];
+    return given ? arena_copy(arena, trace_state_fit(str_of(given), fitted)) : (Str){ 0 };
 }
 
 static Str id_of(const Args *args, Str part)
@@ -44,7 +45,7 @@ static Errand begin(const Args *args, const char *verb, Str part, Str who)
     if (who.len) actor = arena_format(args->arena, "%.*s by %.*s", STR_ARG(who), STR_ARG(actor));
     Errand errand = { .args = args, .members = { .arena = args->arena }, .id = id_of(args, part), .actor = actor,
                       .trace = trace_of(args->arena) };
-    if (errand.trace.len) errand.tracestate = tracestate_of();
+    if (errand.trace.len) errand.tracestate = tracestate_of(args->arena);
     errand_add(&errand, "verb", value_string(str_of(verb)));
     errand_add(&errand, "id", value_string(errand.id));
     errand_add(&errand, "actor", value_string(errand.actor));

@@ -239,6 +239,8 @@ BatchRecord *batch_append(Engine *engine, EngineBatch *batch, const BatchRecord 
     record->record = arena_copy(arena, buf_peek(&engine->record_buf));
     record->payload = engine->payload_buf.len ? arena_copy(arena, buf_peek(&engine->payload_buf)) : (Str){ 0 };
     batch->size += record->record.len + record->payload.len;
+    engine->stats.record_count++;
+    engine->stats.event_count += record->event_count;
     record->hash = *head = chain_record(head, record->record);
     engine->head = chain_log(&engine->head, &record->hash);
     return record;
@@ -257,11 +259,12 @@ Trace batch_span(const Resident *resident, uint32_t step, uint32_t step_run, uin
 static Str record_trace(Resident *resident, const Command *command, uint64_t first_event, char text[TRACE_TEXT_SIZE])
 {
     Trace trace;
+    char fitted[TRACE_STATE_SIZE_MAX];
     bool is_given = command->trace.len && trace_read(command->trace, &trace);
     if (first_event == 1) {
         if (!is_given) trace = trace_make(resident->run.seed);
         resident->trace = trace;
-        if (is_given) resident_keep_tracestate(resident, command->tracestate);
+        if (is_given) resident_keep_tracestate(resident, trace_state_fit(command->tracestate, fitted));     /* whoever brings it */
     } else if (!is_given) {
         bool is_of_attempt = command->holder && command->attempt && command->step < resident->run.step_count;
         trace = is_of_attempt ? batch_span(resident, command->step, command->step_run, command->attempt)
@@ -316,8 +319,6 @@ void batch_record(Engine *engine, Resident *resident, const Command *command, co
 
     touch(batch, resident);
     weigh(engine, batch, resident, decision);
-    engine->stats.record_count++;
-    engine->stats.event_count += decision->event_count;
     collect(engine, batch, resident, decision, texts);
     projection_record(batch->projection, &(ProjectionInput){
         .plan = &resident->plan->plan, .run = &resident->run, .head = &head, .events = decision->events,
@@ -328,11 +329,14 @@ void batch_record(Engine *engine, Resident *resident, const Command *command, co
 
 /* --- replies ------------------------------------------------------------------------------------------------------------- */
 
-static void answer(const ReplyEntry *entry)
+/* Counted here, where nobody decides again: of what a commit that failed takes back each request is answered once all the same. */
+static void answer(Engine *engine, const ReplyEntry *entry)
 {
     EngineReply reply = entry->reply;
     if (reply.status) reply.error = &entry->error;
-    if (entry->mail->reply) entry->mail->reply(entry->mail->context, &reply);
+    if (!entry->mail->reply) return;
+    engine->stats.refused_count += reply.status != OK;
+    entry->mail->reply(entry->mail->context, &reply);
 }
 
 /* The batch of that number, which is open, under way, or has failed and is about to be thrown away. */
@@ -358,7 +362,7 @@ void batch_reply_with(Engine *engine, uint64_t seq, const ReplyEntry *entry)
 {
     Mail *mail = entry->mail;
     if (batch_is_durable(engine, seq)) {
-        answer(entry);
+        answer(engine, entry);
         if (mail->is_notice) effect_answer(engine, mail);
         if (mail->is_notice) notice_over(engine, mail);
         else mail_free(mail);
@@ -480,7 +484,7 @@ static void release(Engine *engine, EngineBatch *batch)
     meter_durable(engine, batch);
     if (engine->observe) effect_observe(engine, batch);
     secrets_observe(engine);
-    for (uint32_t i = 0; i < batch->reply_count; i++) answer(&batch->replies[i]);
+    for (uint32_t i = 0; i < batch->reply_count; i++) answer(engine, &batch->replies[i]);
     for (uint32_t i = 0; i < batch->effect_count; i++) effect_perform(engine, &batch->effects[i]);
     effect_acknowledge(engine, batch);
     dedupe_purge(engine);
@@ -503,7 +507,7 @@ static void discard(Engine *engine, EngineBatch *batch)
         ReplyEntry *entry = &batch->replies[i];
         entry->reply = (EngineReply){ .status = ERR_UNAVAILABLE };
         entry->error = engine->trouble;
-        answer(entry);
+        answer(engine, entry);
     }
     for (uint32_t i = 0; i < batch->plan_count; i++) plan_discarded(batch->plans[i]);
     for (Mail *mail; (mail = mail_list_take(&batch->notices));) queue_mail(engine, tenant_of_run(engine, mail->run_no), mail);

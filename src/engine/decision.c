@@ -199,13 +199,6 @@ void decide_more(Engine *engine, Resident *resident)
 
 /* --- commands ---------------------------------------------------------------------------------------------------------- */
 
-/* What nobody asked about is not worth a word: a timer that found nothing, a report of an attempt that was given up. */
-static void refuse(Engine *engine, Resident *resident, Mail *mail, Status status, const Error *err)
-{
-    if (mail->is_notice) engine->stats.refused_count++;
-    batch_reply(engine, resident, mail, status, err, /* is_noop= */ false);
-}
-
 /* These are bounded: sent again until they find nothing. Then the run's next time is noted. */
 static void follow_time(Engine *engine, Resident *resident, const Mail *mail, bool found_nothing)
 {
@@ -235,7 +228,7 @@ static void refuse_report(Engine *engine, Resident *resident, Mail *mail, Status
         return;
     }
     mail->recalls = true;
-    refuse(engine, resident, mail, status, err);
+    batch_reply(engine, resident, mail, status, err, /* is_noop= */ false);
 }
 
 /* Under no id: what was asked was not done, and whoever looks for its record must not find this one. */
@@ -267,7 +260,7 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
     Status status = mail_open(mail, &engine->arena, &command, &err);
     if (!status && mail->tenant.len && !str_is(mail->tenant, resident->run.tenant)) {
         error_set(&err, ERR_NOT_FOUND, "there is no run %s", resident->id.text);
-        refuse(engine, /* resident= */ NULL, mail, ERR_NOT_FOUND, &err);       /* nor is anything told of it */
+        batch_reply(engine, /* resident= */ NULL, mail, ERR_NOT_FOUND, &err, /* is_noop= */ false);    /* nor is anything told of it */
         return;
     }
     if (!status && mail->is_repeat) {
@@ -306,7 +299,8 @@ static void decide_one(Engine *engine, Resident *resident, Mail *mail)
     if (status) {
         bool is_recorded = status == ERR_DENIED || status == ERR_INVALID;
         if (is_recorded && decision.event_count) record_denial(engine, resident, &command, &decision);
-        (status == ERR_CONFLICT && recall_is_due(mail) ? refuse_report : refuse)(engine, resident, mail, status, &err);
+        if (status == ERR_CONFLICT && recall_is_due(mail)) refuse_report(engine, resident, mail, status, &err);
+        else batch_reply(engine, resident, mail, status, &err, /* is_noop= */ false);
         return;
     }
     bool is_noop = !decision.event_count;

@@ -119,7 +119,7 @@ typedef struct Resident {
     uint32_t woken_lane;                /* ... in that lane */
     bool has_timer_row;
     bool is_parking;                    /* its snapshot is in the batch that parks it */
-    int64_t since_base;                 /* when it came into memory: what is counted of its times is by that, see meter.c */
+    int64_t since_base;                 /* when it came into memory, or into its state before: its times are counted from there, see meter.c */
     uint32_t run_since, *since;         /* since when it, and each step, is in its state; 0: not known */
     uint32_t since_few[RESIDENT_FEW_COUNT];    /* of a plan with few steps, without memory of its own */
     uint64_t start_key;                 /* under which its start is found while it is not durable; 0: none */
@@ -731,6 +731,7 @@ void   log_notes_back(Engine *engine, const EngineBatch *batch);           /* it
 /* Around run_apply() of an event. */
 typedef struct MeterMark { uint8_t run_state, step_state; } MeterMark;
 void meter_before(const Resident *resident, const Event *event, MeterMark *out);
+void meter_loaded(const Engine *engine, Resident *resident, int64_t since_ms);     /* since when it is in its state; 0: nobody knows */
 void meter_after(Engine *engine, Resident *resident, const Event *event, const MeterMark *mark);
 void meter_batch(Engine *engine, const EngineBatch *batch);                /* it goes to the store */
 void meter_durable(Engine *engine, const EngineBatch *batch);

@@ -29,6 +29,7 @@ struct Loader {
     size_t record_capacity;
     Str start, start_payload;           /* the record of its creation: its trace, and its parameters */
     uint32_t left;                      /* answers that are still to come */
+    int64_t moved_ms;                   /* when the newest of the records that are folded changed its state; 0: none did */
     Error error;                        /* the first thing that went wrong */
 };
 
@@ -125,7 +126,9 @@ static Status fold(Resident *resident, Loader *loader, Error *err)
             return error_set(err, ERR_CORRUPT, "the record at %llu does not follow event %llu of its run",
                              (unsigned long long)raw->position, (unsigned long long)run->event_count);
         EventPlace place = { .now_ms = record.head.now_ms, .position = raw->position };
+        uint8_t before = run->state;
         for (uint32_t j = 0; j < record.event_count; j++) run_apply(run, &resident->plan->plan, &record.events[j], &place);
+        if (run->state != before || raw->first_event == 1) loader->moved_ms = place.now_ms;
         hash = raw->hash;
     }
     if (loader->record_count && memcmp(&hash, &loader->head, sizeof hash) != 0)
@@ -183,6 +186,16 @@ void leases_renew(const Engine *engine, Run *run)
                   RENEWAL_BY_OWNER);
 }
 
+/* Since when it is in its state, as far as what was read tells; 0: it does not. Of a run that is paused by somebody, or waits for a
+ * signal, the last record is the one that parked it, unless something was told it in vain meanwhile. */
+static int64_t state_since_ms(const Run *run, const Loader *loader)
+{
+    if (loader->moved_ms) return loader->moved_ms;
+    if (run->ended_ms) return run->ended_ms;
+    if (run->state == RUN_PAUSED && run->awaited.step != STEP_NONE) return run->awaited.since_ms;
+    return run->state == RUN_PAUSED || run->state == RUN_WAITING_SIGNAL ? run->updated_ms : 0;
+}
+
 static void build(Engine *engine, Resident *resident)
 {
     Loader *loader = resident->loader;
@@ -204,6 +217,7 @@ static void build(Engine *engine, Resident *resident)
     /* Its last record parked it: snapshot and timer are rows, and it may leave as it came. */
     resident->is_parking = loader->snapshot.len && loader->snapshot_event == resident->run.event_count && run_is_parked(&resident->run)
                         && !resident->run.notification_count;
+    meter_loaded(engine, resident, state_since_ms(&resident->run, loader));
     take_start(engine, resident, loader);
     loader_free(loader);
     resident->loader = NULL;

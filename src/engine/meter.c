@@ -14,7 +14,7 @@ static void moved(Moves *moves, unsigned from, unsigned to, uint64_t count, int6
     if (took_ms >= 0) spread_add(&moves->times[from][to], spread_us, (uint64_t)took_ms * 1000);
 }
 
-/* Milliseconds since the run came into memory, from 1; 0 is not known. */
+/* Milliseconds since `since_base`, from 1; 0 is not known. */
 static uint32_t stamp(const Engine *engine, const Resident *resident)
 {
     int64_t passed = engine->now_ms - resident->since_base + 1;
@@ -57,6 +57,14 @@ static void run_moved(Engine *engine, Resident *resident, unsigned before)
     resident->run_since = now;
     if (run_state_is_settled((RunState)run->state, (Resolution)run->resolution) && engine->now_ms >= run->created_ms)
         spread_add(&engine->meter.durations[run->state], spread_us, (uint64_t)(engine->now_ms - run->created_ms) * 1000);
+}
+
+/* Stamps count from then on: none is there yet. */
+void meter_loaded(const Engine *engine, Resident *resident, int64_t since_ms)
+{
+    if (!since_ms || since_ms > engine->now_ms) return;
+    resident->since_base = since_ms;
+    resident->run_since = 1;
 }
 
 void meter_after(Engine *engine, Resident *resident, const Event *event, const MeterMark *mark)

@@ -340,7 +340,6 @@ static void refuse_other(Engine *engine, Mail *mail, uint64_t seq)
     ReplyEntry entry = { .mail = mail, .reply = { .is_other_request = true } };
     entry.reply.status = error_set(&entry.error, ERR_INVALID, "the id '%.*s' was given to another request before",
                                    STR_ARG(mail->command.id));
-    engine->stats.refused_count++;
     batch_reply_with(engine, seq, &entry);
 }
 

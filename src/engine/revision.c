@@ -197,7 +197,6 @@ void revision_answered(Engine *engine, Mail *mail, uint32_t part, const ReadAnsw
         status = error_set(&err, ERR_UNAVAILABLE, "the store takes no more questions now");
     if (status) {
         revision_drop(engine, mail);
-        engine->stats.refused_count++;
         batch_reply(engine, NULL, mail, status, &err, /* is_noop= */ false);
     } else if (next == ASK_NOTHING) {
         mail->revising->is_answered = true;
@@ -216,7 +215,6 @@ static bool look(Engine *engine, Mail *mail, Str tenant, Str workflow, PlanEntry
     if (other && other->waiting.count >= engine->options.queue_count_max) {
         Error err;
         error_set(&err, ERR_LIMIT, "%" PRIu32 " requests about workflow '%.*s' wait already", other->waiting.count, STR_ARG(workflow));
-        engine->stats.refused_count++;
         batch_reply(engine, NULL, mail, ERR_LIMIT, &err, /* is_noop= */ false);
         return false;
     }
@@ -443,7 +441,6 @@ static void note_highest(EngineBatch *batch, const Revising *revising)
 static void refuse_change(Engine *engine, Mail *mail, Status status, const Error *err)
 {
     revision_drop(engine, mail);
-    engine->stats.refused_count++;
     batch_reply(engine, NULL, mail, status, err, /* is_noop= */ false);
 }
 
@@ -564,7 +561,6 @@ void target_answered(Engine *engine, Resident *resident, uint32_t part, const Re
     Status status = take_target(engine, resident, mail, part, answer, &err);
     if (status) {
         mail = mail_list_take(&resident->inbox);
-        engine->stats.refused_count++;
         batch_reply(engine, resident, mail, status, &err, /* is_noop= */ false);
     } else if (!target_find(engine, mail)) {
         Str digest = { (const char *)mail->plan.bytes, DIGEST_SIZE };

@@ -59,7 +59,6 @@ static bool ask(Engine *engine, Mail *mail, Question question)
 static void refuse(Engine *engine, Mail *mail, Status status, const Error *err)
 {
     sealing_end(engine);
-    engine->stats.refused_count++;
     batch_reply(engine, NULL, mail, status, err, /* is_noop= */ false);
 }
 
@@ -96,7 +95,6 @@ static bool look(Engine *engine, Mail *mail)
     if (other && other->waiting.count >= engine->options.queue_count_max) {
         Error err;
         error_set(&err, ERR_LIMIT, "%" PRIu32 " requests about secrets wait already", other->waiting.count);
-        engine->stats.refused_count++;
         batch_reply(engine, NULL, mail, ERR_LIMIT, &err, /* is_noop= */ false);
         return false;
     }

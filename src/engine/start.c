@@ -24,7 +24,6 @@ static uint64_t key_hash(Str tenant, Str definition, Str key, uint32_t generatio
 static void refuse(Engine *engine, Mail *mail, Status status, const Error *err)
 {
     revision_drop(engine, mail);
-    engine->stats.refused_count++;
     batch_reply(engine, NULL, mail, status, err, /* is_noop= */ false);
 }
 
@@ -224,7 +223,6 @@ static void settle(Engine *engine, const Keyed *keyed, Status status)
 {
     revision_drop(engine, keyed->mail);
     keyed->mail->is_other_start = status == ERR_CONFLICT;
-    if (status) engine->stats.refused_count++;
 }
 
 /* What it needs is not there yet: it is looked at from the beginning. */

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 from maestro_test import ROOT, case, main
+from schema_test import violations
 from server_test import Server
 
 
@@ -219,6 +220,34 @@ def the_examples_of_the_guide_are_requests_that_the_server_reads(t):
             t.true(re.fullmatch("[234]..", asked.stdout) and not refused, f"it is read: {asked.stdout} {asked.stderr}")
             is_twice = re.search("more than one|no JSON", (t.folder / "answer").read_text())
             t.true(not is_twice, f"as it is meant: {is_twice}")
+
+
+@case("proves: R-112")
+def the_answers_that_the_guide_shows_are_those_of_the_server(t):
+    server = Server(t)
+    guide = text("docs/api-user-guide.md")
+    shown = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", guide, re.S)]
+    refused = json.loads(re.search(r"application/problem\+json\n\n(.*?)```", guide, re.S).group(1))
+    contract = server.get("/openapi.json").json()
+    names = ["Root", "Revision", "DryRunAnswer", "Execution", "Diff", "Schedule", "Problem"]
+    t.equal(len(shown) + 1, len(names), "every answer has a name")
+    for name, value in zip(names, [*shown, refused]):
+        with t.row(name):
+            t.equal(violations(contract, {"$ref": "#/components/schemas/" + name}, value), [])
+    answer = server.get("/api/executions/V1StGXR8Z5jdHi6BmyT0a").json()
+    place = answer.pop("instance"), refused.pop("instance")
+    t.equal((answer, place[0].split("#")[0]), (refused, place[1].split("#")[0]), "the error is as it is shown")
+    order = "workflow: order\ntenant: acme\njobs: { pay: { tasks: [{ name: charge, run: sleep, input: { duration: %s } }] } }\n"
+    server.define(order % "10m", "acme")
+    stored = server.call("POST", "/api/workflows", order % "11m", headers={"Content-Type": "application/yaml"}).json()
+    server.post("/api/workflows/acme/order/revisions/1/deactivate")
+    server.post("/api/workflows/acme/order/revisions/2/activate")
+    run = server.begin("order", namespace="acme")
+    server.post("/api/workflows/acme/order/revisions/2/deactivate")
+    for name, value, known in (("Revision", stored, shown[1]), ("Execution", server.get("/api/executions/" + run["executionId"]).json(), shown[3])):
+        with t.row("links of " + name):
+            links = {rel: link["href"].replace(run["executionId"], "V1StGXR8Z5jdHi6BmyT0a") for rel, link in value["_links"].items()}
+            t.equal({rel: links.get(rel) for rel in known["_links"]}, {rel: link["href"] for rel, link in known["_links"].items()})
 
 
 main()

@@ -95,6 +95,20 @@ def leases_of_the_central_server_are_carried_out_by_the_executors_of_the_cell(t)
     t.equal(pair.central.stop().code, 0)
 
 
+@case("proves: F-101")
+def the_trace_of_a_run_goes_on_in_the_cell_and_to_its_programs(t):
+    pair = Pair(t)
+    name = pair.define("eu/echo")
+    trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "congo=t61rcWkgMzE,rojo=1"}
+    run = pair.central.post("/api/executions", {"workflowId": name}, headers=trace).json()["executionId"]
+    pair.until(run, "COMPLETED")
+    document = json.loads((t.folder / "document").read_text())
+    t.equal((document["traceparent"][3:35], document["tracestate"]), (trace["traceparent"][3:35], trace["tracestate"]), "what the program got")
+    own = pair.here()[0]["executionId"]
+    began = pair.cell.get(f"/api/executions/{own}/events").json()["items"][0]
+    t.equal((began["trace"][3:35], began["tracestate"]), (trace["traceparent"][3:35], trace["tracestate"]), "what the ledger of the cell has")
+
+
 @case("proves: F-010 F-091")
 def work_goes_on_while_the_central_server_is_killed_and_is_told_when_it_is_back(t):
     pair = Pair(t)

@@ -89,6 +89,53 @@ def transitions_queues_retries_and_commits_are_counted_and_timed(t):
     t.equal(buckets, sorted(buckets), "buckets are cumulative")
 
 
+def ledger_counts(server):
+    with contextlib.closing(sqlite3.connect(f"file:{server.store}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT count(*), sum(event_count) FROM maestro_ledger").fetchone()
+
+
+PAUSING = """workflow: pausing
+jobs:
+  a:
+    tasks:
+      - { name: one, log: "1", pause_after: { trigger: go, timeout: 1h, auth: { api_key: true } } }
+      - { name: two, log: "2" }
+"""
+
+
+@case("proves: F-100")
+def records_refusals_and_the_times_of_runs_that_left_memory_are_those_of_the_ledger(t):
+    server = Server(t)
+    records, events = ledger_counts(server)
+    begun = scrape(server)
+    server.define(PAUSING)                                  # records of the log are records, too
+    server.define(FAILING)
+    paused = [server.begin("pausing", wait="30s")["executionId"] for _ in range(2)]
+    failed = server.begin("fails", wait="30s")["executionId"]
+    t.equal(server.post(f"/api/executions/{paused[0]}/pause", {"reason": "again"}).status, 409)
+    t.equal(scrape(server)["maestro_engine_refused_total"], 1, "who was refused is counted")
+    time.sleep(0.2)                                         # what a run waits is told, be it in memory meanwhile or not
+    server.post(f"/api/executions/{paused[0]}/resume", {"reason": "go"})
+    server.post(f"/api/executions/{failed}/resolve", {"decision": "RETRY", "reason": "once more"})
+    for run in (paused[0], failed):
+        server.get(f"/api/executions/{run}?wait=30s")
+    got = scrape(server)
+    now = ledger_counts(server)
+    t.equal((got["maestro_engine_records_total"] - begun["maestro_engine_records_total"],
+             got["maestro_engine_events_total"] - begun["maestro_engine_events_total"]), (now[0] - records, now[1] - events))
+    t.equal((got["maestro_store_batch_records_sum"], got["maestro_store_batch_events_sum"]),
+            (got["maestro_engine_records_total"], got["maestro_engine_events_total"]))
+    for move in ('from="paused",to="running"', 'from="failed",to="queued"'):
+        with t.row(move):
+            t.equal(got["maestro_execution_transition_seconds_count{%s}" % move], 1)
+            t.true(got["maestro_execution_transition_seconds_sum{%s}" % move] >= 0.2, "as long as it waited")
+    server.stop(signal.SIGKILL)
+    server.start()
+    server.post(f"/api/executions/{paused[1]}/resume", {"reason": "go"})
+    server.get(f"/api/executions/{paused[1]}?wait=30s")
+    t.true(scrape(server)['maestro_execution_transition_seconds_sum{from="paused",to="running"}'] >= 0.2, "over a restart, too")
+
+
 def stored_states(server):
     with contextlib.closing(sqlite3.connect(f"file:{server.store}?mode=ro", uri=True)) as db:
         return {state.lower().replace("_", "-"): count for state, count in db.execute("SELECT state, count(*) FROM maestro_workflows GROUP BY state")}
@@ -207,17 +254,21 @@ def exchanges_and_leases_of_workers_are_counted(t):
 
 @case("")
 def verdicts_of_policies_are_counted_and_timed(t):
-    policy = t.write("p.rego", 'package maestro.policies.p\nimport rego.v1\ndeny contains "no" if input.run.definition == "fails"\n')
+    policy = t.write("p.rego", 'package maestro.policies.p\nimport rego.v1\ndeny contains "no" if input.workflow == "fails"\n'
+                     'deny contains "not that" if { input.hook == "step-dispatch"; input.run.params.who == "nobody" }\n')
     server = Server(t, "--policy", policy)
     server.define(HELLO)
     server.define(FAILING)
     server.begin("hello", {"who": "x"}, wait="30s")
     refused = server.post("/api/executions", {"workflowId": "fails", "parameters": {}})
+    t.equal(refused.status, 403)
+    t.equal(server.begin("hello", {"who": "nobody"}, wait="30s")["status"], "FAILED")
     got = scrape(server)
-    t.true(got['maestro_policy_decision_seconds_count{hook="run-start"}'] >= 1, "verdicts are timed")
-    if refused.status == 403:
-        t.equal(got['maestro_policy_decisions_total{hook="run-start",verdict="deny"}'], 1)
-    t.true(got['maestro_policy_decisions_total{hook="run-start",verdict="allow"}'] >= 1, "and counted")
+    for hook, allowed, denied in (("run-start", 2, 1), ("step-dispatch", 1, 1), ("step-end", 1, 0)):
+        with t.row(hook):
+            t.equal((got['maestro_policy_decisions_total{hook="%s",verdict="allow"}' % hook],
+                     got['maestro_policy_decisions_total{hook="%s",verdict="deny"}' % hook]), (allowed, denied), "they are counted")
+            t.equal(got['maestro_policy_decision_seconds_count{hook="%s"}' % hook], allowed + denied, "and timed")
 
 
 @case("proves: R-109 R-110")
@@ -441,7 +492,10 @@ def the_log_is_one_object_a_line_with_tenant_run_trace_and_request(t):
     events = [e for e in about if "event" in e]
     t.equal([e["message"] for e in events], ["run-created", "run-dispatched", "run-running", "run-succeeded"])
     t.true(all(e["tenant"] == "default" and e["trace"] == TRACE[3:35] for e in events), "with tenant and trace")
-    t.true(any(e["message"] == "run-failed" and e["level"] == "warning" for e in lines), "a run that fails is a warning")
+    failed = next(e for e in lines if e["message"] == "run-failed")
+    t.equal([failed.get(name) for name in ("level", "workflow", "step", "stepIndex", "cause", "detail")],
+            ["warning", "fails", "a.second", 1, "dropped", "dropped by retry-depth: exit code 75: a failure that may pass"], "a run that fails is a warning")
+    t.true(all(e["workflow"] in ("hello", "fails") for e in lines if "event" in e), "what happens in runs is told with their workflow")
     audit = next(e for e in lines if e.get("requestId") == "bad-1")
     t.equal((audit["level"], audit["message"], audit["status"]), ("warning", "request refused", 401))
     t.true(any("%0a%7B" in e.get("path", "") for e in lines), "what was sent stays inside its line, as it was sent")
@@ -663,9 +717,16 @@ def a_collector_that_is_away_slow_or_refuses_costs_runs_nothing(t):
     collector.status = 400
     server.begin("hello", {"who": "x"}, wait="30s")
     t.until(lambda: scrape(server)['maestro_trace_spans_total{outcome="refused"}'] >= 4, "what it refuses is counted and not sent again")
+    for status in (500, 501, 408):
+        with t.row(str(status)):
+            collector.status = status
+            before = scrape(server)['maestro_trace_spans_total{outcome="refused"}']
+            server.begin("hello", {"who": "x"}, wait="30s")
+            t.until(lambda: scrape(server)['maestro_trace_spans_total{outcome="refused"}'] >= before + 4, "nor what it cannot stomach")
     collector.status = 503
+    failed = scrape(server)['maestro_trace_exports_total{outcome="failed"}']
     server.begin("hello", {"who": "x"}, wait="30s")
-    t.until(lambda: scrape(server)['maestro_trace_exports_total{outcome="failed"}'] >= 2, "one that is overloaded is tried again")
+    t.until(lambda: scrape(server)['maestro_trace_exports_total{outcome="failed"}'] >= failed + 1, "one that is overloaded is tried again")
     collector.status = 200
     before = len(collector.spans)
     t.until(lambda: len(collector.spans) >= before + 4, "until it takes them")
@@ -783,12 +844,38 @@ def every_case_of_trace_context_holds_over_http(t):
 
 
 @case("proves: F-101")
+def a_tracestate_of_a_client_goes_to_executors_as_one_of_a_header_does(t):
+    server, service = traced(t)
+    with contextlib.closing(sqlite3.connect(server.store)) as store:
+        plan = store.execute("SELECT document FROM maestro_plans").fetchone()[0]
+    for given, want in (("a=1", ["a=1"]), ("a=1\r\nX-Else: 1", None), ("A=1", None), ("a=" + 600 * "x", None)):
+        with t.row(given[:20]):
+            begun = server.post("/api/petitions", {"verb": "start", "plan": plan, "trace": TRACE, "tracestate": given})
+            t.equal(begun.status, 200, f"{begun}")
+            t.equal(server.get("/api/executions/%s?wait=30s" % begun.json()["run"]).json()["status"], "COMPLETED")
+            _, parents, state, _ = service.got.get(timeout=60)
+            t.equal((parents[0][3:35], state), (TRACE[3:35], want))
+
+
+@case("proves: F-101")
 def a_tracestate_goes_with_its_trace_to_executors_and_outlives_a_restart(t):
     server, service = traced(t)
     rows = [("one", [("tracestate", "a=1,b=2")], ["a=1,b=2"]), ("two headers are one list", [("tracestate", "a=1"), ("TraceState", "b@v=2")], ["a=1,b@v=2"]),
             ("empty members", [("tracestate", "a=1,,")], ["a=1,,"]), ("none", [], None), ("a key twice", [("tracestate", "a=1,a=2")], None),
             ("a capital", [("tracestate", "A=1")], None), ("no value", [("tracestate", "a")], None),
-            ("too long", [("tracestate", "a=" + 200 * "x" + ",b=" + 200 * "x" + ",c=" + 200 * "x")], None),
+            ("of what is too long the last ones are left out", [("tracestate", ",".join(f"k{i}=" + 96 * "x" for i in range(10, 18)))],
+             [",".join(f"k{i}=" + 96 * "x" for i in range(10, 15))]),
+            ("large ones first, also over several headers", [("tracestate", "a=" + 200 * "x" + ", b=1"), ("tracestate", "c=" + 200 * "x" + " ,d=2"),
+                                                             ("tracestate", "e=" + 200 * "x" + ",f=3")],
+             ["a=" + 200 * "x" + ",b=1,c=" + 200 * "x" + ",d=2,f=3"]),
+            ("one that is too long alone", [("tracestate", "a" * 256 + "=" + 256 * "x")], None),
+            ("of 512 bytes", [("tracestate", "a" * 255 + "=" + 256 * "x")], ["a" * 255 + "=" + 256 * "x"]),
+            ("too long and malformed", [("tracestate", ",".join(f"K{i}=" + 96 * "x" for i in range(10, 18)))], None),
+            ("32 members", [("tracestate", ",".join(f"k{i}=1" for i in range(16))), ("tracestate", ""), ("tracestate", ",".join(f"k{i}=1" for i in range(16, 32)))],
+             [",".join(f"k{i}=1" for i in range(16)) + ",," + ",".join(f"k{i}=1" for i in range(16, 32))]),
+            ("many tenants of one system", [("tracestate", "0t@sys=1,t_-*/9@s_-*/9=2")], ["0t@sys=1,t_-*/9@s_-*/9=2"]),
+            ("two systems of a key", [("tracestate", "t@a@b=1,a=2")], None), ("no system", [("tracestate", "t@=1,a=2")], None),
+            ("spaces in a value", [("tracestate", "a= 1 2 \t,b=!~")], ["a= 1 2 \t,b=!~"]), ("an equals sign in one", [("tracestate", "a=1=2")], None),
             ("too many", [("tracestate", ",".join(f"k{i}=1" for i in range(33)))], None)]
     for name, headers, want in rows:
         with t.row(name):

@@ -304,7 +304,8 @@ def an_event_that_is_debounced_counts_once_also_over_a_kill(t):
     path = "/maestro/hooks/default/debounced/order"
     send = lambda body, headers: server.call("POST", path, body, key="", headers=headers)
     first, last = ((body, sign("s3cret-value", path, body)) for body in (b'{"n": 1}', b'{"n": 2}'))
-    t.equal((send(*first).status, send(*last).status), (202, 202))
+    trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "congo=t61 rcWkgMzE,rojo=1"}
+    t.equal((send(*first).status, send(last[0], dict(last[1], **trace)).status), (202, 202))
     server.stop(signal.SIGKILL)
     server.start()
     again = send(*first)
@@ -312,6 +313,8 @@ def an_event_that_is_debounced_counts_once_also_over_a_kill(t):
     t.until(lambda: runs(server, "debounced"), "the run is started")
     run = runs(server, "debounced")[0]["executionId"]
     t.equal(server.get("/api/executions/" + run).json()["triggerPayload"], {"n": 2})
+    told = server.get(f"/api/executions/{run}/events").json()["items"][0]
+    t.equal((told["trace"][3:35], told["tracestate"]), (trace["traceparent"][3:35], trace["tracestate"]), "it is of the last one's trace")
     server.stop(signal.SIGKILL)
     server.start()
     t.equal(send(*last).json(), {"accepted": True, "repeated": True})

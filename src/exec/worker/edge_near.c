@@ -93,6 +93,7 @@ static Attempt attempt_of_lease(const Attempt *attempt, Value lease)
     work.context = edge_member(task, "context");
     work.key = value_get_string(task, "idempotencyKey", STR(""));
     work.traceparent = value_get_string(task, "traceparent", STR(""));
+    work.tracestate = value_get_string(task, "tracestate", STR(""));
     work.directory = STR("");
     work.deadline_ms = value_get_int(task, "deadline", 0);
     work.is_effect_recorded = value_get_bool(lease, "effect_recorded", false);

@@ -89,7 +89,8 @@ static Status start_run(Edge *edge, const Order *order, Arena *arena, Error *err
         .tenant = value_get_string(lease, "tenant", STR("default")),
         .request = { .params = params_of(edge, arena, token, lease, text), .payload = value_null(), .key = token, .source = STR(EDGE_SOURCE) },
         .command = { .actor = arena_format(arena, "cell:%.*s", STR_ARG(edge->options.name)), .rationale = STR("leased by the central server"),
-                     .trace = value_get_string(edge_member(lease, "task"), "traceparent", STR("")), .value = value_null(),
+                     .trace = value_get_string(edge_member(lease, "task"), "traceparent", STR("")),
+                     .tracestate = value_get_string(edge_member(lease, "task"), "tracestate", STR("")), .value = value_null(),
                      .report.output = value_null() },
         .reply = take_started,
     };
