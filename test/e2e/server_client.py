@@ -622,6 +622,13 @@ def what_runs_at_a_server_is_compiled_by_it(t):
     t.equal(as_key(t, server, server.admin, "run", odd).err, t.maestro("run", odd, "--store", "memory:", "--runners", runners).err, "a mistake in JSON")
     torn = t.write("torn.yaml", "workflow: torn\njobs: [\n")
     t.equal(as_key(t, server, server.admin, "run", torn).err, t.maestro("run", torn, "--store", "memory:", "--runners", runners).err, "a text that cannot be read")
+    for name, text in (("bytes of another encoding", b"workflow: odd\njobs: { a: { tasks: [{ log: \"caf\xe9\" }] } }\n"), ("a NUL", b"workflow: o\0d\n")):
+        with t.row(name):
+            (t.folder / "bytes.yaml").write_bytes(text)
+            there, wanted = (as_key(t, server, server.admin, "run", t.folder / "bytes.yaml"),
+                             t.maestro("run", t.folder / "bytes.yaml", "--store", "memory:", "--runners", runners))
+            t.equal((there.code, there.out, there.err), (wanted.code, wanted.out, wanted.err))
+            t.contains(there.err, "bytes.yaml:")
     config = as_key(t, server, server.admin, "run", runners)
     t.equal(config.code, 65, config.err)
     t.contains(config.err, "is a configuration, no definition")
