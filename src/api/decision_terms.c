@@ -58,6 +58,15 @@ static void look_at_scope(BodyFindings *found, Value body, MemberList *members)
     if (scope == SCOPE_PARTIAL && !has_steps) body_find(found, STR("/steps"), "is missing: it names the steps that are undone");
 }
 
+/* Nothing is undone without: a step that is meant to be would stay as it is. */
+static void look_at_mode(BodyFindings *found, Value body)
+{
+    RetryMode mode;
+    bool undoes = retry_mode_find(value_get_string(body, "mode", STR("")), &mode) && mode == COMPENSATE_THEN_RETRY;
+    if (value_get_bool(body, "includeStep", false) && !undoes)
+        body_find(found, STR("/includeStep"), "is taken with the mode COMPENSATE_THEN_RETRY alone");
+}
+
 bool decision_add_terms(Call *call, Value body, DecisionKind decision, MemberList *members)
 {
     BodyFindings found = { .call = call };
@@ -70,6 +79,7 @@ bool decision_add_terms(Call *call, Value body, DecisionKind decision, MemberLis
         add_member(members, terms[i].sent, *value);
     }
     if (decision == DECISION_RETRY_FROM_STEP) find_no_step(&found, body, "it names the step to go back to");
+    if (decision == DECISION_RETRY_FROM_STEP) look_at_mode(&found, body);
     if (decision == DECISION_COMPENSATE) look_at_scope(&found, body, members);
     if (reason.len) add_member(members, "reason", value_string(reason));
     return body_is_right(&found);

@@ -54,6 +54,7 @@ def a_decision_takes_the_terms_that_are_its_own_and_no_others(t):
                               ("a step of the whole", {"decision": "COMPENSATE", "step": "a.one"}, ["/step"]),
                               ("steps of the whole", {"decision": "COMPENSATE", "scope": "FULL", "steps": ["a.one"]}, ["/steps"]),
                               ("back to no step", {"decision": "RETRY_FROM_STEP"}, ["/step"]),
+                              ("undone without undoing", {"decision": "RETRY_FROM_STEP", "step": "a.one", "includeStep": True}, ["/includeStep"]),
                               ("back to an empty step", {"decision": "RETRY_FROM_STEP", "step": " "}, ["/step"]),
                               ("no decision", {"decision": "UNDO"}, ["/decision"])):
         with t.row(name):

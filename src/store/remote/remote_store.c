@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "store/remote/remote_parts.h"
 #include "value/json.h"
 #include "view/queries.h"
@@ -60,6 +61,8 @@ static Status ask_once(Remote *remote, Arena *arena, const RemoteCall *call, lon
     buf_init(&sent, CONTROL_LINE_SIZE_MAX);
     buf_init(&answer, API_STORE_ANSWER_SIZE_MAX);
     Status status = call->body.kind == VALUE_NULL ? OK : json_print(&sent, call->body, JSON_COMPACT, err);
+    if (!status && utf8_valid_size(buf_peek(&sent)) < sent.len)             /* in the words of an owner beside the command */
+        status = error_set(err, ERR_INVALID, "the text is not UTF-8 here");
     Str address = arena_format(arena, "%.*s%.*s", STR_ARG(remote->url), STR_ARG(call->path));
     *out = value_null();
     if (!status) {
