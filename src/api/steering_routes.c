@@ -116,7 +116,7 @@ void route_execution_retry_from(Call *call)
 {
     static const BodyMember known[] = { DECISION_REASON, { "step", VALUE_STRING, true }, { "mode", VALUE_STRING, false },
                                         { "includeStep", VALUE_BOOL, false }, { "unknownEffects", VALUE_STRING, false },
-                                        { "parameters", VALUE_OBJECT, false } };
+                                        { "parameters", VALUE_OBJECT, false }, { "version", VALUE_INT, false } };
     decided(call, known, sizeof known / sizeof *known, DECISION_RETRY_FROM_STEP, "retry-from");
 }
 

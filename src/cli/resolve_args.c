@@ -57,7 +57,8 @@ static bool read_revision(const Args *args, Command *command)
     return true;
 }
 
-/* Which options a decision takes. One that it does not take would be left out, and something else done than was meant. */
+/* Which options a decision takes. One that it does not take would be left out, and something else done than was meant. Of --revision
+ * whoever decides says so. */
 #define TAKEN_BY(decision) (1u << (decision))
 
 static const struct { const char *option; unsigned decisions; } taken[] = {
@@ -67,7 +68,6 @@ static const struct { const char *option; unsigned decisions; } taken[] = {
     { "mode", TAKEN_BY(DECISION_RETRY_FROM_STEP) },
     { "include-step", TAKEN_BY(DECISION_RETRY_FROM_STEP) },
     { "unknown-effects", TAKEN_BY(DECISION_COMPENSATE) | TAKEN_BY(DECISION_RETRY_FROM_STEP) },
-    { "revision", TAKEN_BY(DECISION_RETRY) | TAKEN_BY(DECISION_RETRY_FROM_STEP) },
 };
 
 bool resolve_fits(const Args *args)

@@ -216,12 +216,12 @@ def a_run_is_retried_from_a_step_after_what_follows_is_undone(t):
 def an_option_that_a_decision_does_not_take_is_refused_and_nothing_is_done(t):
     t.equal(t.maestro("run", order(t), *store(t)).code, 1)
     rows_of = (("retry", "--step", "reserve"), ("retry", "--mode", "compensate-then-retry"), ("retry", "--unknown-effects", "leave"),
-               ("cancel", "--from", "reserve"), ("cancel", "--scope", "full"), ("mark-resolved", "--revision", "1"),
+               ("cancel", "--from", "reserve"), ("cancel", "--scope", "full"), ("mark-resolved", "--include-step"),
                ("compensate", "--mode", "retry-only"), ("retry-from-step", "--step", "reserve"), ("retry-from-step", "--scope", "full"))
-    for decision, option, value in rows_of:
+    for decision, option, *value in rows_of:
         for more in ((), ("--dry-run",)):
             with t.row(f"{decision} {option} {' '.join(more)}"):
-                refused = t.maestro("resolve", "last", "--decision", decision, option, value, *more, *store(t))
+                refused = t.maestro("resolve", "last", "--decision", decision, option, *value, *more, *store(t))
                 t.equal((refused.code, refused.out), (2, ""))
                 t.contains(refused.err, option)
     for args in (("retry-from", "last", "reserve", "--include-step"), ("cancel", "last", "--compensate", "--no-compensate"),
