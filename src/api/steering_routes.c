@@ -163,13 +163,14 @@ void route_execution_approve(Call *call)
                      run_state_name(row_state(row)));
         return;
     }
-    /* As 'maestro approve' has it: without a payload an approval says that it is one. */
+    /* As 'maestro approve' has it: without a payload an approval says that it is one, and a denial brings nothing. */
+    bool is_approval = value_get_bool(body, "approved", false);
     MemberList said = { .arena = &call->arena };
     add_member(&said, "approved", value_bool(true));
     add_reason(&members, body);
     add_member(&members, "name", value_string(trigger));
-    add_member(&members, "payload", payload ? *payload : member_list_object(&said));
-    add_member(&members, "denial", value_bool(!value_get_bool(body, "approved", false)));
+    if (payload || is_approval) add_member(&members, "payload", payload ? *payload : member_list_object(&said));
+    add_member(&members, "denial", value_bool(!is_approval));
     petition_about(call, row, &members, "trigger", steered);
 }
 
