@@ -139,10 +139,16 @@ void api_refuse(Call *call, const BridgeAnswer *answer)
     else call_problem_fields(call, answer->problem, str_of(answer->error.text), NULL, 0);
 }
 
+static void settle(Call *call)
+{
+    if (call->settled) call->settled(call);
+}
+
 static void take_answer(void *context, const BridgeAnswer *answer)
 {
     Asked *asked = context;
     Call *call = asked->call;
+    settle(call);
     spread_add(&call->api->metrics.petition, spread_us, (clock_monotonic_ns() - asked->began_ns) / 1000);
     call->is_done = !answer->status;
     if (call->is_done && answer->run_id.text[0]) call->run_id = arena_copy(&call->arena, id_peek(&answer->run_id));
@@ -225,6 +231,7 @@ static Asked *asked_new(Call *call, ApiDone done, ApiRefused refused)
 static void await(Call *call, bool is_sent)
 {
     if (!is_sent) {
+        settle(call);
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;
     }

@@ -126,6 +126,7 @@ struct Call {
     void (*woken)(Call *call);      /* looks again after call_wake(); may answer, or go on waiting */
     void (*left)(Call *call, bool is_broken);   /* of call_watch(); NULL: it is not watched */
     void (*over)(Call *call);       /* its connection ends before it is answered: whoever has something in its arena lets go of that; may be NULL */
+    void (*settled)(Call *call);    /* the engine has answered its petition, or was not asked: also where its client has gone; may be NULL */
     Call *next, *prev;              /* of those that wait */
     void *state;                    /* of its handler, in the arena */
 };

@@ -1,6 +1,7 @@
 #include "api/decision_terms.h"
 
-enum { TERM_SCOPE = 1, TERM_MODE = 2, TERM_STEP = 4, TERM_INCLUDE_STEP = 8, TERM_STEPS = 16, TERM_UNKNOWN = 32, TERM_PARAMETERS = 64 };
+enum { TERM_SCOPE = 1, TERM_MODE = 2, TERM_STEP = 4, TERM_INCLUDE_STEP = 8, TERM_STEPS = 16, TERM_UNKNOWN = 32, TERM_PARAMETERS = 64,
+       TERM_VERSION = 128 };
 
 /* The documents write FULL, and full is the same (C-49). */
 static const char *const decision_words[] = { "RETRY", "RETRY_FROM_STEP", "COMPENSATE", "CANCEL", "MARK_RESOLVED", "retry",
@@ -13,12 +14,13 @@ static const struct { unsigned term; const char *name, *sent; const char *const 
     { TERM_SCOPE, "scope", "scope", scope_words },       { TERM_MODE, "mode", "mode", mode_words },
     { TERM_STEP, "step", "name", NULL },                 { TERM_INCLUDE_STEP, "includeStep", "includes", NULL },
     { TERM_STEPS, "steps", "payload", NULL },            { TERM_UNKNOWN, "unknownEffects", "unknown", effect_words },
-    { TERM_PARAMETERS, "parameters", "payload", NULL },
+    { TERM_PARAMETERS, "parameters", "payload", NULL },  { TERM_VERSION, "version", "revision", NULL },
 };
 
 /* A petition has one payload: no decision takes both steps and parameters. */
 static const unsigned taken[DECISION_KIND_COUNT] = {
-    [DECISION_RETRY_FROM_STEP] = TERM_STEP | TERM_MODE | TERM_INCLUDE_STEP | TERM_UNKNOWN | TERM_PARAMETERS,
+    [DECISION_RETRY] = TERM_VERSION,
+    [DECISION_RETRY_FROM_STEP] = TERM_STEP | TERM_MODE | TERM_INCLUDE_STEP | TERM_UNKNOWN | TERM_PARAMETERS | TERM_VERSION,
     [DECISION_COMPENSATE] = TERM_SCOPE | TERM_STEP | TERM_STEPS | TERM_UNKNOWN,
 };
 
@@ -58,6 +60,21 @@ static void look_at_scope(BodyFindings *found, Value body, MemberList *members)
     if (scope == SCOPE_PARTIAL && !has_steps) body_find(found, STR("/steps"), "is missing: it names the steps that are undone");
 }
 
+/* Nothing is undone without: a step that is meant to be would stay as it is. */
+static void look_at_mode(BodyFindings *found, Value body)
+{
+    RetryMode mode;
+    bool undoes = retry_mode_find(value_get_string(body, "mode", STR("")), &mode) && mode == COMPENSATE_THEN_RETRY;
+    if (value_get_bool(body, "includeStep", false) && !undoes)
+        body_find(found, STR("/includeStep"), "is taken with the mode COMPENSATE_THEN_RETRY alone");
+}
+
+static void look_at_version(BodyFindings *found, Value body)
+{
+    const Value *version = value_get_text(body, "version");
+    if (version && (version->integer < 1 || version->integer > UINT32_MAX)) body_find(found, STR("/version"), "is a number from 1");
+}
+
 bool decision_add_terms(Call *call, Value body, DecisionKind decision, MemberList *members)
 {
     BodyFindings found = { .call = call };
@@ -69,7 +86,9 @@ bool decision_add_terms(Call *call, Value body, DecisionKind decision, MemberLis
         else if (terms[i].words) body_find_word(&found, body, terms[i].name, terms[i].words);
         add_member(members, terms[i].sent, *value);
     }
+    look_at_version(&found, body);
     if (decision == DECISION_RETRY_FROM_STEP) find_no_step(&found, body, "it names the step to go back to");
+    if (decision == DECISION_RETRY_FROM_STEP) look_at_mode(&found, body);
     if (decision == DECISION_COMPENSATE) look_at_scope(&found, body, members);
     if (reason.len) add_member(members, "reason", value_string(reason));
     return body_is_right(&found);

@@ -18,7 +18,7 @@
 #define DECISION_TERMS \
     { "decision", VALUE_STRING, true }, DECISION_REASON, { "scope", VALUE_STRING, false }, { "mode", VALUE_STRING, false }, \
     { "step", VALUE_STRING, false }, { "includeStep", VALUE_BOOL, false }, DECISION_STEPS, { "unknownEffects", VALUE_STRING, false }, \
-    { "parameters", VALUE_OBJECT, false }
+    { "parameters", VALUE_OBJECT, false }, { "version", VALUE_INT, false }
 
 /* Which decision `decision` of the body is; false after answering. */
 bool decision_read(Call *call, Value body, DecisionKind *out_decision);

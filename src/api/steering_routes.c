@@ -116,7 +116,7 @@ void route_execution_retry_from(Call *call)
 {
     static const BodyMember known[] = { DECISION_REASON, { "step", VALUE_STRING, true }, { "mode", VALUE_STRING, false },
                                         { "includeStep", VALUE_BOOL, false }, { "unknownEffects", VALUE_STRING, false },
-                                        { "parameters", VALUE_OBJECT, false } };
+                                        { "parameters", VALUE_OBJECT, false }, { "version", VALUE_INT, false } };
     decided(call, known, sizeof known / sizeof *known, DECISION_RETRY_FROM_STEP, "retry-from");
 }
 
@@ -163,13 +163,14 @@ void route_execution_approve(Call *call)
                      run_state_name(row_state(row)));
         return;
     }
-    /* As 'maestro approve' has it: without a payload an approval says that it is one. */
+    /* As 'maestro approve' has it: without a payload an approval says that it is one, and a denial brings nothing. */
+    bool is_approval = value_get_bool(body, "approved", false);
     MemberList said = { .arena = &call->arena };
     add_member(&said, "approved", value_bool(true));
     add_reason(&members, body);
     add_member(&members, "name", value_string(trigger));
-    add_member(&members, "payload", payload ? *payload : member_list_object(&said));
-    add_member(&members, "denial", value_bool(!value_get_bool(body, "approved", false)));
+    if (payload || is_approval) add_member(&members, "payload", payload ? *payload : member_list_object(&said));
+    add_member(&members, "denial", value_bool(!is_approval));
     petition_about(call, row, &members, "trigger", steered);
 }
 

@@ -61,6 +61,8 @@ static bool run_is_seen(Call *call)
     return !row || trigger_is_seen(call, row[RUNS_tenant].text);
 }
 
+static void settled(Call *call) { trigger_settle(&call->api->triggers, call->state); }
+
 void route_trigger(Call *call)
 {
     Api *api = call->api;
@@ -68,13 +70,15 @@ void route_trigger(Call *call)
     TriggerHeader *headers = ARENA_ARRAY(&call->arena, TriggerHeader, call->header_count + 1u);
     MemberList members = { .arena = &call->arena };
     Error err = { 0 };
+    int64_t wait_ms = 0;
     for (uint32_t i = 0; i < call->header_count; i++) headers[i] = (TriggerHeader){ call->headers[i].name, call->headers[i].value };
     TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = call->segments[0],
                                .trigger = call->segments[1], .headers = headers, .header_count = call->header_count,
                                .body = buf_peek(&call->body), .source = call->source,
                                .identity = call->caller.actor, .now_ms = call->now_ms };
     if (!run_is_seen(call)) return;
-    if (trigger_handle(&api->triggers, &call->arena, &request, order, &err)) {
+    if (trigger_handle(&api->triggers, &call->arena, &request, order, &wait_ms, &err)) {
+        call->retry_s = (uint64_t)(wait_ms + 999) / 1000;
         trigger_refuse(call, STR(""), &err);
         return;
     }
@@ -95,5 +99,8 @@ void route_trigger(Call *call)
     call->caller.actor = command->actor;
     if (command->id.len) add_member(&members, "id", value_string(command->id));
     if (command->alias.len) add_member(&members, "alias", value_string(command->alias));
+    trigger_depart(&api->triggers, order);
+    call->state = order;
+    call->settled = settled;
     api_petition(call, &members, "trigger", taken);
 }

@@ -32,6 +32,7 @@ static ExitCode run(const Args *args)
         print_note("maestro: --revision needs --decision retry; 'maestro retry-from RUN STEP --revision N --dry-run' shows what differs\n");
         return EXIT_CODE_USAGE;
     }
+    if (!resolve_fits(args)) return EXIT_CODE_USAGE;
     if (is_bulk) return resolve_bulk(args);
     if (args_flag(args, "dry-run") || !args_flag(args, "decision")) return resolve_ask(args);
     return resolve_order(args, COMMAND_RESOLVE, "resolve");
@@ -46,7 +47,8 @@ const Verb command_resolve = {
            "\n"
            "retry runs anew the steps that failed and what was skipped because of them; retry-from-step does so from a step\n"
            "that was completed (--from); compensate undoes what was done, newest first; cancel ends the run and leaves what\n"
-           "was done; mark-resolved leaves it failed for good. Who decided and why is recorded.\n"
+           "was done; mark-resolved leaves it failed for good. Who decided and why is recorded. An option that a decision does\n"
+           "not take is refused.\n"
            "\n"
            "A step that announced an effect of which nobody knows whether it took place keeps a run from being compensated\n"
            "until --unknown-effects says what was found out: 'compensate' them, or 'leave' them.\n"

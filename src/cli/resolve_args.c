@@ -57,6 +57,33 @@ static bool read_revision(const Args *args, Command *command)
     return true;
 }
 
+/* Which options a decision takes. One that it does not take would be left out, and something else done than was meant. Of --revision
+ * whoever decides says so. */
+#define TAKEN_BY(decision) (1u << (decision))
+
+static const struct { const char *option; unsigned decisions; } taken[] = {
+    { "scope", TAKEN_BY(DECISION_COMPENSATE) },
+    { "step", TAKEN_BY(DECISION_COMPENSATE) },
+    { "from", TAKEN_BY(DECISION_COMPENSATE) | TAKEN_BY(DECISION_RETRY_FROM_STEP) },
+    { "mode", TAKEN_BY(DECISION_RETRY_FROM_STEP) },
+    { "include-step", TAKEN_BY(DECISION_RETRY_FROM_STEP) },
+    { "unknown-effects", TAKEN_BY(DECISION_COMPENSATE) | TAKEN_BY(DECISION_RETRY_FROM_STEP) },
+};
+
+bool resolve_fits(const Args *args)
+{
+    const char *word = args_value(args, "decision");
+    DecisionKind decision;
+    if (!word || !decision_kind_find(str_of(word), &decision)) return true;         /* which it is, is asked for */
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        if (!args_flag(args, taken[i].option) || (taken[i].decisions & TAKEN_BY(decision))) continue;
+        bool means_from = strcmp(taken[i].option, "step") == 0 && decision == DECISION_RETRY_FROM_STEP;
+        print_note("maestro: --decision %s does not take --%s%s\n", word, taken[i].option, means_from ? "; --from says from which step on" : "");
+        return false;
+    }
+    return true;
+}
+
 bool resolve_args(const Args *args, Command *command, Errand *errand)
 {
     const char *decision = args_value(args, "decision"), *mode = args_value(args, "mode");
@@ -66,7 +93,10 @@ bool resolve_args(const Args *args, Command *command, Errand *errand)
     if (!read_scope(args, command)) return false;
     if (mode && !retry_mode_find(str_of(mode), &command->mode)) return wrong("there is no such mode");
     if (unknown && word_find(str_of(unknown), petition_unknown_words, &found)) command->unknown = (UnknownEffect)found;
+    if (args_flag(args, "include-step") && command->mode != COMPENSATE_THEN_RETRY)
+        return wrong("--include-step needs --mode compensate-then-retry: nothing is undone without");
     command->includes = args_flag(args, "include-step") || args_flag(args, "remaining");
+    if (args_flag(args, "compensate") && args_flag(args, "no-compensate")) return wrong("--compensate and --no-compensate do not go together");
     if (args_flag(args, "compensate")) command->undo = CANCEL_COMPENSATES;
     if (args_flag(args, "no-compensate")) command->undo = CANCEL_LEAVES;
     if (!read_revision(args, command)) return false;

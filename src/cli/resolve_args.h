@@ -13,6 +13,8 @@
 #include "cli/errand.h"
 
 bool resolve_args(const Args *args, Command *command, Errand *errand);
+/* Whether --decision takes the options that are there beside it. */
+bool resolve_fits(const Args *args);
 /* What a command says, in the words of its errand: for commands that were made otherwise. */
 void resolve_put(Errand *errand, const Command *command);
 /* Gives that order: the whole of a command whose options say all. */

@@ -1,5 +1,6 @@
 #include "cli/server_plan.h"
 
+#include "base/utf8.h"
 #include "cli/errand.h"
 #include "cli/server_order.h"
 #include "value/json.h"
@@ -71,11 +72,25 @@ static void take_mistakes(Value answer, const Node *sent, Compiled *out)
 
 /* --- the plan --------------------------------------------------------------------------------------------------------------------------- */
 
+/* Bytes that are no text cannot be sent in JSON. They are a mistake for every reader, and told at their place. */
+static bool tell_no_text(const Args *args, Str text, const CompileOptions *options, Compiled *out)
+{
+    Error err;
+    Node *root;
+    if (utf8_valid_size(text) == text.len && str_find(text, '\0', 0) == text.len) return false;
+    if (!node_read(args->arena, text, options->format, &root, &err)) return false;
+    *out = (Compiled){ 0 };
+    diagnostics_init(&out->diagnostics, args->arena, options->file, text);
+    diagnose_error(&out->diagnostics, &err);
+    return true;
+}
+
 ExitCode server_compile(const Args *args, Str text, const CompileOptions *options, Compiled *out)
 {
     Value answer, document;
     Error err;
     Node *sent = NULL, *root = NULL;
+    if (tell_no_text(args, text, options, out)) return EXIT_CODE_OK;
     ExitCode code = ask(args, text, options->format, value_null(), &answer);
     if (code) return code;
     *out = (Compiled){ .is_valid = value_get_bool(answer, "valid", false), .is_config = value_get_bool(answer, "configuration", false),

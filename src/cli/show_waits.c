@@ -6,6 +6,7 @@
 #include "cli/draw/plain.h"
 #include "cli/grid.h"
 #include "cli/human.h"
+#include "core/rationale.h"
 #include "core/run.h"
 #include "core/terms.h"
 #include "ledger/record.h"
@@ -178,11 +179,30 @@ static const char *event_words(const StoryEvent *event)
     return "reaction";
 }
 
+/* What who sent it said; empty where nobody said anything: the record has made words then, which tell nothing that is not beside them. */
+static Str reason_of(const ShowWaits *waits, const StoryEvent *event)
+{
+    Command silent = { .kind = COMMAND_TRIGGER, .name = event->name, .is_denial = event->flags & 1 };
+    bool is_said = event->kind == EVENT_TRIGGER_RECEIVED
+                && !str_is(event->rationale, rationale_of(waits->args->arena, &silent, EVENT_TRIGGER_RECEIVED));
+    return is_said ? event->rationale : (Str){ 0 };
+}
+
+static bool has_reasons(const ShowWaits *waits)
+{
+    for (size_t i = 0; i < waits->story.count; i++)
+        if (reason_of(waits, &waits->story.events[i]).len) return true;
+    return false;
+}
+
 static void print_triggers(const ShowWaits *waits)
 {
     static const GridColumn columns[] = { { "AT" }, { "TRIGGER" }, { "WHAT" }, { "WHO" }, { "FROM" },
                                           { "BROUGHT", .is_cut = true }, { NULL } };
-    Grid grid = grid_begin(waits->args->arena, columns);
+    static const GridColumn with_reasons[] = { { "AT" }, { "TRIGGER" }, { "WHAT" }, { "WHO" }, { "FROM" }, { "BROUGHT", .is_cut = true },
+                                               { "WHY", .is_cut = true }, { NULL } };
+    bool is_reasoned = has_reasons(waits);
+    Grid grid = grid_begin(waits->args->arena, is_reasoned ? with_reasons : columns);
     char storage[64];
     Buf cell = buf_on(storage, sizeof storage);
     bool is_there = false;
@@ -200,6 +220,7 @@ static void print_triggers(const ShowWaits *waits)
         grid_cell(&grid, is_told ? event->source : event->actor);
         grid_cell(&grid, is_told ? event->origin : STR(""));
         grid_cell(&grid, payload ? cell_or(payload, "") : event->text);
+        if (is_reasoned) grid_cell(&grid, reason_of(waits, event));
     }
     if (!is_there) return;
     print_format("\n");
@@ -315,6 +336,7 @@ static Value trigger_value(const ShowWaits *waits, const StoryEvent *event)
     if (payload && payload->kind == CELL_TEXT && !json_parse(arena, payload->text, &brought, &err))
         member_list_add(&members, STR("payload"), brought);
     add(&members, "message", text_value(event->text));
+    add(&members, "reason", text_value(reason_of(waits, event)));
     return member_list_object(&members);
 }
 

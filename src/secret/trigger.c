@@ -56,23 +56,40 @@ static Status find_terms(const Plan *plan, Str trigger, TriggerTerms *out, Error
 
 /* --- how many there were --------------------------------------------------------------------------------------------------- */
 
-typedef struct Counting { Str trigger; uint64_t count, count_max; uint32_t seen; int64_t received_ms; Str id; Arena *arena; } Counting;
+typedef struct Counting {
+    Str trigger;
+    uint64_t count, count_max;
+    uint32_t seen;
+    int64_t received_ms, first_ms;      /* of the last row, and of the first that counts; 0: none does */
+    Str id;
+    Arena *arena;
+} Counting;
 
 static bool count_payload(void *context, const Cell *cells, uint32_t count)
 {
     Counting *counting = context;
     (void)count;
     counting->seen++;
-    counting->count += str_is(cells[TRIGGER_PAYLOADS_trigger_key].text, counting->trigger);
     counting->received_ms = cells[TRIGGER_PAYLOADS_received_ms].integer;
+    if (str_is(cells[TRIGGER_PAYLOADS_trigger_key].text, counting->trigger) && !counting->count++) counting->first_ms = counting->received_ms;
     counting->id = arena_copy(counting->arena, cells[TRIGGER_PAYLOADS_id].text);
     return counting->count < counting->count_max;
 }
 
-/* What was taken is in the store, whoever took it; only who is authenticated can use it up. */
-static Status check_rate(const TriggerDesk *desk, Arena *arena, const Cell *run, const TriggerTerms *terms, const TriggerRequest *request,
-                         Error *err)
+static uint64_t count_flights(const TriggerDesk *desk, const TriggerRequest *request, uint64_t count_max)
 {
+    uint64_t count = 0;
+    for (const TriggerFlight *flight = desk->flights; flight && count < count_max; flight = flight->next)
+        count += str_is(flight->run_id, request->run_id) && str_is(flight->trigger, request->trigger);
+    return count;
+}
+
+/* What was taken is in the store, whoever took it; only who is authenticated can use it up. One that is in flight and refused by the run
+ * in the end has kept a place meanwhile: its sender knows soon, and whoever it kept out comes again. */
+static Status check_rate(const TriggerDesk *desk, Arena *arena, const Cell *run, const TriggerTerms *terms, const TriggerRequest *request,
+                         int64_t *out_wait_ms, Error *err)
+{
+    uint64_t flight_count = count_flights(desk, request, terms->rate_count);
     Counting counting = { .trigger = request->trigger, .count_max = terms->rate_count, .received_ms = request->now_ms - terms->rate_ms,
                           .arena = arena };
     do {
@@ -82,9 +99,10 @@ static Status check_rate(const TriggerDesk *desk, Arena *arena, const Cell *run,
         Status status = store_select(desk->store, &ask, count_payload, &counting, err);
         if (status) return status;
     } while (counting.seen && counting.count < counting.count_max);
-    if (counting.count < counting.count_max) return OK;
+    if (counting.count + flight_count < counting.count_max) return OK;
+    *out_wait_ms = counting.count < counting.count_max ? 0 : counting.first_ms + terms->rate_ms - request->now_ms;
     return error_set(err, ERR_LIMIT, "the trigger '%.*s' was sent %" PRIu64 " times within %" PRId64 " s, which is its rate_limit; send it later",
-                     STR_ARG(request->trigger), counting.count, terms->rate_ms / 1000);
+                     STR_ARG(request->trigger), counting.count_max, terms->rate_ms / 1000);
 }
 
 /* --- who sends it ---------------------------------------------------------------------------------------------------------- */
@@ -101,7 +119,7 @@ static TriggerAuthority authority_of(TriggerDesk *desk)
                                .replays = &desk->replays };
 }
 
-Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out, Error *err)
+Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out, int64_t *out_wait_ms, Error *err)
 {
     TriggerOrder order = { .command = { .kind = COMMAND_TRIGGER, .name = request->trigger, .origin = request->source,
                                         .value = value_null(), .report.output = value_null() } };
@@ -121,7 +139,7 @@ Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *req
     subject.window_ms = terms.window_ms;
     status = trigger_authenticate(&authority, &subject, request, arena, &proof, err);
     if (status) return status;
-    status = check_rate(desk, arena, run, &terms, request, err);
+    status = check_rate(desk, arena, run, &terms, request, out_wait_ms, err);
     if (status) {
         trigger_withdraw(&desk->replays, &proof);
         return status;
@@ -135,8 +153,26 @@ Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *req
     order.command.actor = proof.identity;
     order.command.id = proof.id;
     order.command.alias = proof.alias;
+    order.flight = (TriggerFlight){ .run_id = request->run_id, .trigger = request->trigger };
     *out = order;
     return OK;
+}
+
+void trigger_depart(TriggerDesk *desk, TriggerOrder *order)
+{
+    TriggerFlight *flight = &order->flight;
+    flight->prev = NULL;
+    flight->next = desk->flights;
+    if (flight->next) flight->next->prev = flight;
+    desk->flights = flight;
+}
+
+void trigger_settle(TriggerDesk *desk, TriggerOrder *order)
+{
+    TriggerFlight *flight = &order->flight;
+    if (flight->prev) flight->prev->next = flight->next;
+    else desk->flights = flight->next;
+    if (flight->next) flight->next->prev = flight->prev;
 }
 
 /* --- tokens ------------------------------------------------------------------------------------------------------------------ */

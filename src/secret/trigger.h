@@ -5,10 +5,13 @@
  * payload meets its schema, is decided there, and recorded there. A request that is refused here leaves the run as it was and
  * writes nothing: strangers do not fill the ledger.
  *
+ * What a run was sent is in its store, and a rate_limit is held against that and against what was let in and is not settled yet: several
+ * requests at once are as many as they would be one after the other.
+ *
  * Owns:   a desk borrows everything but its signatures. What is made lives in the arena given.
  * Fails:  ERR_NOT_FOUND: no such run, or it has no such trigger; ERR_DENIED: not authenticated, with the reason for the log;
- *         ERR_INVALID: the body is no JSON; ERR_LIMIT: the pause's rate_limit is used up; that and ERR_UNAVAILABLE as of
- *         trigger_auth.h.
+ *         ERR_INVALID: the body is no JSON; ERR_LIMIT: the pause's rate_limit is used up, and *out_wait_ms says for how
+ *         long; that and ERR_UNAVAILABLE as of trigger_auth.h.
  * Bounds: TRIGGER_BODY_SIZE_MAX.     Thread: one at a time, as store_select() of the store.
  */
 #ifndef SECRET_TRIGGER_H
@@ -20,11 +23,15 @@
 #include "secret/trigger_auth.h"
 #include "secret/vault.h"
 
+/* A trigger that was let in, until what the engine did with it is durable. */
+typedef struct TriggerFlight { struct TriggerFlight *next, *prev; Str run_id, trigger; } TriggerFlight;
+
 typedef struct TriggerDesk {
     Store *store;
     Vault *vault;                       /* NULL: no secrets, so that nothing signed is taken */
     Guard *guard;                       /* NULL: no policies */
     TriggerReplays replays;             /* zero at first; ended by trigger_replays_deinit() */
+    TriggerFlight *flights;             /* of orders that are not settled */
 } TriggerDesk;
 
 /* What to ask of the engine. */
@@ -33,9 +40,14 @@ typedef struct TriggerOrder {
     Str tenant;
     Command command;                    /* COMMAND_TRIGGER: name, value, actor, origin; its id where the request has one */
     TriggerProof proof;
+    TriggerFlight flight;
 } TriggerOrder;
 
-MUST_USE Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out, Error *err);
+MUST_USE Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out, int64_t *out_wait_ms,
+                               Error *err);
+/* The order is on its way to the engine: it counts until it is settled, and stays where it is. */
+void trigger_depart(TriggerDesk *desk, TriggerOrder *order);
+void trigger_settle(TriggerDesk *desk, TriggerOrder *order);
 
 /* What the token of a trigger is bound to (vault_token()). Of a run: its id and the trigger, where its plan has one that takes a token;
  * else ERR_INVALID. */

@@ -212,6 +212,25 @@ def a_run_is_retried_from_a_step_after_what_follows_is_undone(t):
     t.equal(rows(t, "select decision_type, retry_from_step_key from maestro_resolution_decisions"), [("RETRY_FROM_STEP", "order.reserve")])
 
 
+@case("")
+def an_option_that_a_decision_does_not_take_is_refused_and_nothing_is_done(t):
+    t.equal(t.maestro("run", order(t), *store(t)).code, 1)
+    rows_of = (("retry", "--step", "reserve"), ("retry", "--mode", "compensate-then-retry"), ("retry", "--unknown-effects", "leave"),
+               ("cancel", "--from", "reserve"), ("cancel", "--scope", "full"), ("mark-resolved", "--include-step"),
+               ("compensate", "--mode", "retry-only"), ("retry-from-step", "--step", "reserve"), ("retry-from-step", "--scope", "full"))
+    for decision, option, *value in rows_of:
+        for more in ((), ("--dry-run",)):
+            with t.row(f"{decision} {option} {' '.join(more)}"):
+                refused = t.maestro("resolve", "last", "--decision", decision, option, *value, *more, *store(t))
+                t.equal((refused.code, refused.out), (2, ""))
+                t.contains(refused.err, option)
+    for args in (("retry-from", "last", "reserve", "--include-step"), ("cancel", "last", "--compensate", "--no-compensate"),
+                 ("resolve", "--where", "workflow=order", "--decision", "retry", "--from", "reserve")):
+        with t.row(" ".join(args)):
+            t.equal(t.maestro(*args, *store(t)).code, 2)
+    t.equal((show(t)["state"], rows(t, "select count(*) from maestro_resolution_decisions")), ("failed", [(0,)]))
+
+
 @case("proves: A-032 A-033 C-10")
 def a_failed_run_is_closed_for_good(t):
     for decision, state in (("cancel", "cancelled"), ("mark-resolved", "failed")):

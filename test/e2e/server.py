@@ -727,6 +727,16 @@ def a_pause_is_ended_by_its_trigger_or_an_approval(t):
         t.equal(told["errors"][0]["pointer"], "/reason", "nor without saying why")
     t.equal(server.post(run["_links"]["approvals"]["href"], {"approved": True, "reason": "fine"}).status, 200)
     t.equal(server.get("/api/executions/%s?wait=30s" % run["executionId"]).json()["status"], "COMPLETED")
+    brought = {}
+    for way in ("the API", "the command"):
+        run = server.begin("pausing", wait="30s")
+        if way == "the API":
+            t.equal(server.post(run["_links"]["approvals"]["href"], {"approved": False, "reason": "too dear"}).json()["state"], "failed")
+        else:
+            t.maestro("approve", run["executionId"], "--deny", "--reason", "too dear", "--store", "sqlite:" + server.store)
+        shown = t.maestro("show", run["executionId"], "--json", "--store", "sqlite:" + server.store).json()
+        brought[way] = [trigger.get("payload") for trigger in shown["triggers"]]
+    t.equal(brought["the API"], brought["the command"], "a denial brings no approval")
 
 
 HOOKED = """workflow: hooked

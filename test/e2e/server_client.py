@@ -622,6 +622,13 @@ def what_runs_at_a_server_is_compiled_by_it(t):
     t.equal(as_key(t, server, server.admin, "run", odd).err, t.maestro("run", odd, "--store", "memory:", "--runners", runners).err, "a mistake in JSON")
     torn = t.write("torn.yaml", "workflow: torn\njobs: [\n")
     t.equal(as_key(t, server, server.admin, "run", torn).err, t.maestro("run", torn, "--store", "memory:", "--runners", runners).err, "a text that cannot be read")
+    for name, text in (("bytes of another encoding", b"workflow: odd\njobs: { a: { tasks: [{ log: \"caf\xe9\" }] } }\n"), ("a NUL", b"workflow: o\0d\n")):
+        with t.row(name):
+            (t.folder / "bytes.yaml").write_bytes(text)
+            there, wanted = (as_key(t, server, server.admin, "run", t.folder / "bytes.yaml"),
+                             t.maestro("run", t.folder / "bytes.yaml", "--store", "memory:", "--runners", runners))
+            t.equal((there.code, there.out, there.err), (wanted.code, wanted.out, wanted.err))
+            t.contains(there.err, "bytes.yaml:")
     config = as_key(t, server, server.admin, "run", runners)
     t.equal(config.code, 65, config.err)
     t.contains(config.err, "is a configuration, no definition")
@@ -664,7 +671,10 @@ def what_a_start_would_meet_is_asked_of_the_server(t):
 def a_client_needs_a_key_and_a_server(t):
     server = Server(t)
     url = f"http://127.0.0.1:{server.port}"
-    t.contains(t.maestro("runs", "--server", url, env={"MAESTRO_TOKEN": ""}).err, "MAESTRO_TOKEN")
+    for words in (("runs",), ("schedule", "list"), ("key", "list"), ("secret", "remove", "X"), ("run", t.write("hello.yaml", HELLO))):
+        with t.row("without a key: " + words[0]):
+            keyless = t.maestro(*words, "--server", url, env={"MAESTRO_TOKEN": ""})
+            t.equal((keyless.code, keyless.err), (77, "maestro: a server asks for a key: MAESTRO_TOKEN has it, and 'maestro key create' makes one\n"))
     for key in (server.key("worker", "*"), "nonsense"):
         refused = t.maestro("runs", "--server", url, env={"MAESTRO_TOKEN": key})
         t.equal(refused.code != 0, True, "refused")
@@ -675,6 +685,26 @@ def a_client_needs_a_key_and_a_server(t):
     t.contains(gone.err, "cannot be asked")
     by_variable = t.maestro("runs", env={"MAESTRO_SERVER": url, "MAESTRO_TOKEN": server.admin})
     t.contains(by_variable.err, url)
+
+
+@case("")
+def a_command_whose_key_is_over_its_rate_waits_and_says_the_same(t):
+    server = Server(t, "--rate", "2", "--tenant-rate", "2")
+    path = t.write("hello.yaml", HELLO)
+    for args in (("run", path, "-p", "who=Ana", "--again"), ("runs",), ("revisions", "--json"), ("schedule", "list"), ("logs", "last"), ("show", "nobody")):
+        with t.row(args[0]):
+            there = remote(t, server, *args)
+            t.lacks(there.out + there.err, "429")
+            if args[0] == "run":
+                t.equal(there.code, 0, there.err)
+                continue
+            here = t.maestro(*args, "--store", "sqlite:" + server.store)
+            t.equal((there.code, there.out, there.err), (here.code, here.out, here.err))
+    seldom = t.write("seldom.yaml", "workflow: seldom\ntriggers: [{ manual: { rate_limit: 1/h } }]\njobs: { a: { tasks: [{ log: x }] } }\n")
+    t.equal(remote(t, server, "run", seldom).code, 0)
+    late = remote(t, server, "run", seldom)
+    t.equal(late.code, 69, "what comes again in an hour is not waited for")
+    t.contains(late.err, "the server answers 429")
 
 
 @case("proves: R-020")

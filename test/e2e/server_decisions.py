@@ -34,10 +34,10 @@ def a_decision_takes_the_terms_that_are_its_own_and_no_others(t):
     server = Server(t)
     (run,) = failed(server, 1)
     everything = {"step": "a.one", "steps": ["a.one"], "scope": "PARTIAL", "mode": "RETRY_ONLY", "includeStep": True, "unknownEffects": "leave",
-                  "parameters": {"amount": 2}}
+                  "parameters": {"amount": 2}, "version": 1}
     for decision, refused in (("RETRY", "step steps scope mode includeStep unknownEffects parameters"), ("retry", "parameters"),
-                              ("CANCEL", "step steps scope mode includeStep unknownEffects parameters"), ("MARK_RESOLVED", "parameters"),
-                              ("RETRY_FROM_STEP", "steps scope"), ("COMPENSATE", "mode includeStep parameters")):
+                              ("CANCEL", "step steps scope mode includeStep unknownEffects parameters version"), ("MARK_RESOLVED", "parameters"),
+                              ("RETRY_FROM_STEP", "steps scope"), ("COMPENSATE", "mode includeStep parameters version")):
         names = refused.split()
         terms = everything if len(names) > 1 else {name: everything[name] for name in names}
         if decision in ("RETRY_FROM_STEP", "COMPENSATE"):
@@ -54,7 +54,10 @@ def a_decision_takes_the_terms_that_are_its_own_and_no_others(t):
                               ("a step of the whole", {"decision": "COMPENSATE", "step": "a.one"}, ["/step"]),
                               ("steps of the whole", {"decision": "COMPENSATE", "scope": "FULL", "steps": ["a.one"]}, ["/steps"]),
                               ("back to no step", {"decision": "RETRY_FROM_STEP"}, ["/step"]),
+                              ("undone without undoing", {"decision": "RETRY_FROM_STEP", "step": "a.one", "includeStep": True}, ["/includeStep"]),
                               ("back to an empty step", {"decision": "RETRY_FROM_STEP", "step": " "}, ["/step"]),
+                              ("no version", {"decision": "RETRY", "version": 0}, ["/version"]),
+                              ("a version that is no number", {"decision": "RETRY", "version": "2"}, ["/version"]),
                               ("no decision", {"decision": "UNDO"}, ["/decision"])):
         with t.row(name):
             answer = server.post(f"/api/executions/{run}/resolve", body)
@@ -78,6 +81,25 @@ def terms_that_a_decision_takes_are_carried_out(t):
     answer = server.post(f"/api/executions/{third}/resolve", {"decision": "COMPENSATE", "steps": ["a.one"], "unknownEffects": "hold"})
     t.equal(answer.status, 200, f"{answer}")
     t.until(lambda: server.get("/api/executions/" + third).json()["state"] == "compensated", "steps alone mean that part")
+
+
+@case("")
+def a_decision_goes_on_with_another_revision_of_the_same_shape(t):
+    server = Server(t)
+    runs = failed(server, 3)
+    server.define(FAILING.replace("exit 65", "exit 0"))
+    server.define(FAILING.replace("exit 65", "exit 0") + "      - { name: three, log: x }\n")
+    for number, status in ((9, 404), (3, 409)):
+        with t.row(f"revision {number} is refused, and nothing is done"):
+            refused = server.post(f"/api/executions/{runs[0]}/resolve", {"decision": "RETRY", "version": number})
+            t.equal(refused.status, status, str(refused))
+            t.equal(resolution(server, runs[0]), "AWAITING_DECISION")
+    for run, path, body in ((runs[0], f"/api/executions/{runs[0]}/resolve", {"decision": "RETRY"}), (runs[1], f"/api/executions/{runs[1]}/retry-from", {"step": "a.one"}),
+                            (runs[2], "/api/decisions", {"executionIds": [runs[2]], "decision": "RETRY"})):
+        with t.row(path):
+            t.equal(server.post(path, {**body, "version": 2, "reason": "mended"}).status, 200)
+            ended = server.get(f"/api/executions/{run}?wait=30s").json()
+            t.equal((ended["status"], ended["revisionId"]["version"]), ("COMPLETED", 2))
 
 
 @case("proves: F-135")

@@ -282,6 +282,25 @@ def a_resume_trigger_is_answered_with_what_came_of_it(t):
     t.true("trigger/" not in told["detail"], told["detail"])
 
 
+@case("proves: F-049 C-28")
+def resume_triggers_that_come_at_once_are_taken_as_often_as_their_pause_says(t):
+    server = Server(t)
+    server.define("workflow: often\njobs: { a: { tasks: [{ name: ask, log: x, pause_after: { trigger: go, timeout: 1h, auth: { api_key: true },"
+                  " rate_limit: 5/h, resume_when: 'payload.ok == true' } }] } }\n")
+    run = server.begin("often", wait="30s")["executionId"]
+    address, head = f"/maestro/trigger/{run}/go", {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"}
+    senders = [server.connect() for _ in range(24)]
+    for i, sender in enumerate(senders):
+        sender.request("POST", address, json.dumps({"ok": False, "n": i}), head)
+    answers = [sender.getresponse() for sender in senders]
+    t.equal(sorted(answer.status for answer in answers), [200] * 5 + [429] * 19, "all of them at once")
+    for answer in answers:
+        answer.read()
+    late = server.post(address, {"ok": True})
+    t.equal(late.status, 429, "and one more")
+    t.true(3000 < int(late.headers["Retry-After"]) <= 3600, "until the first of them is an hour old: " + late.headers["Retry-After"])
+
+
 @case("proves: F-049 F-050")
 def what_was_too_often_may_come_again_as_it_was_signed(t):
     server = Server(t)

@@ -324,6 +324,8 @@ def a_denial_fails_the_run(t):
     t.matches(denied.out, r"trigger go denied, paused -> failed")
     t.equal(t.end(process).code, 1)
     t.equal(show(t, run)["error"]["cause"], "signal-denied")
+    t.equal([trigger.get("reason") for trigger in show(t, run)["triggers"]], ["too expensive", None], "why, where somebody said it")
+    t.matches(t.maestro("show", run, *store(t)).out, r"go +denied +user:\S+ +too expensive\n")
     t.equal(lines(t, "done"), ["request"])
     with t.row("retried, it is asked again"):
         t.equal(t.maestro("resolve", run, "--decision", "retry", *store(t)).code, 0)

@@ -442,7 +442,7 @@ TEST(a_step_whose_secret_is_not_set_fails_for_good_and_says_how_to_set_it, "")
                      "      - { name: two, run: noop }\n"
 #define BODY "{\"approved\":true}"
 
-typedef struct Door { TriggerDesk desk; TriggerHeader headers[2]; TriggerRequest request; TriggerOrder order; Error err; } Door;
+typedef struct Door { TriggerDesk desk; TriggerHeader headers[2]; TriggerRequest request; TriggerOrder order; int64_t wait_ms; Error err; } Door;
 
 static void door_open(Door *door, Bench *bench)
 {
@@ -465,7 +465,7 @@ static void door_sign(Door *door, Bench *bench, const char *secret) { door_sign_
 
 static Status handle(Door *door, Bench *bench)
 {
-    return trigger_handle(&door->desk, &bench->arena, &door->request, &door->order, &door->err);
+    return trigger_handle(&door->desk, &bench->arena, &door->request, &door->order, &door->wait_ms, &door->err);
 }
 
 static void send_order(const Door *door, Bench *bench)
@@ -576,6 +576,7 @@ TEST(a_pause_takes_no_more_triggers_than_its_rate_limit, "proves: F-049 C-28")
     door_sign_at(&door, &bench, "the secret of w", times[2]);
     EXPECT_INT(handle(&door, &bench), ERR_LIMIT);
     EXPECT(strstr(door.err.text, "'approval' was sent 2 times within 60 s, which is its rate_limit") != NULL);
+    EXPECT(door.wait_ms > 59000 && door.wait_ms <= 60000);
     EXPECT_INT(engine_stats(bench.engine).record_count, before);
     ROW("a stranger does not learn it");
     door_sign_at(&door, &bench, "another secret", times[3]);
@@ -584,6 +585,32 @@ TEST(a_pause_takes_no_more_triggers_than_its_rate_limit, "proves: F-049 C-28")
     door.request.now_ms = bench.now_ms + 61000;
     door_sign_at(&door, &bench, "the secret of w", times[3]);
     EXPECT_OK(handle(&door, &bench), &door.err);
+    trigger_replays_deinit(&door.desk.replays);
+    expect_sound(&bench);
+    end(&bench);
+}
+
+TEST(triggers_that_come_at_once_are_as_many_as_those_one_after_the_other, "proves: F-049 C-28")
+{
+    Bench bench;
+    Door door;
+    TriggerOrder first;
+    begin(&bench, NULL);
+    set(&bench, "default", "definition/w", "the secret of w");
+    start(&bench, PAUSED(", rate_limit: 1/m, resume_when: payload.approved == 7"));
+    door_open(&door, &bench);
+    report_done(&bench);
+    door_sign_at(&door, &bench, "the secret of w", "1766000000");
+    REQUIRE_OK(handle(&door, &bench), &door.err);
+    first = door.order;
+    trigger_depart(&door.desk, &first);
+    ROW("the engine has the first, and nothing of it is stored");
+    door_sign_at(&door, &bench, "the secret of w", "1766000001");
+    EXPECT_INT(handle(&door, &bench), ERR_LIMIT);
+    ROW("nothing came of the first");
+    trigger_settle(&door.desk, &first);
+    EXPECT_OK(handle(&door, &bench), &door.err);
+    EXPECT(!door.desk.flights);
     trigger_replays_deinit(&door.desk.replays);
     expect_sound(&bench);
     end(&bench);

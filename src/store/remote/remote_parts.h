@@ -16,6 +16,7 @@ typedef struct Remote {
     struct curl_slist *headers;
     Arena arena;                    /* of address and headers */
     Str url;
+    bool has_key;
 } Remote;
 
 Remote *remote_new(const RemoteOptions *options);

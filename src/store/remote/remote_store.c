@@ -2,9 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/base64.h"
 #include "base/check.h"
+#include "base/limits.h"
+#include "base/utf8.h"
 #include "store/remote/remote_parts.h"
 #include "value/json.h"
 #include "view/queries.h"
@@ -51,13 +54,15 @@ static void set_method(Remote *remote, const char *method, const Buf *sent)
     curl_easy_setopt(remote->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)sent->len);
 }
 
-static Status ask(Remote *remote, Arena *arena, const RemoteCall *call, long *out_code, Value *out, Error *err)
+static Status ask_once(Remote *remote, Arena *arena, const RemoteCall *call, long *out_code, Value *out, Error *err)
 {
     Buf sent, answer;
     char reason[CURL_ERROR_SIZE] = "";
     buf_init(&sent, CONTROL_LINE_SIZE_MAX);
     buf_init(&answer, API_STORE_ANSWER_SIZE_MAX);
     Status status = call->body.kind == VALUE_NULL ? OK : json_print(&sent, call->body, JSON_COMPACT, err);
+    if (!status && utf8_valid_size(buf_peek(&sent)) < sent.len)             /* in the words of an owner beside the command */
+        status = error_set(err, ERR_INVALID, "the text is not UTF-8 here");
     Str address = arena_format(arena, "%.*s%.*s", STR_ARG(remote->url), STR_ARG(call->path));
     *out = value_null();
     if (!status) {
@@ -82,6 +87,33 @@ static Status ask(Remote *remote, Arena *arena, const RemoteCall *call, long *ou
     return status;
 }
 
+/* The server says which header has it; who types a command is told which variable. */
+static Status ask_for_key(Error *err)
+{
+    return error_set(err, ERR_DENIED, "a server asks for a key: MAESTRO_TOKEN has it, and 'maestro key create' makes one");
+}
+
+/* A command beside the store has no rate, and one of a server whose key is over it says the same a little later: what was sent too soon was
+ * not looked at, so that it is sent again. Who interrupts the wait is told what the server said. */
+static bool waits_for_rate(const Remote *remote, long code, Value problem, int64_t *waited_ms)
+{
+    curl_off_t seconds = 0;
+    if (code != 429 || !str_is_text(value_get_string(problem, "error", STR("")), "TooManyRequests")) return false;
+    curl_easy_getinfo(remote->easy, CURLINFO_RETRY_AFTER, &seconds);
+    int64_t wait_ms = seconds < 1 ? 1000 : seconds * 1000;
+    if (seconds > REMOTE_AWAY_MS_MAX / 1000 || (*waited_ms += wait_ms) > REMOTE_AWAY_MS_MAX) return false;
+    return !nanosleep(&(struct timespec){ .tv_sec = (time_t)(wait_ms / 1000) }, NULL);
+}
+
+static Status ask(Remote *remote, Arena *arena, const RemoteCall *call, long *out_code, Value *out, Error *err)
+{
+    Status status;
+    int64_t waited_ms = 0;
+    do status = ask_once(remote, arena, call, out_code, out, err);
+    while (!status && waits_for_rate(remote, *out_code, *out, &waited_ms));
+    return !status && *out_code == 401 && !remote->has_key ? ask_for_key(err) : status;
+}
+
 static Status post(Remote *remote, Arena *arena, Str path, Value body, Value *out, Error *err)
 {
     long code = 0;
@@ -101,7 +133,8 @@ Remote *remote_new(const RemoteOptions *options)
     CHECK(remote->easy);
     remote->headers = curl_slist_append(NULL, "Content-Type: application/json");
     remote->headers = curl_slist_append(remote->headers, "Expect:");
-    if (options->key.len)
+    remote->has_key = options->key.len;
+    if (remote->has_key)
         remote->headers = curl_slist_append(remote->headers,
                                             arena_format(&remote->arena, "Authorization: Bearer %.*s", STR_ARG(options->key)).ptr);
     curl_easy_setopt(remote->easy, CURLOPT_HTTPHEADER, remote->headers);
@@ -286,8 +319,7 @@ Status remote_store_open(const RemoteOptions *options, Store **out_store, Error 
     static const StoreOps ops = { .own = remote_own, .submit = remote_submit, .read = remote_read, .poll = remote_poll,
                                   .wake_fd = remote_wake_fd, .select = remote_select, .check = remote_check, .backup = remote_backup,
                                   .close = remote_close };
-    if (!options->key.len)
-        return error_set(err, ERR_DENIED, "a server asks for a key: MAESTRO_TOKEN has it, and 'maestro key create' makes one");
+    if (!options->key.len) return ask_for_key(err);
     Remote *remote = remote_new(options);
     remote->store.ops = &ops;
     *out_store = &remote->store;

@@ -2,7 +2,7 @@
  *
  * A query is one request to POST /api/store/{query}, answered from a snapshot there; what is asked of the engine is one request to
  * POST /api/petitions. So a command reads and asks as it does beside a store of its own, and says the same. Nobody but the server
- * can own the store: store_own() is ERR_CONFLICT.
+ * can own the store: store_own() is ERR_CONFLICT. A key that is over its rate is waited for, REMOTE_AWAY_MS_MAX at most.
  *
  * Owns:   its connection, until store_close(). Copies address and key.
  * Fails:  ERR_UNAVAILABLE: the server cannot be reached; ERR_DENIED: it refuses the key; else what its problem says.
