@@ -43,12 +43,41 @@ static bool take_row(void *context, const Cell *cells, uint32_t count)
     return !scan->is_over;
 }
 
+static bool take_tenant(void *context, const Cell *cells, uint32_t count)
+{
+    Scan *scan = context;
+    (void)count;
+    scan->seen++;
+    scan->tenant = arena_copy(scan->arena, cells[SECRETS_tenant].text);
+    return false;
+}
+
+/* One place to look at in each tenant, and from there to the next one. */
+static Status find_one(Scan *scan, Store *store, Error *err)
+{
+    Str name = key_secret_name(scan->arena, scan->ask->id);
+    bool is_of_one = scan->ask->tenant.len;
+    Status status = OK;
+    do {
+        QueryAsk one = { .query = QUERY_SECRET, .params = { cell_text(scan->tenant), cell_text(name) }, .param_count = 2 };
+        QueryAsk next = { .query = QUERY_SECRETS, .params = { cell_text(scan->tenant), cell_text(STR(BEHIND_NAMES)) }, .param_count = 2,
+                          .row_count_max = 1 };
+        scan->seen = 0;
+        scan->is_over = false;
+        if (scan->tenant.len) status = store_select(store, &one, take_row, scan, err);
+        scan->seen = 0;
+        if (!status && !is_of_one) status = store_select(store, &next, take_tenant, scan, err);
+    } while (!status && scan->seen);
+    return status;
+}
+
 Status key_rows_find(Arena *arena, Store *store, const KeyAsk *ask, KeyRows *out, Error *err)
 {
     Scan scan = { .arena = arena, .ask = ask, .rows = out, .tenant = ask->tenant.len ? ask->tenant : STR(""),
                   .name = ask->tenant.len ? STR(KEY_SECRET_PREFIX) : STR("") };
     Status status;
     *out = (KeyRows){ 0 };
+    if (ask->id.len) return find_one(&scan, store, err);
     if (ask->after_id.len) {
         scan.tenant = ask->after_tenant;
         scan.name = arena_format(arena, KEY_SECRET_PREFIX "%.*s", STR_ARG(ask->after_id));

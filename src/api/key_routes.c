@@ -1,4 +1,5 @@
 /* key_routes.c - API keys over the API: made, listed, shown, revoked. A key is in the answer that made it and nowhere else. */
+#include "api/aside.h"
 #include "api/key_list.h"
 #include "api/page.h"
 #include "api/routes.h"
@@ -98,44 +99,66 @@ void route_keys(Call *call)
 
 static void refuse_unknown(Call *call) { call_problem(call, PROBLEM_NOT_FOUND, "there is no key '%.*s'", STR_ARG(call->segments[0])); }
 
-/* The one of that id, of a tenant or (empty) of any; of several the one that the caller may see. NULL: there is none. False after answering. */
-static bool find_key(Call *call, Str tenant, Str id, KeyRow **out)
+/* The one of that id, of a tenant or (empty) of any that the caller has. NULL: there is none. False after answering. */
+static bool find_key(Call *call, Str tenant, KeyRow **out)
 {
     KeyRows rows;
     Error err;
+    Str id = call->segments[0];
+    KeyAsk ask = { .tenant = tenant.len || str_is_text(call->caller.tenant, "*") ? tenant : call->caller.tenant, .id = id };
     *out = NULL;
-    if (key_rows_find(&call->arena, call->api->store, &(KeyAsk){ .tenant = tenant }, &rows, &err)) {
+    if (id.len != KEY_ID_SIZE) return true;
+    if (key_rows_find(&call->arena, call->api->store, &ask, &rows, &err)) {
         call_error(call, &err);
         return false;
     }
-    for (size_t i = 0; i < rows.count; i++)
-        if (str_is(rows.rows[i].id, id) && (!*out || api_sees(call, rows.rows[i].tenant))) *out = &rows.rows[i];
+    if (rows.count) *out = &rows.rows[rows.count - 1];
     return true;
 }
 
-/* False after answering: of another tenant is as not there. */
-static bool is_seen(Call *call, const KeyRow *row)
+/* Whether another tenant has it is for the ledger alone. All of them are looked at, and beside the server's thread: nobody waits for that, and how
+ * long it takes tells nothing. */
+static void look_elsewhere(Call *copy)
 {
-    if (!row || api_sees(call, row->tenant)) return true;
-    api_refuse_foreign(call, row->tenant);
-    refuse_unknown(call);
-    return false;
+    KeyRows rows;
+    Error err;
+    if (copy->segments[0].len != KEY_ID_SIZE) return;
+    if (key_rows_find(&copy->arena, copy->api->store, &(KeyAsk){ .id = copy->segments[0] }, &rows, &err)) call_error(copy, &err);
+    else if (rows.count) api_refuse_foreign(copy, rows.rows[0].tenant);
 }
 
-void route_key(Call *call)
+/* `done` finds it as the call's state; NULL: there is none of the caller's. */
+static void find_or_tell(Call *call, Str tenant, AsideDone done)
 {
-    Str tenant = tenant_meant(call_query(call, "namespace"));
     KeyRow *row;
+    if (!find_key(call, tenant, &row)) return;
+    call->state = row;
+    if (row || tenant.len || str_is_text(call->caller.tenant, "*")) done(call, NULL);
+    else aside_begin(call, look_elsewhere, done);
+}
+
+static void take_refusal(Call *call, const Call *copy)
+{
+    if (copy && copy->refused.len) call_refuse(call, copy->refused_tenant, copy->refused);
+}
+
+static void show(Call *call, Call *copy)
+{
+    KeyRow *row = call->state;
     Error err;
-    if (!api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND) || !find_key(call, tenant, call->segments[0], &row)
-        || !is_seen(call, row))
-        return;
+    take_refusal(call, copy);
     if (!row) {
         refuse_unknown(call);
         return;
     }
     if (key_rows_open(&call->arena, call->api->store, call->api->triggers.vault, &(KeyRows){ .rows = row, .count = 1 }, &err)) call_error(call, &err);
     else if (api_may(call, row->tenant, PROBLEM_NOT_FOUND)) call_value(call, 200, key_value(call, row, STR("")));
+}
+
+void route_key(Call *call)
+{
+    Str tenant = tenant_meant(call_query(call, "namespace"));
+    if (api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND)) find_or_tell(call, tenant, show);
 }
 
 /* --- a new one ---------------------------------------------------------------------------------------------------------------------------- */
@@ -232,17 +255,24 @@ static bool not_revoked(Call *call, const BridgeAnswer *answer)
 }
 
 /* One that is not there is asked of the engine all the same: it knows requests that come again. */
-void route_key_revoke(Call *call)
+static void revoke(Call *call, Call *copy)
 {
     Str id = call->segments[0], tenant = tenant_meant(call_query(call, "namespace"));
-    KeyRow *row = NULL;
+    const KeyRow *row = call->state;
     Error err;
-    if (!api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND) || (!tenant.len && !find_key(call, tenant, id, &row))
-        || !is_seen(call, row) || (row && !api_may(call, row->tenant, PROBLEM_NOT_FOUND)))
-        return;
+    take_refusal(call, copy);
+    if (row && !api_may(call, row->tenant, PROBLEM_NOT_FOUND)) return;
     SealWish *wish = ARENA_NEW(&call->arena, SealWish);
     *wish = (SealWish){ .tenant = tenant.len ? tenant : row ? row->tenant : call->caller.tenant, .name = key_secret_name(&call->arena, id),
                         .reason = call_query(call, "reason"), .done = revoked, .refused = not_revoked };
     if (id.len != KEY_ID_SIZE || secret_check_name(wish->name, &err)) refuse_unknown(call);
     else seal_wish_remove(call, wish);
+}
+
+void route_key_revoke(Call *call)
+{
+    Str tenant = tenant_meant(call_query(call, "namespace"));
+    if (!api_may(call, tenant.len ? tenant : call->caller.tenant, PROBLEM_NOT_FOUND)) return;
+    if (tenant.len) revoke(call, NULL);
+    else find_or_tell(call, tenant, revoke);
 }

@@ -37,7 +37,10 @@ static bool take_secret(void *context, const Cell *cells, uint32_t count)
     (void)count;
     listing->seen++;
     listing->last = arena_copy(&call->arena, cells[SECRETS_name].text);
-    if (str_starts(listing->last, STR(KEY_SECRET_PREFIX))) return true;         /* /api/keys has them */
+    if (str_starts(listing->last, STR(KEY_SECRET_PREFIX))) {                    /* /api/keys has them, and there may be many */
+        listing->last = STR(KEY_SECRET_PREFIX "~");                             /* behind all of them */
+        return false;
+    }
     if (!page_has_room(&listing->page)) return false;
     page_add(&listing->page, secret_value(call, row_copy(&call->arena, cells, count)), listing->last, 0, 0);
     return true;

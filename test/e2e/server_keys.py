@@ -186,6 +186,28 @@ def secrets_are_set_listed_and_removed_over_the_api_and_never_answered(t):
 
 
 @case("")
+def many_keys_stand_between_nobody_and_what_he_looks_for(t):
+    server = Server(t)
+    admin = server.key("admin", "acme")
+    ids = {tenant: [server.post("/api/keys", {"role": "viewer", "namespace": tenant}).json()["id"] for _ in range(300)] for tenant in ("acme", "other")}
+    for name in ("aaa", "api", "api-kez", "zzz"):
+        t.equal(server.call("PUT", "/api/secrets/" + name, {"value": "x"}, key=admin).status, 200)
+    listed, path = [], "/api/secrets?limit=1"
+    while path:
+        page = server.get(path, key=admin).json()
+        listed += [s["name"] for s in page["items"]]
+        path = page["_links"].get("next", {}).get("href")
+    t.equal(listed, ["aaa", "api", "api-kez", "zzz"], "secrets on both sides of them")
+    for tenant, key in (("acme", admin), ("acme", server.admin), ("other", server.admin)):
+        for i in (0, 150, 299):
+            shown = server.get("/api/keys/" + ids[tenant][i], key=key)
+            t.equal((shown.status, shown.json().get("namespace")), (200, tenant), f"key {i} of {tenant}")
+    t.equal(server.get("/api/keys/" + ids["other"][7], key=admin).status, 404)
+    t.equal(server.call("DELETE", "/api/keys/" + ids["other"][7]).status, 204, "whoever has every tenant need not name it")
+    t.equal([server.get("/api/keys/" + ids["other"][i]).status for i in (6, 7, 8)], [200, 404, 200])
+
+
+@case("")
 def several_who_set_the_first_secret_of_a_tenant_at_once_all_succeed(t):
     server = Server(t)
     connections = [server.connect() for _ in range(8)]
