@@ -17,6 +17,7 @@
 #include "api/http.h"
 #include "api/key.h"
 #include "api/log.h"
+#include "api/log_share.h"
 #include "api/metrics.h"
 #include "api/route.h"
 #include "api/schedules.h"
@@ -53,6 +54,7 @@ typedef struct Api {
     Herald *herald;                 /* tells committed records to others */
     uint32_t bulk_count;            /* requests about many executions of which not all are asked for, or answered: see decision_routes.c */
     uint32_t survey_count;          /* requests that wait for what the engine has counted: they do not count themselves */
+    LogShares log_shares;           /* of requests that are refused or fail */
     EngineState seen_state;         /* of the engine, as was logged last */
     HookRates hook_rates;
     WorkerSeen workers[API_WORKER_COUNT_MAX];

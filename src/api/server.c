@@ -51,14 +51,18 @@ static void log_path(LogLine *line, Str path)
     log_text(line, "path", text.len ? buf_peek(&text) : path);
 }
 
-/* Refusals are the audit of who tried what; failures are what somebody has to look at. */
-static void log_call(const Api *api, const Call *call, uint64_t took_ns)
+static bool has_every_request(const Log *log) { return log->has_requests || log_wants(log, LOG_INFO); }
+
+/* Refusals are the audit of who tried what; failures are what somebody has to look at. Who wants to see every request gets each of these, too. */
+static void log_call(Api *api, const Call *call, uint64_t took_ns)
 {
     static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
     unsigned status = call->status;
     bool is_refusal = status == 401 || status == 403 || status == 429, has_left = !status;
     LogLevel level = status >= 500 ? LOG_ERROR : is_refusal || call->is_cut ? LOG_WARNING : LOG_INFO;
     if (!log_wants(api->log, level) && !api->log->has_requests) return;
+    LogKind kind = log_kind(call);
+    if (!has_every_request(api->log) && !log_share_take(&api->log_shares, &kind, clock_monotonic_ms())) return;
     LogLine line = log_begin(level, call->now_ms,
                              is_refusal ? "request refused"
                              : call->is_cut ? "stream cut off: its reader is too slow"
@@ -77,6 +81,25 @@ static void log_call(const Api *api, const Call *call, uint64_t took_ns)
     if (call->hidden.len) log_text(&line, "detail", call->hidden);
     if (status >= 400) log_text(&line, "problem", str_of(problem_info(call->problem)->type));
     herald_line(api->herald, &line);
+}
+
+/* What was not written of them one by one. */
+static void log_left_out(Api *api, bool is_end)
+{
+    LogKind kind;
+    uint64_t count;
+    while (log_share_next(&api->log_shares, clock_monotonic_ms(), is_end, &kind, &count)) {
+        bool is_failure = kind.status >= 500;
+        LogLine line = log_begin(is_failure ? LOG_ERROR : LOG_WARNING, clock_realtime_ms(),
+                                 is_failure ? "further requests failed alike"
+                                 : kind.status ? "further requests were refused alike" : "further requests were refused, or failed");
+        log_number(&line, "count", (int64_t)count);
+        if (kind.status) log_number(&line, "status", kind.status);
+        log_text(&line, "route", str_of(kind.route));
+        log_text(&line, "key", str_of(kind.key));
+        log_text(&line, "address", str_of(kind.source));
+        herald_line(api->herald, &line);
+    }
 }
 
 /* The store takes no commits, or takes them again; another owner has it; it has recovered. */
@@ -134,6 +157,7 @@ static bool authenticate(Api *api, Call *call)
     if (!status_is_failure(status)) call_refuse(call, STR(""), str_of(err.text));
     if (status == ERR_LIMIT) {
         api->metrics.limited++;
+        call->retry_s = wait_s;
         call_problem(call, PROBLEM_RATE, "%s; come again in %" PRIu64 " s", err.text, wait_s);
     } else if (status_is_failure(status)) {
         call_error(call, &err);
@@ -332,6 +356,7 @@ static void run(void *context)
         int64_t due_ms = soonest(http_due_ms(api->http), refusals_due_ms(api->refusals, clock_realtime_ms()));
         if (!api->is_draining) due_ms = soonest(due_ms, debounces_due_ms(api->debounces, clock_realtime_ms()));
         if (api->is_draining && (due_ms < 0 || due_ms > DRAIN_TURN_MS)) due_ms = DRAIN_TURN_MS;
+        due_ms = soonest(due_ms, log_share_due_ms(&api->log_shares, clock_monotonic_ms()));
         int64_t schedule_ms = api->is_draining ? INT64_MAX : scheduler_turn(server->scheduler, clock_realtime_ms());
         if (due_ms < 0 || due_ms > schedule_ms) due_ms = schedule_ms;
         if (has_due) due_ms = 0;
@@ -363,6 +388,7 @@ static void run(void *context)
         bool is_over = api->is_draining && http_drain(api->http) && !api->bulk_count;
         if (api->is_draining && !aside_is_busy(api->aside)) atomic_store(&server->is_settled, true);
         refusals_turn(api->refusals, clock_realtime_ms(), /* is_end= */ is_over);
+        log_left_out(api, /* is_end= */ is_over);
         /* Not for good: while the engine's steps end, a connection that was silent can begin a request. */
         atomic_store(&server->is_drained, is_over && refusals_are_told(api->refusals));
     }

@@ -95,11 +95,18 @@ def who_is_refused_is_in_the_ledger_with_who_what_where_and_why(t):
 
 
 @case("")
-def a_flood_of_refusals_is_counted_and_does_not_fill_the_ledger(t):
+def a_flood_of_refusals_is_counted_and_fills_neither_the_ledger_nor_the_log(t):
     server = Server(t)
     for i in range(500):
         t.equal(server.get("/api/executions/" + "c" * 21, key=f"mk.default.{i:08d}.x").status, 401)
-    server.stop()
+    viewer = server.key("viewer")
+    t.equal(server.post("/api/executions", {"workflowId": "none"}, key=viewer).status, 403)
+    lines = [json.loads(line) for line in server.stop().err.splitlines()]
+    refused = [line for line in lines if line["message"] == "request refused"]
+    t.equal([sum(line["status"] == status for line in refused) for status in (401, 403)], [16, 1], "lines of the log, and another caller has its own")
+    more = [line for line in lines if line["message"] == "further requests were refused alike"]
+    t.equal([(line["level"], line["count"], line["status"], line["route"], line["address"]) for line in more],
+            [("warning", 484, 401, "execution", "127.0.0.1")], "the others are a number")
     told = [r for r in refusals(t, server) if r["flags"] == 401]
     t.equal(sum(r["count"] for r in told), 500, "each is counted")
     t.true(len(told) <= 68, f"in a few records: {len(told)}")
