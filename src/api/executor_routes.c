@@ -100,6 +100,7 @@ void route_exchange(Call *call)
 /* Whoever has no token of an attempt that is under way learns nothing, not even whether there ever was one. */
 static void refuse_callback(Call *call)
 {
+    call_refuse(call, STR(""), STR("no attempt that is under way has this token"));
     call_problem(call, PROBLEM_NOT_FOUND, "no attempt that is under way has this token; what was sent changes nothing");
 }
 
@@ -120,6 +121,7 @@ void route_callback(Call *call)
     Str token = bearer_text(call);
     Value body;
     if (!token.len) {
+        call_refuse(call, STR(""), STR("no token was sent"));
         call_problem(call, PROBLEM_UNAUTHENTICATED, "send the token of the task document: Authorization: Bearer TOKEN");
         return;
     }

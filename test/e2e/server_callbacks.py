@@ -107,6 +107,17 @@ def what_is_no_callback_is_refused_without_harm(t):
     t.equal(server.post("/maestro/callbacks/none", {"output": 1}, key=token).status, 404, "another executor")
     t.equal(status_of(server, run), "RUNNING")
     t.equal(call_back(server, document, {"output": "right"}).status, 200)
+    server.stop()
+    shown = t.maestro("ledger", "show", "--limit", "100000", "--store", "sqlite:" + server.store).out
+    told = {}
+    for record in (json.loads(line) for line in shown.splitlines()):
+        for event in record["events"]:
+            if event["event"] == "access-refused":
+                told[record["actor"], event["flags"], record["rationale"]] = told.get((record["actor"], event["flags"], record["rationale"]), 0) + event["count"]
+    unknown = "no attempt that is under way has this token"
+    t.equal(told, {("nobody", 404, unknown): 4, ("key:" + server.admin.split(".")[2], 404, unknown): 1, ("nobody", 401, "no token was sent"): 1},
+            "who was refused is in the ledger")
+    t.lacks(shown, token, "the token is not")
 
 
 @case("")
