@@ -45,7 +45,7 @@ static void pass_over(Call *call, Str why)
     call_value(call, 202, member_list_object(&members));
 }
 
-void route_hook(Call *call)
+static void enter(Call *call, Call *copy)
 {
     Str tenant = call->segments[0], workflow = call->segments[1], why;
     const Cell *revision;
@@ -53,15 +53,13 @@ void route_hook(Call *call)
     TriggerProof proof;
     Error err = { 0 };
     Value triggers, payload = value_null();
-    int64_t wait_ms;
-    if (!follow_read(call, &wait_ms)) return;
-    if (!trigger_is_seen(call, tenant)) return;
+    (void)copy;
     Status status = find_triggers(call, &revision, &triggers, &err);
     if (!status) status = start_trigger_find(call, triggers, call->segments[2], &trigger, &err);
-    if (!status && trigger.is_push) status = start_trigger_enter_push(call, tenant, workflow, triggers, &trigger, &proof, &err);
-    else if (!status) status = start_trigger_enter(call, tenant, workflow, &trigger, &proof, &err);
+    if (!status && trigger.is_push) status = start_trigger_enter_push(call, tenant, workflow, triggers, &trigger, call->sums, &proof, &err);
+    else if (!status) status = start_trigger_enter(call, tenant, workflow, &trigger, call->sums, &proof, &err);
     if (status) {
-        trigger_refuse(call, tenant, &err);
+        if (trigger_is_settled(call, status, enter)) trigger_refuse(call, tenant, &err);
         return;
     }
     /* A key proves who its bearer is, and not that it may. */
@@ -88,4 +86,12 @@ void route_hook(Call *call)
     StartWish wish = { .params = (Value){ .kind = VALUE_OBJECT }, .payload = payload, .id = proof.id, .alias = proof.alias, .done = hooked,
                        .source = trigger.source };
     start_execution(call, tenant, revision, &wish);
+}
+
+void route_hook(Call *call)
+{
+    int64_t wait_ms;
+    if (!follow_read(call, &wait_ms) || !trigger_is_seen(call, call->segments[0])) return;
+    trigger_begin(call);
+    enter(call, NULL);
 }

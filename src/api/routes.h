@@ -14,6 +14,10 @@
 
 /* A trigger that was refused is answered so that strangers learn nothing, and told to the ledger. */
 void trigger_refuse(Call *call, Str tenant, const Error *err);
+void trigger_begin(Call *call);         /* before it is looked at */
+/* Of one that was not let in: whether that is so for good. False: what its large body is compared with is made beside the server's thread, and then
+ * it is looked at `again`. A stranger is told after the same work whether there is such a trigger or none. */
+bool trigger_is_settled(Call *call, Status status, void (*again)(Call *call, Call *copy));
 /* Whoever sends a key is of that tenant; false after answering as where there is none. */
 bool trigger_is_seen(Call *call, Str tenant);
 /* By which id of two it is known: `alias` is empty afterwards where it is that. */

@@ -51,7 +51,7 @@ static bool permits(void *context, Str name, Value input, int64_t now_ms, Arena 
 }
 
 /* The token of a trigger that starts something is of the workflow and not of a run: there is none yet. */
-static Status authenticate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerProof *out_proof, Error *err)
+static Status authenticate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerSums *sums, TriggerProof *out_proof, Error *err)
 {
     TriggerDesk *desk = &call->api->triggers;
     TriggerHeader *headers = ARENA_ARRAY(&call->arena, TriggerHeader, call->header_count + 1u);
@@ -64,7 +64,7 @@ static Status authenticate(Call *call, Str tenant, Str workflow, const StartTrig
                                .auth = auth ? *auth : value_null(), .window_ms = value_get_int(trigger->settings, "replay_window_ms", 0) };
     TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = bound, .trigger = trigger->source,
                                .headers = headers, .header_count = call->header_count, .body = buf_peek(&call->body),
-                               .source = call->source, .identity = call->caller.actor, .now_ms = call->now_ms };
+                               .source = call->source, .identity = call->caller.actor, .now_ms = call->now_ms, .sums = sums };
     return trigger_authenticate(&authority, &subject, &request, &call->arena, out_proof, err);
 }
 
@@ -81,11 +81,11 @@ static Status take_rate(Call *call, Str tenant, Str workflow, const StartTrigger
     return status;
 }
 
-Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerProof *out_proof, Error *err)
+Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerSums *sums, TriggerProof *out_proof, Error *err)
 {
     if (!value_get_bool(trigger->settings, "enabled", true))
         return error_set(err, ERR_NOT_FOUND, "the definition says that people do not start it: manual.enabled is false");
-    Status status = authenticate(call, tenant, workflow, trigger, out_proof, err);
+    Status status = authenticate(call, tenant, workflow, trigger, sums, out_proof, err);
     if (status) return status;
     status = take_rate(call, tenant, workflow, trigger, err);
     if (status) {
@@ -98,14 +98,15 @@ Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrig
     return OK;
 }
 
-Status start_trigger_enter_push(Call *call, Str tenant, Str workflow, Value triggers, StartTrigger *trigger, TriggerProof *out_proof, Error *err)
+Status start_trigger_enter_push(Call *call, Str tenant, Str workflow, Value triggers, StartTrigger *trigger, TriggerSums *sums,
+                                TriggerProof *out_proof, Error *err)
 {
     Status status = ERR_DENIED;
     for (uint32_t i = 0; i < triggers.count && status == ERR_DENIED; i++) {
         const Value *settings = settings_of(triggers, i, "git_push");
         if (!settings) continue;
         trigger->settings = *settings;
-        status = start_trigger_enter(call, tenant, workflow, trigger, out_proof, err);
+        status = start_trigger_enter(call, tenant, workflow, trigger, sums, out_proof, err);
     }
     return status;
 }

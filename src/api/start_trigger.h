@@ -27,10 +27,11 @@ typedef struct StartTrigger {
 MUST_USE Status start_trigger_find(Call *call, Value triggers, Str name, StartTrigger *out, Error *err);
 /* The manual trigger, where one is declared. */
 bool start_trigger_manual(Value triggers, StartTrigger *out);
-/* *out_proof says who sent it. */
-MUST_USE Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerProof *out_proof, Error *err);
+/* *out_proof says who sent it. `sums`: as of TriggerRequest. */
+MUST_USE Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerSums *sums, TriggerProof *out_proof,
+                                    Error *err);
 /* The same of a push: as any of the triggers for pushes lets it in, of which *trigger is the first before and that one after. */
-MUST_USE Status start_trigger_enter_push(Call *call, Str tenant, Str workflow, Value triggers, StartTrigger *trigger,
+MUST_USE Status start_trigger_enter_push(Call *call, Str tenant, Str workflow, Value triggers, StartTrigger *trigger, TriggerSums *sums,
                                          TriggerProof *out_proof, Error *err);
 /* Whether a push is one that some trigger waits for, authenticated alike; then *trigger is that one. *out_why: why not. */
 bool start_trigger_fits(Call *call, Value triggers, Value push, StartTrigger *trigger, Str *out_why);

@@ -23,9 +23,6 @@ static Status find_run(const TriggerDesk *desk, Arena *arena, const TriggerReque
     return status;
 }
 
-/* What pauses of that key permit: of several, the least. */
-typedef struct TriggerTerms { Value auth; int64_t window_ms, rate_ms; uint64_t rate_count; } TriggerTerms;
-
 static void narrow(TriggerTerms *terms, const PauseTerms *pause, bool is_first)
 {
     int64_t window_ms = pause->window_ms ? pause->window_ms : TRIGGER_WINDOW_MS;
@@ -37,10 +34,11 @@ static void narrow(TriggerTerms *terms, const PauseTerms *pause, bool is_first)
 }
 
 /* Pauses of one key that are authenticated differently leave open which of them is meant, and so nobody is let in. */
-static Status find_terms(const Plan *plan, Str trigger, TriggerTerms *out, Error *err)
+Status trigger_find_terms(const Plan *plan, Str trigger, TriggerTerms *out, Error *err)
 {
     const PlanTerms *terms = plan->terms;
     bool is_found = false;
+    *out = (TriggerTerms){ .auth = value_null() };
     for (uint32_t i = 0; i < terms->pause_count; i++) {
         const PauseTerms *pause = &terms->steps[terms->pauses[i]].pause;
         if (!str_is(pause->trigger, trigger)) continue;
@@ -119,22 +117,23 @@ static TriggerAuthority authority_of(TriggerDesk *desk)
                                .replays = &desk->replays };
 }
 
-Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out, int64_t *out_wait_ms, Error *err)
+Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, const TriggerTerms *known, TriggerOrder *out,
+                      int64_t *out_wait_ms, Error *err)
 {
     TriggerOrder order = { .command = { .kind = COMMAND_TRIGGER, .name = request->trigger, .origin = request->source,
                                         .value = value_null(), .report.output = value_null() } };
     const Cell *run;
     Plan plan;
     TriggerProof proof;
+    TriggerTerms terms;
     Status status = find_run(desk, arena, request, &order, &run, err);
-    if (!status) status = run_plan(arena, desk->store, run, &plan, err);
+    if (!status && !known) status = run_plan(arena, desk->store, run, &plan, err);
+    if (!status && !known) status = trigger_find_terms(&plan, request->trigger, &terms, err);
     if (status) return status;
+    if (known) terms = *known;
     TriggerSubject subject = { .tenant = run[RUNS_tenant].text, .workflow = run[RUNS_definition_key].text,
                                .run_id = request->run_id, .trigger = request->trigger };
     TriggerAuthority authority = authority_of(desk);
-    TriggerTerms terms = { .auth = value_null() };
-    status = find_terms(&plan, request->trigger, &terms, err);
-    if (status) return status;
     subject.auth = terms.auth;
     subject.window_ms = terms.window_ms;
     status = trigger_authenticate(&authority, &subject, request, arena, &proof, err);

@@ -43,8 +43,15 @@ typedef struct TriggerOrder {
     TriggerFlight flight;
 } TriggerOrder;
 
-MUST_USE Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out, int64_t *out_wait_ms,
-                               Error *err);
+/* What pauses of that key permit: of several, the least. */
+typedef struct TriggerTerms { Value auth; int64_t window_ms, rate_ms; uint64_t rate_count; } TriggerTerms;
+/* What a plan says of it, which `auth` lives in. ERR_NOT_FOUND, ERR_DENIED as below. */
+MUST_USE Status trigger_find_terms(const Plan *plan, Str trigger, TriggerTerms *out, Error *err);
+
+/* `terms`: where they are known; NULL: the plan of the run is read, which may be large. *out_wait_ms: of one whose rate is used up, after how
+ * long it is not. */
+MUST_USE Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, const TriggerTerms *terms, TriggerOrder *out,
+                               int64_t *out_wait_ms, Error *err);
 /* The order is on its way to the engine: it counts until it is settled, and stays where it is. */
 void trigger_depart(TriggerDesk *desk, TriggerOrder *order);
 void trigger_settle(TriggerDesk *desk, TriggerOrder *order);

@@ -85,29 +85,84 @@ static Status header_find(const TriggerRequest *request, const char *lower, cons
 
 /* --- signatures ------------------------------------------------------------------------------------------------------------ */
 
-/* Where one part ends is told by a line break, which none of them but the body has: a path with one is signed by nobody. */
-static void mac_make(Str secret, Str timestamp, const TriggerRequest *request, uint8_t out[MAC_SIZE])
+static_assert(MAC_SIZE == DIGEST_SIZE, "sums of both kinds have one size");
+
+static void sum_make(TriggerSum *sum, Str body)
 {
-    const Str parts[] = { timestamp, request->method, request->path }, body = request->body;
     crypto_auth_hmacsha256_state state;
-    crypto_auth_hmacsha256_init(&state, (const uint8_t *)secret.ptr, secret.len);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)parts[i].ptr, parts[i].len);
-        crypto_auth_hmacsha256_update(&state, (const uint8_t *)"\n", 1);
+    if (sum->is_digest) {
+        Digest digest = digest_of(body);
+        memcpy(sum->bytes, digest.bytes, sizeof sum->bytes);
+        return;
     }
+    crypto_auth_hmacsha256_init(&state, (const uint8_t *)sum->secret.ptr, sum->secret.len);
+    if (sum->head.len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)sum->head.ptr, sum->head.len);
     if (body.len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)body.ptr, body.len);
-    crypto_auth_hmacsha256_final(&state, out);
+    crypto_auth_hmacsha256_final(&state, sum->bytes);
     sodium_memzero(&state, sizeof state);
+}
+
+static bool is_same_sum(const TriggerSum *one, const TriggerSum *other)
+{
+    return one->is_digest == other->is_digest && str_is(one->secret, other->secret) && str_is(one->head, other->head);
+}
+
+/* False: it is wanted. */
+static bool sum_find(TriggerSums *sums, Str body, Arena *arena, TriggerSum *sum)
+{
+    if (sums) sums->is_passed = true;
+    if (!sums || body.len <= sums->size_max) {
+        sum_make(sum, body);
+        return true;
+    }
+    for (size_t i = 0; i < sums->count; i++) {
+        if (!is_same_sum(&sums->sums[i], sum)) continue;
+        memcpy(sum->bytes, sums->sums[i].bytes, sizeof sum->bytes);
+        return i < sums->made_count;
+    }
+    sums->sums = arena_grow(arena, sums->sums, sizeof *sums->sums, sums->count, &sums->capacity);
+    sums->sums[sums->count++] = (TriggerSum){ arena_copy(arena, sum->secret), arena_copy(arena, sum->head), sum->is_digest, { 0 } };
+    return false;
+}
+
+bool trigger_sums_are_wanted(const TriggerSums *sums) { return sums->count > sums->made_count; }
+
+void trigger_sums_make(TriggerSums *sums, Str body)
+{
+    for (; sums->made_count < sums->count; sums->made_count++) sum_make(&sums->sums[sums->made_count], body);
+}
+
+void trigger_waste(TriggerSums *sums, Str body, Arena *arena)
+{
+    TriggerSum sum = { .is_digest = true };
+    if (!sums->is_passed) (void)sum_find(sums, body, arena, &sum);
+}
+
+static Status refuse_for_now(Error *err) { return error_set(err, ERR_DENIED, "what its body is compared with is not made yet"); }
+
+/* Where one part ends is told by a line break, which none of them but the body has: a path with one is signed by nobody. */
+static Str signed_before(Arena *arena, Str timestamp, const TriggerRequest *request)
+{
+    const Str parts[] = { timestamp, request->method, request->path };
+    Buf text;
+    buf_init(&text, SIZE_MAX);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        buf_str(&text, parts[i]);
+        buf_char(&text, '\n');
+    }
+    Str whole = arena_copy(arena, buf_peek(&text));
+    buf_deinit(&text);
+    return whole;
 }
 
 Str trigger_sign(Arena *arena, Str secret, Str timestamp, const TriggerRequest *request)
 {
-    uint8_t mac[MAC_SIZE];
+    TriggerSum sum = { .secret = secret, .head = signed_before(arena, timestamp, request) };
     char text[2 * MAC_SIZE + 16];
     Buf buf = buf_on(text, sizeof text);
-    mac_make(secret, timestamp, request, mac);
+    sum_make(&sum, request->body);
     buf_text(&buf, "sha256=");
-    buf_hex(&buf, mac, sizeof mac);
+    buf_hex(&buf, sum.bytes, sizeof sum.bytes);
     return arena_copy(arena, buf_peek(&buf));
 }
 
@@ -181,20 +236,22 @@ static Str name_delivery(const Check *check, Str name, Str what);
 static Status check_signature(const Check *check, Str name, Error *err)
 {
     const TriggerRequest *request = check->request;
-    Str signature = { 0 }, timestamp = { 0 }, key = { 0 }, secret;
-    uint8_t given[MAC_SIZE], made[MAC_SIZE];
+    Str signature = { 0 }, timestamp = { 0 }, key = { 0 };
+    TriggerSum sum = { 0 };
+    uint8_t given[MAC_SIZE];
     int64_t at_ms = 0;
     Status status = header_find(request, "x-maestro-signature", "X-Maestro-Signature", &signature, err);
     if (!status) status = header_find(request, "x-maestro-timestamp", "X-Maestro-Timestamp", &timestamp, err);
     if (!status) status = header_maybe(request, "idempotency-key", "Idempotency-Key", &key, err);
     if (!status) status = mac_read(signature, "X-Maestro-Signature", given, err);
     if (!status) status = check_time(check, timestamp, &at_ms, err);
-    if (!status) status = find_secret(check, name, &secret, err);
+    if (!status) status = find_secret(check, name, &sum.secret, err);
     if (status) return status;
     if (str_find(request->path, '\n', 0) < request->path.len) return error_set(err, ERR_DENIED, "the path of the request has a line break");
-    mac_make(secret, timestamp, request, made);
-    bool is_right = sodium_memcmp(given, made, sizeof made) == 0;
-    sodium_memzero(made, sizeof made);
+    sum.head = signed_before(check->arena, timestamp, request);
+    if (!sum_find(request->sums, request->body, check->arena, &sum)) return refuse_for_now(err);
+    bool is_right = sodium_memcmp(given, sum.bytes, sizeof sum.bytes) == 0;
+    sodium_memzero(&sum, sizeof sum);
     if (!is_right)
         return error_set(err, ERR_DENIED, "the signature is not that of time, method, path and body, made with the secret '%.*s'", STR_ARG(name));
     status = remember(check, "signature", (Str){ (const char *)given, sizeof given }, at_ms + window_of(check->subject), err);
@@ -230,20 +287,17 @@ static Status check_hmac_of_definition(const Check *check, Value setting, Error 
 static Status check_hub_signature(const Check *check, Value setting, Error *err)
 {
     const TriggerRequest *request = check->request;
-    Str signature = { 0 }, secret, name = setting.kind == VALUE_STRING ? value_text(setting) : (Str){ 0 };
-    uint8_t given[MAC_SIZE], made[MAC_SIZE];
+    Str signature = { 0 }, name = setting.kind == VALUE_STRING ? value_text(setting) : (Str){ 0 };
+    TriggerSum sum = { 0 };
+    uint8_t given[MAC_SIZE];
     if (!name.len) return error_set(err, ERR_DENIED, "'hub_signature' names no secret");
     Status status = header_find(request, "x-hub-signature-256", "X-Hub-Signature-256", &signature, err);
     if (!status) status = mac_read(signature, "X-Hub-Signature-256", given, err);
-    if (!status) status = find_secret(check, name, &secret, err);
+    if (!status) status = find_secret(check, name, &sum.secret, err);
     if (status) return status;
-    crypto_auth_hmacsha256_state state;
-    crypto_auth_hmacsha256_init(&state, (const uint8_t *)secret.ptr, secret.len);
-    if (request->body.len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)request->body.ptr, request->body.len);
-    crypto_auth_hmacsha256_final(&state, made);
-    sodium_memzero(&state, sizeof state);
-    bool is_right = sodium_memcmp(given, made, sizeof made) == 0;
-    sodium_memzero(made, sizeof made);
+    if (!sum_find(request->sums, request->body, check->arena, &sum)) return refuse_for_now(err);
+    bool is_right = sodium_memcmp(given, sum.bytes, sizeof sum.bytes) == 0;
+    sodium_memzero(&sum, sizeof sum);
     if (!is_right) return error_set(err, ERR_DENIED, "the signature is not that of the body, made with the secret '%.*s'", STR_ARG(name));
     Str delivery = name_delivery(check, STR("x-hub-signature-256"), (Str){ (const char *)given, sizeof given });
     check->proof->identity = arena_format(check->arena, "hub_signature:%.*s", STR_ARG(name));
@@ -291,23 +345,31 @@ static Status header_maybe(const TriggerRequest *request, const char *lower, con
     return OK;
 }
 
-static Str digest_hex(const Check *check, Str text)
+static Str sum_hex(const Check *check, const TriggerSum *sum)
 {
     char hex[2 * DIGEST_SIZE + 1];
-    Digest digest = digest_of(text);
-    sodium_bin2hex(hex, sizeof hex, digest.bytes, sizeof digest.bytes);
+    sodium_bin2hex(hex, sizeof hex, sum->bytes, sizeof sum->bytes);
     return arena_copy(check->arena, str_of(hex));
 }
 
+static Str digest_hex(const Check *check, Str text)
+{
+    TriggerSum sum = { .is_digest = true };
+    sum_make(&sum, text);
+    return sum_hex(check, &sum);
+}
+
 /* What tells a request of this trigger from others, which have deliveries of their own; and the id that is made of it. */
-static Str name_delivery(const Check *check, Str name, Str what)
+static Str name_delivery_of(const Check *check, Str name, Str digest)
 {
     const TriggerSubject *subject = check->subject;
     Str whole = arena_format(check->arena, "%.*s %.*s %.*s %.*s %.*s", STR_ARG(subject->run_id), STR_ARG(subject->workflow),
-                             STR_ARG(subject->trigger), STR_ARG(name), STR_ARG(digest_hex(check, what)));
+                             STR_ARG(subject->trigger), STR_ARG(name), STR_ARG(digest));
     check->proof->id = arena_format(check->arena, "trigger/%.*s", STR_ARG(digest_hex(check, whole)));
     return whole;
 }
+
+static Str name_delivery(const Check *check, Str name, Str what) { return name_delivery_of(check, name, digest_hex(check, what)); }
 
 static Status remember_delivery(const Check *check, Str name, Str what, int64_t end_ms, Error *err)
 {
@@ -336,14 +398,16 @@ static Status check_repeat(const Check *check, Error *err)
         if (!status && delivery.len) status = remember_delivery(check, str_of(deliveries[i].lower), delivery, end_ms, err);
     }
     if (status || delivery.len || !timestamp.len) return status;
-    return remember_delivery(check, timestamp, request->body, end_ms, err);
+    TriggerSum sum = { .is_digest = true };
+    if (!sum_find(request->sums, request->body, check->arena, &sum)) return refuse_for_now(err);
+    return remember(check, "delivery", name_delivery_of(check, timestamp, sum_hex(check, &sum)), end_ms, err);
 }
 
 /* --- the input of policies --------------------------------------------------------------------------------------------------- */
 
 /* {"hook": "trigger", "run", "workflow", "tenant", "trigger", "headers": {lower: value}, "body": {"digest", "size"}, "source"}.
  * Of a header that is there several times the values are joined by commas. */
-static Value policy_input(const Check *check)
+static Value policy_input(const Check *check, Str digest)
 {
     const TriggerRequest *request = check->request;
     const TriggerSubject *subject = check->subject;
@@ -360,10 +424,7 @@ static Value policy_input(const Check *check)
             headers.members[k].value = value_string(joined);
         }
     }
-    Digest digest = digest_of(request->body);
-    char hex[2 * DIGEST_SIZE + 1];
-    sodium_bin2hex(hex, sizeof hex, digest.bytes, sizeof digest.bytes);
-    member_list_add(&body, STR("digest"), value_string(arena_format(check->arena, "sha256:%s", hex)));
+    member_list_add(&body, STR("digest"), value_string(arena_format(check->arena, "sha256:%.*s", STR_ARG(digest))));
     member_list_add(&body, STR("size"), value_int((int64_t)request->body.len));
     member_list_add(&input, STR("hook"), value_string(STR("trigger")));
     member_list_add(&input, STR("tenant"), value_string(subject->tenant));
@@ -379,10 +440,12 @@ static Value policy_input(const Check *check)
 static Status check_policy(const Check *check, Value setting, Error *err)
 {
     const TriggerAuthority *authority = check->authority;
+    TriggerSum sum = { .is_digest = true };
     Str why;
     if (setting.kind != VALUE_STRING) return error_set(err, ERR_DENIED, "'policy' names no policy");
     if (!authority->permits) return error_set(err, ERR_DENIED, "this process has no policies");
-    if (!authority->permits(authority->policies, value_text(setting), policy_input(check), check->request->now_ms,
+    if (!sum_find(check->request->sums, check->request->body, check->arena, &sum)) return refuse_for_now(err);
+    if (!authority->permits(authority->policies, value_text(setting), policy_input(check, sum_hex(check, &sum)), check->request->now_ms,
                             check->arena, &why))
         return error_set(err, ERR_DENIED, "%.*s: %.*s", STR_ARG(value_text(setting)), STR_ARG(why));
     check->proof->identity = arena_format(check->arena, "policy:%.*s", STR_ARG(value_text(setting)));

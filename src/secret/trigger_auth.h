@@ -36,7 +36,11 @@
  * forgets with its process. The id that a proof has is made of the same: as the id of a command it makes the ledger's owner answer a
  * repeated one as the first, also later.
  *
- * Everything that is compared with something secret is compared in constant time.
+ * Everything that is compared with something secret is compared in constant time. Whether there is a trigger is a secret, too: where none lets
+ * a stranger in, his body was gone through as often as where one is that refuses him (trigger_waste()).
+ *
+ * What has to be made of a large body takes long. A request may come with a TriggerSums: what is not made yet is then told there and the request
+ * is refused for the moment; whoever asked makes it wherever there is time, and asks again.
  *
  * Owns:   a TriggerReplays is the caller's. What a proof has lives in the arena given.
  * Fails:  ERR_DENIED with the exact reason, which is for the log and not for the sender; ERR_UNAVAILABLE where a secret cannot be
@@ -48,10 +52,21 @@
 
 #include "secret/replays.h"
 #include "secret/seal.h"
-#include "value/value.h"
+#include "value/canonical.h"
 
 /* What a token is bound to in the place of a run, where the trigger starts one: this and the id of the workflow. */
 #define TRIGGER_WORKFLOW_PREFIX "workflow/"
+
+/* Of the whole body: a digest, or with a secret its code behind what is signed before it. */
+typedef struct TriggerSum { Str secret, head; bool is_digest; uint8_t bytes[DIGEST_SIZE]; } TriggerSum;
+/* Zero at first, but for the size. */
+typedef struct TriggerSums {
+    size_t size_max;                /* of a body whose sums are made at once */
+    TriggerSum *sums;
+    size_t count, capacity;
+    size_t made_count;              /* of these; the others are wanted */
+    bool is_passed;                 /* the body was gone through */
+} TriggerSums;
 
 typedef struct TriggerHeader { Str name, value; } TriggerHeader;        /* names in any case */
 
@@ -64,6 +79,7 @@ typedef struct TriggerRequest {
     Str source;                     /* the address it came from */
     Str identity;                   /* whom the caller has authenticated already; empty: nobody */
     int64_t now_ms;
+    TriggerSums *sums;              /* NULL: they are made at once, whatever the size */
 } TriggerRequest;
 
 /* What is known of the trigger. */
@@ -95,6 +111,12 @@ typedef struct TriggerProof {
 
 MUST_USE Status trigger_authenticate(const TriggerAuthority *authority, const TriggerSubject *subject,
                                      const TriggerRequest *request, Arena *arena, TriggerProof *out, Error *err);
+
+/* Something was refused since a sum of the body is wanted. It is made, in any thread, while nobody else uses them. */
+bool trigger_sums_are_wanted(const TriggerSums *sums);
+void trigger_sums_make(TriggerSums *sums, Str body);
+/* Goes through the body of a request that was refused, unless that was done: or wants it to be. */
+void trigger_waste(TriggerSums *sums, Str body, Arena *arena);
 
 /* It came to nothing, for reasons that pass, and may come again. */
 void trigger_withdraw(TriggerReplays *replays, const TriggerProof *proof);

@@ -582,6 +582,63 @@ TEST(a_policy_is_a_method_of_its_own, "proves: A-200")
     world_close(&it);
 }
 
+/* --- large bodies ------------------------------------------------------------------------------------------------------ */
+
+TEST(what_a_large_body_is_compared_with_is_made_elsewhere_and_asked_for_again, "proves: A-196 A-197")
+{
+    static const struct { const char *name, *auth; Status status; } rows[] = {
+        { "signed", "{\"hmac\":\"hook-secret\"}", OK },
+        { "signed with another secret", "{\"hmac_of_definition\":true}", ERR_DENIED },
+        { "a policy that permits it", "{\"policy\":\"let-in\"}", OK },
+        { "a policy that does not", "{\"policy\":\"another\"}", ERR_DENIED },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        World it;
+        TriggerSums sums = { .size_max = 4 };
+        world_open(&it, rows[i].auth);
+        sign(&it, "swordfish", NOW_TEXT);
+        it.request.sums = &sums;
+        expect_refused(&it, "what its body is compared with is not made yet");
+        EXPECT(trigger_sums_are_wanted(&sums));
+        trigger_waste(&sums, it.request.body, &it.arena);
+        EXPECT_INT(sums.count, 1);
+        trigger_sums_make(&sums, it.request.body);
+        EXPECT(!trigger_sums_are_wanted(&sums));
+        EXPECT_INT(authenticate(&it), rows[i].status);
+        EXPECT(!trigger_sums_are_wanted(&sums));
+        world_close(&it);
+    }
+}
+
+TEST(a_body_is_gone_through_once_whoever_is_refused, "proves: A-196 F-003")
+{
+    static const struct { const char *name, *auth; bool is_signed; } rows[] = {
+        { "a signature that is not right", "{\"hmac_of_definition\":true}", true }, { "no signature", "{\"hmac\":\"hook-secret\"}", false },
+        { "a secret that is not set", "{\"hmac\":\"none\"}", true }, { "no token", "{\"bearer\":true}", false },
+        { "no credentials", "{\"api_key\":true}", true }, { "no such trigger", "{}", true },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        for (size_t size_max = 4; size_max <= 4096; size_max *= 1024) {
+            World it;
+            TriggerSums sums = { .size_max = size_max };
+            world_open(&it, rows[i].auth);
+            if (rows[i].is_signed) sign(&it, "swordfish", NOW_TEXT);
+            it.request.sums = &sums;
+            EXPECT_INT(authenticate(&it), ERR_DENIED);
+            trigger_waste(&sums, it.request.body, &it.arena);
+            EXPECT(sums.is_passed);
+            EXPECT_INT(sums.count, size_max == 4);
+            trigger_sums_make(&sums, it.request.body);
+            EXPECT_INT(authenticate(&it), ERR_DENIED);
+            trigger_waste(&sums, it.request.body, &it.arena);
+            EXPECT(!trigger_sums_are_wanted(&sums));
+            world_close(&it);
+        }
+    }
+}
+
 TEST(without_a_declared_method_nobody_is_let_in, "proves: A-196")
 {
     static const struct { const char *name, *auth, *why; } rows[] = {

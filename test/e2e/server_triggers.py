@@ -167,6 +167,60 @@ def a_sender_signs_as_the_guide_says(t):
     t.true(any("time, method, path and body" in text for text in refused_by_ledger(t, server, "execution.trigger")), "it is audited")
 
 
+@case("proves: F-048 A-196 A-197")
+def a_large_body_lets_in_whom_a_small_one_does(t):
+    t.write("hooks.rego", POLICY)
+    server = Server(t, "--runners", t.write("runners.yaml", "policies:\n  hooks: { file: hooks.rego }\n"))
+    for text in (TRIGGERED.replace("payload ${payload.n}", "x"), FORGED, GATED, PAUSED):
+        server.define(text)
+    for name in ("order-secret", "forge-secret", "definition/triggered"):
+        secret(t, server, name, "s3cret-value")
+    body = json.dumps({"n": 1, "more": "x" * 600000}).encode()
+    push = json.dumps({"ref": "refs/heads/main", "repository": {"full_name": "acme/shop"}, "more": "x" * 600000}).encode()
+    forged = lambda body, value="s3cret-value": {"X-Hub-Signature-256": "sha256=" + hmac.new(value.encode(), body, "sha256").hexdigest()}
+    operator = {"Authorization": "Bearer " + server.key("operator")}
+    waiting = {name: server.begin(name, wait="30s")["_links"]["trigger"]["href"] for name in ("paused", "gated")}
+    where = "/maestro/hooks/default/"
+    rows = [
+        (where + "triggered/signed", body, "signed", 202), (where + "triggered/twin", body, "for another", 401), (where + "triggered/signed", body, "signed", 401),
+        (where + "triggered/none", body, "signed", 401), (where + "none/signed", body, "signed", 401), (where + "triggered/asked", body, {"X-Team": "shop"}, 202),
+        (where + "triggered/asked", body, {"X-Team": "yard"}, 401), (where + "triggered/keyed", body, operator, 202), (where + "triggered/keyed", body, {}, 401),
+        (where + "triggered/none", body, operator, 404), (where + "forged/ci", body, forged(body), 202), (where + "forged/twin", body, forged(body, "another"), 401),
+        (where + "forged/git_push", push, forged(push), 202), (where + "forged/git_push", body, forged(body, "another"), 401),
+        (waiting["paused"], body, "for another", 401), (waiting["paused"], body, "signed", 200), (waiting["gated"], body, forged(body), 200),
+        ("/maestro/trigger/" + "c" * 21 + "/approval", body, "signed", 401),
+    ]
+    for path, sent, headers, status in rows:
+        with t.row(f"{path} {str(headers)[:40]}"):
+            if isinstance(headers, str):
+                headers = sign("s3cret-value", path if headers == "signed" else path + "x", sent)
+            answer = server.call("POST", path, sent, key="", headers=headers)
+            t.equal(answer.status, status, str(answer))
+    for name in ("paused", "gated"):
+        t.equal(server.get("/api/executions/%s?wait=30s" % waiting[name].split("/")[3]).json()["status"], "COMPLETED", name)
+
+
+@case("proves: A-196 A-197")
+def a_trigger_of_a_large_plan_lets_in_whom_that_of_a_small_one_does(t):
+    server = Server(t)
+    steps = "".join(f"      - {{ name: s{i}, run: noop }}\n" for i in range(6000))
+    pause = "{ name: %s, log: x, pause_after: { trigger: %s, timeout: 1h, rate_limit: 1/h, resume_when: 'payload.ok == true' } }"
+    server.define(f"workflow: large\njobs:\n  a:\n    tasks:\n      - {pause % ('one', 'first')}\n      - {pause % ('two', 'second')}\n{steps}")
+    secret(t, server, "definition/large", "s3cret-value")
+    run = server.begin("large", wait="30s")["executionId"]
+    large = json.dumps({"ok": False, "more": "x" * 300000}).encode()
+    rows = [("first", b"{}", "another", 401), ("none", b"{}", "s3cret-value", 401), ("first", large, "another", 401), ("first", large, "s3cret-value", 200),
+            ("first", b"{}", "s3cret-value", 429), ("first", b"{}", None, 401), ("second", b'{"ok": true}', "s3cret-value", 200)]
+    for trigger, body, value, status in rows:
+        with t.row(f"{trigger} {len(body)} {value}"):
+            path = f"/maestro/trigger/{run}/{trigger}"
+            answer = server.call("POST", path, body, key="", headers=sign(value, path, body) if value else {})
+            t.equal(answer.status, status, str(answer))
+    t.equal(server.post(f"/maestro/trigger/{run}/none", {}, key=server.key("operator")).status, 404, "who has a key is told")
+    t.equal(server.post(f"/maestro/trigger/{run}/none", {}, key=server.key("operator", "other")).status, 404)
+    server.post(f"/api/executions/{run}/cancel", {})
+
+
 @case("proves: F-049 F-050")
 def a_trigger_is_taken_as_often_as_it_declares_and_no_request_twice(t):
     server = Server(t)
@@ -177,6 +231,13 @@ def a_trigger_is_taken_as_often_as_it_declares_and_no_request_twice(t):
         answer = server.post(path + "rare", {"n": 1})
         t.equal(answer.status, status, str(answer))
     t.true(3500 <= int(answer.headers["Retry-After"]) <= 3600, "it says when to come again")
+    server.define("workflow: rated\njobs: { a: { tasks: [{ name: ask, log: x, pause_after: { trigger: approval, timeout: 1h, "
+                  "auth: { api_key: true }, rate_limit: 1/h } }] } }\n")
+    run = server.begin("rated", wait="30s")["executionId"]
+    for status in (200, 429):
+        answer = server.post(f"/maestro/trigger/{run}/approval", {})
+        t.equal(answer.status, status, str(answer))
+    t.true(3500 <= int(answer.headers["Retry-After"]) <= 3600, "one that resumes says so, too")
     body = b'{"n": 2}'
     headers = sign("s3cret-value", path + "signed", body)
     first = server.call("POST", path + "signed", body, key="", headers=headers)

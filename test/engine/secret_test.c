@@ -465,7 +465,7 @@ static void door_sign(Door *door, Bench *bench, const char *secret) { door_sign_
 
 static Status handle(Door *door, Bench *bench)
 {
-    return trigger_handle(&door->desk, &bench->arena, &door->request, &door->order, &door->wait_ms, &door->err);
+    return trigger_handle(&door->desk, &bench->arena, &door->request, /* terms= */ NULL, &door->order, &door->wait_ms, &door->err);
 }
 
 static void send_order(const Door *door, Bench *bench)
@@ -578,6 +578,11 @@ TEST(a_pause_takes_no_more_triggers_than_its_rate_limit, "proves: F-049 C-28")
     EXPECT(strstr(door.err.text, "'approval' was sent 2 times within 60 s, which is its rate_limit") != NULL);
     EXPECT(door.wait_ms > 59000 && door.wait_ms <= 60000);
     EXPECT_INT(engine_stats(bench.engine).record_count, before);
+    ROW("and when there is room again: a minute after the first");
+    door.request.now_ms = bench.now_ms + 10000;
+    EXPECT_INT(handle(&door, &bench), ERR_LIMIT);
+    EXPECT(door.wait_ms > 0 && door.wait_ms <= 50000);
+    door.request.now_ms = bench.now_ms;
     ROW("a stranger does not learn it");
     door_sign_at(&door, &bench, "another secret", times[3]);
     EXPECT_INT(handle(&door, &bench), ERR_DENIED);
