@@ -37,9 +37,43 @@ void log_trace(LogLine *line, const Trace *trace)
     buf_char(&line->text, '"');
 }
 
+typedef struct Break { Str bytes; const char *escape; } Break;
+
+/* What Unicode has as a break of lines beside those that JSON escapes anyway; NULL where there is none. */
+static const Break *break_at(Str text)
+{
+    static const Break breaks[] = {
+        { STR_INIT("\xc2\x85"), "\\u0085" }, { STR_INIT("\xe2\x80\xa8"), "\\u2028" }, { STR_INIT("\xe2\x80\xa9"), "\\u2029" },
+    };
+    if (!text.len || (unsigned char)text.ptr[0] < 0x80) return NULL;
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++)
+        if (str_starts(text, breaks[i].bytes)) return &breaks[i];
+    return NULL;
+}
+
+/* JSON lets them stand as they are, and many a reader of lines ends one there. They lie inside texts alone. */
+static void escape_breaks(Buf *text)
+{
+    Str rest = buf_peek(text);
+    size_t plain = 0;
+    while (plain < rest.len && !break_at(str_slice(rest, plain, rest.len))) plain++;
+    if (plain == rest.len) return;
+    Buf escaped;
+    buf_init(&escaped, JSON_SIZE_MAX);
+    while (rest.len) {
+        const Break *found = break_at(rest);
+        if (found) buf_text(&escaped, found->escape);
+        else buf_char(&escaped, rest.ptr[0]);
+        rest = str_slice(rest, found ? found->bytes.len : 1, rest.len);
+    }
+    buf_deinit(text);
+    *text = escaped;
+}
+
 Str log_close(LogLine *line)
 {
     buf_text(&line->text, "}\n");
+    if (!buf_overflowed(&line->text)) escape_breaks(&line->text);
     return buf_overflowed(&line->text) ? STR("") : buf_peek(&line->text);
 }
 

@@ -53,18 +53,24 @@ static void log_path(LogLine *line, Str path)
 
 static bool has_every_request(const Log *log) { return log->has_requests || log_wants(log, LOG_INFO); }
 
+/* What belongs to another tenant is refused, too, though its answer is that of what is not there. */
+static bool is_refusal(const Call *call)
+{
+    return call->status == 401 || call->status == 403 || call->status == 429 || (call->status >= 400 && call->refused.len);
+}
+
 /* Refusals are the audit of who tried what; failures are what somebody has to look at. Who wants to see every request gets each of these, too. */
 static void log_call(Api *api, const Call *call, uint64_t took_ns)
 {
     static const char *const methods[] = { "GET", "POST", "PUT", "DELETE", "OTHER" };
     unsigned status = call->status;
-    bool is_refusal = status == 401 || status == 403 || status == 429, has_left = !status;
-    LogLevel level = status >= 500 ? LOG_ERROR : is_refusal || call->is_cut ? LOG_WARNING : LOG_INFO;
+    bool was_refused = is_refusal(call), has_left = !status;
+    LogLevel level = status >= 500 ? LOG_ERROR : was_refused || call->is_cut ? LOG_WARNING : LOG_INFO;
     if (!log_wants(api->log, level) && !api->log->has_requests) return;
     LogKind kind = log_kind(call);
     if (!has_every_request(api->log) && !log_share_take(&api->log_shares, &kind, clock_monotonic_ms())) return;
     LogLine line = log_begin(level, call->now_ms,
-                             is_refusal ? "request refused"
+                             was_refused ? "request refused"
                              : call->is_cut ? "stream cut off: its reader is too slow"
                              : has_left ? "request left by its client before the answer" : "request");
     log_text(&line, "tenant", call->tenant.len ? call->tenant : call->caller.tenant);
@@ -78,7 +84,7 @@ static void log_call(Api *api, const Call *call, uint64_t took_ns)
     if (call->route) log_text(&line, "route", str_of(call->route->name));
     log_text(&line, "key", call->caller.key.len ? call->caller.key : call->claimed);
     log_text(&line, "address", call->source);
-    if (call->hidden.len) log_text(&line, "detail", call->hidden);
+    log_text(&line, "detail", call->hidden.len ? call->hidden : call->refused);
     if (status >= 400) log_text(&line, "problem", str_of(problem_info(call->problem)->type));
     herald_line(api->herald, &line);
 }

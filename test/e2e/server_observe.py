@@ -482,7 +482,13 @@ def the_log_is_one_object_a_line_with_tenant_run_trace_and_request(t):
     odd.request("GET", "/api/%0a%7B%22level%22:%22error%22%7D%1b[31m", headers={"Authorization": "Bearer x", "X-Request-Id": "a\tb"})
     odd.getresponse().read()
     t.equal(server.get("/api/" + "long" * 3000, key="", headers={"X-Request-Id": "long-1"}).status, 404)
+    breaks = "\u0085\u2028\u2029"                                       # what some readers end a line at
+    with socket.create_connection(("127.0.0.1", server.port)) as raw:
+        raw.sendall(f"GET /api/{breaks}{{}} HTTP/1.1\r\nHost: x\r\nX-Request-Id: breaks-3\r\nConnection: close\r\n\r\n".encode())
+        while raw.recv(4096):
+            pass
     lines = [json.loads(line) for line in server.stop().err.splitlines()]
+    t.contains(next(e for e in lines if e.get("requestId") == "breaks-3")["path"], breaks, "they are told, and end no line")
     long = next(e for e in lines if e.get("requestId") == "long-1")
     t.equal(long["path"], ("/api/" + "long" * 50)[:200] + "... (12005 bytes)", "of a long address the beginning")
     t.true(all({"time", "level", "message"} <= set(e) for e in lines), "every line has time, level and message")
@@ -499,6 +505,23 @@ def the_log_is_one_object_a_line_with_tenant_run_trace_and_request(t):
     audit = next(e for e in lines if e.get("requestId") == "bad-1")
     t.equal((audit["level"], audit["message"], audit["status"]), ("warning", "request refused", 401))
     t.true(any("%0a%7B" in e.get("path", "") for e in lines), "what was sent stays inside its line, as it was sent")
+
+
+@case("proves: F-099 F-003")
+def who_reaches_for_what_is_anothers_is_told_in_the_log_as_refused(t):
+    server = Server(t)                                      # with the level it has where none is given
+    server.define(HELLO)
+    run = server.begin("hello", {"who": "x"}, wait="30s")["executionId"]
+    stranger = server.key("operator", "acme")
+    for path, request in (("/api/executions/" + run, "theirs"), ("/api/executions/" + "A" * 21, "nobodys"), ("/api/workflows/default/hello", "workflow")):
+        t.equal(server.get(path, key=stranger, headers={"X-Request-Id": request}).status, 404, request)
+    lines = {line.get("requestId"): line for line in map(json.loads, server.stop().err.splitlines())}
+    t.true("nobodys" not in lines, "what is not there is no refusal")
+    for request in ("theirs", "workflow"):
+        with t.row(request):
+            line = lines.get(request, {})
+            t.equal([line.get(name) for name in ("level", "message", "tenant", "status", "key", "detail")],
+                    ["warning", "request refused", "acme", 404, stranger.split(".")[2], "it belongs to tenant 'default'"])
 
 
 @case("proves: F-099")
