@@ -21,7 +21,7 @@ typedef struct Item {
     uint64_t run_no;                /* of a record */
     Span *span;                     /* of a request; NULL: of something else */
     Str record, tenant, workflow;
-    Str steps;                      /* ids of the steps that its lines tell of, in their order, or nothing, for each line with a line break behind it */
+    Str steps;                      /* for each of its lines the id of the step that it tells of, or nothing, and a line break */
     Str line;                       /* of the log; empty: something else */
     uint32_t line_count;            /* lines of the log that this makes */
     uint32_t size;
@@ -43,7 +43,8 @@ struct Herald {
     Arena arena;                    /* of the record being told */
     LogOut out;                     /* the thread's */
     uint64_t refused_told;          /* spans that the collector refused, as far as the log has them */
-    int64_t refused_ms;             /* not before is that logged again */
+    int64_t refused_ms, away_ms;    /* not before is that logged again */
+    bool is_away_told;              /* the log has that the collector takes nothing */
     bool is_log_full;               /* something waits until standard error can be written to */
     uint8_t levels[EVENT_KIND_END]; /* of the log, by kind */
 };
@@ -225,19 +226,53 @@ static void log_turn(Herald *herald)
     atomic_store_explicit(&herald->lines_dropped, herald->out.dropped_count, memory_order_relaxed);
 }
 
-/* What a collector refuses is lost, and whoever set it up has to know. */
-static void log_refused(Herald *herald, bool is_last)
+/* --- the collector of traces, in the log: whoever set it up has to know -------------------------------------------------------------------- */
+
+static LogLine collector_line(const char *message, uint64_t count)
+{
+    LogLine line = log_begin(LOG_WARNING, clock_realtime_ms(), message);
+    log_number(&line, "count", (int64_t)count);
+    return line;
+}
+
+static void log_collector(Herald *herald, LogLine *line)
+{
+    if (log_wants(herald->options.log, LOG_WARNING)) log_out_add(&herald->out, log_close(line));
+    log_free(line);
+    log_turn(herald);
+}
+
+static void log_refused(Herald *herald, const OtlpStats *stats, bool is_last)
+{
+    if (stats->refused == herald->refused_told || (!is_last && clock_monotonic_ms() < herald->refused_ms)) return;
+    LogLine line = collector_line("the collector of traces refused spans: they are lost", stats->refused - herald->refused_told);
+    log_number(&line, "status", stats->refusal_status);
+    log_collector(herald, &line);
+    herald->refused_told = stats->refused;
+    herald->refused_ms = clock_monotonic_ms() + OTLP_TOLD_MS;
+}
+
+static void log_away(Herald *herald, const OtlpStats *stats)
+{
+    bool is_away = stats->away_why;
+    if (is_away == herald->is_away_told || (is_away && clock_monotonic_ms() < herald->away_ms)) return;
+    LogLine line = collector_line(is_away ? "the collector of traces takes nothing: spans wait" : "the collector of traces takes spans again",
+                                  stats->waiting);
+    if (stats->away_status) log_number(&line, "status", stats->away_status);
+    log_text(&line, "detail", str_of(stats->away_why));
+    log_collector(herald, &line);
+    herald->is_away_told = is_away;
+    herald->away_ms = clock_monotonic_ms() + OTLP_TOLD_MS;
+}
+
+static void log_traces(Herald *herald, bool is_last)
 {
     OtlpStats stats = otlp_stats(herald->otlp);
-    if (stats.refused == herald->refused_told || (!is_last && clock_monotonic_ms() < herald->refused_ms)) return;
-    LogLine line = log_begin(LOG_WARNING, clock_realtime_ms(), "the collector of traces refused spans: they are lost");
-    log_number(&line, "count", (int64_t)(stats.refused - herald->refused_told));
-    log_number(&line, "status", stats.refusal_status);
-    if (log_wants(herald->options.log, LOG_WARNING)) log_out_add(&herald->out, log_close(&line));
-    log_free(&line);
-    herald->refused_told = stats.refused;
-    herald->refused_ms = clock_monotonic_ms() + OTLP_REFUSED_MS;
-    log_turn(herald);
+    log_refused(herald, &stats, is_last);
+    log_away(herald, &stats);
+    if (!is_last || !stats.waiting) return;
+    LogLine line = collector_line("the collector of traces did not take all spans before the end: they are lost", stats.waiting);
+    log_collector(herald, &line);
 }
 
 /* `count` of the first two are waited for. */
@@ -260,7 +295,7 @@ static void end(Herald *herald)
         if (!herald->is_log_full && (!herald->otlp || otlp_is_empty(herald->otlp))) break;
         wait_for(herald, /* count= */ 0, HERALD_TURN_MS);
     } while (clock_monotonic_ms() < end_ms);
-    if (herald->otlp) log_refused(herald, /* is_last= */ true);
+    if (herald->otlp) log_traces(herald, /* is_last= */ true);
 }
 
 /* What is announced is left lying for a moment, so that many announcements cost one look; a stop ends the wait. */
@@ -270,7 +305,7 @@ static void run(void *context)
     int64_t gathered_ms = 0;
     while (!wake_is_raised(&herald->stop)) {
         int64_t due_ms = herald->otlp ? otlp_turn(herald->otlp, clock_monotonic_ms(), /* is_last= */ false) : -1;
-        if (herald->otlp) log_refused(herald, /* is_last= */ false);
+        if (herald->otlp) log_traces(herald, /* is_last= */ false);
         int64_t left_ms = gathered_ms ? gathered_ms - clock_monotonic_ms() : -1;
         if (gathered_ms && left_ms < 0) left_ms = 0;
         if (gathered_ms && (due_ms < 0 || left_ms < due_ms)) due_ms = left_ms;

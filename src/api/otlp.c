@@ -30,6 +30,7 @@ struct Otlp {
     uint32_t sending_count;         /* spans of the request under way; 0: none is */
     atomic_ullong sent_total, refused_total, dropped_total, waiting_total, export_total, failure_total;
     atomic_int refusal_status;
+    atomic_int away_code;           /* of a collector that is away: the status of its answer, or less than 0: what libcurl says, negated */
 };
 
 /* --- as JSON ------------------------------------------------------------------------------------------------------------------ */
@@ -176,6 +177,7 @@ static void finish(Otlp *otlp, CURLcode code, int64_t now_ms)
     bool is_heard = code == CURLE_OK || code == CURLE_WRITE_ERROR;          /* of a long answer the beginning is enough */
     bool is_away = !is_heard || is_retryable(status);
     atomic_fetch_add_explicit(is_heard && status / 100 == 2 ? &otlp->export_total : &otlp->failure_total, 1, memory_order_relaxed);
+    atomic_store_explicit(&otlp->away_code, !is_away ? 0 : is_heard ? (int)status : -(int)code, memory_order_relaxed);
     if (is_away) {
         otlp->sending_count = 0;
         otlp->retry_ms = now_ms + retry_wait_ms(otlp, wanted_s);
@@ -220,7 +222,10 @@ bool otlp_is_empty(const Otlp *otlp) { return !otlp->first || (otlp->retry_ms &&
 
 OtlpStats otlp_stats(const Otlp *otlp)
 {
-    return (OtlpStats){ .sent = atomic_load_explicit(&otlp->sent_total, memory_order_relaxed),
+    int away = atomic_load_explicit(&otlp->away_code, memory_order_relaxed);
+    return (OtlpStats){ .away_why = away < 0 ? curl_easy_strerror((CURLcode)-away) : away ? "its answer says to come again later" : NULL,
+                        .away_status = away > 0 ? away : 0,
+                        .sent = atomic_load_explicit(&otlp->sent_total, memory_order_relaxed),
                         .refused = atomic_load_explicit(&otlp->refused_total, memory_order_relaxed),
                         .refusal_status = atomic_load_explicit(&otlp->refusal_status, memory_order_relaxed),
                         .dropped = atomic_load_explicit(&otlp->dropped_total, memory_order_relaxed),

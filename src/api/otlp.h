@@ -26,6 +26,8 @@ typedef struct OtlpOptions {
 typedef struct OtlpStats {
     uint64_t sent, refused, dropped, waiting, exports, export_failures;
     int refusal_status;             /* of the answer that refused some last */
+    const char *away_why;           /* of a collector that takes nothing now; NULL: it did, when something was sent to it last */
+    int away_status;                /* of its answer; 0: there was none */
 } OtlpStats;
 
 typedef struct Otlp Otlp;

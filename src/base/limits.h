@@ -362,7 +362,7 @@
 #define OTLP_RETRY_MS           1000             /* before it is tried again, doubled each time ... */
 #define OTLP_RETRY_MS_MAX       60000            /* ... up to this */
 #define OTLP_RETRY_AFTER_MS_MAX 600000           /* ... and where it says itself when, up to this */
-#define OTLP_REFUSED_MS         60000            /* that it refuses spans is logged once in this time at most */
+#define OTLP_TOLD_MS            60000            /* that it is away, or refuses spans, is logged once in this time at most */
 #define OTLP_HEADER_COUNT_MAX   32u              /* of OTEL_EXPORTER_OTLP_HEADERS */
 
 /* --- what is counted ---------------------------------------------------------------------------------------------- */

@@ -604,7 +604,7 @@ def a_log_that_nobody_reads_holds_nobody_up_and_what_is_lost_is_counted_and_told
 class Collector:
     """Takes OTLP over HTTP as JSON; `status` is what it answers, after `gate` is open."""
 
-    def __init__(self, status=200):
+    def __init__(self, status=200, port=0):
         self.spans, self.requests, self.status, self.answer = [], [], status, b"{}"
         self.headers, self.times = {}, []
         self.gate = threading.Event()
@@ -632,7 +632,7 @@ class Collector:
             def log_message(self, *args):
                 pass
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
@@ -787,6 +787,31 @@ def spans_that_a_collector_refuses_are_logged_and_it_is_tried_again_when_it_want
     refused = scrape(server)['maestro_trace_spans_total{outcome="refused"}']
     server.stop()
     t.equal(sum(line["count"] for line in told()), refused, "what was not logged yet is logged at the end")
+
+
+@case("proves: F-099 F-101")
+def a_collector_that_is_away_is_told_in_the_log_and_so_are_spans_that_are_lost_with_the_end(t):
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    server = Server(t, "--otlp", f"http://127.0.0.1:{port}", env=LOCAL)         # where nobody listens
+    server.define(HELLO)
+
+    def told(part):
+        return [json.loads(line) for line in t.said(server.process).splitlines() if part in line]
+    server.begin("hello", {"who": "x"}, wait="30s")
+    t.until(lambda: told("takes nothing"), "it is told that it is away")
+    t.equal(("status" in told("takes nothing")[0], bool(told("takes nothing")[0]["detail"])), (False, True), "and why")
+    collector = Collector(port=port)
+    t.until(lambda: told("takes spans again"), "and that it is back")
+    collector.status = 503
+    failed = scrape(server)['maestro_trace_exports_total{outcome="failed"}']
+    server.begin("hello", {"who": "x"}, wait="30s")
+    t.until(lambda: scrape(server)['maestro_trace_exports_total{outcome="failed"}'] > failed, "it is overloaded")
+    t.equal(len(told("takes nothing")), 1, "which is told once in a while")
+    waiting = scrape(server)["maestro_trace_spans_waiting"]
+    server.stop()
+    lost = told("they are lost")
+    t.equal(([line["level"] for line in lost], lost[0]["count"] >= waiting > 0), (["warning"], True), f"what it did not take by the end: {lost}")
 
 
 class Service:

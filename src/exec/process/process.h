@@ -18,7 +18,8 @@
  *
  * Owns:   one thread, one child process, a scratch directory, four descriptors a program.
  * Fails:  process_executor_open() with ERR_UNAVAILABLE or ERR_LIMIT, process_executor_start() with ERR_LIMIT. execute()
- *         answers false at the capacity; a NOTICE_ROOM follows when there is room. An attempt that cannot be carried out is taken, and reported as failed.
+ *         answers false at the capacity; a NOTICE_ROOM follows when there is room. An attempt that cannot be carried out
+ *         is taken, and reported as failed.
  * Bounds: PROCESS_COUNT_MAX programs; OUTPUT_SIZE_MAX, LOG_LINE_SIZE_MAX, log_size_max, RUNNER_LINE_SIZE_MAX.
  * Thread: as the port says. Closing ends what runs (TERM, KILL after the grace) and waits; reports that do not fit the
  *         sink while closing are not delivered, as after a crash.
