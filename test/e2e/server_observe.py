@@ -314,7 +314,8 @@ def a_prometheus_scrapes_it_and_understands_every_expression(t):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     config = t.write("prometheus.yml", f"global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\nrule_files: [{ROOT}/deploy/alerts.yml]\n"
-                                       f"scrape_configs:\n  - job_name: maestro\n    static_configs: [{{ targets: ['127.0.0.1:{server.port}'] }}]\n")
+                                       f"scrape_configs:\n  - job_name: maestro\n    static_configs: [{{ targets: ['127.0.0.1:{server.port}'] }}]\n"
+                                       f"  - job_name: another\n    static_configs: [{{ targets: ['127.0.0.1:{port}'] }}]\n")
     with open(t.folder / "prometheus.log", "wb") as log:
         process = subprocess.Popen(["prometheus", "--config.file", config, "--storage.tsdb.path", str(t.folder / "tsdb"),
                                     "--web.listen-address", f"127.0.0.1:{port}"], stdout=log, stderr=log)
@@ -326,7 +327,8 @@ def a_prometheus_scrapes_it_and_understands_every_expression(t):
 
         def is_scraped():
             try:
-                return bool(ask('maestro_execution_duration_seconds_count{state="succeeded"}')["data"]["result"])
+                return all(ask(one)["data"]["result"] for one in ('maestro_execution_duration_seconds_count{state="succeeded"}',
+                                                                  'process_open_fds{job="another"}'))
             except (OSError, KeyError, ValueError):
                 return False
         t.until(is_scraped, "prometheus has scraped the server")
@@ -334,7 +336,9 @@ def a_prometheus_scrapes_it_and_understands_every_expression(t):
             expressions = [target["expr"] for panel in json.load(file)["panels"] for target in panel.get("targets", [])]
         for expression in expressions:
             with t.row(expression):
-                t.equal(ask(expression.replace("$__rate_interval", "1m"))["status"], "success")
+                answer = ask(expression.replace("$__rate_interval", "1m"))
+                t.equal(answer["status"], "success")
+                t.equal([one for one in answer["data"]["result"] if one["metric"].get("job") == "another"], [], "of this server, and of no other program")
         t.until(lambda: ask("maestro_up")["data"]["result"][0]["value"][1] == "1", "it is up")
     finally:
         process.terminate()
