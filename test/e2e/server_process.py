@@ -301,6 +301,29 @@ def systemd_starts_it_on_the_first_connection(t):
 
 
 @case()
+def what_the_page_says_about_systemd_works_where_nothing_of_it_is_there(t):
+    if not shutil.which("systemd-analyze"):
+        t.not_run("systemd-analyze is missing (package systemd)")
+    page = (ROOT / "docs" / "server.md").read_text()
+    lines = page.split("\n## systemd\n")[1].split("```\n")[1].splitlines()
+    t.equal([line.split()[0] for line in lines], ["make", "mkdir", "cp", "cp", "systemctl", "systemctl", "cat", "systemctl"], "what it says")
+    script = "\n".join(line.split("#")[0].replace(" /etc", f" {t.folder}/root/etc") for line in lines if line.startswith(("mkdir", "cp")))
+    for place in ("usr/local/bin", "usr/bin"):              # where `make install` puts it, and where a package would
+        with t.row(place):
+            root = t.folder / "root"
+            shutil.rmtree(root, ignore_errors=True)
+            (root / "etc/systemd/system").mkdir(parents=True)
+            (root / place).mkdir(parents=True)
+            shutil.copy(MAESTRO, root / place / "maestro")
+            done = t.run("sh", "-euc", script)
+            t.equal((done.code, done.err), (0, ""), "the commands")
+            told = t.run("systemd-analyze", "verify", "--man=no", f"--root={root}", "/etc/systemd/system/maestro.service")
+            t.lacks(told.err, "Command maestro", "what systemd says")
+            checked = t.maestro("server", "--config", root / "etc/maestro/server.yaml", "--check-config")
+            t.equal(checked.code, 0, checked.err)
+
+
+@case()
 def the_units_are_what_systemd_takes(t):
     if not shutil.which("systemd-analyze"):
         t.not_run("systemd-analyze is missing (package systemd)")
@@ -309,7 +332,7 @@ def the_units_are_what_systemd_takes(t):
     for name in ("maestro.service", "maestro.socket"):
         text = (ROOT / "deploy" / name).read_text()
         t.contains(text, "[Unit]")
-        (folder / name).write_text(text.replace("/usr/bin/maestro", str(MAESTRO)))
+        (folder / name).write_text(text.replace("=maestro ", f"={MAESTRO} "))
     result = t.run("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", folder / "maestro.service", folder / "maestro.socket")
     t.equal((result.code, result.err), (0, ""), "systemd-analyze verify")
     secure = t.run("systemd-analyze", "security", "--offline=true", "--threshold=40", folder / "maestro.service")
