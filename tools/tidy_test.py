@@ -101,8 +101,11 @@ def the_modules_of_the_requirements_depend_as_they_say(t):
 def no_library_of_the_domain_holds_a_variable(t):
     build = MAESTRO.resolve().parent / "src"
     for folder in ("core", "dispatch", "lang", "ledger", "view", "policy", "engine"):
-        for library in sorted((build / folder).glob("lib*.a")):
+        libraries = sorted((build / folder).glob("lib*.a"))
+        t.true(libraries, f"{folder} is built")
+        for library in libraries:
             table = t.run("objdump", "-t", library).out
+            t.contains(table, ".text", "what is looked at")
             found = re.findall(r"\sO\s+\.(?:data|bss|tdata|tbss)(?!\.rel\.ro)\S*\s+[0-9a-f]+\s+(?!__)(\S+)", table)
             t.equal(found, [], f"variables of {library.name}: collaborators are given, not found")
 

@@ -92,6 +92,54 @@ def every_route_has_a_summary_and_a_description(t):
             t.true(all("description" in answer or "$ref" in answer for answer in operation["responses"].values()), "every answer")
 
 
+# The tables M-6 and M-7 of the requirements, one by one.
+EXECUTION = "/api/executions/{executionId}"
+REVISION = "/api/workflows/{namespace}/{workflowId}/revisions/{version}"
+DEMANDED = {
+    "get": ["/api", "/api/executions", EXECUTION, *(EXECUTION + part for part in ("/steps", "/events", "/logs", "/trace", "/provenance", "/replay", "/diff",
+            "/artifacts/{artifactId}")), "/api/workflows", "/api/workflows/{namespace}/{workflowId}", "/api/workflows/{namespace}/{workflowId}/revisions", REVISION,
+            "/api/schedules", "/api/schedules/override", "/api/policies", "/api/policies/review", "/api/tenants", "/api/executors", "/metrics"],
+    "post": ["/api/executions", *(EXECUTION + part for part in ("/pause", "/resume", "/cancel", "/compensate", "/resolve", "/retry-from", "/skip-compensation",
+             "/retry-compensation", "/approvals", "/placement")), "/api/workflows", "/api/workflows/{namespace}/{workflowId}/revisions",
+             *(REVISION + part for part in ("/activate", "/deactivate", "/dry-run")), "/api/runbooks", "/api/signals", "/api/schedules/override",
+             "/api/policies/review", "/api/executors/{executorId}/exchange", "/maestro/trigger/{workflow_id}/{trigger_key}",
+             "/maestro/hooks/{tenant}/{workflow}/{trigger}"],
+    "delete": [REVISION],
+}
+QUERIES = {"/api/executions": {"namespace", "workflowId", "version", "cursor"}, EXECUTION + "/steps": {"cursor"}, EXECUTION + "/replay": {"at"},
+           EXECUTION + "/diff": {"attempts"}}
+DEMANDED_COMMANDS = """resolve process-auto-retries retry-from compensate skip-compensation retry-compensation dispatch-polls recover-polls
+    check-trigger-timeouts process-scheduled-resumes run validate-runbook inspect visualize migrate validate plan replay diff pause resume cancel approve
+    signal rebind check server worker""".split()
+DEMANDED_OPTIONS = {"plan": "--dry-run", "check": "--production", "server": "--cell"}
+
+
+def table(name):
+    return text("docs/requirements.md").split(f"\n#### {name} ")[1].split("\n#### ")[0]
+
+
+@case("proves: G-07 C-47")
+def every_address_that_the_requirements_demand_is_served(t):
+    paths = Server(t).get("/openapi.json").json()["paths"]
+    for method, addresses in DEMANDED.items():
+        for address in addresses:
+            with t.row(f"{method} {address}"):
+                t.true(method in paths.get(address, {}), "it is served")
+                t.true(address.split("{")[0].rstrip("/") in table("M-6") or "/" + address.rsplit("/", 1)[1] in table("M-6"), "the table has it")
+    for address, names in QUERIES.items():
+        with t.row(address):
+            t.equal(names - {p["name"] for p in paths[address]["get"]["parameters"] if p["in"] == "query"}, set(), "filters that it does not take")
+
+
+@case("proves: C-48")
+def every_command_that_the_requirements_demand_is_there(t):
+    there = {" ".join(name) for name in commands(t)}
+    t.equal([name for name in DEMANDED_COMMANDS if name not in there], [], "commands that are missing")
+    t.equal([name for name in DEMANDED_COMMANDS if name not in table("M-7")], [], "commands that the table does not have")
+    for name, option in DEMANDED_OPTIONS.items():
+        t.contains(help_of(t, name), option)
+
+
 @case()
 def the_table_of_exit_codes_is_that_of_the_program(t):
     documented = set(re.findall(r"^\| +(\d+) \|", text("docs/exit-codes.md"), re.M))

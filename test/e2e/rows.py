@@ -339,7 +339,7 @@ jobs:
     t.equal((steps[0]["kind"], steps[0]["poll"]["interval_ms"]), ("task", 300000), "a polling step in its plan")
 
 
-@case("proves: R-056")
+@case("proves: R-056 R-063")
 def each_result_is_there_as_soon_as_its_step_has_ended(t):
     file = t.write("three.yaml", """workflow: three
 jobs:

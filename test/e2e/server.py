@@ -315,7 +315,7 @@ def the_tag_of_a_revision_follows_its_flag(t):
     t.true(server.get(path).headers["ETag"] != tag, "the tag has changed")
 
 
-@case("proves: R-002 R-019 R-022 R-025 R-040 R-043 R-044 R-045 R-047 R-072 R-095 R-101")
+@case("proves: R-002 R-019 R-022 R-025 R-040 R-043 R-044 R-045 R-047 R-072 R-095")
 def an_execution_is_started_and_answered_with_its_outcome(t):
     server = Server(t)
     server.define(HELLO)
@@ -336,7 +336,7 @@ def an_execution_is_started_and_answered_with_its_outcome(t):
     t.equal([line["text"] for line in logs], ["hello Ana"])
 
 
-@case("proves: C-04")
+@case("proves: C-04 R-095 R-100")
 def a_start_is_answered_at_once_and_with_wait_once_the_run_is_settled_or_blocked(t):
     server = Server(t)
     server.define(HELLO)
@@ -367,7 +367,7 @@ def a_start_is_answered_at_once_and_with_wait_once_the_run_is_settled_or_blocked
     t.equal(t.end(waiting).code, 0)
 
 
-@case("proves: R-029 R-030 R-042 R-048 R-049 R-059 R-060 R-061 C-68")
+@case("proves: R-029 R-030 R-042 R-048 R-049 R-059 R-060 R-061 C-50 C-68")
 def a_failed_execution_says_why_and_skips_the_rest(t):
     server = Server(t)
     server.define(FAILING)
@@ -378,6 +378,10 @@ def a_failed_execution_says_why_and_skips_the_rest(t):
     t.equal({k: v["status"] for k, v in steps.items()}, {"a.first": "COMPLETED", "a.second": "FAILED", "a.third": "SKIPPED"})
     t.equal((steps["a.second"]["outputData"], bool(steps["a.second"]["errorMessage"]), bool(steps["a.second"]["errorDetails"])),
             (None, True, True))
+    details, told = steps["a.second"]["errorDetails"], server.get(run["_links"]["events"]["href"] + "?limit=500").json()["items"]
+    t.equal((run["errorClass"], run["errorCause"], run["failedStep"]), (details["class"], details["cause"], "a.second"), "the same words of both")
+    t.equal([e["event"] for e in told if e.get("cause") == run["errorCause"] and e["trace"]], ["step-failed", "run-failing", "run-failed"],
+            "and in the ledger, with its trace")
     resolved = server.post(run["_links"]["resolve"]["href"], {"decision": "MARK_RESOLVED", "reason": "known"})
     t.equal((resolved.status, resolved.json()["resolution"]), (200, "RESOLVED"))
     problem(t, server.post("/api/executions/%s/resolve" % run["executionId"], {"decision": "RETRY"}), 409, "conflict")
@@ -707,7 +711,7 @@ def a_decision_on_many_is_recorded_with_the_trace_of_its_request(t):
         t.equal([e["trace"].split("-")[1] for e in made], [trace[3:35]], "the request's trace")
 
 
-@case("proves: A-186 A-201 A-279")
+@case("proves: A-186 A-201 A-279 C-24 C-47 F-132")
 def a_pause_is_ended_by_its_trigger_or_an_approval(t):
     server = Server(t)
     server.define(PAUSING)
@@ -716,6 +720,7 @@ def a_pause_is_ended_by_its_trigger_or_an_approval(t):
     path = "/maestro/trigger/%s/approval" % run["executionId"]
     problem(t, server.call("POST", path, "{}", key=""), 401, "unauthenticated")
     problem(t, server.call("POST", path.replace("/approval", "/other"), "{}"), 404, "not-found")
+    problem(t, server.call("POST", "/maestro/trigger/pausing/approval", "{}"), 404, "not-found")       # of a run, and not of its definition
     problem(t, server.post(path, {"ok": 1}, key=server.key("viewer")), 403, "denied")
     problem(t, server.post(path, {"ok": 1}, key=server.key("operator", "other")), 404, "not-found")
     t.equal(server.post(path, {"ok": 1}, key=server.key("operator")).status, 200)
@@ -850,7 +855,7 @@ def keys_are_shown_once_expire_and_are_revoked(t):
     t.equal(server.get("/api", key=server.key("viewer", "default", "--expires", "1h")).status, 200)
 
 
-@case("proves: F-113")
+@case("proves: F-113 G-15")
 def roles_permit_what_they_say_and_refusals_are_logged(t):
     server = Server(t)
     server.define(HELLO)

@@ -455,7 +455,7 @@ def no_query_of_the_store_gives_a_tenant_what_is_anothers(t):
     t.true(tried > 500, f"{tried} questions were asked")
 
 
-@case("proves: R-016")
+@case("")
 def what_is_no_address_of_a_server_is_refused_and_nothing_runs_here_instead(t):
     server = Server(t)
     path = t.write("hello.yaml", HELLO)
@@ -486,7 +486,7 @@ def what_is_no_address_of_a_server_is_refused_and_nothing_runs_here_instead(t):
     t.equal(t.maestro("validate", path, env=there).code, 0, "what needs no store does not look at it")
 
 
-@case("proves: R-016")
+@case("")
 def a_worker_finds_its_server_by_the_variable_and_checks_its_key(t):
     server = Server(t, "--runners", t.write("far.yaml", "executors: { far: { kind: worker, runners: { ci/build: {} } } }\n"))
     server.define("workflow: build\njobs: { a: { tasks: [{ name: do, run: ci/build }] } }\n")
@@ -532,7 +532,7 @@ def commands_of_a_tenants_key_mean_its_tenant(t):
     t.contains(unnamed.err, "namespace: acme", "the line to write")
 
 
-@case("proves: R-016")
+@case("")
 def a_tenants_key_does_to_its_runs_what_its_role_permits(t):
     server = Server(t)
     server.define(SLOW.replace("workflow: slow", "workflow: slow\ntenant: acme"), tenant="acme")
@@ -561,7 +561,7 @@ def a_tenants_key_does_to_its_runs_what_its_role_permits(t):
     t.equal(t.maestro("ledger", "verify", exported).code, 0, "what was exported is whole")
 
 
-@case("proves: R-016")
+@case("")
 def a_client_brings_no_policies_of_its_own(t):
     server = Server(t)
     server.define(SLOW)
@@ -594,7 +594,7 @@ jobs:
     t.contains(shown.out + shown.err, "asked", "it was shown how it went on")
 
 
-@case("proves: R-016")
+@case("")
 def what_runs_at_a_server_is_compiled_by_it(t):
     """With its runners and none of this machine's; what is wrong is told as beside a store with the same runners."""
     runners = t.write("server-runners.yaml", "executors: { local: { kind: process, runners: { srv/only: { command: ['true'] } } } }\n")
@@ -634,7 +634,7 @@ def what_runs_at_a_server_is_compiled_by_it(t):
     t.contains(config.err, "is a configuration, no definition")
 
 
-@case("proves: R-016")
+@case("")
 def a_runbook_of_the_old_format_runs_at_a_server_as_it_does_here(t):
     server = Server(t, "--runners", str(ROOT / "examples" / "runners.yaml"))
     old = ROOT / "examples/legacy-log-analysis.yaml"
@@ -644,7 +644,7 @@ def a_runbook_of_the_old_format_runs_at_a_server_as_it_does_here(t):
     t.equal((there.code, there.err.splitlines()[:4]), (here.code, here.err.splitlines()[:4]))
 
 
-@case("proves: R-016")
+@case("")
 def what_a_start_would_meet_is_asked_of_the_server(t):
     t.write("never.rego", 'package maestro.never\n\ndeny contains "never here" if input.hook == "run-start"\n')
     runners = t.write("server-runners.yaml", "executors: { local: { kind: process, runners: { srv/only: { command: ['true'] } } } }\n")

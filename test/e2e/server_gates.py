@@ -244,7 +244,7 @@ def who_acts_is_whom_the_operating_system_knows(t):
     t.contains(shown, f'"user:{USER}"')
 
 
-@case("proves: R-090")
+@case("")
 def a_stream_does_not_go_on_behind_what_was_never_sent(t):
     server = Server(t)
     server.define(HELLO)
@@ -325,7 +325,7 @@ def one_key_leaves_the_other_keys_of_its_tenant_theirs(t):
 # --- the document and the links ------------------------------------------------------------------------------------------
 
 
-@case("proves: R-092")
+@case("")
 def the_document_has_headers_streams_and_what_is_not_allowed(t):
     server = Server(t)
     document = server.get("/openapi.json", key="").json()
@@ -473,7 +473,7 @@ def a_name_that_is_in_the_query_twice_is_refused(t):
             t.contains(problem(t, server.get(path), 400, "invalid")["detail"], f"'{name}' is more than once in the query")
 
 
-@case("proves: R-090")
+@case("")
 def a_stream_is_given_to_who_takes_one_and_each_form_takes_its_own_words(t):
     server = Server(t)
     server.define(HELLO)

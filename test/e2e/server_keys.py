@@ -218,7 +218,7 @@ def several_who_set_the_first_secret_of_a_tenant_at_once_all_succeed(t):
     t.equal(len([e for e in records(t, server) if e["event"] == "tenant-key-made" and e["tenant"] == "fresh"]), 1, "under one key")
 
 
-@case("proves: R-016")
+@case("")
 def commands_say_the_same_of_a_server_as_beside_its_store(t):
     server = Server(t)
     server.define(GATED)

@@ -307,10 +307,10 @@ def what_the_page_says_about_systemd_works_where_nothing_of_it_is_there(t):
     page = (ROOT / "docs" / "server.md").read_text()
     lines = page.split("\n## systemd\n")[1].split("```\n")[1].splitlines()
     t.equal([line.split()[0] for line in lines], ["make", "mkdir", "cp", "cp", "systemctl", "systemctl", "cat", "systemctl"], "what it says")
-    script = "\n".join(line.split("#")[0].replace(" /etc", f" {t.folder}/root/etc") for line in lines if line.startswith(("mkdir", "cp")))
+    script = "\n".join(line.split("#")[0].replace(" /etc", f" {t.folder}/image/etc") for line in lines if line.startswith(("mkdir", "cp")))
     for place in ("usr/local/bin", "usr/bin"):              # where `make install` puts it, and where a package would
         with t.row(place):
-            root = t.folder / "root"
+            root = t.folder / "image"
             shutil.rmtree(root, ignore_errors=True)
             (root / "etc/systemd/system").mkdir(parents=True)
             (root / place).mkdir(parents=True)

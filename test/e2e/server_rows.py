@@ -2,12 +2,13 @@
 """Rows of the document of the server that a client sees: steps, parameters, use cases, work that outlives its request."""
 import json
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
 
 from maestro_test import MAESTRO, case, main
-from server_test import HELLO, Server, problem
+from server_test import HELLO, Clock, Server, problem
 
 TREE = """workflow: tree
 namespace: default
@@ -26,7 +27,7 @@ parameters: [{ name: word, type: string }]
 """
 
 
-@case("proves: R-031 R-034 R-035")
+@case("proves: R-004 R-031 R-034 R-035")
 def every_type_of_step_is_executed_and_gives_an_output_or_nothing(t):
     server = Server(t)
     server.define(TREE)
@@ -35,6 +36,7 @@ def every_type_of_step_is_executed_and_gives_an_output_or_nothing(t):
     steps = {s["stepId"].split(".")[-1]: s for s in run["steps"]}
     t.equal(steps["note"]["outputData"], None, "a log task gives null")
     t.equal(steps["work"]["outputData"], {"word": "yes"}, "a work task gives the result of its work")
+    t.equal((steps["work"]["inputData"], steps["note"]["inputData"]), ({"output": {"word": "yes"}}, {"message": "first yes"}), "what each was given")
     t.equal(steps["taken"]["status"], "COMPLETED")
     kinds = {s["stepType"]: s for s in run["steps"]}
     t.true({"sequence", "branch", "task"} <= set(kinds), f"all types are there: {sorted(kinds)}")
@@ -82,7 +84,7 @@ def an_execution_is_started_looked_at_and_listed_by_workflow_and_by_revision(t):
     t.equal((listed("workflowId=hello&version=1"), listed("workflowId=hello&version=2")), ([old], [new]), "of a revision")
 
 
-@case("proves: R-087")
+@case("proves: R-064 R-087")
 def the_store_is_a_matter_of_configuration_alone(t):
     file = t.write("hello.yaml", HELLO)
     told = []
@@ -92,9 +94,95 @@ def the_store_is_a_matter_of_configuration_alone(t):
         lines = [json.loads(line) for line in result.out.splitlines()]
         told.append([sorted(line) for line in lines])
     t.equal(told[0], told[1], "the same is told by either store")
-    told = subprocess.run(["nm", "-C", "--undefined-only", *map(str, sorted((MAESTRO.resolve().parent / "src").glob("[cea][onp][rgi]*/lib*.a")))],
-                          capture_output=True, text=True, check=True).stdout
-    t.lacks(told, "sqlite3_", "neither core, engine nor api call a database")
+    build = MAESTRO.resolve().parent / "src"
+    libraries = [path for path in sorted(build.rglob("lib*.a")) if path.name != "libmaestro.a"]      # that one is all of them, for embedding
+    t.true({"libcore.a", "libengine.a", "libapi.a", "libcli.a", "libview.a", "libstore-sqlite.a"} <= {path.name for path in libraries}, f"{libraries}")
+    called = {path.name for path in libraries
+              if "sqlite3_" in subprocess.run(["nm", "--undefined-only", path], capture_output=True, text=True, check=True).stdout}
+    t.equal(called, {"libstore-sqlite.a"}, "who calls a database")
+
+
+@case("proves: R-021 R-026 R-093")
+def no_step_begins_before_its_execution_is_stored(t):
+    server = Server(t)
+    touched = t.folder / "touched"
+    server.define('workflow: marks\njobs: { a: { tasks: [{ name: m, run: shell, args: ["touch", "%s"] }] } }\n' % touched)
+    infinity = resource.RLIM_INFINITY
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (16384, infinity))      # the store takes no commit
+    problem(t, server.post("/api/executions?wait=30s", {"workflowId": "marks"}), 503, "unavailable")
+    t.until(lambda: server.get("/readyz", key="").status == 503, "it has tried")
+    t.true(not touched.exists(), "nothing was done")
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (infinity, infinity))
+    t.until(lambda: server.get("/readyz", key="").status == 200, "the store takes commits again")
+    t.equal(server.get("/api/executions?workflowId=marks").json()["items"], [], "what was refused is not there")
+    t.true(not touched.exists(), "and is not made up for")
+    t.equal(server.begin("marks", wait="30s")["status"], "COMPLETED")
+    t.true(touched.exists(), "what is stored is carried out")
+
+
+@case("proves: R-004 R-063 C-93")
+def what_an_execution_has_done_so_far_is_seen_while_it_goes_on(t):
+    server = Server(t)
+    gate = t.folder / "gate"
+    server.define(f"""workflow: parts
+jobs:
+  a:
+    tasks:
+      - {{ name: done, run: noop, input: {{ output: {{ n: 1 }} }} }}
+      - {{ name: works, run: shell, args: ["sh", "-c", "while ! test -e {gate}; do sleep 0.05; done; exit 65"] }}
+      - {{ name: never, log: "x" }}
+""")
+    path = "/api/executions/" + server.begin("parts")["executionId"]
+
+    def parts():
+        shown = server.get(path).json()
+        return shown["status"], {step["stepId"]: (step["status"], step["outputData"], bool(step["errorMessage"])) for step in shown["steps"]}
+    t.until(lambda: parts()[1].get("a.works", [""])[0] == "RUNNING", "the second step works")
+    status, steps = parts()
+    t.equal((status, steps["a.done"], steps["a.works"]), ("RUNNING", ("COMPLETED", {"n": 1}, False), ("RUNNING", None, False)))
+    gate.touch()
+    t.until(lambda: server.get(path + "?wait=30s").json()["status"] == "FAILED", "it ends")
+    t.equal(parts()[1], {"a.done": ("COMPLETED", {"n": 1}, False), "a.works": ("FAILED", None, True), "a.never": ("SKIPPED", None, False)})
+
+
+LONG = """workflow: long
+jobs:
+  a:
+    tasks:
+      - name: arrives
+        run: shell
+        args: [sh, -c, 'echo >> FOLDER/asked; test -e FOLDER/there && c=true || c=false; echo "{\\"complete\\": $c, \\"continue\\": true}" > $MAESTRO_OUTPUT']
+        poll: { interval: 12h, max_duration: 30d }
+        pause_after: { trigger: approval, timeout: 60d, auth: { api_key: true } }
+      - { name: ends, log: "at last" }
+"""
+
+
+@case("proves: R-101")
+def an_execution_goes_on_for_days_and_over_the_ends_of_its_server(t):
+    clock, hour = Clock(t), 3600
+    server = Server(t, env=clock.env)
+    server.define(LONG.replace("FOLDER", str(t.folder)))
+    path = "/api/executions/" + server.begin("long")["executionId"]
+    asked = lambda: len((t.folder / "asked").read_text()) if (t.folder / "asked").exists() else 0
+    t.until(lambda: asked() == 1, "it is asked at once")
+    clock.put(13 * hour)
+    t.until(lambda: asked() == 2, "and after half a day")
+    server.stop(signal.SIGKILL)
+    clock.put(26 * hour)
+    server.start()
+    t.until(lambda: asked() == 3, "and by the next process")
+    (t.folder / "there").touch()
+    clock.put(39 * hour)
+    t.until(lambda: server.get(path).json()["awaitingTrigger"] == "approval", "it waits for somebody")
+    server.stop()
+    clock.put(40 * 24 * hour)
+    server.start()
+    t.equal(server.get(path).json()["status"], "RUNNING", "for weeks")
+    t.equal(server.post(path + "/approvals", {"approved": True, "reason": "fine"}).status, 200)
+    ended = server.get(path + "?wait=30s").json()
+    t.equal((ended["status"], asked()), ("COMPLETED", 4))
+    t.true(ended["completedAt"][:10] > ended["startedAt"][:10], f"days later: {ended['startedAt']} .. {ended['completedAt']}")
 
 
 RUNNERS = """executors:

@@ -72,7 +72,7 @@ REFUSED = {
 OTHERWISE = {"store verify", "doctor", "worker", "bench"}
 
 
-@case("proves: R-016")
+@case("")
 def every_command_says_the_same_of_a_server_as_beside_its_store(t):
     runners = str(ROOT / "examples" / "runners.yaml")        # of both: a server has no stand-ins
     server = Server(t, "--runners", runners)

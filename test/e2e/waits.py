@@ -288,6 +288,9 @@ def a_pause_ends_by_its_trigger_and_its_payload_is_an_output(t):
                     "FROM maestro_workflows"), [("SUCCEEDED", None, None, None, None)], "the columns are cleared")
     got = rows(t, "SELECT trigger_key, payload, source_identifier FROM maestro_trigger_payloads")
     t.equal((len(got), got[0][0], json.loads(got[0][1])), (1, "go", {"approved": True, "by": "ana"}))
+    records = [json.loads(line)["events"] for line in t.maestro("ledger", "show", "-n", "1000", *store(t)).out.splitlines()]
+    taken = next({event["event"] for event in record} for record in records if any(event["event"] == "trigger-received" for event in record))
+    t.true({"trigger-received", "trigger-ended", "run-running"} <= taken, f"it is taken and the run goes on in one transaction: {taken}")
     t.matches(got[0][2], r"^boss@example\.com by user:")
     t.equal(t.maestro("inspect", run, "then", "--json", *store(t)).json()["input"]["got"], {"approved": True, "by": "ana"})
     late = t.maestro("trigger", run, "go", "--payload", '{"approved": true}', *store(t))
