@@ -121,17 +121,43 @@ static void send_value(Job *job, Value answer)
     send_back(job);
 }
 
+static uint32_t list_count(Value object, const char *name)
+{
+    const Value *list = value_get_text(object, name);
+    return list && list->kind == VALUE_ARRAY ? list->count : 0;
+}
+
+/* What services call back goes the same way as what workers say, and is no exchange of theirs: it has a token, and is counted as a request. */
+static ExchangeCounts *counts_of(Job *job) { return job->exchange.token.len ? NULL : &job->bridge->exchanges; }
+
 static void take_exchange(void *context, Value answer)
 {
     Job *job = context;
-    ExchangeCounts *counts = &job->bridge->exchanges;
-    const Value *leases = value_get_text(answer, "leases");
-    counts->answered++;
-    counts->waiting--;
-    const Value *cancels = value_get_text(answer, "cancels");
-    if (leases && leases->kind == VALUE_ARRAY) counts->leases += job->order_count = leases->count;
-    if (cancels && cancels->kind == VALUE_ARRAY) job->order_count += cancels->count;
+    ExchangeCounts *counts = counts_of(job);
+    uint32_t lease_count = list_count(answer, "leases");
+    job->order_count = lease_count + list_count(answer, "cancels");
+    if (counts) {
+        counts->answered++;
+        counts->waiting--;
+        counts->leases += lease_count;
+    }
     send_value(job, answer);
+}
+
+static Status send_exchange(Bridge *bridge, Job *job, Error *err)
+{
+    ExchangeCounts *counts = counts_of(job);
+    if (counts) {
+        counts->reports += list_count(job->request, "reports");
+        counts->waiting++;                  /* it may be answered before this returns */
+    }
+    Status status = !bridge->options.exchange ? error_set(err, ERR_NOT_FOUND, "this server has no worker executors")
+                  : bridge->options.exchange(bridge->options.exchange_context, &job->exchange, take_exchange, job, err);
+    if (status && counts) {
+        counts->waiting--;
+        counts->refused++;
+    }
+    return status;
 }
 
 static Status send_job(Bridge *bridge, Job *job, Error *err)
@@ -150,17 +176,7 @@ static Status send_job(Bridge *bridge, Job *job, Error *err)
         job->plan = NULL;                   /* the job may be answered, and gone, before this returns */
         return petition_send_plan(host_engine(bridge->host), job->request, plan, take_reply, job, err);
     }
-    ExchangeCounts *counts = &bridge->exchanges;
-    const Value *reports = value_get_text(job->request, "reports");
-    if (reports && reports->kind == VALUE_ARRAY) counts->reports += reports->count;
-    counts->waiting++;                      /* it may be answered before this returns */
-    Status status = !bridge->options.exchange ? error_set(err, ERR_NOT_FOUND, "this server has no worker executors")
-                  : bridge->options.exchange(bridge->options.exchange_context, &job->exchange, take_exchange, job, err);
-    if (status) {
-        counts->waiting--;
-        counts->refused++;
-    }
-    return status;
+    return send_exchange(bridge, job, err);
 }
 
 /* The answer is read again rather than kept: it happens to few. */

@@ -52,6 +52,21 @@ def a_service_answers_202_and_completes_the_step_by_calling_back(t):
     t.equal([s["outputData"] for s in steps], [{"n": 7}], "the second report changes nothing")
 
 
+@case("proves: F-100")
+def what_is_called_back_is_counted_as_a_request_and_as_no_exchange_of_a_worker(t):
+    server, service = begin(t)
+    for _ in range(3):
+        server.begin("later")
+        document = service.document()
+        t.equal([call_back(server, document, {"output": {}}).status for _ in range(2)], [200, 404])
+    counts = dict(line.rsplit(" ", 1) for line in server.get("/metrics").body.decode().splitlines() if not line.startswith("#"))
+    for name, count in (('maestro_http_requests_total{route="callback",status="2xx"}', 3), ('maestro_http_requests_total{route="callback",status="4xx"}', 3),
+                        ("maestro_leases_granted_total", 3), ('maestro_worker_exchanges_total{outcome="answered"}', 0),
+                        ('maestro_worker_exchanges_total{outcome="refused"}', 0), ("maestro_worker_exchanges_waiting", 0)):
+        with t.row(name):
+            t.equal(float(counts[name]), count)
+
+
 @case("")
 def a_service_may_call_back_before_it_has_answered(t):
     server, service = begin(t)
