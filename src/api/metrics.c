@@ -193,8 +193,10 @@ static void print_queues(Buf *out, const EngineGauge *gauge)
         MetricKind kind = pass ? METRIC_QUEUE_OLDEST : METRIC_QUEUE_DEPTH;
         head(out, kind);
         value(out, kind, "queue=\"commands\"", gauge_of(&gauge->commands, pass));
-        if (!pass) value(out, kind, "queue=\"consequences\"", gauge->work);
-        if (!pass) value(out, kind, "queue=\"log-lines\"", gauge->line_count);
+        value(out, kind, "queue=\"consequences\"", gauge_of(&gauge->work, pass));
+        value(out, kind, "queue=\"log-lines\"", gauge_of(&gauge->lines, pass));
+        value(out, kind, "queue=\"room\",executor=\"(several)\"", gauge_of(&gauge->several, pass));
+        value(out, kind, "queue=\"room\",executor=\"(nobody)\"", gauge_of(&gauge->nowhere, pass));
         for (uint32_t i = 0; i < gauge->executor_count; i++)
             value(out, kind, labels_of(&labels, "queue", STR("room"), "executor", gauge->executors[i].name),
                   gauge_of(&gauge->executors[i].waiting, pass));
@@ -214,6 +216,14 @@ static void print_queues(Buf *out, const EngineGauge *gauge)
         value(out, METRIC_TENANT_ATTEMPTS, label(&labels, "tenant", tenant->name), tenant->running);
     }
     plain(out, METRIC_TENANTS, gauge->tenant_count);
+}
+
+static void print_queue_waits(Buf *out, const EngineMeter *meter)
+{
+    Labels labels;
+    head(out, METRIC_QUEUE_WAIT);
+    for (unsigned queue = 0; queue < METER_QUEUE_COUNT; queue++)
+        print_times(out, METRIC_QUEUE_WAIT, label(&labels, "queue", meter_queue_name((MeterQueue)queue)), &meter->queue_waits[queue]);
 }
 
 static void print_executors(Buf *out, const Survey *survey, const EngineGauge *gauge)
@@ -326,8 +336,7 @@ static void print_survey(const Api *api, const Survey *survey, bool has_tenants,
     print_executions(out, survey);
     print_runs(out, &survey->meter);
     print_queues(out, &gauge);
-    head(out, METRIC_QUEUE_WAIT);
-    print_times(out, METRIC_QUEUE_WAIT, "", &survey->meter.queue_wait);
+    print_queue_waits(out, &survey->meter);
     print_executors(out, survey, &gauge);
     print_dispatch(out, &survey->stats);
     print_policies(out, survey);

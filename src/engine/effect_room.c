@@ -50,6 +50,7 @@ static void stop_waiting(Engine *engine, Tenant *tenant, ResidentList *list, uin
     list->first = resident->wait_next;
     if (!list->first) list->last = NULL;
     list->count--;
+    meter_left(engine, METER_ROOM, resident->wait_since);
     resident->is_waiting = false;
     resident->is_woken = true;
     resident->woken_lane = lane;

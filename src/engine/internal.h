@@ -110,7 +110,7 @@ typedef struct Resident {
     uint32_t *step_numbers;             /* of a plan with loops: see view/projection.h; else NULL */
     uint64_t snapshot_event;            /* event number of its newest snapshot row */
     struct Resident *work_next, *wait_next, *older, *newer;
-    int64_t wait_since;
+    int64_t work_since, wait_since;     /* it is in that list */
     uint32_t wait_lane;
     uint8_t wait_level;
     bool is_working;                    /* in its tenant's list of work */
@@ -733,12 +733,14 @@ typedef struct MeterMark { uint8_t run_state, step_state; } MeterMark;
 void meter_before(const Resident *resident, const Event *event, MeterMark *out);
 void meter_loaded(const Engine *engine, Resident *resident, int64_t since_ms);     /* since when it is in its state; 0: nobody knows */
 void meter_after(Engine *engine, Resident *resident, const Event *event, const MeterMark *mark);
+void meter_left(Engine *engine, MeterQueue queue, int64_t since_ms);       /* what had been in it since then */
 void meter_batch(Engine *engine, const EngineBatch *batch);                /* it goes to the store */
 void meter_durable(Engine *engine, const EngineBatch *batch);
 
 /* log_line.c */
 void log_line_add(Engine *engine, const Notice *notice);
 void log_lines_store(Engine *engine);                                      /* alongside the open batch, or when due */
+int64_t log_lines_waited_ms(const Engine *engine);                         /* the first of them; 0: there is none */
 void log_lines_deinit(Engine *engine);
 
 #endif

@@ -74,6 +74,7 @@ void log_lines_store(Engine *engine)
         cells[LOGS_text] = cell_text(arena_copy(&batch->batch.arena, (Str){ line->text, line->size }));
         projection_row(batch->projection, TABLE_LOGS, ROW_INSERT, table_mask(info), cells);
         note_run(batch, line->run_no);
+        meter_left(engine, METER_LOG_LINES, line->now_ms);
         batch->size += line->size;
         free(line);
     }
@@ -81,6 +82,8 @@ void log_lines_store(Engine *engine)
     engine->line_count = 0;
     engine->line_size = 0;
 }
+
+int64_t log_lines_waited_ms(const Engine *engine) { return engine->lines ? engine->now_ms - engine->lines->now_ms : 0; }
 
 void log_lines_deinit(Engine *engine)
 {

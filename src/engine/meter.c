@@ -6,6 +6,18 @@
 
 const EngineMeter *engine_meter(const Engine *engine) { return &engine->meter; }
 
+const char *meter_queue_name(MeterQueue queue)
+{
+    static const char *const names[METER_QUEUE_COUNT] = { "commands", "room", "consequences", "log-lines" };
+    return names[queue];
+}
+
+void meter_left(Engine *engine, MeterQueue queue, int64_t since_ms)
+{
+    int64_t waited_ms = engine->now_ms - since_ms;
+    spread_add(&engine->meter.queue_waits[queue], spread_us, waited_ms > 0 ? (uint64_t)waited_ms * 1000 : 0);
+}
+
 /* --- transitions ----------------------------------------------------------------------------------------------------- */
 
 static void moved(Moves *moves, unsigned from, unsigned to, uint64_t count, int64_t took_ms)
@@ -120,6 +132,14 @@ static void queue_add(QueueGauge *queue, uint32_t depth, int64_t waited_ms)
     if (depth && waited_ms > queue->oldest_ms) queue->oldest_ms = waited_ms;
 }
 
+/* Where runs of that list wait: at one executor, for any of several, or for nobody that there is; NULL: at one that has no gauge. */
+static QueueGauge *gauge_of(const Engine *engine, EngineGauge *out, uint32_t lane)
+{
+    if (lane >= engine->lane_count) return engine->groups[lane - engine->lane_count] ? &out->several : &out->nowhere;
+    uint32_t slot = engine->lane_slots[lane];
+    return slot < METER_EXECUTOR_COUNT_MAX ? &out->executors[slot].waiting : NULL;
+}
+
 static void gauge_tenant(const Engine *engine, const Tenant *tenant, EngineGauge *out, TenantGauge *own)
 {
     const Mail *first = tenant->queue.first;
@@ -128,15 +148,15 @@ static void gauge_tenant(const Engine *engine, const Tenant *tenant, EngineGauge
     memcpy(own->name, tenant->name.len ? tenant->name.ptr : "", size);
     queue_add(&own->commands, tenant->queue.count, first ? engine->now_ms - first->queued_ms : 0);
     queue_add(&out->commands, own->commands.depth, own->commands.oldest_ms);
-    out->work += tenant->work.count;
-    for (uint32_t lane = 0; tenant->waiting_count && lane < engine->lane_count; lane++)
+    queue_add(&out->work, tenant->work.count, tenant->work.first ? engine->now_ms - tenant->work.first->work_since : 0);
+    for (uint32_t lane = 0; tenant->waiting_count && lane < engine->lane_count + engine->group_count; lane++)
         for (uint32_t level = 0; level < PRIORITY_COUNT; level++) {
-            uint32_t slot = engine->lane_slots[lane];
             const ResidentList *list = &tenant->waiting[lane][level];
             if (!list->count) continue;
             int64_t waited_ms = engine->now_ms - list->first->wait_since;
+            QueueGauge *queue = gauge_of(engine, out, lane);
             queue_add(&own->waiting, list->count, waited_ms);
-            if (slot < METER_EXECUTOR_COUNT_MAX) queue_add(&out->executors[slot].waiting, list->count, waited_ms);
+            if (queue) queue_add(queue, list->count, waited_ms);
         }
 }
 
@@ -168,7 +188,8 @@ static void place_tenant(EngineGauge *out, const TenantGauge *own)
 
 void engine_gauge(const Engine *engine, EngineGauge *out)
 {
-    *out = (EngineGauge){ .reads = engine->read_count, .line_count = engine->line_count, .tenant_count = engine->tenant_count };
+    *out = (EngineGauge){ .reads = engine->read_count, .tenant_count = engine->tenant_count };
+    queue_add(&out->lines, engine->line_count, log_lines_waited_ms(engine));
     out->tenants[METER_TENANT_COUNT_MAX].name[0] = '*';
     for (uint32_t i = 0; i < engine->options.executor_count && i < METER_EXECUTOR_COUNT_MAX; i++) {
         const Executor *executor = engine->options.executors[i];

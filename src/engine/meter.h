@@ -24,6 +24,10 @@ typedef struct Moves {
 } Moves;
 static_assert((int)STEP_STATE_COUNT <= (int)RUN_STATE_COUNT, "states of steps fit the same table");
 
+/* What waits: requests, reports and timers for their turn; runs for room at an executor, and for their consequences; lines for a commit. */
+typedef enum MeterQueue { METER_COMMANDS, METER_ROOM, METER_CONSEQUENCES, METER_LOG_LINES, METER_QUEUE_COUNT } MeterQueue;
+const char *meter_queue_name(MeterQueue queue);
+
 typedef struct EngineMeter {
     Moves runs, steps;
     int64_t run_changes[RUN_STATE_COUNT];   /* runs that came into a state less those that left it; unlike the rest: what was committed */
@@ -33,7 +37,7 @@ typedef struct EngineMeter {
     uint64_t leases_granted, leases_expired;
     uint64_t late_reports;              /* of attempts that were given up */
     uint64_t log_lines, log_lines_dropped;
-    Spread queue_wait;                  /* microseconds that a command waited for its turn */
+    Spread queue_waits[METER_QUEUE_COUNT];  /* microseconds that what left a queue had waited in it */
     Spread batch_events, batch_records, batch_bytes;
     uint64_t commit_failures;           /* batches that the store did not take */
     uint64_t verdicts[8][4];            /* by hook and kind, those of the built-in policy included */
@@ -49,9 +53,10 @@ typedef struct TenantGauge { char name[NAME_SIZE_MAX + 1]; uint32_t running; Que
 
 typedef struct EngineGauge {
     QueueGauge commands;                /* that wait for their turn, of all tenants */
-    uint32_t work;                      /* runs with consequences that are not decided yet */
+    QueueGauge work;                    /* runs with consequences that are not decided yet */
+    QueueGauge lines;                   /* of logs, that are not stored yet */
+    QueueGauge several, nowhere;        /* runs that wait for room at any of several executors; that nobody may carry */
     uint32_t reads;                     /* questions to the store under way */
-    uint32_t line_count;                /* log lines that are not stored yet */
     uint32_t live_leases;
     uint64_t tokens_refused;            /* that executors were told and had not given out to whoever told them */
     uint32_t tenant_count;

@@ -100,10 +100,10 @@ void queue_stamp(Engine *engine)
 
 void queue_work(Engine *engine, Resident *resident)
 {
-    (void)engine;
     if (resident->is_working) return;
     ResidentList *work = &resident->tenant->work;
     resident->is_working = true;
+    resident->work_since = engine->now_ms;
     resident->work_next = NULL;
     *(work->last ? &work->last->work_next : &work->first) = resident;
     work->last = resident;
@@ -178,15 +178,18 @@ static bool serve_tenant(Engine *engine, Tenant *tenant)
     while (tenant->deficit > 0 && !batch_is_full_for(engine, tenant) && (tenant->queue.count || tenant->work.count)) {
         uint64_t before = engine->weight;
         Resident *resident = take_work(tenant);
-        if (resident) decide_more(engine, resident);
+        if (resident) {
+            meter_left(engine, METER_CONSEQUENCES, resident->work_since);
+            decide_more(engine, resident);
+        }
         Mail *mail = mail_list_take(&tenant->queue);
         if (mail) {
             engine->mail_count--;
-            int64_t waited_ms = engine->now_ms - mail->queued_ms;
+            int64_t queued_ms = mail->queued_ms;
             RequestFate fate = request_look(engine, mail);
             if (fate == REQUEST_IS_NEW) queue_route(engine, mail);
             if (fate == REQUEST_WAITS) put_back(engine, mail);
-            else spread_add(&engine->meter.queue_wait, spread_us, (uint64_t)waited_ms * 1000);
+            else meter_left(engine, METER_COMMANDS, queued_ms);
         }
         if (engine->read_count >= ENGINE_READ_COUNT_MAX) break;
         int64_t spent = (int64_t)(engine->weight - before);

@@ -76,6 +76,7 @@ def transitions_queues_retries_and_commits_are_counted_and_timed(t):
             ('maestro_step_transition_seconds_count{from="running",to="failed"}', 1),
             ('maestro_retries_total{of="step"}', 1), ('maestro_retries_total{of="execution"}', 0),
             ('maestro_queue_depth{queue="commands"}', 0), ('maestro_queue_oldest_seconds{queue="commands"}', 0),
+            ('maestro_queue_oldest_seconds{queue="consequences"}', 0), ('maestro_queue_wait_seconds_count{queue="log-lines"}', 4),
             ('maestro_policy_decisions_total{hook="run-start",verdict="allow"}', 4),
             ('maestro_engine_starts_total', 4), ('maestro_ready', 1), ('maestro_store_failures_total', 0)]
     for name, value in rows:
@@ -203,6 +204,32 @@ def what_waits_for_room_is_counted_with_its_age_by_executor_and_tenant(t):
     t.equal(got['maestro_executor_capacity{executor="one",kind="process"}'], 1)
     t.equal(got['maestro_tenant_queue_depth{tenant="default",queue="room"}'], 2)
     t.equal(got['maestro_tenant_attempts{tenant="default"}'], 1)
+
+
+@case("proves: F-100")
+def what_waits_for_room_at_any_of_several_executors_or_at_none_is_counted_too(t):
+    place = "  {0}:\n    kind: process\n    capacity: 1\n    region: eu-{0}\n    runners:\n      slow/wait: {{ command: [\"sleep\", \"600\"] }}\n"
+    server = Server(t, "--runners", t.write("runners.yaml", "executors:\n" + place.format("one") + place.format("two")))
+    job = "jobs:\n  a:\n    tasks:\n      - { name: wait, run: slow/wait }\n"
+    server.define("workflow: slow\n" + job)
+    server.define("workflow: far\nplacement: { regions: [mars] }\n" + job)
+    first = [server.begin("slow") for _ in range(4)][0]["executionId"]
+    server.begin("far")
+
+    def room(metric, executor):
+        return scrape(server)['maestro_queue_%s{queue="room",executor="%s"}' % (metric, executor)]
+    t.until(lambda: (room("depth", "(several)"), room("depth", "(nobody)")) == (2, 1), "two wait for either, and one for a place that there is not")
+    for executor in ("(several)", "(nobody)"):
+        t.until(lambda: room("oldest_seconds", executor) > 0, f"{executor} grows older")
+    got = scrape(server, key=server.admin)
+    t.equal((got['maestro_tenant_queue_depth{tenant="default",queue="room"}'], got['maestro_tenant_attempts{tenant="default"}']), (3, 2), "of its tenant")
+    before = got['maestro_queue_wait_seconds_count{queue="room"}']
+    t.equal(server.post(f"/api/executions/{first}/cancel", {"reason": "room"}).status, 200)
+    t.until(lambda: room("depth", "(several)") == 1, "one of them has got it")
+    got = scrape(server)
+    t.true(got['maestro_queue_wait_seconds_count{queue="room"}'] > before and got['maestro_queue_wait_seconds_sum{queue="room"}'] > 0, "how long it had waited")
+    for queue in ("commands", "consequences"):
+        t.true(got['maestro_queue_wait_seconds_count{queue="%s"}' % queue] > 0, queue)
 
 
 @case("proves: F-100")
