@@ -329,6 +329,7 @@ Status otlp_open(const OtlpOptions *options, Otlp **out_otlp, Error *err)
     curl_easy_setopt(otlp->easy, CURLOPT_URL, otlp->url.ptr);
     curl_easy_setopt(otlp->easy, CURLOPT_HTTPHEADER, otlp->headers);
     curl_easy_setopt(otlp->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (options->authorities.len) curl_easy_setopt(otlp->easy, CURLOPT_CAINFO, arena_copy(&otlp->arena, options->authorities).ptr);
     curl_easy_setopt(otlp->easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(otlp->easy, CURLOPT_QUICK_EXIT, 1L);           /* a name that nobody resolves holds up no end */
     curl_easy_setopt(otlp->easy, CURLOPT_TIMEOUT_MS, (long)OTLP_TIMEOUT_MS);

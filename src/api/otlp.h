@@ -7,7 +7,7 @@
  *
  * Nothing here blocks: the caller's loop polls with otlp_wait() and calls otlp_turn().
  *
- * Owns:   spans that wait, its connection, until otlp_close(). Copies address and headers.
+ * Owns:   spans that wait, its connection, until otlp_close(). Copies its options.
  * Fails:  otlp_open() with ERR_INVALID for an address or headers that are none.
  * Bounds: SPAN_COUNT_MAX spans that wait, OTLP_HEADER_COUNT_MAX headers.     Thread: one; otlp_stats() any.
  */
@@ -18,6 +18,7 @@
 
 typedef struct OtlpOptions {
     Str url;                        /* of the traces: http://collector:4318/v1/traces */
+    Str authorities;                /* a file of certificates that it is believed by, as PEM; empty: those of the machine */
     Str headers;                    /* name=value between commas, values percent-encoded: as OTEL_EXPORTER_OTLP_HEADERS has them */
     Str service;                    /* service.name */
     Str instance;                   /* service.instance.id */

@@ -177,12 +177,13 @@ static OtlpOptions read_otlp(const Args *args)
     const char *given = args_value(args, "otlp");
     Str url = given ? str_of(given) : variable("OTEL_EXPORTER_OTLP_ENDPOINT"), path = STR("/v1/traces");
     Str own = variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), headers = variable("OTEL_EXPORTER_OTLP_TRACES_HEADERS");
-    Str service = variable("OTEL_SERVICE_NAME");
+    Str service = variable("OTEL_SERVICE_NAME"), authorities = variable("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE");
     while (url.len && url.ptr[url.len - 1] == '/') url.len--;
     if (url.len && !str_ends(url, path)) url = arena_format(args->arena, "%.*s%.*s", STR_ARG(url), STR_ARG(path));
     if (!given && own.len) url = own;
     if (!given && str_is_text(variable("OTEL_SDK_DISABLED"), "true")) url = (Str){ 0 };
     return (OtlpOptions){ .url = url, .headers = headers.len ? headers : variable("OTEL_EXPORTER_OTLP_HEADERS"),
+                          .authorities = authorities.len ? authorities : variable("OTEL_EXPORTER_OTLP_CERTIFICATE"),
                           .service = service.len ? service : STR("maestro"), .instance = owner_text(args->arena) };
 }
 
@@ -414,7 +415,7 @@ const Verb command_server = {
            "deploy/maestro.service.\n"
            "\n"
            "The log is JSON on standard error, one object a line. Traces go to a collector of OpenTelemetry with --otlp, or as\n"
-           "OTEL_EXPORTER_OTLP_ENDPOINT, _TRACES_ENDPOINT, _HEADERS and OTEL_SERVICE_NAME say; see docs/observability.md.",
+           "OTEL_EXPORTER_OTLP_ENDPOINT, _TRACES_ENDPOINT, _HEADERS, _CERTIFICATE and OTEL_SERVICE_NAME say; see docs/observability.md.",
     .examples = "maestro server --store sqlite:/var/lib/maestro/store.db\n"
                 "maestro server --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem\n"
                 "maestro server --config /etc/maestro/server.yaml --check-config\n"

@@ -18,7 +18,7 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from maestro_test import MAESTRO, ROOT, case, main
-from server_test import HELLO, Server
+from server_test import HELLO, Collector, Server
 from stores import Disk, fill_disk
 
 SHARED = ROOT.parent / "shared" if "MAESTRO_SHARED" not in os.environ else ROOT / os.environ["MAESTRO_SHARED"]
@@ -630,42 +630,6 @@ def a_log_that_nobody_reads_holds_nobody_up_and_what_is_lost_is_counted_and_told
     t.equal(t.end(server.process, seconds_max=30).code, 0, "it ends, though nobody reads")
     t.true(time.monotonic() - began < 15, f"soon: {time.monotonic() - began:.1f} s")
     os.close(reader)
-
-
-class Collector:
-    """Takes OTLP over HTTP as JSON; `status` is what it answers, after `gate` is open."""
-
-    def __init__(self, status=200, port=0):
-        self.spans, self.requests, self.status, self.answer = [], [], status, b"{}"
-        self.headers, self.times = {}, []
-        self.gate = threading.Event()
-        self.gate.set()
-        collector = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                collector.gate.wait(60)
-                collector.requests.append((self.path, dict(self.headers), body))
-                collector.times.append(time.monotonic())
-                if collector.status == 200:
-                    for resource_spans in body["resourceSpans"]:
-                        for scope in resource_spans["scopeSpans"]:
-                            collector.spans += scope["spans"]
-                self.send_response(collector.status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(collector.answer)))
-                for name, value in collector.headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(collector.answer)
-
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
 
 def attributes(span):

@@ -11,6 +11,7 @@ import queue
 import signal
 import socket
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HELLO = """workflow: hello
@@ -186,6 +187,44 @@ class Service:
 
     def document(self):
         return self.documents.get(timeout=60)
+
+
+class Collector:
+    """Takes OTLP over HTTP as JSON, with a `context` over TLS; `status` is what it answers, after `gate` is open."""
+
+    def __init__(self, status=200, port=0, context=None):
+        self.spans, self.requests, self.status, self.answer = [], [], status, b"{}"
+        self.headers, self.times = {}, []
+        self.gate = threading.Event()
+        self.gate.set()
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                collector.gate.wait(60)
+                collector.requests.append((self.path, dict(self.headers), body))
+                collector.times.append(time.monotonic())
+                if collector.status == 200:
+                    for resource_spans in body["resourceSpans"]:
+                        for scope in resource_spans["scopeSpans"]:
+                            collector.spans += scope["spans"]
+                self.send_response(collector.status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(collector.answer)))
+                for name, value in collector.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(collector.answer)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        if context:
+            self.http.socket = context.wrap_socket(self.http.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"{'https' if context else 'http'}://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
 
 class Relay:

@@ -9,7 +9,7 @@ import time
 import urllib.request
 
 from maestro_test import case, main
-from server_test import HELLO, Server
+from server_test import HELLO, Collector, Server
 
 CA = """[ca]
 default_ca = here
@@ -204,6 +204,37 @@ def half_a_handshake_costs_nothing_and_old_versions_are_refused(t):
         with t.row(version):
             said = t.run("openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", version, "-cipher", "ALL:@SECLEVEL=0", stdin="").out
             t.equal("Cipher is (NONE)" not in said, is_taken)
+
+
+@case("proves: F-101")
+def spans_go_to_a_collector_that_is_believed_and_to_no_other(t):
+    authority, other = Authority(t), Authority(t, "other")
+    cert, key = t.folder / "collector.pem", t.folder / "collector.key"
+    authority.sign("IP:127.0.0.1", cert, key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    collector, local = Collector(context=context), {"no_proxy": "127.0.0.1"}
+    for name, variables in (("an authority of one's own", {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(authority.file)}),
+                            ("that of traces goes before", {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(other.file),
+                                                            "OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE": str(authority.file)})):
+        with t.row(name):
+            collector.spans.clear()
+            server = Server(t, "--otlp", collector.url, env={**local, **variables}, store=str(t.folder / f"{len(variables)}.db"))
+            server.define(HELLO)
+            server.begin("hello", {"who": "x"}, wait="30s")
+            t.until(lambda: any(span["name"] == "run hello" for span in collector.spans), "its spans arrive")
+            server.stop()
+    for name, variables in (("another authority", {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(other.file)}), ("none", {}),
+                            ("a file that there is not", {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(t.folder / "nowhere.pem")})):
+        with t.row(name):
+            collector.spans.clear()
+            server = Server(t, "--otlp", collector.url, env={**local, **variables}, store=str(t.folder / "refused.db"))
+            server.define(HELLO)
+            t.until(lambda: "the collector of traces takes nothing" in t.said(server.process), "it is told")
+            line = next(json.loads(line) for line in t.said(server.process).splitlines() if "takes nothing" in line)
+            t.matches(line["detail"], "SSL|certificate", "why")
+            server.stop()
+            t.equal(collector.spans, [], "it got nothing")
 
 
 if __name__ == "__main__":
