@@ -90,6 +90,48 @@ def transitions_queues_retries_and_commits_are_counted_and_timed(t):
     t.equal(buckets, sorted(buckets), "buckets are cumulative")
 
 
+def histograms(text):
+    """Every histogram of /metrics: (name, labels) -> its buckets as (bound, how many up to it), its sum and its count."""
+    found = {}
+    for name, labels, value in re.findall(r"^(\w+?)(?:\{(.*)\})? (\S+)$", text, re.M):
+        part = re.search("_(bucket|sum|count)$", name)
+        bound = re.search(r',?le="([^"]+)"', labels)
+        if not part or (part[1] == "bucket") != bool(bound) or f"# TYPE {name[:part.start()]} histogram" not in text:
+            continue
+        one = found.setdefault((name[:part.start()], labels.replace(bound[0], "") if bound else labels), {"bucket": []})
+        if bound:
+            one["bucket"].append((float(bound[1]), float(value)))
+        else:
+            one[part[1]] = float(value)
+    return found
+
+
+@case("proves: F-100 R-109")
+def every_histogram_agrees_with_itself_and_with_the_clock_of_who_asks(t):
+    began = time.monotonic()
+    server = Server(t, "--policy", t.write("p.rego", "package maestro.policies.p\nimport rego.v1\ndeny contains \"no\" if input.workflow == \"x\"\n"))
+    server.define("workflow: nap\njobs:\n  a:\n    tasks:\n      - { name: rest, run: sleep, input: { duration: 300ms } }\n")
+    t.equal(server.begin("nap", wait="30s")["status"], "COMPLETED")
+    text = server.get("/metrics", key="").body.decode()
+    found, lasted = histograms(text), time.monotonic() - began
+    t.equal({name for name, _ in found}, set(re.findall(r"^# TYPE (\S+) histogram", text, re.M)), "each that is declared is there")
+    for (name, labels), one in found.items():
+        with t.row(f"{name}{{{labels}}}"):
+            counts = [count for _, count in one["bucket"]]
+            t.equal((counts, counts[-1], one["bucket"][-1][0]), (sorted(counts), one["count"], float("inf")), "its buckets add up")
+            each = [(bound, count - before) for (bound, count), before in zip(one["bucket"], [0.0, *counts])]
+            least = sum(count * low for (_, count), low in zip(each, [0.0, *(bound for bound, _ in each)]) if count)
+            most = sum(count * bound for bound, count in each if count)
+            t.true(0.98 * least <= one["sum"] <= 1.02 * most, f"its sum is what its buckets say: {least} <= {one['sum']} <= {most}")
+            if name.endswith("_seconds"):
+                t.true(one["sum"] <= one["count"] * lasted, f"nothing lasted longer than the case: {one['sum']}")
+    for name, labels in (("maestro_http_request_duration_seconds", 'route="execution_start"'), ("maestro_execution_duration_seconds", 'state="succeeded"'),
+                         ("maestro_step_transition_seconds", 'from="running",to="succeeded"')):
+        with t.row(name):
+            one = found[name, labels]
+            t.true(one["count"] == 1 and 0.29 <= one["sum"] <= lasted, f"as long as it took: {one['sum']}")
+
+
 def ledger_counts(server):
     with contextlib.closing(sqlite3.connect(f"file:{server.store}?mode=ro", uri=True)) as db:
         return db.execute("SELECT count(*), sum(event_count) FROM maestro_ledger").fetchone()
