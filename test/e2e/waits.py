@@ -301,7 +301,7 @@ def a_pause_ends_by_its_trigger_and_its_payload_is_an_output(t):
     sound(t, run)
 
 
-@case("proves: A-187 A-214 A-215 F-006")
+@case("proves: A-187 A-214 A-215 F-006 F-132")
 def approve_finds_the_trigger_by_itself_and_may_be_repeated(t):
     process, run = pause(t, SCHEMA)
     first = t.maestro("approve", run, "--id", "approval-1", "--reason", "fine", *store(t))
@@ -319,7 +319,7 @@ def approve_finds_the_trigger_by_itself_and_may_be_repeated(t):
     t.equal(received["rationale"], "fine")
 
 
-@case("proves: A-187")
+@case("proves: A-187 F-132")
 def a_denial_fails_the_run(t):
     process, run = pause(t, SCHEMA)
     denied = t.maestro("approve", run, "--deny", "--reason", "too expensive", *store(t))
