@@ -392,11 +392,13 @@
 #define API_WAITING_KEY_MAX     1024u            /* ... and of one key */
 #define API_WAITING_SIZE_MAX    (256u << 20)     /* bodies that are received or wait for their answers, all together ... */
 #define API_BODY_SHARE_MAX      (64u << 20)      /* ... of these, those of one tenant, or of one key of every tenant ... */
-#define API_STRANGER_SHARE_MAX  (32u << 20)      /* ... and those of all who send no key: triggers */
+#define API_STRANGER_SHARE_MAX  (64u << 20)      /* ... and those of all who send no key: triggers, until they are let in ... */
+#define API_STRANGER_ADDRESS_MAX (32u << 20)     /* ... of these, those of one address: one who sends slowly leaves the others theirs */
 #define API_ANSWER_FREE_SIZE    (16u * 1024)     /* larger answers are counted until they are read: sockets take up to about so much at once */
 #define API_ANSWER_SIZE_MAX     (512u << 20)     /* those that nobody has read yet, all together ... */
 #define API_ANSWER_SHARE_MAX    (128u << 20)     /* ... of these, those of one tenant, or of one key: one of API_STORE_ANSWER_SIZE_MAX fits ... */
-#define API_ANSWER_STRANGER_MAX (32u << 20)      /* ... and those of all who send no key */
+#define API_ANSWER_STRANGER_MAX (64u << 20)      /* ... and those of all who send no key ... */
+#define API_ANSWER_ADDRESS_MAX  (32u << 20)      /* ... of these, those of one address */
 #define API_DISCARD_SIZE_MAX    (64u * 1024)     /* a body that is not wanted is read up to this, so that its sender reads the answer */
 #define API_PAGE_SIZE           (8u << 20)       /* parameters, inputs and outputs after which a page ends, or leaves further ones out */
 #define API_LISTED_SIZE_MAX     (64u * 1024)     /* parameters of an execution that a list has; of larger ones it tells the size */
