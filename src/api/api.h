@@ -59,6 +59,7 @@ typedef struct Api {
     HookRates hook_rates;
     WorkerSeen workers[API_WORKER_COUNT_MAX];
     Zones *zones;                   /* for schedules */
+    struct Agenda *agenda;          /* those that are followed */
     ApiPlan plans[API_PLAN_COUNT_MAX];
     Buf openapi;                    /* made when it is asked for first */
     uint64_t plan_asked;            /* how often one was asked for: the least is the oldest */

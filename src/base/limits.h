@@ -415,7 +415,8 @@
 #define API_WORKER_TENANT_COUNT_MAX 256u         /* ... of one tenant: the workers of others are not forgotten for its own */
 static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has them all");
 #define API_WORKER_SILENT_MS    60000            /* a worker that has not asked for so long counts as silent: twice what an exchange waits */
-#define API_SCHEDULE_COUNT_MAX  4096u            /* schedules of active revisions that a server starts runs by */
+#define API_SCHEDULE_COUNT_MAX  16384u           /* schedules of active revisions that a server starts runs by ... */
+#define API_SCHEDULE_TENANT_MAX 4096u            /* ... of these, those of one tenant */
 #define API_SCHEDULE_LOOK_MS    2000             /* how often it looks whether revisions have changed */
 #define API_SCHEDULE_READ_COUNT 4u               /* reads of records that tell which have; of more changes nobody asks which, and all are read */
 #define API_SCHEDULE_STALE_COUNT 64u             /* schedules that were replaced, more than are followed: then all are read again */
