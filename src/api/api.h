@@ -52,7 +52,6 @@ typedef struct Api {
     Metrics metrics;
     Log *log;
     Herald *herald;                 /* tells committed records to others */
-    uint32_t bulk_count;            /* requests about many executions of which not all are asked for, or answered: see decision_routes.c */
     uint32_t survey_count;          /* requests that wait for what the engine has counted: they do not count themselves */
     LogShares log_shares;           /* of requests that are refused or fail */
     EngineState seen_state;         /* of the engine, as was logged last */

@@ -24,6 +24,8 @@ static const struct { const char *name; size_t bounds[SHARE_OF_SERVER + 1]; } ki
                                            [SHARE_OF_SERVER] = API_STREAM_COUNT_MAX } },
     [SHARE_STARTS] = { "starts that are held back", { [SHARE_OF_KEY] = API_DEBOUNCE_KEY_MAX, [SHARE_OF_TENANT] = API_DEBOUNCE_TENANT_MAX,
                                                       [SHARE_OF_SERVER] = API_DEBOUNCE_COUNT_MAX } },
+    [SHARE_BULKS] = { "decisions about many executions", { [SHARE_OF_KEY] = API_BULK_KEY_MAX, [SHARE_OF_TENANT] = API_BULK_TENANT_MAX,
+                                                           [SHARE_OF_SERVER] = API_BULK_REQUEST_COUNT_MAX } },
 };
 
 static const char *const holders[] = { [SHARE_FREE] = "nobody", [SHARE_OF_KEY] = "this key", [SHARE_OF_TENANT] = "this tenant",

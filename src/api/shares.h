@@ -1,4 +1,5 @@
-/* shares.h - how much of what the server has to give is held by whom: bodies, answers, requests that wait, streams, starts that are held back.
+/* shares.h - how much of what the server has to give is held by whom: bodies, answers, requests that wait, streams, starts that are held
+ * back, decisions about many.
  *
  * Everything that can be held for long is bounded three times: for the server, for each tenant, and for each key of it, so that whoever
  * takes all that it may have leaves the others theirs. A key of every tenant has its own share and none of a tenant. Whoever sends no
@@ -22,6 +23,7 @@ typedef enum ShareKind {
     SHARE_WAITS,                    /* requests that wait for an execution, or for work */
     SHARE_STREAMS,
     SHARE_STARTS,                   /* that a debouncing holds back */
+    SHARE_BULKS,                    /* decisions about many executions that are not all carried out */
     SHARE_KIND_COUNT,
 } ShareKind;
 

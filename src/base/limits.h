@@ -471,6 +471,9 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define FORECAST_RUN_COUNT_MAX  20u              /* earlier runs that say how long a step takes ... */
 #define FORECAST_ROW_COUNT_MAX  8192u            /* ... and their steps together */
 #define API_FINDING_COUNT_MAX   100u             /* mistakes of one body that are told */
+#define API_BULK_REQUEST_COUNT_MAX 64u           /* requests that decide on many runs, at a time ... */
+#define API_BULK_TENANT_MAX     16u              /* ... of these, those of one tenant ... */
+#define API_BULK_KEY_MAX        8u               /* ... and of one key: each asks as much of the engine as a thousand others */
 #define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on ... */
 #define API_BULK_ASKED_COUNT    16u              /* ... of these, those that the engine is asked about at a time: as many as one commit takes along */
 #define API_BULK_ASKED_SIZE     (1u << 20)       /* ... and bytes of their requests together; one is asked however large it is */
