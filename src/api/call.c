@@ -210,9 +210,15 @@ bool call_query_number(Call *call, const char *name, uint64_t otherwise, uint64_
 
 /* --- shares ------------------------------------------------------------------------------------------------------------------- */
 
+ShareOwner call_sharer(const Call *call)
+{
+    if (call->let_in.tenant.len) return call->let_in;
+    return (ShareOwner){ call->caller.tenant, call->caller.tenant.len ? call->caller.actor : call->source };
+}
+
 bool call_try_hold(Call *call, ShareKind kind, ShareBound *out_bound)
 {
-    *out_bound = share_take(call->api->shares, kind, (ShareOwner){ call->caller.tenant, call->caller.actor }, 1, &call->hold);
+    *out_bound = share_take(call->api->shares, kind, call_sharer(call), 1, &call->hold);
     return *out_bound == SHARE_FREE;
 }
 

@@ -64,6 +64,7 @@ static void enter(Call *call, Call *copy)
     }
     /* A key proves who its bearer is, and not that it may. */
     if (call->caller.key.len && str_is(proof.identity, call->caller.actor) && !api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
+    if (!call_let_in(call, tenant, proof.identity)) return;
     if (call->body.len && call_parse(call, &payload, &err)) {
         call_refuse_json(call, &err);
         return;

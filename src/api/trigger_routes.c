@@ -176,6 +176,7 @@ static void handle(Call *call, Call *copy)
     call->proof = &order->proof;
     /* A key proves who its bearer is, and not that it may: its tenant and role have to fit as well. */
     if (call->caller.key.len && str_is(order->command.actor, call->caller.actor) && !api_may(call, order->tenant, PROBLEM_NOT_FOUND)) return;
+    if (!call_let_in(call, order->tenant, order->command.actor)) return;
     Command *command = &order->command;
     if (trigger_settle_id(call, order->tenant, &command->id, &command->alias, &err)) {
         call_error(call, &err);
