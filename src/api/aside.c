@@ -241,6 +241,7 @@ Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err)
     CHECK(aside);
     aside->api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog,
                         .guard = options->guard, .access = options->access, .facts = options->facts };
+    aside->api.triggers = (TriggerDesk){ .store = aside->api.store, .vault = options->vault, .guard = options->guard };
     aside->store = options->store;
     aside->waiting.last = &aside->waiting.first;
     aside->finished.last = &aside->finished.first;

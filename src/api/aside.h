@@ -23,6 +23,7 @@
 #include "api/call.h"
 #include "lang/catalog.h"
 #include "policy/guard.h"
+#include "secret/vault.h"
 #include "view/store.h"
 
 typedef struct Aside Aside;
@@ -32,12 +33,13 @@ typedef struct AsideOptions {
     Str store_path;                 /* as of Api */
     const Catalog *catalog;
     Guard *guard;                   /* its thread's own */
+    Vault *vault;                   /* the same */
     struct Access *access;          /* the same: what is shown to the caller is asked of it */
     struct PlanFacts *facts;
 } AsideOptions;
 
-/* In the aside's thread. It reads what belongs to the call (`state` too, which nobody else writes meanwhile), and allocates and answers in the
- * copy alone. */
+/* In the aside's thread. It reads what belongs to the call, may write to its `state`, at which nobody else looks meanwhile, and allocates and
+ * answers in the copy alone. */
 typedef void (*AsideWork)(Call *copy);
 /* In the server's thread, where the work has not answered, and there is still somebody to answer. The copy's arena ends with it. */
 typedef void (*AsideDone)(Call *call, Call *copy);

@@ -147,7 +147,8 @@ bool call_is_plain(Call *call)
 Status call_parse(Call *call, Value *out_value, Error *err)
 {
     if (!call->is_read) {
-        Arena *arena = call->body.len > API_HERE_SIZE_MAX ? &call->read_arena : &call->arena;
+        bool is_apart = call->is_copy || call->body.len > API_HERE_SIZE_MAX;       /* the arena of a copy ends before the call does */
+        Arena *arena = is_apart ? &call->read_arena : &call->arena;
         Status status = json_parse_strict(arena, buf_peek(&call->body), &call->read, err);
         call->is_read = true;
         call->read_error = status ? arena_copy_items(&call->arena, err, sizeof *err) : NULL;

@@ -250,14 +250,7 @@ static bool enter(void *context, Call *call)
         && are_conditions_taken(call);
 }
 
-/* Of a call that waits for nothing but its body to be read: what is wrong with that its handler tells, behind what it has to say before. */
-static void read_body(Call *copy)
-{
-    Value body;
-    Error err;
-    if (!call_parse(copy, &body, &err) && call_has_header(copy, "Idempotency-Key")) copy->asked = api_asked(copy);
-}
-
+/* Of a call that waited for nothing but its body to be read: what is wrong with that its handler tells, behind what it has to say before. */
 static void go_on(Call *call, Call *copy)
 {
     call_take_read(call, copy);
@@ -275,7 +268,7 @@ static void handle(void *context, Call *call)
         call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key");
         return;
     }
-    if (call->body.len > API_HERE_SIZE_MAX && route_reads_json(call->route) && call_is_json(call)) aside_begin(call, read_body, go_on);
+    if (call->body.len > API_HERE_SIZE_MAX && route_reads_json(call->route) && call_is_json(call)) aside_begin(call, api_read_ahead, go_on);
     else call->route->handle(call);
 }
 
@@ -436,7 +429,7 @@ static Status open_parts(Server *server, Error *err)
     if (!status) api->seen_state = bridge_state(api->bridge).state;
     api->facts = plan_facts_new();
     AsideOptions aside = { .store = options->store, .store_path = options->store_path, .catalog = options->catalog, .guard = options->aside_guard,
-                           .access = server->aside_access, .facts = api->facts };
+                           .vault = options->aside_vault, .access = server->aside_access, .facts = api->facts };
     if (!status) status = aside_open(&aside, &api->aside, err);
     if (!status) api->refusals = refusals_new(api->bridge);
     if (!status) server->scheduler = scheduler_new(api, clock_realtime_ms());

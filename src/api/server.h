@@ -31,7 +31,8 @@ typedef struct ServerOptions {
     Str store_path;                 /* of its file: no answer has it; empty: it has none */
     Vault *vault;                   /* for this thread alone: not the engine's */
     Guard *guard;                   /* the same */
-    Guard *aside_guard;             /* of the thread beside it */
+    Vault *aside_vault;             /* both of the thread beside it */
+    Guard *aside_guard;
     const Guard *engine_guard;      /* the engine's, for what it has counted; NULL: none */
     const Catalog *catalog;
     int fd;                         /* listens; taken */

@@ -16,6 +16,7 @@
 #include "store/memory/memory_store.h"
 #include "value/json.h"
 #include "view/audit.h"
+#include "view/run_rows.h"
 
 #define PLANTED "planted-hunter-22"
 
@@ -465,7 +466,15 @@ static void door_sign(Door *door, Bench *bench, const char *secret) { door_sign_
 
 static Status handle(Door *door, Bench *bench)
 {
-    return trigger_handle(&door->desk, &bench->arena, &door->request, /* terms= */ NULL, &door->order, &door->wait_ms, &door->err);
+    Arena *arena = &bench->arena;
+    const Cell *run = NULL;
+    TriggerOrder order;
+    Status status = run_row(arena, bench->store, door->request.run_id, &run, &door->err);
+    if (!status) status = trigger_prove(&door->desk, arena, &door->request, run, /* plan= */ NULL, &order, &door->err);
+    if (!status) status = trigger_admit(&door->desk, arena, &order, door->request.now_ms, &door->wait_ms, &door->err);
+    if (!status) status = json_parse(arena, door->request.body, &order.command.value, &door->err);
+    if (!status) door->order = order;
+    return status;
 }
 
 static void send_order(const Door *door, Bench *bench)
