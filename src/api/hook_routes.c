@@ -3,6 +3,7 @@
  * The active revision of the workflow says which there are (start_trigger.h). A signed request that comes again starts nothing: its
  * signature is the id of the start, or its Idempotency-Key, which one that is signed anew has too.
  */
+#include "api/body.h"
 #include "api/debounce.h"
 #include "api/follow.h"
 #include "api/routes.h"
@@ -45,47 +46,62 @@ static void pass_over(Call *call, Str why)
     call_value(call, 202, member_list_object(&members));
 }
 
+/* Who sent it was let in. */
+typedef struct Hooking { const Cell *revision; Value triggers; StartTrigger trigger; TriggerProof proof; } Hooking;
+
+static void start(Call *call, Call *copy)
+{
+    Hooking *hook = call->state;
+    StartTrigger *trigger = &hook->trigger;
+    const TriggerProof *proof = &hook->proof;
+    Str tenant = call->segments[0], why;
+    Value payload = value_null();
+    Error err;
+    (void)copy;
+    if (call->body.len && call_parse(call, &payload, &err)) {
+        call_refuse_json(call, &err);
+        return;
+    }
+    if (trigger->is_push && !start_trigger_fits(call, hook->triggers, payload, trigger, &why)) {
+        pass_over(call, why);
+        return;
+    }
+    call->caller.actor = proof->identity;
+    int64_t span_ms = value_get_int(trigger->settings, "debounce_ms", 0);
+    if (span_ms > 0) {
+        debounce_add(call, &(DebounceEvent){ .tenant = tenant, .workflow = call->segments[1], .source = trigger->source,
+                                             .span_ms = span_ms, .payload = buf_peek(&call->body), .id = proof->id, .alias = proof->alias });
+        return;
+    }
+    StartWish wish = { .params = (Value){ .kind = VALUE_OBJECT }, .payload = payload, .id = proof->id, .alias = proof->alias, .done = hooked,
+                       .source = trigger->source };
+    start_execution(call, tenant, hook->revision, &wish);
+}
+
 static void enter(Call *call, Call *copy)
 {
-    Str tenant = call->segments[0], workflow = call->segments[1], why;
-    const Cell *revision;
-    StartTrigger trigger;
-    TriggerProof proof;
+    Str tenant = call->segments[0], workflow = call->segments[1];
+    Hooking *hook = ARENA_NEW(&call->arena, Hooking);
+    TriggerProof *proof = &hook->proof;
     Error err = { 0 };
-    Value triggers, payload = value_null();
     (void)copy;
-    Status status = find_triggers(call, &revision, &triggers, &err);
-    if (!status) status = start_trigger_find(call, triggers, call->segments[2], &trigger, &err);
-    if (!status && trigger.is_push) status = start_trigger_enter_push(call, tenant, workflow, triggers, &trigger, call->sums, &proof, &err);
-    else if (!status) status = start_trigger_enter(call, tenant, workflow, &trigger, call->sums, &proof, &err);
+    Status status = find_triggers(call, &hook->revision, &hook->triggers, &err);
+    if (!status) status = start_trigger_find(call, hook->triggers, call->segments[2], &hook->trigger, &err);
+    if (!status && hook->trigger.is_push)
+        status = start_trigger_enter_push(call, tenant, workflow, hook->triggers, &hook->trigger, call->sums, proof, &err);
+    else if (!status) status = start_trigger_enter(call, tenant, workflow, &hook->trigger, call->sums, proof, &err);
     if (status) {
         if (trigger_is_settled(call, status, enter)) trigger_refuse(call, tenant, &err);
         return;
     }
     /* A key proves who its bearer is, and not that it may. */
-    if (call->caller.key.len && str_is(proof.identity, call->caller.actor) && !api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
-    if (call->body.len && call_parse(call, &payload, &err)) {
-        call_refuse_json(call, &err);
-        return;
-    }
-    if (trigger.is_push && !start_trigger_fits(call, triggers, payload, &trigger, &why)) {
-        pass_over(call, why);
-        return;
-    }
-    if (trigger_settle_id(call, tenant, &proof.id, &proof.alias, &err)) {
+    if (call->caller.key.len && str_is(proof->identity, call->caller.actor) && !api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
+    if (trigger_settle_id(call, tenant, &proof->id, &proof->alias, &err)) {
         call_error(call, &err);
         return;
     }
-    call->caller.actor = proof.identity;
-    int64_t span_ms = value_get_int(trigger.settings, "debounce_ms", 0);
-    if (span_ms > 0) {
-        debounce_add(call, &(DebounceEvent){ .tenant = tenant, .workflow = workflow, .source = trigger.source,
-                                             .span_ms = span_ms, .payload = buf_peek(&call->body), .id = proof.id, .alias = proof.alias });
-        return;
-    }
-    StartWish wish = { .params = (Value){ .kind = VALUE_OBJECT }, .payload = payload, .id = proof.id, .alias = proof.alias, .done = hooked,
-                       .source = trigger.source };
-    start_execution(call, tenant, revision, &wish);
+    call->state = hook;
+    body_read(call, start);
 }
 
 void route_hook(Call *call)

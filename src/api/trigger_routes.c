@@ -1,4 +1,5 @@
 #include "api/aside.h"
+#include "api/body.h"
 #include "api/document.h"
 #include "api/plan_facts.h"
 #include "api/routes.h"
@@ -148,12 +149,37 @@ static Status let_in(Call *call, const TriggerRequest *request, TriggerOrder *ou
     return trigger_handle(&call->api->triggers, &call->arena, request, sending->is_known ? &sending->terms : NULL, out, out_wait_ms, err);
 }
 
+static void send(Call *call, Call *copy)
+{
+    TriggerOrder *order = call->state;
+    Command *command = &order->command;
+    MemberList members = { .arena = &call->arena };
+    Error err;
+    (void)copy;
+    call->over = NULL;
+    if (call->body.len && call_parse(call, &command->value, &err)) {
+        settled(call);
+        call_refuse_json(call, &err);
+        return;
+    }
+    add_member(&members, "run", value_string(arena_copy(&call->arena, id_peek(&order->run_id))));
+    add_member(&members, "tenant", value_string(order->tenant));
+    add_member(&members, "name", value_string(command->name));
+    add_member(&members, "payload", command->value);
+    add_member(&members, "origin", value_string(command->origin));
+    add_member(&members, "denial", value_bool(command->is_denial));
+    call->caller.actor = command->actor;
+    if (command->id.len) add_member(&members, "id", value_string(command->id));
+    if (command->alias.len) add_member(&members, "alias", value_string(command->alias));
+    call->settled = settled;
+    api_petition(call, &members, "trigger", taken);
+}
+
 static void handle(Call *call, Call *copy)
 {
     Sending *sending = call->state;
     TriggerOrder *order = ARENA_NEW(&call->arena, TriggerOrder);
     TriggerHeader *headers = ARENA_ARRAY(&call->arena, TriggerHeader, call->header_count + 1u);
-    MemberList members = { .arena = &call->arena };
     int64_t wait_ms = 0;
     Error err = { 0 };
     (void)copy;
@@ -176,24 +202,14 @@ static void handle(Call *call, Call *copy)
     call->proof = &order->proof;
     /* A key proves who its bearer is, and not that it may: its tenant and role have to fit as well. */
     if (call->caller.key.len && str_is(order->command.actor, call->caller.actor) && !api_may(call, order->tenant, PROBLEM_NOT_FOUND)) return;
-    Command *command = &order->command;
-    if (trigger_settle_id(call, order->tenant, &command->id, &command->alias, &err)) {
+    if (trigger_settle_id(call, order->tenant, &order->command.id, &order->command.alias, &err)) {
         call_error(call, &err);
         return;
     }
-    add_member(&members, "run", value_string(arena_copy(&call->arena, id_peek(&order->run_id))));
-    add_member(&members, "tenant", value_string(order->tenant));
-    add_member(&members, "name", value_string(command->name));
-    add_member(&members, "payload", command->value);
-    add_member(&members, "origin", value_string(command->origin));
-    add_member(&members, "denial", value_bool(command->is_denial));
-    call->caller.actor = command->actor;
-    if (command->id.len) add_member(&members, "id", value_string(command->id));
-    if (command->alias.len) add_member(&members, "alias", value_string(command->alias));
     trigger_depart(&call->api->triggers, order);
     call->state = order;
-    call->settled = settled;
-    api_petition(call, &members, "trigger", taken);
+    call->over = settled;           /* until the engine is asked */
+    body_read(call, send);
 }
 
 void route_trigger(Call *call)

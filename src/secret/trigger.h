@@ -1,7 +1,7 @@
 /* trigger.h - a trigger from outside on its way to its run: the handler behind POST /maestro/trigger/{run_id}/{trigger}.
  *
- * What the address names is looked up, the request is authenticated as the definition says, and only then is its body read. What
- * comes out is a command for whoever owns the log, with who sent it and from where; whether the run takes it, and whether the
+ * What the address names is looked up, and the request is authenticated as the definition says; only then its body is read, by the caller, since
+ * it may be large. What comes out is a command for whoever owns the log, with who sent it and from where; whether the run takes it, and whether the
  * payload meets its schema, is decided there, and recorded there. A request that is refused here leaves the run as it was and
  * writes nothing: strangers do not fill the ledger.
  *
@@ -10,8 +10,8 @@
  *
  * Owns:   a desk borrows everything but its signatures. What is made lives in the arena given.
  * Fails:  ERR_NOT_FOUND: no such run, or it has no such trigger; ERR_DENIED: not authenticated, with the reason for the log;
- *         ERR_INVALID: the body is no JSON; ERR_LIMIT: the pause's rate_limit is used up, and *out_wait_ms says for how
- *         long; that and ERR_UNAVAILABLE as of trigger_auth.h.
+ *         ERR_LIMIT: the pause's rate_limit is used up, and *out_wait_ms says for how long; that and ERR_UNAVAILABLE as of
+ *         trigger_auth.h.
  * Bounds: TRIGGER_BODY_SIZE_MAX.     Thread: one at a time, as store_select() of the store.
  */
 #ifndef SECRET_TRIGGER_H
@@ -38,7 +38,7 @@ typedef struct TriggerDesk {
 typedef struct TriggerOrder {
     Id run_id;
     Str tenant;
-    Command command;                    /* COMMAND_TRIGGER: name, value, actor, origin; its id where the request has one */
+    Command command;                    /* COMMAND_TRIGGER: name, actor, origin; its id where the request has one. The caller adds the body */
     TriggerProof proof;
     TriggerFlight flight;
 } TriggerOrder;
@@ -52,7 +52,7 @@ MUST_USE Status trigger_find_terms(const Plan *plan, Str trigger, TriggerTerms *
  * long it is not. */
 MUST_USE Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, const TriggerTerms *terms, TriggerOrder *out,
                                int64_t *out_wait_ms, Error *err);
-/* The order is on its way to the engine: it counts until it is settled, and stays where it is. */
+/* The order was let in and is on its way to the engine: it counts until it is settled, and stays where it is. */
 void trigger_depart(TriggerDesk *desk, TriggerOrder *order);
 void trigger_settle(TriggerDesk *desk, TriggerOrder *order);
 
