@@ -199,15 +199,6 @@ Str api_asked(Call *call)
     return value_text(digest_value(&call->arena, &digest));
 }
 
-static bool is_told_from_others(const Call *call) { return call->route->access == ROUTE_TRIGGER || call_has_header(call, "Idempotency-Key"); }
-
-void api_read_ahead(Call *copy)
-{
-    Value body;
-    Error err;
-    if (!call_parse(copy, &body, &err) && is_told_from_others(copy)) copy->asked = api_asked(copy);
-}
-
 /* Ids belong to a tenant; whoever authenticates a trigger makes the id of it. */
 Str api_request_id(Call *call)
 {

@@ -103,8 +103,6 @@ MUST_USE Status api_request_row(Call *call, Str tenant, Str id, const Cell **out
 
 /* A request is the same again by its words: the digest of method, address, body. Of a large body it takes long: any thread, of a copy. */
 Str  api_asked(Call *call);
-/* Reads a large body, and makes that digest where it will be wanted: any thread, of a copy. What is wrong with the body call_parse() says again. */
-void api_read_ahead(Call *copy);
 
 /* The trace context of the request, with which its events are recorded; a petition that is sent otherwise than below adds it itself. */
 void api_add_trace(Call *call, MemberList *members);

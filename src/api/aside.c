@@ -226,6 +226,7 @@ void aside_take(Aside *aside)
         aside->job_count--;
         if (!call->is_gone && !call->status && !job->is_unwanted) {
             call->asked = arena_copy(&call->arena, job->copy.asked);
+            if (!call->is_read && job->copy.is_read) call_take_read(call, &job->copy);
             if (job->copy.status) copy_answer(call, &job->copy);
             else job->done(call, &job->copy);
         }

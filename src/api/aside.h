@@ -41,7 +41,8 @@ typedef struct AsideOptions {
 /* In the aside's thread. It reads what belongs to the call, may write to its `state`, at which nobody else looks meanwhile, and allocates and
  * answers in the copy alone. */
 typedef void (*AsideWork)(Call *copy);
-/* In the server's thread, where the work has not answered, and there is still somebody to answer. The copy's arena ends with it. */
+/* In the server's thread, where the work has not answered, and there is still somebody to answer. The copy's arena ends with it; what it has read of
+ * the body is the call's. */
 typedef void (*AsideDone)(Call *call, Call *copy);
 
 MUST_USE Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err);

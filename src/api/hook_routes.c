@@ -101,7 +101,6 @@ static void proved(Call *call, Call *copy)
     Value payload = value_null();
     Status status = hook->status;
     Error *err = &hook->err;
-    if (copy) call_take_read(call, copy);
     if (copy && !status) keep(call, hook);
     if (!status) status = start_trigger_admit(call, tenant, workflow, &hook->trigger, &hook->proof, err);
     if (status) {

@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/aside.h"
 #include "api/bearer.h"
+#include "api/body.h"
 #include "api/debounce.h"
 #include "api/follow.h"
 #include "api/plan_facts.h"
@@ -250,10 +251,10 @@ static bool enter(void *context, Call *call)
         && are_conditions_taken(call);
 }
 
-/* Of a call that waited for nothing but its body to be read: what is wrong with that its handler tells, behind what it has to say before. */
+/* What is wrong with the body its handler tells, behind what it has to say before. */
 static void go_on(Call *call, Call *copy)
 {
-    call_take_read(call, copy);
+    (void)copy;
     call->route->handle(call);
 }
 
@@ -268,7 +269,7 @@ static void handle(void *context, Call *call)
         call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key");
         return;
     }
-    if (call->body.len > API_HERE_SIZE_MAX && route_reads_json(call->route) && call_is_json(call)) aside_begin(call, api_read_ahead, go_on);
+    if (route_reads_json(call->route) && call_is_json(call)) body_read(call, go_on);
     else call->route->handle(call);
 }
 

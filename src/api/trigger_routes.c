@@ -1,4 +1,5 @@
 #include "api/aside.h"
+#include "api/body.h"
 #include "api/document.h"
 #include "api/plan_facts.h"
 #include "api/routes.h"
@@ -44,7 +45,7 @@ void trigger_end_proof(Call *call, Status status, const TriggerRequest *request)
 {
     bool is_stranger = !call->caller.key.len && (status == ERR_DENIED || status == ERR_NOT_FOUND);
     if (is_stranger) trigger_waste(request);
-    if (!status && call->is_copy && call->body.len) api_read_ahead(call);
+    if (!status && call->is_copy && call->body.len) body_read_beside(call);
 }
 
 bool trigger_is_seen(Call *call, Str tenant)
@@ -141,7 +142,6 @@ static void proved(Call *call, Call *copy)
     int64_t wait_ms = 0;
     Error *err = &sending->err;
     Status status = sending->status;
-    if (copy) call_take_read(call, copy);
     if (copy && !status) *order = trigger_order_copy(&call->arena, order);
     if (!status) status = trigger_admit(&call->api->triggers, &call->arena, order, call->now_ms, &wait_ms, err);
     if (status) {
