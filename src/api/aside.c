@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/bearer.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/thread.h"
@@ -224,7 +225,7 @@ void aside_take(Aside *aside)
         Call *call = job->call;
         next = job->next;
         aside->job_count--;
-        if (!call->is_gone && !call->status && !job->is_unwanted) {
+        if (!call->is_gone && !call->status && !job->is_unwanted && bearer_check(call)) {
             call->asked = arena_copy(&call->arena, job->copy.asked);
             if (!call->is_read && job->copy.is_read) call_take_read(call, &job->copy);
             if (job->copy.status) copy_answer(call, &job->copy);

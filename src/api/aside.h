@@ -6,7 +6,8 @@
  * snapshot of the store that is renewed for each: so a handler of a route works on it as on the call itself. What it must not do is what the
  * server's thread alone may: authorise (it may ask what is shown to the caller, api_shows()), petition, wait.
  *
- * What nobody waits for any more, since its client's connection is broken, is not begun. What is answered is packed here, too, where it is.
+ * What nobody waits for any more, since its client's connection is broken, is not begun. What is answered is packed here, too, where it is. Nothing
+ * comes of it where the key that it was asked with was revoked meanwhile.
  *
  * One thing is done at a time, so the memory for it is that of one (API_COMPILE_SIZE_MAX for a definition). Tenants have turns: who asks for
  * much waits behind itself and not before others.
