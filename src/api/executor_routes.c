@@ -1,6 +1,7 @@
 #include "api/bearer.h"
 #include "api/routes.h"
 #include "base/limits.h"
+#include "engine/token.h"
 
 /* What is wrong with a request has its place in front, as a JSON pointer: "/heartbeats/1: ...". */
 static void refuse_request(Call *call, const Error *err)
@@ -116,17 +117,26 @@ static void called_back(void *context, Status status, const Error *err, Str answ
     call_release(call);
 }
 
-void route_callback(Call *call)
+bool callback_has_token(Call *call)
 {
-    Str token = bearer_text(call);
-    Value body;
-    if (!token.len) {
+    Str text = bearer_text(call), executor = call->segments[0];
+    TokenScope scope = { call->api->token_key, executor };
+    Token token;
+    if (!text.len) {
         call_refuse(call, STR(""), STR("no token was sent"));
         call_problem(call, PROBLEM_UNAUTHENTICATED, "send the token of the task document: Authorization: Bearer TOKEN");
-        return;
+        return false;
     }
+    if (executor.len <= NAME_SIZE_MAX && token_read(text, &token) && token_is_genuine(&scope, &token)) return true;
+    refuse_callback(call);
+    return false;
+}
+
+void route_callback(Call *call)
+{
+    Value body;
     if (!call_read_json(call, &body)) return;
-    ExchangeAsk ask = { .executor = call->segments[0], .request = body, .token = token };
+    ExchangeAsk ask = { .executor = call->segments[0], .request = body, .token = bearer_text(call) };
     if (!bridge_exchange(call->api->bridge, &ask, called_back, call)) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;

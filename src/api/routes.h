@@ -61,6 +61,8 @@ bool revision_compare_with(Call *call, const Plan *after, RevisionCheck *out);
 bool revision_check(Call *call, const RevisionCheck *check, const char *how);
 /* Tells the engine which one it was compared with. */
 void revision_add_against(MemberList *members, const RevisionCheck *check);
+/* Whether what is sent beside a callback is the token of an attempt that was given to that executor, under way or not; false after answering. */
+bool callback_has_token(Call *call);
 /* A worker has asked for work. */
 void worker_seen(Call *call, Str executor, Str worker);
 

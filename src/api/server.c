@@ -15,6 +15,7 @@
 #include "api/follow.h"
 #include "api/plan_facts.h"
 #include "api/refusal.h"
+#include "api/routes.h"
 #include "api/scheduler.h"
 #include "api/stream.h"
 #include "api/tls.h"
@@ -143,8 +144,9 @@ static bool authenticate(Api *api, Call *call)
     Str given = bearer_text(call);
     Error err;
     uint64_t wait_s = 1;
-    /* A trigger has its own credentials, which look alike; only a key is one. */
-    if (call->route->access == ROUTE_TRIGGER && !bearer_is_key(given)) return true;
+    /* Triggers and attempts have credentials of their own, which look alike; only a key is one. */
+    bool has_others = call->route->access == ROUTE_TRIGGER || call->route->access == ROUTE_TOKEN;
+    if (has_others && !bearer_is_key(given)) return true;
     if (!given.len) {
         api->metrics.refused_keys++;
         call_refuse(call, STR(""), STR("no API key was sent"));
@@ -247,7 +249,8 @@ static bool enter(void *context, Call *call)
     call->route = route_find(call, &allowed);
     if (!call->route && allowed) refuse_method(call, allowed);
     else if (!call->route) call_problem(call, PROBLEM_NOT_FOUND, "there is nothing at this address; GET /api has links to what there is");
-    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call)) && is_query_known(call) && are_heads_usable(call)
+    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call))
+        && (call->route->access != ROUTE_TOKEN || callback_has_token(call)) && is_query_known(call) && are_heads_usable(call)
         && are_conditions_taken(call);
 }
 
@@ -406,7 +409,7 @@ static Status open_parts(Server *server, Error *err)
     HeraldOptions herald = { .store = options->store, .log = &options->log, .otlp = options->otlp };
     *api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path,
                   .catalog = options->catalog, .guard = options->guard, .log = &server->options.log,
-                  .keys = keyring_new(options->vault, options->rates),
+                  .keys = keyring_new(options->vault, options->rates), .token_key = options->token_key,
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
     buf_init(&api->openapi, JSON_SIZE_MAX);
     api->shares = http.shares = shares_new();

@@ -30,6 +30,7 @@ typedef struct ServerOptions {
     Store *store;
     Str store_path;                 /* of its file: no answer has it; empty: it has none */
     Vault *vault;                   /* for this thread alone: not the engine's */
+    const SealKey *token_key;       /* of the tokens of attempts */
     Guard *guard;                   /* the same */
     Vault *aside_vault;             /* both of the thread beside it */
     Guard *aside_guard;

@@ -195,7 +195,7 @@ static ExitCode begin(Serving *serving, Str key_file)
     serving->aside_vault = store_vault(args, serving->place.store);
     const char *path = store_path(args->arena, store_url(args));
     ServerOptions server = { .host = serving->place.host, .store = serving->place.store,
-                             .store_path = str_of(path ? path : ""), .vault = serving->vault,
+                             .store_path = str_of(path ? path : ""), .vault = serving->vault, .token_key = &serving->place.crew.token_key,
                              .guard = serving->api_guard, .engine_guard = serving->guard,
                              .aside_vault = serving->aside_vault, .aside_guard = serving->aside_guard,
                              .catalog = serving->catalog,
