@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import stat
 import subprocess
 import threading
 import time
@@ -539,6 +540,29 @@ def the_first_key_is_in_its_file_or_nobody_has_it(t):
     t.lacks(later, "the first key is in", "where it is not, the line does not say so")
     t.contains(later, "maestro key create")
     t.true(not file.exists(), "one that was taken away is not made again")
+
+
+@case("")
+def the_first_key_is_for_its_owner_alone_whatever_was_there_before(t):
+    for name in ("a file that somebody reads", "a pipe", "another name of a file"):
+        with t.row(name):
+            folder = t.folder / name.replace(" ", "-")
+            folder.mkdir()
+            store, file, other = folder / "st.db", folder / "st.db.admin-key", folder / "other"
+            other.write_text("")
+            if name == "a pipe":
+                os.mkfifo(file)
+            elif name == "another name of a file":
+                os.link(other, file)
+            else:
+                file.touch(mode=0o644)
+            with open(other if name == "a pipe" else file, encoding="utf-8") as reader:
+                t.contains(begun(t, store), f"the first key is in {file}")
+                t.equal(reader.read(), "", "who had it open reads nothing of it")
+            t.equal((stat.S_IMODE(os.stat(file).st_mode), stat.S_ISREG(os.stat(file).st_mode)), (0o600, True))
+            t.true(file.read_text().startswith("mk.@all."), "the key is there")
+            t.equal(other.read_text(), "", "nothing else was written")
+            t.equal([n for n in os.listdir(folder) if n.startswith("st.db.admin-key")], ["st.db.admin-key"], "and nothing is left")
 
 
 @case("")
