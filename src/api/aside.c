@@ -204,7 +204,8 @@ void aside_begin(Call *call, AsideWork work, AsideDone done)
         call_problem(call, PROBLEM_UNAVAILABLE, "API_ASIDE_COUNT_MAX (%u) requests that take long wait already", API_ASIDE_COUNT_MAX);
         break;
     case ASIDE_SHARE_IS_FULL:
-        call_problem(call, PROBLEM_OVERLOAD, "API_ASIDE_SHARE_MAX (%u) requests of this tenant that take long wait already", API_ASIDE_SHARE_MAX);
+        call_problem(call, PROBLEM_OVERLOAD, "API_ASIDE_SHARE_MAX (%u) requests of %s that take long wait already", API_ASIDE_SHARE_MAX,
+                     call->caller.tenant.len ? "this tenant" : "all who send no key");
         break;
     case ASIDE_ENDS: call_problem(call, PROBLEM_UNAVAILABLE, "the server is about to end, and begins nothing that takes long"); break;
     }

@@ -1,6 +1,7 @@
 #include "api/start_trigger.h"
 
 #include "base/limits.h"
+#include "os/clock.h"
 
 /* --- which one ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -73,15 +74,16 @@ Status start_trigger_prove(Call *call, Str tenant, Str workflow, Value triggers,
     return status;
 }
 
-/* So many within the time that the trigger declares. */
-static Status take_rate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, Error *err)
+/* So many within the time that the trigger declares. What counts is when one is let in, and not when its head came: whoever sends that early and
+ * the body late would be before the time that has begun, and begin it anew. */
+static Status take_rate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, int64_t now_ms, Error *err)
 {
     const Value *given = value_get_text(trigger->settings, "rate_limit");
     HookLimit limit = { .count = given ? value_get_int(*given, "count", TRIGGER_RATE_COUNT) : TRIGGER_RATE_COUNT,
                         .per_ms = given ? value_get_int(*given, "per_ms", TRIGGER_RATE_MS) : TRIGGER_RATE_MS };
     int64_t wait_ms = 0;
     Str name = arena_format(&call->arena, "%.*s\n%.*s", STR_ARG(workflow), STR_ARG(trigger->source));
-    Status status = hook_rates_take(&call->api->hook_rates, tenant, name, &limit, call->now_ms, &wait_ms, err);
+    Status status = hook_rates_take(&call->api->hook_rates, tenant, name, &limit, now_ms, &wait_ms, err);
     if (status) call->retry_s = (uint64_t)(wait_ms + 999) / 1000;
     return status;
 }
@@ -89,9 +91,10 @@ static Status take_rate(Call *call, Str tenant, Str workflow, const StartTrigger
 Status start_trigger_admit(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, const TriggerProof *proof, Error *err)
 {
     TriggerReplays *replays = &call->api->triggers.replays;
-    Status status = trigger_remember(replays, proof, call->now_ms, err);
+    int64_t now_ms = clock_realtime_ms();
+    Status status = trigger_remember(replays, proof, now_ms, err);
     if (status) return status;
-    status = take_rate(call, tenant, workflow, trigger, err);
+    status = take_rate(call, tenant, workflow, trigger, now_ms, err);
     if (status) trigger_withdraw(replays, proof);
     else call->proof = arena_copy_items(&call->arena, proof, sizeof *proof);
     return status;

@@ -4,6 +4,7 @@
 #include "api/plan_facts.h"
 #include "api/routes.h"
 #include "base/limits.h"
+#include "os/clock.h"
 
 /* What its sender may know: that it was taken, and whether the run goes on by it. The run's owner sees the rest. */
 static void taken(Call *call, const BridgeAnswer *answer)
@@ -143,7 +144,7 @@ static void proved(Call *call, Call *copy)
     Error *err = &sending->err;
     Status status = sending->status;
     if (copy && !status) *order = trigger_order_copy(&call->arena, order);
-    if (!status) status = trigger_admit(&call->api->triggers, &call->arena, order, call->now_ms, &wait_ms, err);
+    if (!status) status = trigger_admit(&call->api->triggers, &call->arena, order, clock_realtime_ms(), &wait_ms, err);
     if (status) {
         call->retry_s = wait_ms > 0 ? (uint64_t)(wait_ms + 999) / 1000 : 0;
         trigger_refuse(call, STR(""), err);

@@ -302,6 +302,27 @@ def a_trigger_is_taken_as_often_as_it_declares_and_no_request_twice(t):
     t.equal(len(runs(server, "triggered")), 3)
 
 
+@case("proves: F-049")
+def requests_whose_bodies_come_late_are_taken_no_more_often(t):
+    server = Server(t)
+    server.define(TRIGGERED)
+    body, begun = b'{"n": 1}', []
+    for _ in range(6):
+        connection = server.connect()
+        connection.putrequest("POST", "/maestro/hooks/default/triggered/rare")
+        for name, value in (("Authorization", "Bearer " + server.admin), ("Content-Type", "application/json"), ("Content-Length", str(len(body)))):
+            connection.putheader(name, value)
+        connection.endheaders()
+        begun.append(connection)
+        t.equal(server.get("/readyz", key="").status, 200, "its head has come")
+        time.sleep(0.01)
+    statuses = []
+    for connection in reversed(begun):
+        connection.send(body)
+        statuses.append(connection.getresponse().status)
+    t.equal(statuses, [202] * 2 + [429] * 4, "whose head came first may be the last")
+
+
 @case("proves: F-006 F-050")
 def what_is_signed_anew_with_the_same_key_starts_nothing(t):
     server = Server(t)
