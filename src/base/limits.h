@@ -456,6 +456,7 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define API_DEBOUNCE_COUNT_MAX  1024u            /* starts that wait for the end of their trigger's debouncing ... */
 #define API_DEBOUNCE_TENANT_MAX 512u             /* ... of one tenant ... */
 #define API_DEBOUNCE_KEY_MAX    256u             /* ... and of one sender */
+#define API_DEBOUNCE_STARTING_SIZE (1u << 20)    /* payloads of those that are being started, together; one is however large it is */
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
 #define API_FOLLOW_BUCKET_COUNT 1024u            /* lists of requests that wait for a run, by its number */
 #define API_FOLLOW_TURN_NS      250000u          /* how long those of them that have news are answered before others have their turn */
