@@ -277,6 +277,7 @@ static void request_free(Request *request)
     Call *call = &request->call;
     share_give_back(request->shares, &request->bodies);
     share_give_back(request->shares, &request->unread);
+    share_give_back(request->shares, &call->reading);
     buf_deinit(&call->body);
     buf_deinit(&call->out);
     buf_deinit(&request->piece);
