@@ -215,6 +215,14 @@ int aside_fd(const Aside *aside) { return wake_fd(&aside->wake); }
 
 bool aside_is_busy(const Aside *aside) { return aside->job_count > 0; }
 
+static void finish(AsideJob *job)
+{
+    Call *call = job->call, *copy = &job->copy;
+    call->asked = arena_copy(&call->arena, copy->asked);
+    if (copy->status) copy_answer(call, copy);
+    else if (call->is_read || !copy->is_read || call_take_read(call, copy)) job->done(call, copy);
+}
+
 void aside_take(Aside *aside)
 {
     wake_lower(&aside->wake);
@@ -226,12 +234,7 @@ void aside_take(Aside *aside)
         Call *call = job->call;
         next = job->next;
         aside->job_count--;
-        if (!call->is_gone && !call->status && !job->is_unwanted && bearer_check(call)) {
-            call->asked = arena_copy(&call->arena, job->copy.asked);
-            if (!call->is_read && job->copy.is_read) call_take_read(call, &job->copy);
-            if (job->copy.status) copy_answer(call, &job->copy);
-            else job->done(call, &job->copy);
-        }
+        if (!call->is_gone && !call->status && !job->is_unwanted && bearer_check(call)) finish(job);
         job_free(job);
     }
 }

@@ -161,14 +161,21 @@ Status call_parse(Call *call, Value *out_value, Error *err)
     return OK;
 }
 
-void call_take_read(Call *call, Call *copy)
+bool call_take_read(Call *call, Call *copy)
 {
+    const ShareOwner owner = { call->caller.tenant, call->caller.actor };
+    ShareBound bound = share_take(call->api->shares, SHARE_READS, owner, copy->read_arena.size, &call->reading);
+    if (bound != SHARE_FREE) {
+        call_refuse_share(call, SHARE_READS, bound);
+        return false;
+    }
     Arena spare = call->read_arena;
     call->is_read = copy->is_read;
     call->read = copy->read;
     call->read_arena = copy->read_arena;
     copy->read_arena = spare;
     call->read_error = copy->read_error ? arena_copy_items(&call->arena, copy->read_error, sizeof *copy->read_error) : NULL;
+    return true;
 }
 
 void call_refuse_json(Call *call, const Error *err)

@@ -277,6 +277,7 @@ static void request_free(Request *request)
     Call *call = &request->call;
     share_give_back(request->shares, &request->bodies);
     share_give_back(request->shares, &request->unread);
+    share_give_back(request->shares, &call->reading);
     buf_deinit(&call->body);
     buf_deinit(&call->out);
     buf_deinit(&request->piece);
@@ -751,10 +752,11 @@ void http_turn(Http *http)
     MHD_run(http->daemon);
 }
 
-/* The system has answered clients whose connections nobody has taken yet: closing the socket over them would break these off. */
+/* The system has answered clients whose connections nobody has taken yet: closing the socket over them would break these off. Those beyond the bound
+ * would be, too: of a socket that was handed over the next process takes them. */
 static void take_rest(Http *http, int fd)
 {
-    for (uint32_t i = 0; i < API_CONNECTION_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < API_CONNECTION_COUNT_MAX && http->stats.connection_count < http->options.connection_count_max; i++) {
         struct sockaddr_storage address;
         socklen_t size = sizeof address;
         int taken = accept4(fd, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);

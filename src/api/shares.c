@@ -13,6 +13,8 @@
 static const struct { const char *name; size_t bounds[SHARE_OF_SERVER + 1]; } kinds[SHARE_KIND_COUNT] = {
     [SHARE_BODIES] = { "bytes of bodies", { [SHARE_OF_KEY] = API_BODY_SHARE_MAX, [SHARE_OF_TENANT] = API_BODY_SHARE_MAX,
                                             [SHARE_OF_STRANGERS] = API_STRANGER_SHARE_MAX, [SHARE_OF_SERVER] = API_WAITING_SIZE_MAX } },
+    [SHARE_READS] = { "bytes of values of bodies", { [SHARE_OF_KEY] = API_READ_SHARE_MAX, [SHARE_OF_TENANT] = API_READ_SHARE_MAX,
+                                                     [SHARE_OF_STRANGERS] = API_BODY_READ_SIZE_MAX, [SHARE_OF_SERVER] = API_READ_SIZE_MAX } },
     [SHARE_ANSWERS] = { "bytes of answers that nobody reads", { [SHARE_OF_KEY] = API_ANSWER_SHARE_MAX, [SHARE_OF_TENANT] = API_ANSWER_SHARE_MAX,
                                                                 [SHARE_OF_STRANGERS] = API_ANSWER_STRANGER_MAX,
                                                                 [SHARE_OF_SERVER] = API_ANSWER_SIZE_MAX } },

@@ -554,6 +554,55 @@ def a_server_that_ends_takes_the_trigger_whose_payload_waits_to_be_read(t):
     t.equal(server.get(path.replace("/maestro/trigger", "/api/executions").rsplit("/", 1)[0] + "?wait=30s").json()["status"], "COMPLETED")
 
 
+@case("proves: F-051")
+def large_payloads_of_starts_that_are_held_back_lie_in_the_store(t):
+    server = Server(t)
+    hooks = "".join(f"  - webhook: {{ key: {kind}{i}, auth: {{ api_key: true }}, debounce: {span} }}\n"
+                    for kind, span in (("late", "10m"), ("soon", "3s")) for i in range(12))
+    server.define(f"workflow: held\ntriggers:\n{hooks}jobs: {{ a: {{ tasks: [{{ log: x }}] }} }}\n")
+
+    def send(kind, i):
+        answer = server.call("POST", f"/maestro/hooks/default/held/{kind}{i}", json.dumps({"n": i, "text": "x" * (6 * MEGA)}))
+        t.equal(answer.status, 202, f"it is held back: {answer}")
+
+    before = resident(server)
+    for i in range(12):
+        send("late", i)
+    if not SANITIZED:
+        t.until(lambda: resident(server) - before < 48 * MEGA, "12 of 6 MB each are not kept in memory")
+    for i in range(12):
+        send("soon", i)
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.until(lambda: len(server.get("/api/executions").json()["items"]) == 12, "those whose time is over are started, one after the other")
+    found = [server.get("/api/executions/" + item["executionId"]).json() for item in server.get("/api/executions").json()["items"]]
+    t.equal(sorted((run["source"], run["triggerPayload"]["n"], len(run["triggerPayload"]["text"])) for run in found),
+            sorted((f"webhook:soon{i}", i, 6 * MEGA) for i in range(12)), "each by its own payload")
+
+
+@case("proves: F-051")
+def values_of_large_bodies_are_a_share_of_their_key_and_leave_others_theirs(t):
+    server = Server(t, "--runners", str(t.write("far.yaml", FAR)))
+    keys = {tenant: server.key("operator", tenant) for tenant in ("default", "other")}
+    for tenant in keys:
+        server.define(PULLED.replace("type: string", "type: string, default: x").replace("workflow: pulled\n", f"workflow: held\ntenant: {tenant}\n"
+                                     "triggers: [{ webhook: { key: hook, auth: { api_key: true } } }]\n"), tenant=tenant)
+    payload, small = "[" + "{}," * 5_000_000 + "0]", "[" + "{}," * 200_000 + "0]"
+
+    def send(body, tenant="default"):
+        return server.call("POST", f"/maestro/hooks/{tenant}/held/hook", body, key=keys[tenant])
+
+    waiting = [sent(server, payload, key=keys["default"], path="/maestro/hooks/default/held/hook?wait=30s") for _ in range(2)]
+    t.until(lambda: len(server.get("/api/executions?namespace=default").json()["items"]) == 2, "both are started, and wait")
+    t.contains(problem(t, send(payload), 429, "overloaded")["detail"], "this key has 201326592 bytes of values of bodies already")
+    t.equal(send(small).status, 202, "there is room for a smaller one")
+    t.equal(send(payload, "other").status, 202, "and for another tenant")
+    for connection in waiting:
+        break_off(connection)
+    t.until(lambda: counted(server, "maestro_http_connections") == 1, "their connections are over")
+    t.equal(send(payload).status, 202, "what they took is free")
+
+
 @case("")
 def a_member_that_is_in_a_body_twice_is_refused(t):
     server = Server(t)
