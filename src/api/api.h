@@ -43,6 +43,7 @@ typedef struct Api {
     struct Aside *aside;
     struct PlanFacts *facts;        /* the aside's, too */
     KeyRing *keys;
+    const SealKey *token_key;       /* of the tokens of attempts */
     Access *access;
     struct Refusals *refusals;
     struct Debounces *debounces;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/bearer.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/thread.h"
@@ -224,6 +225,14 @@ int aside_fd(const Aside *aside) { return wake_fd(&aside->wake); }
 
 bool aside_is_busy(const Aside *aside) { return aside->job_count > 0; }
 
+static void finish(AsideJob *job)
+{
+    Call *call = job->call, *copy = &job->copy;
+    call->asked = arena_copy(&call->arena, copy->asked);
+    if (copy->status) copy_answer(call, copy);
+    else if (call->is_read || !copy->is_read || call_take_read(call, copy)) job->done(call, copy);
+}
+
 void aside_take(Aside *aside)
 {
     wake_lower(&aside->wake);
@@ -235,11 +244,7 @@ void aside_take(Aside *aside)
         Call *call = job->call;
         next = job->next;
         aside->job_count--;
-        if (!call->is_gone && !call->status && !job->is_unwanted) {
-            call->asked = arena_copy(&call->arena, job->copy.asked);
-            if (job->copy.status) copy_answer(call, &job->copy);
-            else job->done(call, &job->copy);
-        }
+        if (!call->is_gone && !call->status && !job->is_unwanted && bearer_check(call)) finish(job);
         job_free(job);
     }
 }
@@ -252,6 +257,7 @@ Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err)
     CHECK(aside);
     aside->api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path, .catalog = options->catalog,
                         .guard = options->guard, .access = options->access, .facts = options->facts };
+    aside->api.triggers = (TriggerDesk){ .store = aside->api.store, .vault = options->vault, .guard = options->guard };
     aside->store = options->store;
     aside->waiting.last = &aside->waiting.first;
     aside->finished.last = &aside->finished.first;

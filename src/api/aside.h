@@ -6,7 +6,8 @@
  * snapshot of the store that is renewed for each: so a handler of a route works on it as on the call itself. What it must not do is what the
  * server's thread alone may: authorise (it may ask what is shown to the caller, api_shows()), petition, wait.
  *
- * What nobody waits for any more, since its client's connection is broken, is not begun. What is answered is packed here, too, where it is.
+ * What nobody waits for any more, since its client's connection is broken, is not begun. What is answered is packed here, too, where it is. Nothing
+ * comes of it where the key that it was asked with was revoked meanwhile.
  *
  * One thing is done at a time, so the memory for it is that of one (API_COMPILE_SIZE_MAX for a definition). Tenants have turns: who asks for
  * much waits behind itself and not before others.
@@ -23,6 +24,7 @@
 #include "api/call.h"
 #include "lang/catalog.h"
 #include "policy/guard.h"
+#include "secret/vault.h"
 #include "view/store.h"
 
 typedef struct Aside Aside;
@@ -32,14 +34,16 @@ typedef struct AsideOptions {
     Str store_path;                 /* as of Api */
     const Catalog *catalog;
     Guard *guard;                   /* its thread's own */
+    Vault *vault;                   /* the same */
     struct Access *access;          /* the same: what is shown to the caller is asked of it */
     struct PlanFacts *facts;
 } AsideOptions;
 
-/* In the aside's thread. It reads what belongs to the call (`state` too, which nobody else writes meanwhile), and allocates and answers in the
- * copy alone. */
+/* In the aside's thread. It reads what belongs to the call, may write to its `state`, at which nobody else looks meanwhile, and allocates and
+ * answers in the copy alone. */
 typedef void (*AsideWork)(Call *copy);
-/* In the server's thread, where the work has not answered, and there is still somebody to answer. The copy's arena ends with it. */
+/* In the server's thread, where the work has not answered, and there is still somebody to answer. The copy's arena ends with it; what it has read of
+ * the body is the call's. */
 typedef void (*AsideDone)(Call *call, Call *copy);
 
 MUST_USE Status aside_open(const AsideOptions *options, Aside **out_aside, Error *err);

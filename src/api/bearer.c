@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <strings.h>
 
+#include "os/clock.h"
 #include "secret/credential.h"
 
 Str bearer_text(const Call *call)
@@ -86,4 +87,14 @@ bool bearer_holds(const Call *call, Arena *arena, int64_t now_ms)
     if (str_starts(text, STR(CREDENTIAL_PREFIX))) return prove_attempt(call, arena, text, now_ms, &facts, &err) != ERR_DENIED;
     keyring_refresh(api->keys, bridge_secret_version(api->bridge));
     return keyring_check(api->keys, arena, text, now_ms, &err) != ERR_DENIED;
+}
+
+bool bearer_check(Call *call)
+{
+    if (!call->caller.tenant.len || bearer_holds(call, &call->arena, clock_realtime_ms())) return true;
+    call->api->metrics.refused_keys++;
+    call_refuse(call, call->caller.tenant, STR("the key was revoked, or expired, while the request waited"));
+    call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key any more%s",
+                 call->is_done ? "; what the request asked for was done before that" : "");
+    return false;
 }

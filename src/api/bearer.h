@@ -17,5 +17,8 @@ MUST_USE Status bearer_find(Call *call, Str text, uint64_t *out_wait_s, Error *e
 /* Whether what let the caller in would do so still: a key that was revoked or has expired, and an attempt that has ended, do not. Of a
  * call that goes on after its first answer; `arena` is for the while. A store that cannot be read leaves it as it was. */
 bool bearer_holds(const Call *call, Arena *arena, int64_t now_ms);
+/* The same of a call that has waited, or came slowly, before it is carried out or told something: whoever was let in by the secret of a trigger
+ * has nothing that could end meanwhile. False after answering; what was done before that stays done. */
+bool bearer_check(Call *call);
 
 #endif

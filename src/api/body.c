@@ -2,10 +2,30 @@
 
 #include <stdarg.h>
 
+#include "api/api.h"
 #include "value/json_pointer.h"
 #include "value/number.h"
 
 #define FINDING_SHOWN_COUNT 3u      /* in the one sentence; the list has them all */
+
+/* --- what it says ------------------------------------------------------------------------------------------------------------------------- */
+
+/* What the engine tells requests apart by is made of the whole body, too. */
+void body_read_beside(Call *copy)
+{
+    Value body;
+    Error err;
+    bool has_id = call_has_header(copy, "Idempotency-Key") || copy->route->access == ROUTE_TRIGGER;
+    if (!call_parse(copy, &body, &err) && has_id) copy->asked = api_asked(copy);
+}
+
+void body_read(Call *call, AsideDone done)
+{
+    if (call->body.len > API_HERE_SIZE_MAX) aside_begin(call, body_read_beside, done);
+    else done(call, /* copy= */ NULL);
+}
+
+/* --- what is wrong with it ---------------------------------------------------------------------------------------------------------------- */
 
 static void note(BodyFindings *found, Str pointer, const char *format, va_list args)
 {

@@ -8,6 +8,7 @@
 #ifndef API_BODY_H
 #define API_BODY_H
 
+#include "api/aside.h"
 #include "api/call.h"
 #include "base/limits.h"
 
@@ -23,6 +24,12 @@ typedef struct BodyMember {
 } BodyMember;
 
 typedef struct BodyFindings { Call *call; ProblemField fields[API_FINDING_COUNT_MAX]; uint32_t count; } BodyFindings;
+
+/* Reads it as JSON, a large one beside the server's thread, and then goes on, be there JSON or not: call_parse() has the value, or what is wrong with
+ * it, at once. `copy`: as of AsideDone; NULL where there was none. */
+void body_read(Call *call, AsideDone done);
+/* The same of a copy, in the aside's thread, behind other work. */
+void body_read_beside(Call *copy);
 
 /* Notes one, unless there are as many as are told. The text goes on behind the place: "is missing". */
 void body_find(BodyFindings *found, Str pointer, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -147,7 +147,8 @@ bool call_is_plain(Call *call)
 Status call_parse(Call *call, Value *out_value, Error *err)
 {
     if (!call->is_read) {
-        Arena *arena = call->body.len > API_HERE_SIZE_MAX ? &call->read_arena : &call->arena;
+        bool is_apart = call->is_copy || call->body.len > API_HERE_SIZE_MAX;       /* the arena of a copy ends before the call does */
+        Arena *arena = is_apart ? &call->read_arena : &call->arena;
         Status status = json_parse_strict(arena, buf_peek(&call->body), &call->read, err);
         call->is_read = true;
         call->read_error = status ? arena_copy_items(&call->arena, err, sizeof *err) : NULL;
@@ -160,14 +161,20 @@ Status call_parse(Call *call, Value *out_value, Error *err)
     return OK;
 }
 
-void call_take_read(Call *call, Call *copy)
+bool call_take_read(Call *call, Call *copy)
 {
+    ShareBound bound = share_take(call->api->shares, SHARE_READS, call_sharer(call), copy->read_arena.size, &call->reading);
+    if (bound != SHARE_FREE) {
+        call_refuse_share(call, SHARE_READS, bound);
+        return false;
+    }
     Arena spare = call->read_arena;
     call->is_read = copy->is_read;
     call->read = copy->read;
     call->read_arena = copy->read_arena;
     copy->read_arena = spare;
     call->read_error = copy->read_error ? arena_copy_items(&call->arena, copy->read_error, sizeof *copy->read_error) : NULL;
+    return true;
 }
 
 void call_refuse_json(Call *call, const Error *err)

@@ -72,7 +72,8 @@ struct Call {
     bool is_read;                   /* the body, by call_parse(): `read`, or what is wrong with it */
     Value read;
     const Error *read_error;        /* NULL: nothing */
-    Arena read_arena;               /* of what is read of a large one: moved from a copy to the call */
+    Arena read_arena;               /* of what is read of a large one, and in a copy: moved from there to the call ... */
+    ShareHold reading;              /* ... and what that takes; given back when the call is freed */
     Str segments[CALL_SEGMENT_COUNT_MAX];       /* what the route's {names} stand for */
     const struct Route *route;      /* NULL until one is found */
     Caller caller;
@@ -86,7 +87,6 @@ struct Call {
     Str run_id;                     /* the execution that it is about, as far as that is known */
     Str tenant;                     /* the same of the tenant, which may be any where the caller is of all; empty: not known */
     const struct TriggerProof *proof;           /* of a trigger that was let in; NULL: it is none */
-    struct TriggerSums *sums;       /* the same: what its large body is compared with; NULL: it is no trigger */
     Str asked;                      /* a digest of its words, where it was made already: api_asked(); empty: it is made when it is wanted */
     struct PlanEntry *plan;         /* of a definition that was sent, on its way to the engine: definition_hand_over(); NULL: none */
     bool is_done;                   /* the engine has done what it asked for */
@@ -156,7 +156,7 @@ bool call_is_plain(Call *call);
  * long: any thread, of a copy, from which call_take_read() has it. */
 MUST_USE Status call_parse(Call *call, Value *out_value, Error *err);
 void call_refuse_json(Call *call, const Error *err);      /* answers what call_parse() has said */
-void call_take_read(Call *call, Call *copy);
+bool call_take_read(Call *call, Call *copy);             /* false after answering: the values of bodies take all that they may */
 /* The body as JSON; an empty one is an empty object. False after answering what is wrong with it. */
 bool call_read_json(Call *call, Value *out_value);
 /* A whole number of the query; false after answering. */

@@ -393,6 +393,11 @@ bool client_may_ask(Call *call, ClientPetition *petition)
         call_problem(call, PROBLEM_DENIED, is_beyond ? "this needs a key of every tenant" : "an attempt reaches its own run alone");
         return false;
     }
+    if (given.len && !petition->is_start && !api_sees(call, given)) {      /* what is the key's own by that name is not what is meant */
+        api_refuse_foreign(call, given);
+        call_problem(call, PROBLEM_NOT_FOUND, "there is nothing here that this key may see");
+        return false;
+    }
     if (whose.len && !api_sees(call, whose)) api_refuse_foreign(call, whose);           /* the engine does not find it */
     if (!petition->is_start) return true;
     if (given.len && !str_is(given, petition->tenant)) {

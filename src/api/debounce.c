@@ -24,14 +24,19 @@ typedef struct Waiting {
     uint64_t number;                /* of the newest that was asked ... */
     uint64_t last_number;           /* ... and of the last that is durable */
     Arena last;                     /* of the last event: */
-    Str actor, trace, payload;
+    Str actor, trace;
+    size_t payload_size;            /* the payload itself lies in the store */
     ShareHold hold;                 /* of whoever sent the first event */
     bool is_starting, is_settled;
     Id run_id;                      /* that was started; empty text: none */
     Error why;                      /* none was; of no text: one was */
 } Waiting;
 
-struct Debounces { Api *api; Waiting *first; };
+struct Debounces {
+    Api *api;
+    Waiting *first;
+    size_t starting_size;           /* of the payloads of those that are being started */
+};
 
 /* --- what waits ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -66,12 +71,12 @@ static void waiting_remove(Waiting *waiting)
     waiting_free(waiting);
 }
 
-static void waiting_take(Waiting *waiting, Str actor, Str trace, Str payload)
+static void waiting_take(Waiting *waiting, Str actor, Str trace, size_t payload_size)
 {
     arena_reset(&waiting->last);
     waiting->actor = arena_copy(&waiting->last, actor);
     waiting->trace = arena_copy(&waiting->last, trace);
-    waiting->payload = arena_copy(&waiting->last, payload);
+    waiting->payload_size = payload_size;
 }
 
 /* As its row has it: the traceparent, and behind a space the tracestate that came with it. */
@@ -92,6 +97,12 @@ static EngineKeep keep_of(const Waiting *waiting, KeepKind kind)
 
 static Str text_of(const Cell *cell) { return cell->kind == CELL_TEXT ? cell->text : (Str){ 0 }; }
 
+static QueryAsk rows_beyond(const Waiting *waiting, int64_t since_ms)
+{
+    return (QueryAsk){ .query = QUERY_WAITING_STARTS, .param_count = 4,
+                       .params = { cell_text(waiting->tenant), cell_text(waiting->workflow), cell_text(waiting->trigger), cell_int(since_ms) } };
+}
+
 typedef struct Loading { Debounces *debounces; uint32_t seen; } Loading;
 
 static bool take_row(void *context, const Cell *cells, uint32_t count)
@@ -107,7 +118,8 @@ static bool take_row(void *context, const Cell *cells, uint32_t count)
     /* What an earlier process took stays, be it beyond a share that is smaller today: then there is no room for further ones. */
     (void)share_take(loading->debounces->api->shares, SHARE_STARTS,
                      (ShareOwner){ waiting->tenant, text_of(&cells[WAITING_STARTS_actor]) }, 1, &waiting->hold);
-    waiting_take(waiting, text_of(&cells[WAITING_STARTS_actor]), text_of(&cells[WAITING_STARTS_trace]), text_of(&cells[WAITING_STARTS_payload]));
+    waiting_take(waiting, text_of(&cells[WAITING_STARTS_actor]), text_of(&cells[WAITING_STARTS_trace]),
+                 text_of(&cells[WAITING_STARTS_payload]).len);
     return true;
 }
 
@@ -120,9 +132,9 @@ Status debounces_open(Api *api, Debounces **out_debounces, Error *err)
     Status status;
     do {
         const Waiting *last = debounces->first;
-        QueryAsk ask = { .query = QUERY_WAITING_STARTS, .param_count = 4,
-                         .params = { cell_text(last ? last->tenant : STR("")), cell_text(last ? last->workflow : STR("")),
-                                     cell_text(last ? last->trigger : STR("")), cell_int(last ? last->since_ms : 0) } };
+        QueryAsk ask = last ? rows_beyond(last, last->since_ms)
+                            : (QueryAsk){ .query = QUERY_WAITING_STARTS, .param_count = 4,
+                                          .params = { cell_text(STR("")), cell_text(STR("")), cell_text(STR("")), cell_int(0) } };
         loading.seen = 0;
         status = store_select(api->store, &ask, take_row, &loading, err);
     } while (!status && loading.seen);
@@ -143,7 +155,7 @@ void debounces_free(Debounces *debounces)
 
 /* --- events ----------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Adding { Call *call; Waiting *waiting; uint64_t number; Str trace, payload; } Adding;
+typedef struct Adding { Call *call; Waiting *waiting; uint64_t number; Str trace; size_t payload_size; } Adding;
 
 /* Only what is durable counts: who was told that his event was not taken sends it again, or does not want it any more. */
 static void event_settled(const Adding *adding, bool is_taken)
@@ -153,7 +165,7 @@ static void event_settled(const Adding *adding, bool is_taken)
     if (is_taken) waiting->count++;
     if (is_taken && adding->number > waiting->last_number) {
         waiting->last_number = adding->number;
-        waiting_take(waiting, adding->call->caller.actor, adding->trace, adding->payload);
+        waiting_take(waiting, adding->call->caller.actor, adding->trace, adding->payload_size);
     }
     if (!waiting->count && !waiting->asked_count) waiting_remove(waiting);
 }
@@ -262,7 +274,7 @@ void debounce_add(Call *call, const DebounceEvent *event)
     Waiting *waiting = waiting_for(call, event);
     if (!waiting) return;
     Adding *adding = ARENA_NEW(&call->arena, Adding);
-    *adding = (Adding){ call, waiting, ++waiting->number, trace_of(call), event->payload };
+    *adding = (Adding){ call, waiting, ++waiting->number, trace_of(call), event->payload.len };
     EngineKeep keep = keep_of(waiting, KEEP_WAITING);
     keep.count = waiting->count + ++waiting->asked_count;
     keep.payload = event->payload;
@@ -308,6 +320,7 @@ static void give_up(Waiting *waiting, const Error *err)
 static void started(void *context, const BridgeAnswer *answer)
 {
     Waiting *waiting = context;
+    waiting->debounces->starting_size -= waiting->payload_size;
     if (answer->status == ERR_UNAVAILABLE || answer->status == ERR_LIMIT) {
         waiting->is_starting = false;
         waiting->due_ms = clock_realtime_ms() + RETRY_MS;
@@ -342,6 +355,19 @@ static Status find_active(Debounces *debounces, Arena *arena, const Waiting *wai
     return error_set(err, ERR_NOT_FOUND, "no revision of workflow '%.*s' is active", STR_ARG(waiting->workflow));
 }
 
+static Status read_payload(const Debounces *debounces, Arena *arena, const Waiting *waiting, Value *out, Error *err)
+{
+    const Cell *row;
+    QueryAsk ask = rows_beyond(waiting, waiting->since_ms - 1);
+    Status status = row_select(arena, debounces->api->store, &ask, &row, err);
+    if (status) return status;
+    if (!row || row[WAITING_STARTS_since_ms].integer != waiting->since_ms)
+        return error_set(err, ERR_CORRUPT, "what waits for trigger '%.*s' of workflow '%.*s' is not in the store", STR_ARG(waiting->trigger),
+                         STR_ARG(waiting->workflow));
+    Str text = text_of(&row[WAITING_STARTS_payload]);
+    return text.len ? json_parse(arena, text, out, err) : OK;
+}
+
 static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
 {
     const Cell *revision;
@@ -352,7 +378,7 @@ static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
     Buf text = buf_on(storage, sizeof storage);
     MemberList members = { .arena = arena };
     Status status = find_active(debounces, arena, waiting, &revision, &err);
-    if (!status && waiting->payload.len) status = json_parse(arena, waiting->payload, &payload, &err);
+    if (!status) status = read_payload(debounces, arena, waiting, &payload, &err);
     if (status == ERR_UNAVAILABLE) {
         waiting->due_ms = clock_realtime_ms() + RETRY_MS;
         return;
@@ -376,12 +402,19 @@ static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
     if (behind) add_member(&members, "trace", value_string(str_slice(waiting->trace, 0, behind)));
     if (behind < waiting->trace.len) add_member(&members, "tracestate", value_string(str_slice(waiting->trace, behind + 1, waiting->trace.len)));
     waiting->is_starting = true;
+    debounces->starting_size += waiting->payload_size;
     if (bridge_ask(debounces->api->bridge, member_list_object(&members), started, waiting)) return;
+    debounces->starting_size -= waiting->payload_size;
     waiting->is_starting = false;
     waiting->due_ms = clock_realtime_ms() + RETRY_MS;
 }
 
-static bool is_busy(const Waiting *waiting) { return waiting->is_starting || waiting->asked_count; }
+/* Many may be due at once, as those that waited while no server was there: large ones go one after the other. */
+static bool is_busy(const Waiting *waiting)
+{
+    bool has_turn = waiting->is_settled || waiting->debounces->starting_size < API_DEBOUNCE_STARTING_SIZE;
+    return waiting->is_starting || waiting->asked_count || !has_turn;
+}
 
 void debounces_turn(Debounces *debounces, int64_t now_ms)
 {
@@ -392,6 +425,7 @@ void debounces_turn(Debounces *debounces, int64_t now_ms)
         if (is_busy(waiting) || waiting->due_ms > now_ms) continue;
         if (waiting->is_settled) settle(waiting);
         else start(debounces, &arena, waiting);
+        arena_reset(&arena);
     }
     arena_deinit(&arena);
 }

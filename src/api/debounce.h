@@ -6,9 +6,11 @@
  * process is killed when. What waited while no server was there is started by the next. A start that is refused for good (no revision is
  * active any more) is told in the ledger, by start-settled.
  *
+ * Payloads may be large: they lie in the store, and each is read when its run is started.
+ *
  * Owns:   what waits. Borrows the Api.
  * Fails:  debounces_open() with the store's reason. debounce_add() by answering.
- * Bounds: SHARE_STARTS of shares.h.     Thread: the server's.
+ * Bounds: SHARE_STARTS of shares.h; API_DEBOUNCE_STARTING_SIZE.     Thread: the server's.
  */
 #ifndef API_DEBOUNCE_H
 #define API_DEBOUNCE_H

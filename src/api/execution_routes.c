@@ -86,7 +86,9 @@ bool start_enter_manual(Call *call, Str tenant, Str workflow, Value triggers, St
     TriggerProof proof;
     if (!start_trigger_manual(triggers, &trigger)) return true;
     *out_source = trigger.source;
-    Status status = start_trigger_enter(call, tenant, workflow, &trigger, /* sums= */ NULL, &proof, &err);
+    TriggerRequest request = trigger_request(call);
+    Status status = start_trigger_prove(call, tenant, workflow, triggers, &request, &trigger, &proof, &err);
+    if (!status) status = start_trigger_admit(call, tenant, workflow, &trigger, &proof, &err);
     if (!status) return true;
     if (status == ERR_DENIED || status == ERR_LIMIT) call_refuse(call, tenant, str_of(err.text));
     if (status == ERR_DENIED) call_problem_fields(call, PROBLEM_DENIED, str_of(err.text), NULL, 0);

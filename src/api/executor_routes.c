@@ -1,14 +1,7 @@
 #include "api/bearer.h"
 #include "api/routes.h"
 #include "base/limits.h"
-#include "os/clock.h"
-
-/* Its key ended while it waited: leases, and what they may read, are not for its bearer. */
-static void refuse_key(Call *call)
-{
-    call_refuse(call, call->caller.tenant, STR("the key was revoked, or expired, while the exchange waited"));
-    call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key");
-}
+#include "engine/token.h"
 
 /* What is wrong with a request has its place in front, as a JSON pointer: "/heartbeats/1: ...". */
 static void refuse_request(Call *call, const Error *err)
@@ -31,6 +24,16 @@ static void refuse_left(Call *call)
                  "the connection was closed from the other side while the exchange waited: it gets no lease; what it said counts");
 }
 
+/* Leases, and what they may read, are not for a bearer whose key ended while it waited. False: it is not told. */
+static bool tell(Call *call, const BridgeExchange *exchange, Str answer)
+{
+    if (!bearer_check(call)) return false;
+    bool is_left = bridge_order_count(exchange) && call_has_left(call);
+    if (is_left) refuse_left(call);
+    else call_text(call, 200, "application/json", answer);
+    return !is_left;
+}
+
 static void exchanged(void *context, Status status, const Error *err, Str answer)
 {
     Call *call = context;
@@ -40,9 +43,7 @@ static void exchanged(void *context, Status status, const Error *err, Str answer
     if (!call->is_gone && !call->status) {
         if (status == ERR_DENIED) call_refuse(call, call->caller.tenant, str_of(err->text));
         if (status) refuse_request(call, err);
-        else if (!bearer_holds(call, &call->arena, clock_realtime_ms())) refuse_key(call);
-        else if (bridge_order_count(exchange) && call_has_left(call)) refuse_left(call);
-        else call_text(call, 200, "application/json", answer), is_told = true;
+        else is_told = tell(call, exchange, answer);
     }
     if (!is_told) bridge_give_back(exchange);
     call_release(call);
@@ -116,17 +117,26 @@ static void called_back(void *context, Status status, const Error *err, Str answ
     call_release(call);
 }
 
-void route_callback(Call *call)
+bool callback_has_token(Call *call)
 {
-    Str token = bearer_text(call);
-    Value body;
-    if (!token.len) {
+    Str text = bearer_text(call), executor = call->segments[0];
+    TokenScope scope = { call->api->token_key, executor };
+    Token token;
+    if (!text.len) {
         call_refuse(call, STR(""), STR("no token was sent"));
         call_problem(call, PROBLEM_UNAUTHENTICATED, "send the token of the task document: Authorization: Bearer TOKEN");
-        return;
+        return false;
     }
+    if (executor.len <= NAME_SIZE_MAX && token_read(text, &token) && token_is_genuine(&scope, &token)) return true;
+    refuse_callback(call);
+    return false;
+}
+
+void route_callback(Call *call)
+{
+    Value body;
     if (!call_read_json(call, &body)) return;
-    ExchangeAsk ask = { .executor = call->segments[0], .request = body, .token = token };
+    ExchangeAsk ask = { .executor = call->segments[0], .request = body, .token = bearer_text(call) };
     if (!bridge_exchange(call->api->bridge, &ask, called_back, call)) {
         call_problem(call, PROBLEM_UNAVAILABLE, "the engine takes no further requests now");
         return;

@@ -74,24 +74,11 @@ static bool is_still(const Cell *row)
         || row[RUNS_awaiting_trigger_key].kind == CELL_TEXT;
 }
 
-/* Who was let in by the secret of a trigger has no key that could end meanwhile. False after answering: what the run has come to is not for
- * the bearer of a key that was revoked, though what it asked for before is done. */
-static bool is_still_known(Call *call)
-{
-    bool has_key = call->route->access != ROUTE_TRIGGER || bearer_is_key(bearer_text(call));
-    if (!has_key || bearer_holds(call, &call->arena, clock_realtime_ms())) return true;
-    call->api->metrics.refused_keys++;
-    call_refuse(call, call->caller.tenant, STR("the key was revoked, or expired, while the request waited"));
-    call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key any more%s",
-                 call->is_done ? "; the execution was started before that" : "");
-    return false;
-}
-
 static void be_late(Call *call)
 {
     Follower *follower = call->state;
     leave(follower);
-    if (is_still_known(call)) document_answer_execution(call, follower->status, follower->execution_id);
+    if (bearer_check(call)) document_answer_execution(call, follower->status, follower->execution_id);
 }
 
 static bool look(Follower *follower)
@@ -104,7 +91,7 @@ static bool look(Follower *follower)
     if (status || !row) be_late(call);
     else {
         leave(follower);
-        if (is_still_known(call)) call_value(call, follower->status, document_execution_whole(call, row));
+        if (bearer_check(call)) call_value(call, follower->status, document_execution_whole(call, row));
     }
     return true;
 }

@@ -3,13 +3,14 @@
  * The active revision of the workflow says which there are (start_trigger.h). A signed request that comes again starts nothing: its
  * signature is the id of the start, or its Idempotency-Key, which one that is signed anew has too.
  */
+#include "api/aside.h"
 #include "api/debounce.h"
 #include "api/follow.h"
 #include "api/routes.h"
 #include "api/start_trigger.h"
 #include "base/limits.h"
-#include "value/json.h"
 #include "view/revision_row.h"
+#include "view/tables.h"
 
 static Status find_triggers(Call *call, const Cell **out_revision, Value *out_triggers, Error *err)
 {
@@ -45,54 +46,87 @@ static void pass_over(Call *call, Str why)
     call_value(call, 202, member_list_object(&members));
 }
 
-static void enter(Call *call, Call *copy)
-{
-    Str tenant = call->segments[0], workflow = call->segments[1], why;
-    const Cell *revision;
+typedef struct HookCall {
+    const Cell *revision;           /* the active one */
+    Value triggers;                 /* its */
     StartTrigger trigger;
     TriggerProof proof;
-    Error err = { 0 };
-    Value triggers, payload = value_null();
-    (void)copy;
-    Status status = find_triggers(call, &revision, &triggers, &err);
-    if (!status) status = start_trigger_find(call, triggers, call->segments[2], &trigger, &err);
-    if (!status && trigger.is_push) status = start_trigger_enter_push(call, tenant, workflow, triggers, &trigger, call->sums, &proof, &err);
-    else if (!status) status = start_trigger_enter(call, tenant, workflow, &trigger, call->sums, &proof, &err);
+    Status status;
+    Error err;
+} HookCall;
+
+static void prove(Call *call)
+{
+    HookCall *hook = call->state;
+    TriggerRequest request = trigger_request(call);
+    Status status = find_triggers(call, &hook->revision, &hook->triggers, &hook->err);
+    if (!status) status = start_trigger_find(call, hook->triggers, call->segments[2], &hook->trigger, &hook->err);
+    if (!status)
+        status = start_trigger_prove(call, call->segments[0], call->segments[1], hook->triggers, &request, &hook->trigger, &hook->proof, &hook->err);
+    trigger_end_proof(call, status, &request);
+    hook->status = status;
+}
+
+/* What was found in the arena of a copy. */
+static void keep(Call *call, HookCall *hook)
+{
+    Arena *arena = &call->arena;
+    hook->revision = row_copy(arena, hook->revision, table_info(TABLE_REVISIONS)->column_count);
+    hook->triggers = value_copy(arena, hook->triggers);
+    hook->trigger.settings = value_copy(arena, hook->trigger.settings);
+    hook->trigger.source = arena_copy(arena, hook->trigger.source);
+    hook->proof = trigger_proof_copy(arena, &hook->proof);
+}
+
+static void begin(Call *call, const HookCall *hook, Value payload)
+{
+    Str tenant = call->segments[0], source = hook->trigger.source;
+    const TriggerProof *proof = &hook->proof;
+    int64_t span_ms = value_get_int(hook->trigger.settings, "debounce_ms", 0);
+    call->caller.actor = proof->identity;
+    if (span_ms > 0) {
+        debounce_add(call, &(DebounceEvent){ .tenant = tenant, .workflow = call->segments[1], .source = source, .span_ms = span_ms,
+                                             .payload = buf_peek(&call->body), .id = proof->id, .alias = proof->alias });
+        return;
+    }
+    StartWish wish = { .params = (Value){ .kind = VALUE_OBJECT }, .payload = payload, .id = proof->id, .alias = proof->alias, .done = hooked,
+                       .source = source };
+    start_execution(call, tenant, hook->revision, &wish);
+}
+
+static void proved(Call *call, Call *copy)
+{
+    HookCall *hook = call->state;
+    Str tenant = call->segments[0], workflow = call->segments[1], why;
+    Value payload = value_null();
+    Status status = hook->status;
+    Error *err = &hook->err;
+    if (copy && !status) keep(call, hook);
+    if (!status) status = start_trigger_admit(call, tenant, workflow, &hook->trigger, &hook->proof, err);
     if (status) {
-        if (trigger_is_settled(call, status, enter)) trigger_refuse(call, tenant, &err);
+        trigger_refuse(call, tenant, err);
         return;
     }
     /* A key proves who its bearer is, and not that it may. */
-    if (call->caller.key.len && str_is(proof.identity, call->caller.actor) && !api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
-    if (!call_let_in(call, tenant, proof.identity)) return;
-    if (call->body.len && call_parse(call, &payload, &err)) {
-        call_refuse_json(call, &err);
-        return;
-    }
-    if (trigger.is_push && !start_trigger_fits(call, triggers, payload, &trigger, &why)) {
-        pass_over(call, why);
-        return;
-    }
-    if (trigger_settle_id(call, tenant, &proof.id, &proof.alias, &err)) {
-        call_error(call, &err);
-        return;
-    }
-    call->caller.actor = proof.identity;
-    int64_t span_ms = value_get_int(trigger.settings, "debounce_ms", 0);
-    if (span_ms > 0) {
-        debounce_add(call, &(DebounceEvent){ .tenant = tenant, .workflow = workflow, .source = trigger.source,
-                                             .span_ms = span_ms, .payload = buf_peek(&call->body), .id = proof.id, .alias = proof.alias });
-        return;
-    }
-    StartWish wish = { .params = (Value){ .kind = VALUE_OBJECT }, .payload = payload, .id = proof.id, .alias = proof.alias, .done = hooked,
-                       .source = trigger.source };
-    start_execution(call, tenant, revision, &wish);
+    if (call->caller.key.len && str_is(hook->proof.identity, call->caller.actor) && !api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
+    if (!call_let_in(call, tenant, hook->proof.identity)) return;
+    if (call->body.len && call_parse(call, &payload, err)) call_refuse_json(call, err);
+    else if (hook->trigger.is_push && !start_trigger_fits(call, hook->triggers, payload, &hook->trigger, &why)) pass_over(call, why);
+    else if (trigger_settle_id(call, tenant, &hook->proof.id, &hook->proof.alias, err)) call_error(call, err);
+    else begin(call, hook, payload);
 }
 
 void route_hook(Call *call)
 {
     int64_t wait_ms;
+    HookCall *hook = ARENA_NEW(&call->arena, HookCall);
     if (!follow_read(call, &wait_ms) || !trigger_is_seen(call, call->segments[0])) return;
-    trigger_begin(call);
-    enter(call, NULL);
+    *hook = (HookCall){ .revision = NULL };
+    call->state = hook;
+    if (call->body.len > API_HERE_SIZE_MAX) {
+        aside_begin(call, prove, proved);
+    } else {
+        prove(call);
+        proved(call, NULL);
+    }
 }

@@ -277,6 +277,7 @@ static void request_free(Request *request)
     Call *call = &request->call;
     share_give_back(request->shares, &request->bodies);
     share_give_back(request->shares, &request->unread);
+    share_give_back(request->shares, &call->reading);
     buf_deinit(&call->body);
     buf_deinit(&call->out);
     buf_deinit(&request->piece);
@@ -415,7 +416,12 @@ bool call_let_in(Call *call, Str tenant, Str who)
     if (call->caller.tenant.len) return true;
     call->let_in = (ShareOwner){ arena_copy(&call->arena, tenant), arena_copy(&call->arena, who) };
     ShareBound bound = share_move(request->shares, call->let_in, &request->bodies);
-    if (bound != SHARE_FREE) refuse_bodies(call, bound);
+    if (bound != SHARE_FREE) {
+        refuse_bodies(call, bound);
+        return false;
+    }
+    bound = share_move(request->shares, call->let_in, &call->reading);
+    if (bound != SHARE_FREE) call_refuse_share(call, SHARE_READS, bound);
     return bound == SHARE_FREE;
 }
 
@@ -763,10 +769,11 @@ void http_turn(Http *http)
     MHD_run(http->daemon);
 }
 
-/* The system has answered clients whose connections nobody has taken yet: closing the socket over them would break these off. */
+/* The system has answered clients whose connections nobody has taken yet: closing the socket over them would break these off. Those beyond the bound
+ * would be, too: of a socket that was handed over the next process takes them. */
 static void take_rest(Http *http, int fd)
 {
-    for (uint32_t i = 0; i < API_CONNECTION_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < API_CONNECTION_COUNT_MAX && http->stats.connection_count < http->options.connection_count_max; i++) {
         struct sockaddr_storage address;
         socklen_t size = sizeof address;
         int taken = accept4(fd, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);

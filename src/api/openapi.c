@@ -233,6 +233,7 @@ static void print_description(Buf *out, const Route *route)
     Buf text = buf_on(storage, sizeof storage);
     buf_format(&text, "%s.", route->summary);
     if (route->access == ROUTE_OPEN) buf_text(&text, " No key is needed.");
+    else if (route->access == ROUTE_TOKEN) buf_text(&text, " The token of an attempt is the only credential, and is looked at before the body is.");
     else if (route->access == ROUTE_TRIGGER) buf_text(&text, " Who may ask is said by the trigger itself; a key counts where one is sent.");
     else if (*route->verb) buf_format(&text, " The key has to be allowed `%s`.", route->verb);
     if (route->method == METHOD_GET) buf_text(&text, " HEAD gets the same head, and no body.");

@@ -13,6 +13,7 @@ typedef enum RouteAccess {
     ROUTE_OPEN,                     /* no credentials */
     ROUTE_KEY,                      /* an API key; the handler authorises */
     ROUTE_TRIGGER,                  /* as the trigger that it names says; a key counts where one is sent */
+    ROUTE_TOKEN,                    /* the token of an attempt (engine/token.h) */
 } RouteAccess;
 
 typedef struct Route {

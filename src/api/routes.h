@@ -14,10 +14,11 @@
 
 /* A trigger that was refused is answered so that strangers learn nothing, and told to the ledger. */
 void trigger_refuse(Call *call, Str tenant, const Error *err);
-void trigger_begin(Call *call);         /* before it is looked at */
-/* Of one that was not let in: whether that is so for good. False: what its large body is compared with is made beside the server's thread, and then
- * it is looked at `again`. A stranger is told after the same work whether there is such a trigger or none. */
-bool trigger_is_settled(Call *call, Status status, void (*again)(Call *call, Call *copy));
+/* What is proved of the call, be it a copy of one. */
+TriggerRequest trigger_request(Call *call);
+/* After that: a stranger who is not let in has to have had the same work done for him as any other, and who is has his body read, if that is done
+ * beside the server's thread. */
+void trigger_end_proof(Call *call, Status status, const TriggerRequest *request);
 /* Whoever sends a key is of that tenant; false after answering as where there is none. */
 bool trigger_is_seen(Call *call, Str tenant);
 /* By which id of two it is known: `alias` is empty afterwards where it is that. */
@@ -60,6 +61,8 @@ bool revision_compare_with(Call *call, const Plan *after, RevisionCheck *out);
 bool revision_check(Call *call, const RevisionCheck *check, const char *how);
 /* Tells the engine which one it was compared with. */
 void revision_add_against(MemberList *members, const RevisionCheck *check);
+/* Whether what is sent beside a callback is the token of an attempt that was given to that executor, under way or not; false after answering. */
+bool callback_has_token(Call *call);
 /* A worker has asked for work. */
 void worker_seen(Call *call, Str executor, Str worker);
 

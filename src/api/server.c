@@ -10,10 +10,12 @@
 #include "api/api.h"
 #include "api/aside.h"
 #include "api/bearer.h"
+#include "api/body.h"
 #include "api/debounce.h"
 #include "api/follow.h"
 #include "api/plan_facts.h"
 #include "api/refusal.h"
+#include "api/routes.h"
 #include "api/scheduler.h"
 #include "api/stream.h"
 #include "api/tls.h"
@@ -148,8 +150,9 @@ static bool authenticate(Api *api, Call *call)
     Str given = bearer_text(call);
     Error err;
     uint64_t wait_s = 1;
-    /* A trigger has its own credentials, which look alike; only a key is one. */
-    if (call->route->access == ROUTE_TRIGGER && !bearer_is_key(given)) return true;
+    /* Triggers and attempts have credentials of their own, which look alike; only a key is one. */
+    bool has_others = call->route->access == ROUTE_TRIGGER || call->route->access == ROUTE_TOKEN;
+    if (has_others && !bearer_is_key(given)) return true;
     if (!given.len) {
         api->metrics.refused_keys++;
         call_refuse(call, STR(""), STR("no API key was sent"));
@@ -252,21 +255,15 @@ static bool enter(void *context, Call *call)
     call->route = route_find(call, &allowed);
     if (!call->route && allowed) refuse_method(call, allowed);
     else if (!call->route) call_problem(call, PROBLEM_NOT_FOUND, "there is nothing at this address; GET /api has links to what there is");
-    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call)) && is_query_known(call) && are_heads_usable(call)
+    return call->route && (call->route->access == ROUTE_OPEN || authenticate(api, call))
+        && (call->route->access != ROUTE_TOKEN || callback_has_token(call)) && is_query_known(call) && are_heads_usable(call)
         && are_conditions_taken(call);
 }
 
-/* Of a call that waits for nothing but its body to be read: what is wrong with that its handler tells, behind what it has to say before. */
-static void read_body(Call *copy)
-{
-    Value body;
-    Error err;
-    if (!call_parse(copy, &body, &err) && call_has_header(copy, "Idempotency-Key")) copy->asked = api_asked(copy);
-}
-
+/* What is wrong with the body its handler tells, behind what it has to say before. */
 static void go_on(Call *call, Call *copy)
 {
-    call_take_read(call, copy);
+    (void)copy;
     call->route->handle(call);
 }
 
@@ -274,14 +271,9 @@ static void handle(void *context, Call *call)
 {
     Api *api = context;
     store_renew(api->store);                /* it sees what was answered to anybody before it came */
-    bool is_old = call->body.len && call->caller.tenant.len && clock_realtime_ms() - call->now_ms > API_KEY_FRESH_MS;
-    if (is_old && !bearer_holds(call, &call->arena, clock_realtime_ms())) {        /* revoked while its body came */
-        api->metrics.refused_keys++;
-        call_refuse(call, STR(""), STR("the key was revoked while the request came"));
-        call_problem(call, PROBLEM_UNAUTHENTICATED, "nobody is known by this key");
-        return;
-    }
-    if (call->body.len > API_HERE_SIZE_MAX && route_reads_json(call->route) && call_is_json(call)) aside_begin(call, read_body, go_on);
+    bool is_old = call->body.len && clock_realtime_ms() - call->now_ms > API_KEY_FRESH_MS;
+    if (is_old && !bearer_check(call)) return;                      /* it was revoked while its body came */
+    if (route_reads_json(call->route) && call_is_json(call)) body_read(call, go_on);
     else call->route->handle(call);
 }
 
@@ -423,7 +415,7 @@ static Status open_parts(Server *server, Error *err)
     HeraldOptions herald = { .store = options->store, .log = &options->log, .otlp = options->otlp };
     *api = (Api){ .store = store_snapshot(options->store), .store_path = options->store_path,
                   .catalog = options->catalog, .guard = options->guard, .log = &server->options.log,
-                  .keys = keyring_new(options->vault, options->rates),
+                  .keys = keyring_new(options->vault, options->rates), .token_key = options->token_key,
                   .triggers = { .store = options->store, .vault = options->vault, .guard = options->guard } };
     buf_init(&api->openapi, JSON_SIZE_MAX);
     api->shares = http.shares = shares_new();
@@ -442,7 +434,7 @@ static Status open_parts(Server *server, Error *err)
     if (!status) api->seen_state = bridge_state(api->bridge).state;
     api->facts = plan_facts_new();
     AsideOptions aside = { .store = options->store, .store_path = options->store_path, .catalog = options->catalog, .guard = options->aside_guard,
-                           .access = server->aside_access, .facts = api->facts };
+                           .vault = options->aside_vault, .access = server->aside_access, .facts = api->facts };
     if (!status) status = aside_open(&aside, &api->aside, err);
     if (!status) api->refusals = refusals_new(api->bridge);
     if (!status) server->scheduler = scheduler_new(api, clock_realtime_ms());

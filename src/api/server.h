@@ -30,8 +30,10 @@ typedef struct ServerOptions {
     Store *store;
     Str store_path;                 /* of its file: no answer has it; empty: it has none */
     Vault *vault;                   /* for this thread alone: not the engine's */
+    const SealKey *token_key;       /* of the tokens of attempts */
     Guard *guard;                   /* the same */
-    Guard *aside_guard;             /* of the thread beside it */
+    Vault *aside_vault;             /* both of the thread beside it */
+    Guard *aside_guard;
     const Guard *engine_guard;      /* the engine's, for what it has counted; NULL: none */
     const Catalog *catalog;
     int fd;                         /* listens; taken */

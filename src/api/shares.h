@@ -19,6 +19,7 @@
 
 typedef enum ShareKind {
     SHARE_BODIES,                   /* bytes */
+    SHARE_READS,                    /* bytes of the values of bodies that are large */
     SHARE_ANSWERS,                  /* bytes, of those that are large, until they are sent */
     SHARE_WAITS,                    /* requests that wait for an execution, or for work */
     SHARE_STREAMS,

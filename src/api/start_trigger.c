@@ -1,6 +1,7 @@
 #include "api/start_trigger.h"
 
 #include "base/limits.h"
+#include "os/clock.h"
 
 /* --- which one ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -45,69 +46,57 @@ Status start_trigger_find(Call *call, Value triggers, Str name, StartTrigger *ou
 
 /* --- who sends it ------------------------------------------------------------------------------------------------------------------------ */
 
-static bool permits(void *context, Str name, Value input, int64_t now_ms, Arena *arena, Str *out_why)
-{
-    return guard_permits(context, name, input, now_ms, arena, out_why);
-}
-
 /* The token of a trigger that starts something is of the workflow and not of a run: there is none yet. */
-static Status authenticate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerSums *sums, TriggerProof *out_proof, Error *err)
+static Status prove(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, const TriggerRequest *request, TriggerProof *out_proof,
+                    Error *err)
 {
-    TriggerDesk *desk = &call->api->triggers;
-    TriggerHeader *headers = ARENA_ARRAY(&call->arena, TriggerHeader, call->header_count + 1u);
-    for (uint32_t i = 0; i < call->header_count; i++) headers[i] = (TriggerHeader){ call->headers[i].name, call->headers[i].value };
     const Value *auth = value_get_text(trigger->settings, "auth");
-    Str bound = arena_format(&call->arena, TRIGGER_WORKFLOW_PREFIX "%.*s", STR_ARG(workflow));
-    TriggerAuthority authority = { .secret = vault_secret, .token = vault_token, .vault = desk->vault,
-                                   .permits = desk->guard ? permits : NULL, .policies = desk->guard, .replays = &desk->replays };
-    TriggerSubject subject = { .tenant = tenant, .workflow = workflow, .run_id = bound, .trigger = trigger->source,
-                               .auth = auth ? *auth : value_null(), .window_ms = value_get_int(trigger->settings, "replay_window_ms", 0) };
-    TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = bound, .trigger = trigger->source,
-                               .headers = headers, .header_count = call->header_count, .body = buf_peek(&call->body),
-                               .source = call->source, .identity = call->caller.actor, .now_ms = call->now_ms, .sums = sums };
-    return trigger_authenticate(&authority, &subject, &request, &call->arena, out_proof, err);
+    TriggerAuthority authority = trigger_authority(&call->api->triggers);
+    TriggerSubject subject = { .tenant = tenant, .workflow = workflow, .run_id = trigger_workflow_bound(&call->arena, workflow),
+                               .trigger = trigger->source, .auth = auth ? *auth : value_null(),
+                               .window_ms = value_get_int(trigger->settings, "replay_window_ms", 0) };
+    if (!value_get_bool(trigger->settings, "enabled", true))
+        return error_set(err, ERR_NOT_FOUND, "the definition says that people do not start it: manual.enabled is false");
+    return trigger_authenticate(&authority, &subject, request, &call->arena, out_proof, err);
 }
 
-/* So many within the time that the trigger declares. */
-static Status take_rate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, Error *err)
+Status start_trigger_prove(Call *call, Str tenant, Str workflow, Value triggers, const TriggerRequest *request, StartTrigger *trigger,
+                           TriggerProof *out_proof, Error *err)
+{
+    if (!trigger->is_push) return prove(call, tenant, workflow, trigger, request, out_proof, err);
+    Status status = ERR_DENIED;
+    for (uint32_t i = 0; i < triggers.count && status == ERR_DENIED; i++) {
+        const Value *settings = settings_of(triggers, i, "git_push");
+        if (!settings) continue;
+        trigger->settings = *settings;
+        status = prove(call, tenant, workflow, trigger, request, out_proof, err);
+    }
+    return status;
+}
+
+/* So many within the time that the trigger declares. What counts is when one is let in, and not when its head came: whoever sends that early and
+ * the body late would be before the time that has begun, and begin it anew. */
+static Status take_rate(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, int64_t now_ms, Error *err)
 {
     const Value *given = value_get_text(trigger->settings, "rate_limit");
     HookLimit limit = { .count = given ? value_get_int(*given, "count", TRIGGER_RATE_COUNT) : TRIGGER_RATE_COUNT,
                         .per_ms = given ? value_get_int(*given, "per_ms", TRIGGER_RATE_MS) : TRIGGER_RATE_MS };
     int64_t wait_ms = 0;
     Str name = arena_format(&call->arena, "%.*s\n%.*s", STR_ARG(workflow), STR_ARG(trigger->source));
-    Status status = hook_rates_take(&call->api->hook_rates, tenant, name, &limit, call->now_ms, &wait_ms, err);
+    Status status = hook_rates_take(&call->api->hook_rates, tenant, name, &limit, now_ms, &wait_ms, err);
     if (status) call->retry_s = (uint64_t)(wait_ms + 999) / 1000;
     return status;
 }
 
-Status start_trigger_enter(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, TriggerSums *sums, TriggerProof *out_proof, Error *err)
+Status start_trigger_admit(Call *call, Str tenant, Str workflow, const StartTrigger *trigger, const TriggerProof *proof, Error *err)
 {
-    if (!value_get_bool(trigger->settings, "enabled", true))
-        return error_set(err, ERR_NOT_FOUND, "the definition says that people do not start it: manual.enabled is false");
-    Status status = authenticate(call, tenant, workflow, trigger, sums, out_proof, err);
+    TriggerReplays *replays = &call->api->triggers.replays;
+    int64_t now_ms = clock_realtime_ms();
+    Status status = trigger_remember(replays, proof, now_ms, err);
     if (status) return status;
-    status = take_rate(call, tenant, workflow, trigger, err);
-    if (status) {
-        trigger_withdraw(&call->api->triggers.replays, out_proof);
-        return status;
-    }
-    TriggerProof *kept = ARENA_NEW(&call->arena, TriggerProof);
-    *kept = *out_proof;
-    call->proof = kept;
-    return OK;
-}
-
-Status start_trigger_enter_push(Call *call, Str tenant, Str workflow, Value triggers, StartTrigger *trigger, TriggerSums *sums,
-                                TriggerProof *out_proof, Error *err)
-{
-    Status status = ERR_DENIED;
-    for (uint32_t i = 0; i < triggers.count && status == ERR_DENIED; i++) {
-        const Value *settings = settings_of(triggers, i, "git_push");
-        if (!settings) continue;
-        trigger->settings = *settings;
-        status = start_trigger_enter(call, tenant, workflow, trigger, sums, out_proof, err);
-    }
+    status = take_rate(call, tenant, workflow, trigger, now_ms, err);
+    if (status) trigger_withdraw(replays, proof);
+    else call->proof = arena_copy_items(&call->arena, proof, sizeof *proof);
     return status;
 }
 

@@ -1,8 +1,10 @@
 #include "api/aside.h"
+#include "api/body.h"
 #include "api/document.h"
 #include "api/plan_facts.h"
 #include "api/routes.h"
 #include "base/limits.h"
+#include "os/clock.h"
 
 /* What its sender may know: that it was taken, and whether the run goes on by it. The run's owner sees the rest. */
 static void taken(Call *call, const BridgeAnswer *answer)
@@ -28,23 +30,23 @@ void trigger_refuse(Call *call, Str tenant, const Error *err)
     else call_error(call, err);
 }
 
-/* Beside the server's thread, and before anybody is let in: so nothing is read of the body yet. */
-static void make_sums(Call *copy) { trigger_sums_make(copy->sums, buf_peek(&copy->body)); }
-
-void trigger_begin(Call *call)
+TriggerRequest trigger_request(Call *call)
 {
-    call->sums = ARENA_NEW(&call->arena, TriggerSums);
-    *call->sums = (TriggerSums){ .size_max = API_HERE_SIZE_MAX };
+    TriggerHeader *headers = ARENA_ARRAY(&call->arena, TriggerHeader, call->header_count + 1u);
+    bool *is_passed = ARENA_NEW(&call->arena, bool);
+    *is_passed = false;
+    for (uint32_t i = 0; i < call->header_count; i++) headers[i] = (TriggerHeader){ call->headers[i].name, call->headers[i].value };
+    return (TriggerRequest){ .method = STR("POST"), .path = call->path, .headers = headers, .header_count = call->header_count,
+                             .body = buf_peek(&call->body), .source = call->source, .identity = call->caller.actor, .now_ms = call->now_ms,
+                             .is_passed = is_passed };
 }
 
-bool trigger_is_settled(Call *call, Status status, AsideDone again)
+/* A stranger is told after the same work whether there is such a trigger or none. */
+void trigger_end_proof(Call *call, Status status, const TriggerRequest *request)
 {
-    TriggerSums *sums = call->sums;
     bool is_stranger = !call->caller.key.len && (status == ERR_DENIED || status == ERR_NOT_FOUND);
-    if (is_stranger) trigger_waste(sums, buf_peek(&call->body), &call->arena);
-    if (!trigger_sums_are_wanted(sums)) return true;
-    aside_begin(call, make_sums, again);
-    return false;
+    if (is_stranger) trigger_waste(request);
+    if (!status && call->is_copy && call->body.len) body_read_beside(call);
 }
 
 bool trigger_is_seen(Call *call, Str tenant)
@@ -68,29 +70,17 @@ Status trigger_settle_id(Call *call, Str tenant, Str *id, Str *alias, Error *err
     return OK;
 }
 
-/* False after answering: whoever sends a key may know of the run, or learns nothing. */
-static bool run_is_seen(Call *call)
-{
-    Error err;
-    Id id;
-    const Cell *row = NULL;
-    if (!call->caller.key.len || !id_read(call->segments[0], &id)) return true;
-    if (run_row(&call->arena, call->api->store, call->segments[0], &row, &err)) {
-        call_error(call, &err);
-        return false;
-    }
-    return !row || trigger_is_seen(call, row[RUNS_tenant].text);
-}
-
 static void settled(Call *call) { trigger_settle(&call->api->triggers, call->state); }
 
-/* --- what its plan says of it ---------------------------------------------------------------------------------------------------------------- */
+/* --- the request ----------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct Sending {
-    Digest digest;                  /* of the plan of its run */
-    bool is_known;                  /* what that says of the trigger: */
-    TriggerTerms terms;
-    Error err;                      /* ... or why it is none */
+    const Cell *run;                /* NULL: there is none */
+    Digest large_plan;              /* of the run, where that is large */
+    bool has_large_plan;
+    TriggerOrder order;
+    Status status;
+    Error err;
 } Sending;
 
 static bool take_size(void *context, const Cell *cells, uint32_t count)
@@ -101,91 +91,39 @@ static bool take_size(void *context, const Cell *cells, uint32_t count)
 }
 
 /* Nobody has authenticated yet: to read one in the server's thread would be too much for whoever knows of a run. */
-static bool has_large_plan(Call *call, Digest *out_digest)
+static bool is_large_plan(Api *api, const Cell *digest_cell, const Digest *digest)
 {
-    const Cell *row = NULL;
     PlanFact fact;
     Error err;
-    Id id;
     size_t size = 0;
-    if (!id_read(call->segments[0], &id) || run_row(&call->arena, call->api->store, call->segments[0], &row, &err) || !row) return false;
-    *out_digest = cell_digest(&row[RUNS_plan_digest]);
-    if (plan_facts_find(call->api->facts, out_digest, STR(""), &fact) && fact.is_large) return true;
-    QueryAsk ask = { .query = QUERY_PLAN, .params = { row[RUNS_plan_digest] }, .param_count = 1 };
-    if (store_select(call->api->store, &ask, take_size, &size, &err) || size <= API_HERE_SIZE_MAX) return false;
-    plan_facts_put(call->api->facts, out_digest, STR(""), (PlanFact){ .is_large = true });      /* and so is a revision of it */
+    if (plan_facts_find(api->facts, digest, STR(""), &fact) && fact.is_large) return true;
+    QueryAsk ask = { .query = QUERY_PLAN, .params = { *digest_cell }, .param_count = 1 };
+    if (store_select(api->store, &ask, take_size, &size, &err) || size <= API_HERE_SIZE_MAX) return false;
+    plan_facts_put(api->facts, digest, STR(""), (PlanFact){ .is_large = true });      /* and so is a revision of it */
     return true;
 }
 
-static void find_terms(Call *copy)
-{
-    Sending *sending = copy->state;
-    const Plan *plan;
-    if (api_plan(copy->api, &sending->digest, &plan, &sending->err)
-        || trigger_find_terms(plan, copy->segments[1], &sending->terms, &sending->err)) return;
-    sending->terms.auth = value_copy(&copy->arena, sending->terms.auth);
-}
-
-static void handle(Call *call, Call *copy);
-
-static void found_terms(Call *call, Call *copy)
+static void prove(Call *call)
 {
     Sending *sending = call->state;
-    if (!sending->err.status) sending->terms.auth = value_copy(&call->arena, sending->terms.auth);
-    sending->is_known = true;
-    handle(call, copy);
+    TriggerRequest request = trigger_request(call);
+    const Plan *plan = NULL;
+    request.run_id = call->segments[0];
+    request.trigger = call->segments[1];
+    Status status = sending->has_large_plan ? api_plan(call->api, &sending->large_plan, &plan, &sending->err) : OK;
+    if (!status) status = trigger_prove(&call->api->triggers, &call->arena, &request, sending->run, plan, &sending->order, &sending->err);
+    trigger_end_proof(call, status, &request);
+    sending->status = status;
 }
 
-/* --- the request ----------------------------------------------------------------------------------------------------------------------------- */
-
-static Status let_in(Call *call, const TriggerRequest *request, TriggerOrder *out, int64_t *out_wait_ms, Error *err)
+static void send(Call *call, TriggerOrder *order, Value payload)
 {
-    const Sending *sending = call->state;
-    if (sending->err.status) {
-        *err = sending->err;
-        return err->status;
-    }
-    return trigger_handle(&call->api->triggers, &call->arena, request, sending->is_known ? &sending->terms : NULL, out, out_wait_ms, err);
-}
-
-static void handle(Call *call, Call *copy)
-{
-    Sending *sending = call->state;
-    TriggerOrder *order = ARENA_NEW(&call->arena, TriggerOrder);
-    TriggerHeader *headers = ARENA_ARRAY(&call->arena, TriggerHeader, call->header_count + 1u);
+    const Command *command = &order->command;
     MemberList members = { .arena = &call->arena };
-    int64_t wait_ms = 0;
-    Error err = { 0 };
-    (void)copy;
-    for (uint32_t i = 0; i < call->header_count; i++) headers[i] = (TriggerHeader){ call->headers[i].name, call->headers[i].value };
-    TriggerRequest request = { .method = STR("POST"), .path = call->path, .run_id = call->segments[0],
-                               .trigger = call->segments[1], .headers = headers, .header_count = call->header_count,
-                               .body = buf_peek(&call->body), .source = call->source,
-                               .identity = call->caller.actor, .now_ms = call->now_ms, .sums = call->sums };
-    if (!run_is_seen(call)) return;
-    if (!sending->is_known && has_large_plan(call, &sending->digest)) {
-        aside_begin(call, find_terms, found_terms);
-        return;
-    }
-    if (let_in(call, &request, order, &wait_ms, &err)) {
-        if (!trigger_is_settled(call, err.status, handle)) return;
-        call->retry_s = wait_ms > 0 ? (uint64_t)(wait_ms + 999) / 1000 : 0;
-        trigger_refuse(call, STR(""), &err);
-        return;
-    }
-    call->proof = &order->proof;
-    /* A key proves who its bearer is, and not that it may: its tenant and role have to fit as well. */
-    if (call->caller.key.len && str_is(order->command.actor, call->caller.actor) && !api_may(call, order->tenant, PROBLEM_NOT_FOUND)) return;
-    if (!call_let_in(call, order->tenant, order->command.actor)) return;
-    Command *command = &order->command;
-    if (trigger_settle_id(call, order->tenant, &command->id, &command->alias, &err)) {
-        call_error(call, &err);
-        return;
-    }
     add_member(&members, "run", value_string(arena_copy(&call->arena, id_peek(&order->run_id))));
     add_member(&members, "tenant", value_string(order->tenant));
     add_member(&members, "name", value_string(command->name));
-    add_member(&members, "payload", command->value);
+    add_member(&members, "payload", payload);
     add_member(&members, "origin", value_string(command->origin));
     add_member(&members, "denial", value_bool(command->is_denial));
     call->caller.actor = command->actor;
@@ -197,11 +135,51 @@ static void handle(Call *call, Call *copy)
     api_petition(call, &members, "trigger", taken);
 }
 
+static void proved(Call *call, Call *copy)
+{
+    Sending *sending = call->state;
+    TriggerOrder *order = &sending->order;
+    Value payload = value_null();
+    int64_t wait_ms = 0;
+    Error *err = &sending->err;
+    Status status = sending->status;
+    if (copy && !status) *order = trigger_order_copy(&call->arena, order);
+    if (!status) status = trigger_admit(&call->api->triggers, &call->arena, order, clock_realtime_ms(), &wait_ms, err);
+    if (status) {
+        call->retry_s = wait_ms > 0 ? (uint64_t)(wait_ms + 999) / 1000 : 0;
+        trigger_refuse(call, STR(""), err);
+        return;
+    }
+    call->proof = &order->proof;
+    /* A key proves who its bearer is, and not that it may: its tenant and role have to fit as well. */
+    if (call->caller.key.len && str_is(order->command.actor, call->caller.actor) && !api_may(call, order->tenant, PROBLEM_NOT_FOUND)) return;
+    if (!call_let_in(call, order->tenant, order->command.actor)) return;
+    if (call->body.len && call_parse(call, &payload, err)) call_refuse_json(call, err);
+    else if (trigger_settle_id(call, order->tenant, &order->command.id, &order->command.alias, err)) call_error(call, err);
+    else send(call, order, payload);
+}
+
 void route_trigger(Call *call)
 {
     Sending *sending = ARENA_NEW(&call->arena, Sending);
-    *sending = (Sending){ 0 };
+    Id id;
+    *sending = (Sending){ .run = NULL };
     call->state = sending;
-    trigger_begin(call);
-    handle(call, NULL);
+    if (id_read(call->segments[0], &id) && run_row(&call->arena, call->api->store, call->segments[0], &sending->run, &sending->err)) {
+        call_error(call, &sending->err);
+        return;
+    }
+    /* Whoever sends a key may know of the run, or learns nothing. */
+    if (sending->run && !trigger_is_seen(call, sending->run[RUNS_tenant].text)) return;
+    if (sending->run) {
+        const Cell *digest = &sending->run[RUNS_plan_digest];
+        sending->large_plan = cell_digest(digest);
+        sending->has_large_plan = is_large_plan(call->api, digest, &sending->large_plan);
+    }
+    if (sending->has_large_plan || call->body.len > API_HERE_SIZE_MAX) {
+        aside_begin(call, prove, proved);
+    } else {
+        prove(call);
+        proved(call, NULL);
+    }
 }

@@ -394,6 +394,8 @@
 #define API_BODY_SHARE_MAX      (64u << 20)      /* ... of these, those of one tenant, or of one key of every tenant ... */
 #define API_STRANGER_SHARE_MAX  (64u << 20)      /* ... and those of all who send no key: triggers, until they are let in ... */
 #define API_STRANGER_ADDRESS_MAX (32u << 20)     /* ... of these, those of one address: one who sends slowly leaves the others theirs */
+#define API_READ_SIZE_MAX       (384u << 20)     /* values of large bodies, until these are answered, all together ... */
+#define API_READ_SHARE_MAX      (192u << 20)     /* ... of these, those of one tenant, of one key, or of all who send no key: of one address as much as a body has */
 #define API_ANSWER_FREE_SIZE    (16u * 1024)     /* larger answers are counted until they are read: sockets take up to about so much at once */
 #define API_ANSWER_SIZE_MAX     (512u << 20)     /* those that nobody has read yet, all together ... */
 #define API_ANSWER_SHARE_MAX    (128u << 20)     /* ... of these, those of one tenant, or of one key: one of API_STORE_ANSWER_SIZE_MAX fits ... */
@@ -459,6 +461,7 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define API_DEBOUNCE_COUNT_MAX  1024u            /* starts that wait for the end of their trigger's debouncing ... */
 #define API_DEBOUNCE_TENANT_MAX 512u             /* ... of one tenant ... */
 #define API_DEBOUNCE_KEY_MAX    256u             /* ... and of one sender */
+#define API_DEBOUNCE_STARTING_SIZE (1u << 20)    /* payloads of those that are being started, together; one is however large it is */
 #define API_GZIP_SIZE_MIN       1400u            /* a smaller answer fits one packet anyway */
 #define API_FOLLOW_BUCKET_COUNT 1024u            /* lists of requests that wait for a run, by its number */
 #define API_FOLLOW_TURN_NS      250000u          /* how long those of them that have news are answered before others have their turn */
@@ -568,6 +571,7 @@ static_assert(DECISION_TEXT_SIZE_MAX + (DECISION_WEIGHT_MAX + ADVANCE_EVENT_COUN
                   < RECORD_SIZE_MAX, "the texts of one decision must fit one record");
 static_assert(API_DEFINITION_SIZE_MAX <= API_BODY_SIZE_MAX && API_DEFINITION_SIZE_MAX <= DEFINITION_SIZE_MAX,
               "a definition is a body, and one that commands read");
+static_assert(API_READ_SHARE_MAX >= API_BODY_READ_SIZE_MAX, "a body that is read has room");
 static_assert(JSON_DEPTH_MAX >= DEFINITION_DEPTH_MAX, "a definition's values must be printable as JSON");
 
 #endif

@@ -116,7 +116,7 @@ typedef struct Serving {
     const Catalog *catalog;
     Workplace place;
     Guard *guard, *api_guard, *aside_guard;
-    Vault *vault;
+    Vault *vault, *aside_vault;
     Server *server;
     int fd, signal_fd;
     KeyRates rates;
@@ -193,10 +193,12 @@ static ExitCode begin(Serving *serving, Str key_file)
     Error err;
     const char *certificate = args_value(args, "tls-cert"), *key = args_value(args, "tls-key");
     serving->vault = store_vault(args, serving->place.store);
+    serving->aside_vault = store_vault(args, serving->place.store);
     const char *path = store_path(args->arena, store_url(args));
     ServerOptions server = { .host = serving->place.host, .store = serving->place.store,
-                             .store_path = str_of(path ? path : ""), .vault = serving->vault,
-                             .guard = serving->api_guard, .aside_guard = serving->aside_guard, .engine_guard = serving->guard,
+                             .store_path = str_of(path ? path : ""), .vault = serving->vault, .token_key = &serving->place.crew.token_key,
+                             .guard = serving->api_guard, .engine_guard = serving->guard,
+                             .aside_vault = serving->aside_vault, .aside_guard = serving->aside_guard,
                              .catalog = serving->catalog,
                              .fd = serving->fd, .certificate = certificate,
                              .key = key, .access = args_value(args, "access"), .rates = serving->rates,
@@ -251,6 +253,7 @@ static void end(Serving *serving)
     workplace_close(&serving->place);
     server_free(serving->server);
     vault_free(serving->vault);
+    vault_free(serving->aside_vault);
     guard_close(serving->guard);
     guard_close(serving->api_guard);
     guard_close(serving->aside_guard);

@@ -1,9 +1,5 @@
 #include "cli/key_order.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/civil.h"
@@ -106,14 +102,11 @@ ExitCode key_list(const Args *args, Str tenant, KeyRows *out)
 
 /* --- the first ------------------------------------------------------------------------------------------------------------------ */
 
-static Status write_key(const char *path, Str key, Error *err)
+static Status write_key(const Args *args, const char *path, Str key, Error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return error_set(err, ERR_DENIED, "the first key cannot be written to %s: %s", path, strerror(errno));
-    bool is_written = !fchmod(fd, 0600) && write(fd, key.ptr, key.len) == (ssize_t)key.len && write(fd, "\n", 1) == 1 && !fsync(fd);
-    int reason = errno;
-    close(fd);
-    return is_written ? OK : error_set(err, ERR_UNAVAILABLE, "the first key cannot be written to %s: %s", path, strerror(reason));
+    Status status = file_write_private(path, arena_format(args->arena, "%.*s\n", STR_ARG(key)), err);
+    if (status) error_prefix(err, "the first key cannot be written: ");
+    return status;
 }
 
 static bool is_admin(const KeyRow *row)
@@ -154,7 +147,7 @@ ExitCode key_first(const Args *args, Str *out_path)
         if (!is_held(args, path.ptr, &rows)) *out_path = (Str){ 0 };
     } else {
         key_make(args->arena, STR("*"), &(KeyFacts){ .role = ROLE_ADMIN }, &id, &key, &document);
-        if (write_key(path.ptr, key, &err)) return fail(&err);
+        if (write_key(args, path.ptr, key, &err)) return fail(&err);
         code = secret_store(args, STR("*"), key_secret_name(args->arena, id), document);
         if (code) (void)unlink(path.ptr);
     }

@@ -71,15 +71,14 @@ static Status write_all(int fd, Str text)
     return fsync(fd) == 0 ? OK : ERR_UNAVAILABLE;
 }
 
-Status file_write(const char *path, Str text, Error *err)
+/* `mask`: who may not. */
+static Status write_new(const char *path, Str text, mode_t mask, Error *err)
 {
     char beside[4096];
     int size = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
     if (size < 0 || (size_t)size >= sizeof beside) return error_set(err, ERR_INVALID, "%s: the path is too long", path);
     int fd = mkostemp(beside, O_CLOEXEC);
     if (fd < 0) return refuse(err, errno, path);
-    mode_t mask = umask(0);
-    umask(mask);
     bool is_fine = fchmod(fd, 0666 & ~mask) == 0 && write_all(fd, text) == OK;
     int reason = errno;
     is_fine = close(fd) == 0 && is_fine;
@@ -91,6 +90,15 @@ Status file_write(const char *path, Str text, Error *err)
     unlink(beside);
     return refuse(err, reason, path);
 }
+
+Status file_write(const char *path, Str text, Error *err)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return write_new(path, text, mask, err);
+}
+
+Status file_write_private(const char *path, Str text, Error *err) { return write_new(path, text, 077, err); }
 
 Status file_sync_directory(const char *path, Error *err)
 {

@@ -18,6 +18,8 @@
 MUST_USE Status file_read(Arena *arena, const char *path, size_t size_max, Str *out_text, Error *err);
 /* A new file beside it takes its place at once: a reader sees the old or the new text, never half of one. */
 MUST_USE Status file_write(const char *path, Str text, Error *err);
+/* The same for its owner alone: nobody else has it open either, whatever was there before. */
+MUST_USE Status file_write_private(const char *path, Str text, Error *err);
 /* What was written under one name and synced gets its own, which must not be taken: ERR_CONFLICT. `part` is gone afterwards, even
  * where that fails; the directory is synced. */
 MUST_USE Status file_publish(const char *part, const char *path, Error *err);

@@ -9,36 +9,25 @@
 
 /* --- what it is about ------------------------------------------------------------------------------------------------------ */
 
-static Status find_run(const TriggerDesk *desk, Arena *arena, const TriggerRequest *request, TriggerOrder *out,
-                       const Cell **out_row, Error *err)
-{
-    const Cell *row = NULL;
-    Status status = OK;
-    if (id_read(request->run_id, &out->run_id)) {
-        QueryAsk ask = { .query = QUERY_RUN_BY_ID, .params = { cell_text(request->run_id) }, .param_count = 1 };
-        status = row_select(arena, desk->store, &ask, &row, err);
-    }
-    if (!status && !row) status = error_set(err, ERR_NOT_FOUND, "there is no such run");
-    *out_row = row;
-    return status;
-}
+/* What pauses of one key say. */
+typedef struct Terms { Value auth; int64_t window_ms; TriggerRate rate; } Terms;
 
-static void narrow(TriggerTerms *terms, const PauseTerms *pause, bool is_first)
+static void narrow(Terms *terms, const PauseTerms *pause, bool is_first)
 {
     int64_t window_ms = pause->window_ms ? pause->window_ms : TRIGGER_WINDOW_MS;
-    int64_t rate_ms = pause->rate_ms ? pause->rate_ms : TRIGGER_RATE_MS;
-    uint64_t rate_count = pause->rate_ms ? pause->rate_count : TRIGGER_RATE_COUNT;
+    int64_t per_ms = pause->rate_ms ? pause->rate_ms : TRIGGER_RATE_MS;
+    uint64_t count = pause->rate_ms ? pause->rate_count : TRIGGER_RATE_COUNT;
     if (is_first || window_ms < terms->window_ms) terms->window_ms = window_ms;
-    if (is_first || rate_count < terms->rate_count) terms->rate_count = rate_count;
-    if (is_first || rate_ms > terms->rate_ms) terms->rate_ms = rate_ms;
+    if (is_first || count < terms->rate.count) terms->rate.count = count;
+    if (is_first || per_ms > terms->rate.per_ms) terms->rate.per_ms = per_ms;
 }
 
 /* Pauses of one key that are authenticated differently leave open which of them is meant, and so nobody is let in. */
-Status trigger_find_terms(const Plan *plan, Str trigger, TriggerTerms *out, Error *err)
+static Status find_terms(const Plan *plan, Str trigger, Terms *out, Error *err)
 {
     const PlanTerms *terms = plan->terms;
     bool is_found = false;
-    *out = (TriggerTerms){ .auth = value_null() };
+    *out = (Terms){ .auth = value_null() };
     for (uint32_t i = 0; i < terms->pause_count; i++) {
         const PauseTerms *pause = &terms->steps[terms->pauses[i]].pause;
         if (!str_is(pause->trigger, trigger)) continue;
@@ -74,33 +63,32 @@ static bool count_payload(void *context, const Cell *cells, uint32_t count)
     return counting->count < counting->count_max;
 }
 
-static uint64_t count_flights(const TriggerDesk *desk, const TriggerRequest *request, uint64_t count_max)
+static uint64_t count_flights(const TriggerDesk *desk, const TriggerOrder *order)
 {
     uint64_t count = 0;
-    for (const TriggerFlight *flight = desk->flights; flight && count < count_max; flight = flight->next)
-        count += str_is(flight->run_id, request->run_id) && str_is(flight->trigger, request->trigger);
+    for (const TriggerFlight *flight = desk->flights; flight && count < order->rate.count; flight = flight->next)
+        count += str_is(flight->run_id, order->flight.run_id) && str_is(flight->trigger, order->flight.trigger);
     return count;
 }
 
 /* What was taken is in the store, whoever took it; only who is authenticated can use it up. One that is in flight and refused by the run
  * in the end has kept a place meanwhile: its sender knows soon, and whoever it kept out comes again. */
-static Status check_rate(const TriggerDesk *desk, Arena *arena, const Cell *run, const TriggerTerms *terms, const TriggerRequest *request,
-                         int64_t *out_wait_ms, Error *err)
+static Status check_rate(const TriggerDesk *desk, Arena *arena, const TriggerOrder *order, int64_t now_ms, int64_t *out_wait_ms, Error *err)
 {
-    uint64_t flight_count = count_flights(desk, request, terms->rate_count);
-    Counting counting = { .trigger = request->trigger, .count_max = terms->rate_count, .received_ms = request->now_ms - terms->rate_ms,
-                          .arena = arena };
+    const TriggerRate *rate = &order->rate;
+    uint64_t flight_count = count_flights(desk, order);
+    Counting counting = { .trigger = order->command.name, .count_max = rate->count, .received_ms = now_ms - rate->per_ms, .arena = arena };
     do {
         QueryAsk ask = { .query = QUERY_TRIGGER_PAYLOADS, .param_count = 3,
-                         .params = { run[RUNS_run_no], cell_int(counting.received_ms), cell_text(counting.id) } };
+                         .params = { cell_int(order->run_no), cell_int(counting.received_ms), cell_text(counting.id) } };
         counting.seen = 0;
         Status status = store_select(desk->store, &ask, count_payload, &counting, err);
         if (status) return status;
     } while (counting.seen && counting.count < counting.count_max);
     if (counting.count + flight_count < counting.count_max) return OK;
-    *out_wait_ms = counting.count < counting.count_max ? 0 : counting.first_ms + terms->rate_ms - request->now_ms;
+    *out_wait_ms = counting.count < counting.count_max ? 0 : counting.first_ms + rate->per_ms - now_ms;
     return error_set(err, ERR_LIMIT, "the trigger '%.*s' was sent %" PRIu64 " times within %" PRId64 " s, which is its rate_limit; send it later",
-                     STR_ARG(request->trigger), counting.count_max, terms->rate_ms / 1000);
+                     STR_ARG(order->command.name), counting.count_max, rate->per_ms / 1000);
 }
 
 /* --- who sends it ---------------------------------------------------------------------------------------------------------- */
@@ -110,51 +98,57 @@ static bool permits(void *context, Str name, Value input, int64_t now_ms, Arena 
     return guard_permits(context, name, input, now_ms, arena, out_why);
 }
 
-static TriggerAuthority authority_of(TriggerDesk *desk)
+TriggerAuthority trigger_authority(const TriggerDesk *desk)
 {
     return (TriggerAuthority){ .secret = desk->vault ? vault_secret : NULL, .token = desk->vault ? vault_token : NULL,
-                               .vault = desk->vault, .permits = desk->guard ? permits : NULL, .policies = desk->guard,
-                               .replays = &desk->replays };
+                               .vault = desk->vault, .permits = desk->guard ? permits : NULL, .policies = desk->guard };
 }
 
-Status trigger_handle(TriggerDesk *desk, Arena *arena, const TriggerRequest *request, const TriggerTerms *known, TriggerOrder *out,
-                      int64_t *out_wait_ms, Error *err)
+Status trigger_prove(const TriggerDesk *desk, Arena *arena, const TriggerRequest *request, const Cell *run, const Plan *plan,
+                     TriggerOrder *out, Error *err)
 {
     TriggerOrder order = { .command = { .kind = COMMAND_TRIGGER, .name = request->trigger, .origin = request->source,
-                                        .value = value_null(), .report.output = value_null() } };
-    const Cell *run;
-    Plan plan;
-    TriggerProof proof;
-    TriggerTerms terms;
-    Status status = find_run(desk, arena, request, &order, &run, err);
-    if (!status && !known) status = run_plan(arena, desk->store, run, &plan, err);
-    if (!status && !known) status = trigger_find_terms(&plan, request->trigger, &terms, err);
+                                        .value = value_null(), .report.output = value_null() },
+                           .flight = { .run_id = request->run_id, .trigger = request->trigger } };
+    Plan read;
+    Terms terms;
+    Status status = OK;
+    if (!run || !id_read(request->run_id, &order.run_id)) return error_set(err, ERR_NOT_FOUND, "there is no such run");
+    if (!plan) status = run_plan(arena, desk->store, run, &read, err);
+    if (!status) status = find_terms(plan ? plan : &read, request->trigger, &terms, err);
     if (status) return status;
-    if (known) terms = *known;
-    TriggerSubject subject = { .tenant = run[RUNS_tenant].text, .workflow = run[RUNS_definition_key].text,
-                               .run_id = request->run_id, .trigger = request->trigger };
-    TriggerAuthority authority = authority_of(desk);
-    subject.auth = terms.auth;
-    subject.window_ms = terms.window_ms;
-    status = trigger_authenticate(&authority, &subject, request, arena, &proof, err);
+    TriggerSubject subject = { .tenant = run[RUNS_tenant].text, .workflow = run[RUNS_definition_key].text, .run_id = request->run_id,
+                               .trigger = request->trigger, .auth = terms.auth, .window_ms = terms.window_ms };
+    TriggerAuthority authority = trigger_authority(desk);
+    status = trigger_authenticate(&authority, &subject, request, arena, &order.proof, err);
     if (status) return status;
-    status = check_rate(desk, arena, run, &terms, request, out_wait_ms, err);
-    if (status) {
-        trigger_withdraw(&desk->replays, &proof);
-        return status;
-    }
-    if (request->body.len && json_parse(arena, request->body, &order.command.value, err)) {
-        error_prefix(err, "the body of the trigger is no JSON: ");
-        return ERR_INVALID;
-    }
     order.tenant = subject.tenant;
-    order.proof = proof;
-    order.command.actor = proof.identity;
-    order.command.id = proof.id;
-    order.command.alias = proof.alias;
-    order.flight = (TriggerFlight){ .run_id = request->run_id, .trigger = request->trigger };
+    order.run_no = run[RUNS_run_no].integer;
+    order.rate = terms.rate;
+    order.command.actor = order.proof.identity;
+    order.command.id = order.proof.id;
+    order.command.alias = order.proof.alias;
     *out = order;
     return OK;
+}
+
+TriggerOrder trigger_order_copy(Arena *arena, const TriggerOrder *order)
+{
+    TriggerOrder copy = *order;
+    copy.proof = trigger_proof_copy(arena, &order->proof);
+    copy.command.actor = copy.proof.identity;
+    copy.command.id = copy.proof.id;
+    copy.command.alias = copy.proof.alias;
+    return copy;
+}
+
+Status trigger_admit(TriggerDesk *desk, Arena *arena, const TriggerOrder *order, int64_t now_ms, int64_t *out_wait_ms, Error *err)
+{
+    Status status = trigger_remember(&desk->replays, &order->proof, now_ms, err);
+    if (status) return status;
+    status = check_rate(desk, arena, order, now_ms, out_wait_ms, err);
+    if (status) trigger_withdraw(&desk->replays, &order->proof);
+    return status;
 }
 
 void trigger_depart(TriggerDesk *desk, TriggerOrder *order)

@@ -40,7 +40,7 @@ static Status check_repeat(const Check *check, Error *err);
 Status trigger_authenticate(const TriggerAuthority *authority, const TriggerSubject *subject, const TriggerRequest *request,
                             Arena *arena, TriggerProof *out, Error *err)
 {
-    TriggerProof proof = { 0 };
+    TriggerProof proof = { .tenant = subject->tenant };
     Check check = { authority, subject, request, arena, &proof };
     if (request->header_count > TRIGGER_HEADER_COUNT_MAX)
         return error_set(err, ERR_LIMIT, "the request has more than TRIGGER_HEADER_COUNT_MAX (%u) headers",
@@ -53,7 +53,7 @@ Status trigger_authenticate(const TriggerAuthority *authority, const TriggerSubj
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (!str_is_text(key, methods[i].key)) continue;
         Status status = methods[i].check(&check, subject->auth.members[0].value, err);
-        if (!status && !proof.is_remembered) status = check_repeat(&check, err);
+        if (!status && !proof.replay_end_ms) status = check_repeat(&check, err);
         if (!status) *out = proof;
         return status;
     }
@@ -85,84 +85,56 @@ static Status header_find(const TriggerRequest *request, const char *lower, cons
 
 /* --- signatures ------------------------------------------------------------------------------------------------------------ */
 
-static_assert(MAC_SIZE == DIGEST_SIZE, "sums of both kinds have one size");
-
-static void sum_make(TriggerSum *sum, Str body)
+/* The code of a body with a secret, behind what is signed before it. */
+static void mac_make(Str secret, const Str *before, size_t count, const TriggerRequest *request, uint8_t out[MAC_SIZE])
 {
     crypto_auth_hmacsha256_state state;
-    if (sum->is_digest) {
-        Digest digest = digest_of(body);
-        memcpy(sum->bytes, digest.bytes, sizeof sum->bytes);
-        return;
+    Str body = request->body;
+    crypto_auth_hmacsha256_init(&state, (const uint8_t *)secret.ptr, secret.len);
+    for (size_t i = 0; i < count; i++) {
+        if (before[i].len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)before[i].ptr, before[i].len);
+        crypto_auth_hmacsha256_update(&state, (const uint8_t *)"\n", 1);
     }
-    crypto_auth_hmacsha256_init(&state, (const uint8_t *)sum->secret.ptr, sum->secret.len);
-    if (sum->head.len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)sum->head.ptr, sum->head.len);
     if (body.len) crypto_auth_hmacsha256_update(&state, (const uint8_t *)body.ptr, body.len);
-    crypto_auth_hmacsha256_final(&state, sum->bytes);
+    crypto_auth_hmacsha256_final(&state, out);
     sodium_memzero(&state, sizeof state);
+    if (request->is_passed) *request->is_passed = true;
 }
-
-static bool is_same_sum(const TriggerSum *one, const TriggerSum *other)
-{
-    return one->is_digest == other->is_digest && str_is(one->secret, other->secret) && str_is(one->head, other->head);
-}
-
-/* False: it is wanted. */
-static bool sum_find(TriggerSums *sums, Str body, Arena *arena, TriggerSum *sum)
-{
-    if (sums) sums->is_passed = true;
-    if (!sums || body.len <= sums->size_max) {
-        sum_make(sum, body);
-        return true;
-    }
-    for (size_t i = 0; i < sums->count; i++) {
-        if (!is_same_sum(&sums->sums[i], sum)) continue;
-        memcpy(sum->bytes, sums->sums[i].bytes, sizeof sum->bytes);
-        return i < sums->made_count;
-    }
-    sums->sums = arena_grow(arena, sums->sums, sizeof *sums->sums, sums->count, &sums->capacity);
-    sums->sums[sums->count++] = (TriggerSum){ arena_copy(arena, sum->secret), arena_copy(arena, sum->head), sum->is_digest, { 0 } };
-    return false;
-}
-
-bool trigger_sums_are_wanted(const TriggerSums *sums) { return sums->count > sums->made_count; }
-
-void trigger_sums_make(TriggerSums *sums, Str body)
-{
-    for (; sums->made_count < sums->count; sums->made_count++) sum_make(&sums->sums[sums->made_count], body);
-}
-
-void trigger_waste(TriggerSums *sums, Str body, Arena *arena)
-{
-    TriggerSum sum = { .is_digest = true };
-    if (!sums->is_passed) (void)sum_find(sums, body, arena, &sum);
-}
-
-static Status refuse_for_now(Error *err) { return error_set(err, ERR_DENIED, "what its body is compared with is not made yet"); }
 
 /* Where one part ends is told by a line break, which none of them but the body has: a path with one is signed by nobody. */
-static Str signed_before(Arena *arena, Str timestamp, const TriggerRequest *request)
+static void signature_make(Str secret, Str timestamp, const TriggerRequest *request, uint8_t out[MAC_SIZE])
 {
-    const Str parts[] = { timestamp, request->method, request->path };
-    Buf text;
-    buf_init(&text, SIZE_MAX);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        buf_str(&text, parts[i]);
-        buf_char(&text, '\n');
-    }
-    Str whole = arena_copy(arena, buf_peek(&text));
-    buf_deinit(&text);
-    return whole;
+    const Str before[] = { timestamp, request->method, request->path };
+    mac_make(secret, before, sizeof before / sizeof *before, request, out);
+}
+
+/* Whether the code that was sent is the one that was made, which is wiped. */
+static bool is_right_mac(const uint8_t given[MAC_SIZE], uint8_t made[MAC_SIZE])
+{
+    bool is_right = sodium_memcmp(given, made, MAC_SIZE) == 0;
+    sodium_memzero(made, MAC_SIZE);
+    return is_right;
+}
+
+static Digest body_digest(const TriggerRequest *request)
+{
+    if (request->is_passed) *request->is_passed = true;
+    return digest_of(request->body);
+}
+
+void trigger_waste(const TriggerRequest *request)
+{
+    if (!*request->is_passed) (void)body_digest(request);
 }
 
 Str trigger_sign(Arena *arena, Str secret, Str timestamp, const TriggerRequest *request)
 {
-    TriggerSum sum = { .secret = secret, .head = signed_before(arena, timestamp, request) };
+    uint8_t mac[MAC_SIZE];
     char text[2 * MAC_SIZE + 16];
     Buf buf = buf_on(text, sizeof text);
-    sum_make(&sum, request->body);
+    signature_make(secret, timestamp, request, mac);
     buf_text(&buf, "sha256=");
-    buf_hex(&buf, sum.bytes, sizeof sum.bytes);
+    buf_hex(&buf, mac, sizeof mac);
     return arena_copy(arena, buf_peek(&buf));
 }
 
@@ -197,8 +169,8 @@ static Status check_time(const Check *check, Str text, int64_t *out_ms, Error *e
     return OK;
 }
 
-/* Remembers what tells this request from others until it would be too old, and makes the id of it. */
-static Status remember(const Check *check, const char *kind, Str what, int64_t end_ms, Error *err)
+/* By what this request is told from others, until it would be too old. */
+static void make_replay(const Check *check, const char *kind, Str what, int64_t end_ms)
 {
     TriggerProof *proof = check->proof;
     Digest digest;
@@ -208,16 +180,25 @@ static Status remember(const Check *check, const char *kind, Str what, int64_t e
     if (what.len) crypto_hash_sha256_update(&state, (const uint8_t *)what.ptr, what.len);
     crypto_hash_sha256_final(&state, digest.bytes);
     memcpy(proof->replay.bytes, digest.bytes, sizeof proof->replay.bytes);
-    Status status = trigger_replays_add(check->authority->replays, check->subject->tenant, &proof->replay, check->request->now_ms, end_ms, err);
-    if (status) return status;
-    proof->tenant = arena_copy(check->arena, check->subject->tenant);
-    proof->is_remembered = true;
-    return OK;
+    proof->replay_end_ms = end_ms;
+}
+
+Status trigger_remember(TriggerReplays *replays, const TriggerProof *proof, int64_t now_ms, Error *err)
+{
+    return proof->replay_end_ms ? trigger_replays_add(replays, proof->tenant, &proof->replay, now_ms, proof->replay_end_ms, err) : OK;
 }
 
 void trigger_withdraw(TriggerReplays *replays, const TriggerProof *proof)
 {
-    if (proof->is_remembered) trigger_replays_forget(replays, proof->tenant, &proof->replay);
+    if (proof->replay_end_ms) trigger_replays_forget(replays, proof->tenant, &proof->replay);
+}
+
+TriggerProof trigger_proof_copy(Arena *arena, const TriggerProof *proof)
+{
+    TriggerProof copy = *proof;
+    Str *const texts[] = { &copy.identity, &copy.id, &copy.alias, &copy.tenant };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) *texts[i] = arena_copy(arena, *texts[i]);
+    return copy;
 }
 
 /* A secret that is not set lets nobody in; that it cannot be read now is another matter. */
@@ -236,26 +217,21 @@ static Str name_delivery(const Check *check, Str name, Str what);
 static Status check_signature(const Check *check, Str name, Error *err)
 {
     const TriggerRequest *request = check->request;
-    Str signature = { 0 }, timestamp = { 0 }, key = { 0 };
-    TriggerSum sum = { 0 };
-    uint8_t given[MAC_SIZE];
+    Str signature = { 0 }, timestamp = { 0 }, key = { 0 }, secret;
+    uint8_t given[MAC_SIZE], made[MAC_SIZE];
     int64_t at_ms = 0;
     Status status = header_find(request, "x-maestro-signature", "X-Maestro-Signature", &signature, err);
     if (!status) status = header_find(request, "x-maestro-timestamp", "X-Maestro-Timestamp", &timestamp, err);
     if (!status) status = header_maybe(request, "idempotency-key", "Idempotency-Key", &key, err);
     if (!status) status = mac_read(signature, "X-Maestro-Signature", given, err);
     if (!status) status = check_time(check, timestamp, &at_ms, err);
-    if (!status) status = find_secret(check, name, &sum.secret, err);
+    if (!status) status = find_secret(check, name, &secret, err);
     if (status) return status;
     if (str_find(request->path, '\n', 0) < request->path.len) return error_set(err, ERR_DENIED, "the path of the request has a line break");
-    sum.head = signed_before(check->arena, timestamp, request);
-    if (!sum_find(request->sums, request->body, check->arena, &sum)) return refuse_for_now(err);
-    bool is_right = sodium_memcmp(given, sum.bytes, sizeof sum.bytes) == 0;
-    sodium_memzero(&sum, sizeof sum);
-    if (!is_right)
+    signature_make(secret, timestamp, request, made);
+    if (!is_right_mac(given, made))
         return error_set(err, ERR_DENIED, "the signature is not that of time, method, path and body, made with the secret '%.*s'", STR_ARG(name));
-    status = remember(check, "signature", (Str){ (const char *)given, sizeof given }, at_ms + window_of(check->subject), err);
-    if (status) return status;
+    make_replay(check, "signature", (Str){ (const char *)given, sizeof given }, at_ms + window_of(check->subject));
     char hex[2 * MAC_SIZE + 1];
     sodium_bin2hex(hex, sizeof hex, given, sizeof given);
     check->proof->identity = arena_format(check->arena, "hmac:%.*s", STR_ARG(name));
@@ -287,21 +263,20 @@ static Status check_hmac_of_definition(const Check *check, Value setting, Error 
 static Status check_hub_signature(const Check *check, Value setting, Error *err)
 {
     const TriggerRequest *request = check->request;
-    Str signature = { 0 }, name = setting.kind == VALUE_STRING ? value_text(setting) : (Str){ 0 };
-    TriggerSum sum = { 0 };
-    uint8_t given[MAC_SIZE];
+    Str signature = { 0 }, secret, name = setting.kind == VALUE_STRING ? value_text(setting) : (Str){ 0 };
+    uint8_t given[MAC_SIZE], made[MAC_SIZE];
     if (!name.len) return error_set(err, ERR_DENIED, "'hub_signature' names no secret");
     Status status = header_find(request, "x-hub-signature-256", "X-Hub-Signature-256", &signature, err);
     if (!status) status = mac_read(signature, "X-Hub-Signature-256", given, err);
-    if (!status) status = find_secret(check, name, &sum.secret, err);
+    if (!status) status = find_secret(check, name, &secret, err);
     if (status) return status;
-    if (!sum_find(request->sums, request->body, check->arena, &sum)) return refuse_for_now(err);
-    bool is_right = sodium_memcmp(given, sum.bytes, sizeof sum.bytes) == 0;
-    sodium_memzero(&sum, sizeof sum);
-    if (!is_right) return error_set(err, ERR_DENIED, "the signature is not that of the body, made with the secret '%.*s'", STR_ARG(name));
+    mac_make(secret, /* before= */ NULL, 0, request, made);
+    if (!is_right_mac(given, made))
+        return error_set(err, ERR_DENIED, "the signature is not that of the body, made with the secret '%.*s'", STR_ARG(name));
     Str delivery = name_delivery(check, STR("x-hub-signature-256"), (Str){ (const char *)given, sizeof given });
     check->proof->identity = arena_format(check->arena, "hub_signature:%.*s", STR_ARG(name));
-    return remember(check, "delivery", delivery, request->now_ms + window_of(check->subject), err);
+    make_replay(check, "delivery", delivery, request->now_ms + window_of(check->subject));
+    return OK;
 }
 
 /* --- the others ------------------------------------------------------------------------------------------------------------ */
@@ -345,36 +320,24 @@ static Status header_maybe(const TriggerRequest *request, const char *lower, con
     return OK;
 }
 
-static Str sum_hex(const Check *check, const TriggerSum *sum)
+static Str hex_of(const Check *check, Digest digest)
 {
     char hex[2 * DIGEST_SIZE + 1];
-    sodium_bin2hex(hex, sizeof hex, sum->bytes, sizeof sum->bytes);
+    sodium_bin2hex(hex, sizeof hex, digest.bytes, sizeof digest.bytes);
     return arena_copy(check->arena, str_of(hex));
 }
 
-static Str digest_hex(const Check *check, Str text)
-{
-    TriggerSum sum = { .is_digest = true };
-    sum_make(&sum, text);
-    return sum_hex(check, &sum);
-}
-
 /* What tells a request of this trigger from others, which have deliveries of their own; and the id that is made of it. */
-static Str name_delivery_of(const Check *check, Str name, Str digest)
+static Str name_delivery_of(const Check *check, Str name, Digest what)
 {
     const TriggerSubject *subject = check->subject;
     Str whole = arena_format(check->arena, "%.*s %.*s %.*s %.*s %.*s", STR_ARG(subject->run_id), STR_ARG(subject->workflow),
-                             STR_ARG(subject->trigger), STR_ARG(name), STR_ARG(digest));
-    check->proof->id = arena_format(check->arena, "trigger/%.*s", STR_ARG(digest_hex(check, whole)));
+                             STR_ARG(subject->trigger), STR_ARG(name), STR_ARG(hex_of(check, what)));
+    check->proof->id = arena_format(check->arena, "trigger/%.*s", STR_ARG(hex_of(check, digest_of(whole))));
     return whole;
 }
 
-static Str name_delivery(const Check *check, Str name, Str what) { return name_delivery_of(check, name, digest_hex(check, what)); }
-
-static Status remember_delivery(const Check *check, Str name, Str what, int64_t end_ms, Error *err)
-{
-    return remember(check, "delivery", name_delivery(check, name, what), end_ms, err);
-}
+static Str name_delivery(const Check *check, Str name, Str what) { return name_delivery_of(check, name, digest_of(what)); }
 
 static Status check_repeat(const Check *check, Error *err)
 {
@@ -395,19 +358,18 @@ static Status check_repeat(const Check *check, Error *err)
     int64_t end_ms = at_ms + window_of(check->subject);
     for (size_t i = 0; i < sizeof deliveries / sizeof *deliveries && !status && !delivery.len; i++) {
         status = header_maybe(request, deliveries[i].lower, deliveries[i].shown, &delivery, err);
-        if (!status && delivery.len) status = remember_delivery(check, str_of(deliveries[i].lower), delivery, end_ms, err);
+        if (!status && delivery.len) make_replay(check, "delivery", name_delivery(check, str_of(deliveries[i].lower), delivery), end_ms);
     }
-    if (status || delivery.len || !timestamp.len) return status;
-    TriggerSum sum = { .is_digest = true };
-    if (!sum_find(request->sums, request->body, check->arena, &sum)) return refuse_for_now(err);
-    return remember(check, "delivery", name_delivery_of(check, timestamp, sum_hex(check, &sum)), end_ms, err);
+    if (!status && !delivery.len && timestamp.len)
+        make_replay(check, "delivery", name_delivery_of(check, timestamp, body_digest(request)), end_ms);
+    return status;
 }
 
 /* --- the input of policies --------------------------------------------------------------------------------------------------- */
 
 /* {"hook": "trigger", "run", "workflow", "tenant", "trigger", "headers": {lower: value}, "body": {"digest", "size"}, "source"}.
  * Of a header that is there several times the values are joined by commas. */
-static Value policy_input(const Check *check, Str digest)
+static Value policy_input(const Check *check)
 {
     const TriggerRequest *request = check->request;
     const TriggerSubject *subject = check->subject;
@@ -424,7 +386,8 @@ static Value policy_input(const Check *check, Str digest)
             headers.members[k].value = value_string(joined);
         }
     }
-    member_list_add(&body, STR("digest"), value_string(arena_format(check->arena, "sha256:%.*s", STR_ARG(digest))));
+    Digest digest = body_digest(request);
+    member_list_add(&body, STR("digest"), digest_value(check->arena, &digest));
     member_list_add(&body, STR("size"), value_int((int64_t)request->body.len));
     member_list_add(&input, STR("hook"), value_string(STR("trigger")));
     member_list_add(&input, STR("tenant"), value_string(subject->tenant));
@@ -440,13 +403,10 @@ static Value policy_input(const Check *check, Str digest)
 static Status check_policy(const Check *check, Value setting, Error *err)
 {
     const TriggerAuthority *authority = check->authority;
-    TriggerSum sum = { .is_digest = true };
     Str why;
     if (setting.kind != VALUE_STRING) return error_set(err, ERR_DENIED, "'policy' names no policy");
     if (!authority->permits) return error_set(err, ERR_DENIED, "this process has no policies");
-    if (!sum_find(check->request->sums, check->request->body, check->arena, &sum)) return refuse_for_now(err);
-    if (!authority->permits(authority->policies, value_text(setting), policy_input(check, sum_hex(check, &sum)), check->request->now_ms,
-                            check->arena, &why))
+    if (!authority->permits(authority->policies, value_text(setting), policy_input(check), check->request->now_ms, check->arena, &why))
         return error_set(err, ERR_DENIED, "%.*s: %.*s", STR_ARG(value_text(setting)), STR_ARG(why));
     check->proof->identity = arena_format(check->arena, "policy:%.*s", STR_ARG(value_text(setting)));
     return OK;

@@ -39,13 +39,13 @@
  * Everything that is compared with something secret is compared in constant time. Whether there is a trigger is a secret, too: where none lets
  * a stranger in, his body was gone through as often as where one is that refuses him (trigger_waste()).
  *
- * What has to be made of a large body takes long. A request may come with a TriggerSums: what is not made yet is then told there and the request
- * is refused for the moment; whoever asked makes it wherever there is time, and asks again.
+ * To authenticate goes through the body, which takes long where that is large, and changes nothing: any thread does it that has an authority of
+ * its own. What is known of a request counts once it is remembered.
  *
- * Owns:   a TriggerReplays is the caller's. What a proof has lives in the arena given.
+ * Owns:   a TriggerReplays is the caller's. What a proof has lives in the arena given, or is the subject's.
  * Fails:  ERR_DENIED with the exact reason, which is for the log and not for the sender; ERR_UNAVAILABLE where a secret cannot be
  *         read now; ERR_LIMIT where too many requests would have to be remembered.
- * Bounds: as replays.h; TRIGGER_HEADER_COUNT_MAX headers.     Thread: one at a time.
+ * Bounds: as replays.h; TRIGGER_HEADER_COUNT_MAX headers.     Thread: one at a time, of an authority and of a TriggerReplays.
  */
 #ifndef SECRET_TRIGGER_AUTH_H
 #define SECRET_TRIGGER_AUTH_H
@@ -57,29 +57,18 @@
 /* What a token is bound to in the place of a run, where the trigger starts one: this and the id of the workflow. */
 #define TRIGGER_WORKFLOW_PREFIX "workflow/"
 
-/* Of the whole body: a digest, or with a secret its code behind what is signed before it. */
-typedef struct TriggerSum { Str secret, head; bool is_digest; uint8_t bytes[DIGEST_SIZE]; } TriggerSum;
-/* Zero at first, but for the size. */
-typedef struct TriggerSums {
-    size_t size_max;                /* of a body whose sums are made at once */
-    TriggerSum *sums;
-    size_t count, capacity;
-    size_t made_count;              /* of these; the others are wanted */
-    bool is_passed;                 /* the body was gone through */
-} TriggerSums;
-
 typedef struct TriggerHeader { Str name, value; } TriggerHeader;        /* names in any case */
 
 typedef struct TriggerRequest {
     Str method, path;               /* of the request: what it was signed for. The path is decoded and without the query */
-    Str run_id, trigger;            /* of its address: POST /maestro/trigger/{run_id}/{trigger} */
+    Str run_id, trigger;            /* of its address, where it resumes a run: POST /maestro/trigger/{run_id}/{trigger} */
     const TriggerHeader *headers;
     uint32_t header_count;
     Str body;                       /* as it was sent */
     Str source;                     /* the address it came from */
     Str identity;                   /* whom the caller has authenticated already; empty: nobody */
     int64_t now_ms;
-    TriggerSums *sums;              /* NULL: they are made at once, whatever the size */
+    bool *is_passed;                /* becomes true where its body is gone through; may be NULL */
 } TriggerRequest;
 
 /* What is known of the trigger. */
@@ -97,7 +86,6 @@ typedef struct TriggerAuthority {
     /* Whether the policy of that name permits what the input describes; else why. NULL: there are no policies. */
     bool (*permits)(void *context, Str name, Value input, int64_t now_ms, Arena *arena, Str *out_why);
     void *policies;                 /* of this one */
-    TriggerReplays *replays;
 } TriggerAuthority;
 
 typedef struct TriggerProof {
@@ -105,21 +93,21 @@ typedef struct TriggerProof {
     Str id;                         /* of a request that can be told from others; else empty */
     Str alias;                      /* of one that is signed and has an Idempotency-Key: the id by its signature; else empty */
     Str tenant;
-    ReplayKey replay;               /* by which it is remembered */
-    bool is_remembered;
+    ReplayKey replay;               /* by which it is remembered ... */
+    int64_t replay_end_ms;          /* ... and until when; 0: it is not */
 } TriggerProof;
 
 MUST_USE Status trigger_authenticate(const TriggerAuthority *authority, const TriggerSubject *subject,
                                      const TriggerRequest *request, Arena *arena, TriggerProof *out, Error *err);
 
-/* Something was refused since a sum of the body is wanted. It is made, in any thread, while nobody else uses them. */
-bool trigger_sums_are_wanted(const TriggerSums *sums);
-void trigger_sums_make(TriggerSums *sums, Str body);
-/* Goes through the body of a request that was refused, unless that was done: or wants it to be. */
-void trigger_waste(TriggerSums *sums, Str body, Arena *arena);
+/* Goes through the body of a request that was refused, unless that was done (`is_passed`). */
+void trigger_waste(const TriggerRequest *request);
 
+/* ERR_DENIED: it was seen before. */
+MUST_USE Status trigger_remember(TriggerReplays *replays, const TriggerProof *proof, int64_t now_ms, Error *err);
 /* It came to nothing, for reasons that pass, and may come again. */
 void trigger_withdraw(TriggerReplays *replays, const TriggerProof *proof);
+TriggerProof trigger_proof_copy(Arena *arena, const TriggerProof *proof);
 
 /* What a sender puts into X-Maestro-Signature, for tests and tools: of method, path and body. */
 Str trigger_sign(Arena *arena, Str secret, Str timestamp, const TriggerRequest *request);

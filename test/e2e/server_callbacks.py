@@ -136,6 +136,29 @@ def what_is_no_callback_is_refused_without_harm(t):
 
 
 @case("")
+def who_has_no_token_is_refused_before_the_body_comes(t):
+    server, service = begin(t)
+    run = server.begin("later")
+    document = service.document()
+    token = document["callback"]["token"]
+    rows = (("no token", None, "far", 401), ("one that nobody has", token[:-1] + ("0" if token[-1] != "0" else "1"), "far", 404),
+            ("one of another executor", token, "x" * 300, 404), ("no text of a token", "moon", "far", 404))
+    for name, sent, executor, status in rows:
+        with t.row(name):
+            connection = server.connect()
+            connection.putrequest("POST", "/maestro/callbacks/" + executor)
+            connection.putheader("Content-Type", "application/json")
+            connection.putheader("Content-Length", str(10 << 20))
+            if sent:
+                connection.putheader("Authorization", "Bearer " + sent)
+            connection.endheaders()
+            t.equal(connection.getresponse().status, status, "it is answered, though nothing of the body was sent")
+            connection.close()
+    t.equal(call_back(server, document, {"output": "x" * 600000}).status, 200, "whose it is has a large one read")
+    t.equal(server.get("/api/executions/%s?wait=30s" % run["executionId"]).json()["status"], "COMPLETED")
+
+
+@case("")
 def a_token_ends_with_the_deadline_and_a_cancellation(t):
     server, service = begin(t, "timeout: 300ms")
     run = server.begin("later")

@@ -427,9 +427,39 @@ def what_a_request_waited_for_is_not_for_a_key_that_was_revoked_meanwhile(t):
     t.equal({name: status for name, (status, _) in answers.items()}, {"who looks": 401, "who started": 401, "who is known still": 200})
     for name in ("who looks", "who started"):
         t.lacks(answers[name][1], "steps", name)
-    t.contains(answers["who started"][1], "was started before that")
+    t.contains(answers["who started"][1], "was done before that")
     server.stop()
     t.equal(sum(1 for r in refusals(t, server) if "while the request waited" in (r["rationale"] or "")), 2, "the ledger has both")
+
+
+@case("proves: G-15")
+def what_takes_long_is_not_done_for_a_key_that_was_revoked_meanwhile(t):
+    server = Server(t)
+    author, answers = server.key("author"), {}
+    steps = "".join(f"      - {{ name: s{i}, run: noop }}\n" for i in range(20000))
+
+    def send(name):
+        connection = server.connect()
+        connection.request("POST", "/api/workflows", f"workflow: {name}\njobs:\n  a:\n    tasks:\n{steps}",
+                           {"Authorization": "Bearer " + author, "Content-Type": "application/yaml"})
+        answer = connection.getresponse()
+        answers[name] = (answer.status, answer.read().decode())
+
+    def stored():
+        return {w["workflowId"] for w in server.get("/api/workflows?limit=100").json()["items"]}
+    sending = [threading.Thread(target=send, args=(f"w{i}",)) for i in range(16)]
+    for thread in sending:
+        thread.start()
+    t.until(stored, "the first is stored, and others wait behind it")
+    t.equal(server.call("DELETE", "/api/keys/" + author.split(".")[2]).status, 204)
+    done = stored()
+    for thread in sending:
+        thread.join(60)
+    t.equal(stored(), done, "nothing more was done from the answer on")
+    t.true(len(done) < len(sending), "some waited")
+    told = {name for name, (status, body) in answers.items() if status == 201 or (status == 401 and "was done before that" in body)}
+    t.equal(told, done, "who has something done is told so")
+    t.equal({answers[f"w{i}"][0] for i in range(len(sending)) if f"w{i}" not in done}, {401})
 
 
 @case("proves: F-102")

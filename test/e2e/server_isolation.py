@@ -215,6 +215,34 @@ def every_address_tells_every_role_of_another_tenant_the_same_as_of_nothing(t):
             t.equal(counts.get(actor, 0), asked[role])
 
 
+PETITIONS = ("start", "pause", "resume", "cancel", "signal", "rebind", "trigger", "resolve", "retry-from", "compensate", "retry-compensation",
+             "skip-compensation", "store-revision", "activate", "deactivate", "remove-revision", "set-secret", "remove-secret", "override-schedule",
+             "remove-override", "review-policy", "nothing")
+
+
+@case("proves: F-003 F-113")
+def every_petition_about_another_tenant_is_told_as_one_about_nobody_and_does_nothing_of_the_keys_own(t):
+    server = prepare(t)
+    server.define(WAITING.replace("tenant: acme", "tenant: other"), tenant="other")
+    before = [server.get(f"/api/workflows/{tenant}/waiting").json() for tenant in ("acme", "other")]
+    _, records = refusals(t, server)
+    keys = {role: [server.key(role, "other") for _ in range(2)] for role in ROLES}
+    whole = {"revision": 1, "name": "approval", "kind": "operator", "payload": {}, "reason": "x", "trigger": 0, "at": "2101-01-01T00:00:00.000Z",
+             "policy": "p", "plan": "{}", "sealed": "", "tenantKey": ""}
+    for verb in PETITIONS:
+        for role in ROLES:
+            with t.row(f"{verb} as {role}"):
+                answers = [server.post("/api/petitions", {**whole, "verb": verb, "run": run, "tenant": tenant, "workflow": workflow}, key=key)
+                           for key, run, tenant, workflow in zip(keys[role], (server.run, "c" * 21), ("acme", "nobody"), ("waiting", "none"))]
+                t.true(400 <= answers[0].status < 500, f"it is refused: {answers[0]}")
+                t.equal(told(answers[0], server), told(answers[1], server), "of another tenant, and of nobody")
+    t.equal([server.get(f"/api/workflows/{tenant}/waiting").json() for tenant in ("acme", "other")], before)
+    server.stop()
+    counts, after = refusals(t, server)
+    t.equal([r for r in after if r not in records and any(e["event"].startswith("revision") for e in r["events"])], [], "nothing was done")
+    t.equal({role: counts.get("key:" + keys[role][0].split(".")[2]) for role in ROLES}, {role: len(PETITIONS) for role in ROLES}, "all are in the ledger")
+
+
 @case("proves: F-003")
 def a_credential_of_an_attempt_reaches_its_own_run_alone(t):
     server = prepare(t)

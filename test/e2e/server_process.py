@@ -5,10 +5,12 @@ import http.client
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
 import sqlite3
+import stat
 import subprocess
 import threading
 import time
@@ -205,6 +207,18 @@ def the_example_of_the_units_is_right(t):
 # --- systemd ---------------------------------------------------------------------------------------------------------
 
 
+def activated(t, listener, manager, descriptor_count=None):
+    """A server that was given the socket of somebody else."""
+    def adopt():                                                            # what systemd does between fork and exec
+        os.dup2(listener.fileno(), 3)
+        os.set_inheritable(3, True)
+        if descriptor_count:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (descriptor_count, descriptor_count))
+    with open(t.folder / "activated.err", "ab") as out:
+        return subprocess.Popen(["/bin/sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"', MAESTRO, "server", "--store", f"sqlite:{t.folder}/store.db"],
+                                env={**os.environ, "NOTIFY_SOCKET": manager.path}, preexec_fn=adopt, close_fds=False, stdout=out, stderr=out, cwd=ROOT)
+
+
 @case()
 def a_socket_that_was_handed_over_is_served_and_the_manager_hears_how_it_stands(t):
     manager = Manager(t)
@@ -212,13 +226,7 @@ def a_socket_that_was_handed_over_is_served_and_the_manager_hears_how_it_stands(
     port = listener.getsockname()[1]
     early = socket.create_connection(("127.0.0.1", port))             # before there is a process: it waits in the socket
     early.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-    out = open(t.folder / "activated.err", "w+b")
-
-    def adopt():                                                            # what systemd does between fork and exec
-        os.dup2(listener.fileno(), 3)
-        os.set_inheritable(3, True)
-    process = subprocess.Popen(["/bin/sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"', MAESTRO, "server", "--store", f"sqlite:{t.folder}/store.db"],
-                               env={**os.environ, "NOTIFY_SOCKET": manager.path}, preexec_fn=adopt, close_fds=False, stdout=out, stderr=out, cwd=ROOT)
+    process = activated(t, listener, manager)
     try:
         t.contains(manager.hear(), "READY=1")
         t.true(early.recv(65536).startswith(b"HTTP/1.1 200"), "who came early is answered")
@@ -238,7 +246,30 @@ def a_socket_that_was_handed_over_is_served_and_the_manager_hears_how_it_stands(
     finally:
         process.kill()
         process.wait()
-        out.close()
+
+
+@case()
+def who_waits_in_a_socket_that_was_handed_over_is_answered_by_the_next_process(t):
+    manager = Manager(t)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+    process = activated(t, listener, manager, descriptor_count=720)
+    try:
+        t.contains(manager.hear(), "READY=1")
+        t.contains((t.folder / "activated.err").read_text(), "180 connections are taken at a time")
+        idle = [socket.create_connection(listener.getsockname(), 60, (f"127.0.0.{i % 2 + 1}", 0)) for i in range(180)]     # one address has not all
+        waiting = [socket.create_connection(listener.getsockname(), 60, ("127.0.0.3", 0)) for _ in range(40)]
+        for client in waiting:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        process.send_signal(signal.SIGTERM)
+        t.contains(manager.hear(), "STOPPING=1")
+        t.equal(process.wait(60), 0)
+        process = activated(t, listener, manager)
+        t.contains(manager.hear(), "READY=1")
+        t.equal([client.recv(65536)[:12] for client in waiting], [b"HTTP/1.1 200"] * len(waiting), "all of them")
+        t.equal([client.recv(1) for client in idle], [b""] * len(idle), "those that asked nothing were closed")
+    finally:
+        process.kill()
+        process.wait()
 
 
 @case()
@@ -562,6 +593,29 @@ def the_first_key_is_in_its_file_or_nobody_has_it(t):
     t.lacks(later, "the first key is in", "where it is not, the line does not say so")
     t.contains(later, "maestro key create")
     t.true(not file.exists(), "one that was taken away is not made again")
+
+
+@case("")
+def the_first_key_is_for_its_owner_alone_whatever_was_there_before(t):
+    for name in ("a file that somebody reads", "a pipe", "another name of a file"):
+        with t.row(name):
+            folder = t.folder / name.replace(" ", "-")
+            folder.mkdir()
+            store, file, other = folder / "st.db", folder / "st.db.admin-key", folder / "other"
+            other.write_text("")
+            if name == "a pipe":
+                os.mkfifo(file)
+            elif name == "another name of a file":
+                os.link(other, file)
+            else:
+                file.touch(mode=0o644)
+            with open(other if name == "a pipe" else file, encoding="utf-8") as reader:
+                t.contains(begun(t, store), f"the first key is in {file}")
+                t.equal(reader.read(), "", "who had it open reads nothing of it")
+            t.equal((stat.S_IMODE(os.stat(file).st_mode), stat.S_ISREG(os.stat(file).st_mode)), (0o600, True))
+            t.true(file.read_text().startswith("mk.@all."), "the key is there")
+            t.equal(other.read_text(), "", "nothing else was written")
+            t.equal([n for n in os.listdir(folder) if n.startswith("st.db.admin-key")], ["st.db.admin-key"], "and nothing is left")
 
 
 @case("")

@@ -482,6 +482,127 @@ def a_large_body_of_json_is_read_beside_the_thread_that_answers(t):
     t.contains(ones.json()["detail"], "100663296 bytes of memory")
 
 
+GATED = """workflow: gated
+triggers: [{ webhook: { key: hook, auth: { api_key: true } } }]
+jobs: { a: { tasks: [{ name: ask, log: x, pause_after: { trigger: boss, timeout: 1h, rate_limit: 1/h, auth: { api_key: true } } }] } }
+"""
+
+
+def gate(t, server):
+    """The address of a trigger that an execution awaits, and takes once."""
+    run = server.begin("gated")["executionId"]
+    t.until(lambda: server.get(f"/api/executions/{run}").json()["awaitingTrigger"] == "boss", "it awaits its trigger")
+    return f"/maestro/trigger/{run}/boss"
+
+
+@case("proves: F-043 F-048 A-196")
+def a_large_payload_of_a_trigger_is_read_beside_the_thread_that_answers(t):
+    server = Server(t)
+    server.define(GATED)
+    path = gate(t, server)
+    for name, body, detail in (("no JSON", "[" + "1," * 4_000_000, "the body is no JSON that is read here: line 1, column "),
+                               ("too many values", "[" + "1," * 7_000_000 + "1]", "100663296 bytes of memory"),
+                               ("a member twice", '{"a":1,"a":[' + "1," * 4_000_000 + "1]}", "the object that ends here has 'a' twice")):
+        for where in (path, "/maestro/hooks/default/gated/hook"):
+            with t.row(f"{name} {where}"):
+                before = used(server, "maestro-http"), used(server, "maestro-aside")
+                t.contains(problem(t, server.call("POST", where, body), 400, "invalid")["detail"], detail)
+                took, read = used(server, "maestro-http") - before[0], used(server, "maestro-aside") - before[1]
+                t.true(took < read, f"{took} ticks of the thread that answers, and {read} of the one beside it")
+    payload = {"numbers": list(range(100_000))}
+    t.equal(server.post(path, payload).status, 200, "what was refused has used up nothing of the rate_limit")
+    t.equal(server.post(path, payload).status, 429, "what was taken has")
+    hooked = server.post("/maestro/hooks/default/gated/hook", payload)
+    t.equal(hooked.status, 202)
+    t.equal(server.get("/api/executions/" + hooked.json()["executionId"]).json()["triggerPayload"], payload)
+
+
+@case("proves: F-043 A-196")
+def a_trigger_whose_sender_leaves_while_its_payload_waits_to_be_read_takes_no_place(t):
+    server = Server(t)
+    server.define(GATED)
+    payload = json.dumps({"text": "x" * MEGA})
+
+    def is_left_in_time():          # before anybody has begun to read it
+        path = gate(t, server)
+        slow = sent(server, many_steps("slow", STEP_COUNT // 2), path="/api/workflows")
+        gone = sent(server, payload, path=path, kind="application/json")
+        t.until(lambda: counted(server, "maestro_http_requests_waiting") == 2 or select.select([slow.sock], [], [], 0)[0], "both have come")
+        break_off(gone)
+        t.until(lambda: counted(server, "maestro_http_connections") == 2, "its connection is over")
+        is_in_time = not select.select([slow.sock], [], [], 0)[0]
+        slow.getresponse().read()
+        answer = server.call("POST", path, payload)
+        t.true(answer.status == 200 or not is_in_time, f"whoever comes behind has the one place that there is: {answer}")
+        return is_in_time
+
+    t.until(is_left_in_time, "it has left")
+
+
+@case("proves: F-043")
+def a_server_that_ends_takes_the_trigger_whose_payload_waits_to_be_read(t):
+    server = Server(t)
+    server.define(GATED)
+    path = gate(t, server)
+    slow = sent(server, many_steps("slow", STEP_COUNT // 6), path="/api/workflows")
+    waiting = sent(server, json.dumps({"text": "x" * MEGA}), path=path, kind="application/json")
+    t.until(lambda: counted(server, "maestro_http_requests_waiting") == 2 or select.select([slow.sock], [], [], 0)[0], "both have come")
+    server.process.send_signal(signal.SIGTERM)
+    t.equal([c.getresponse().status for c in (slow, waiting)], [201, 200], "both are answered")
+    t.equal(t.end(server.process).code, 0, "the code")
+    server.start()
+    t.equal(server.get(path.replace("/maestro/trigger", "/api/executions").rsplit("/", 1)[0] + "?wait=30s").json()["status"], "COMPLETED")
+
+
+@case("proves: F-051")
+def large_payloads_of_starts_that_are_held_back_lie_in_the_store(t):
+    server = Server(t)
+    hooks = "".join(f"  - webhook: {{ key: {kind}{i}, auth: {{ api_key: true }}, debounce: {span} }}\n"
+                    for kind, span in (("late", "10m"), ("soon", "3s")) for i in range(12))
+    server.define(f"workflow: held\ntriggers:\n{hooks}jobs: {{ a: {{ tasks: [{{ log: x }}] }} }}\n")
+
+    def send(kind, i):
+        answer = server.call("POST", f"/maestro/hooks/default/held/{kind}{i}", json.dumps({"n": i, "text": "x" * (6 * MEGA)}))
+        t.equal(answer.status, 202, f"it is held back: {answer}")
+
+    before = resident(server)
+    for i in range(12):
+        send("late", i)
+    if not SANITIZED:
+        t.until(lambda: resident(server) - before < 48 * MEGA, "12 of 6 MB each are not kept in memory")
+    for i in range(12):
+        send("soon", i)
+    server.stop(signal.SIGKILL)
+    server.start()
+    t.until(lambda: len(server.get("/api/executions").json()["items"]) == 12, "those whose time is over are started, one after the other")
+    found = [server.get("/api/executions/" + item["executionId"]).json() for item in server.get("/api/executions").json()["items"]]
+    t.equal(sorted((run["source"], run["triggerPayload"]["n"], len(run["triggerPayload"]["text"])) for run in found),
+            sorted((f"webhook:soon{i}", i, 6 * MEGA) for i in range(12)), "each by its own payload")
+
+
+@case("proves: F-051")
+def values_of_large_bodies_are_a_share_of_their_key_and_leave_others_theirs(t):
+    server = Server(t, "--runners", str(t.write("far.yaml", FAR)))
+    keys = {tenant: server.key("operator", tenant) for tenant in ("default", "other")}
+    for tenant in keys:
+        server.define(PULLED.replace("type: string", "type: string, default: x").replace("workflow: pulled\n", f"workflow: held\ntenant: {tenant}\n"
+                                     "triggers: [{ webhook: { key: hook, auth: { api_key: true } } }]\n"), tenant=tenant)
+    payload, small = "[" + "{}," * 5_000_000 + "0]", "[" + "{}," * 200_000 + "0]"
+
+    def send(body, tenant="default"):
+        return server.call("POST", f"/maestro/hooks/{tenant}/held/hook", body, key=keys[tenant])
+
+    waiting = [sent(server, payload, key=keys["default"], path="/maestro/hooks/default/held/hook?wait=30s") for _ in range(2)]
+    t.until(lambda: len(server.get("/api/executions?namespace=default").json()["items"]) == 2, "both are started, and wait")
+    t.contains(problem(t, send(payload), 429, "overloaded")["detail"], "this key has 201326592 bytes of values of bodies already")
+    t.equal(send(small).status, 202, "there is room for a smaller one")
+    t.equal(send(payload, "other").status, 202, "and for another tenant")
+    for connection in waiting:
+        break_off(connection)
+    t.until(lambda: counted(server, "maestro_http_connections") == 1, "their connections are over")
+    t.equal(send(payload).status, 202, "what they took is free")
+
+
 @case("")
 def a_member_that_is_in_a_body_twice_is_refused(t):
     server = Server(t)

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """What starts an execution from outside: webhooks, signals, pushes, people; who is let in, how often, and what debouncing does."""
+import contextlib
 import hmac
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import time
 
-from maestro_test import ROOT, case, main
+from maestro_test import ROOT, SANITIZED, case, main
 from schema_test import violations
 from server_test import Server, problem
 
@@ -200,6 +202,56 @@ def a_large_body_lets_in_whom_a_small_one_does(t):
         t.equal(server.get("/api/executions/%s?wait=30s" % waiting[name].split("/")[3]).json()["status"], "COMPLETED", name)
 
 
+def memory_with(pid, text):
+    """Of each place of a process's memory that has a text: whether core dumps leave it out."""
+    places, found = [], []
+    with open(f"/proc/{pid}/smaps", encoding="utf-8") as lines:
+        for line in lines:
+            place = re.match("([0-9a-f]+)-([0-9a-f]+) r", line)
+            if re.match("[0-9a-f]+-[0-9a-f]+ ", line):
+                places.append([int(n, 16) for n in place.groups()] + [False] if place else None)
+            elif line.startswith("VmFlags:") and places[-1]:
+                places[-1][2] = " dd" in line
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for begin, end, is_left_out in filter(None, places):
+            with contextlib.suppress(OSError, ValueError, OverflowError):
+                memory.seek(begin)
+                found += [is_left_out] * memory.read(end - begin).count(text)
+    return found
+
+
+@case("proves: A-197")
+def the_secret_that_a_body_is_compared_with_is_in_no_memory_that_is_dumped(t):
+    if SANITIZED:                   # its memory is terabytes, as far as can be seen
+        return
+    server = Server(t)
+    server.define(TRIGGERED.replace("payload ${payload.n}", "x"))
+    value = "s3cret-" + os.urandom(16).hex()
+    secret(t, server, "order-secret", value)
+    path = "/maestro/hooks/default/triggered/signed"
+    for size in (10, 600000):
+        with t.row(str(size)):
+            body = json.dumps({"n": 1, "more": "x" * size}).encode()
+            t.equal(server.call("POST", path, body, key="", headers=sign(value, path, body)).status, 202)
+            found = memory_with(server.process.pid, value.encode())
+            t.true(found and all(found), f"left out of dumps: {found}")
+
+
+@case("proves: A-212")
+def a_payload_that_two_readers_would_take_differently_is_none(t):
+    server = Server(t)
+    for text in (TRIGGERED, PAUSED):
+        server.define(text)
+    secret(t, server, "order-secret", "s3cret-value")
+    run = server.begin("paused", wait="30s")
+    for path in ("/maestro/hooks/default/triggered/signed", run["_links"]["trigger"]["href"]):
+        for body in (b'{"n":1,"n":2}', b'{"n":', b'{"n":1,"n":2,"more":"%s"}' % (b"x" * 600000)):
+            with t.row(f"{path} {body[:20]}"):
+                problem(t, server.call("POST", path, body, key="", headers=sign("s3cret-value", path, body)), 400, "invalid")
+    t.equal(server.get(run["_links"]["self"]["href"]).json()["state"], "paused", "it has resumed nothing")
+    t.equal(runs(server, "triggered"), [], "nor started anything")
+
+
 @case("proves: A-196 A-197")
 def a_trigger_of_a_large_plan_lets_in_whom_that_of_a_small_one_does(t):
     server = Server(t)
@@ -248,6 +300,27 @@ def a_trigger_is_taken_as_often_as_it_declares_and_no_request_twice(t):
     again = server.call("POST", path + "signed", body, key="", headers=headers)
     t.equal((again.status, again.json().get("executionId")), (202, first.json()["executionId"]), "another process answers it as the first, and starts nothing")
     t.equal(len(runs(server, "triggered")), 3)
+
+
+@case("proves: F-049")
+def requests_whose_bodies_come_late_are_taken_no_more_often(t):
+    server = Server(t)
+    server.define(TRIGGERED)
+    body, begun = b'{"n": 1}', []
+    for _ in range(6):
+        connection = server.connect()
+        connection.putrequest("POST", "/maestro/hooks/default/triggered/rare")
+        for name, value in (("Authorization", "Bearer " + server.admin), ("Content-Type", "application/json"), ("Content-Length", str(len(body)))):
+            connection.putheader(name, value)
+        connection.endheaders()
+        begun.append(connection)
+        t.equal(server.get("/readyz", key="").status, 200, "its head has come")
+        time.sleep(0.01)
+    statuses = []
+    for connection in reversed(begun):
+        connection.send(body)
+        statuses.append(connection.getresponse().status)
+    t.equal(statuses, [202] * 2 + [429] * 4, "whose head came first may be the last")
 
 
 @case("proves: F-006 F-050")

@@ -456,6 +456,7 @@ static void request_send(Str text)
     }
     for (uint32_t i = 0; i < API_FOLLOW_BUCKET_COUNT; i++) FUZZ_HOLDS(!world.api.followers[i]);
     share_give_back(world.api.shares, &call.hold);
+    share_give_back(world.api.shares, &call.reading);
     FUZZ_HOLDS(!share_taken(world.api.shares, SHARE_STREAMS) && !share_taken(world.api.shares, SHARE_WAITS));
     buf_deinit(&call.body);
     buf_deinit(&call.out);
