@@ -299,6 +299,14 @@ static void add(MemberList *members, const char *name, Value value)
 
 static Value text_value(Str text) { return text.len ? value_string(text) : value_null(); }
 
+/* Text that the engine has printed as JSON; null where there is none. */
+static Value json_value(Arena *arena, Str text)
+{
+    Value value;
+    Error err;
+    return text.len && !json_parse(arena, text, &value, &err) ? value : value_null();
+}
+
 static Value time_value(Arena *arena, int64_t ms) { return cell_time(arena, &(Cell){ .kind = CELL_INT, .integer = ms }); }
 
 static Value poll_row_value(Arena *arena, const Cell *poll)
@@ -400,7 +408,7 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
         } else if (event->kind == EVENT_RUN_REBOUND) {
             add(&one, "by", value_string(event->actor));
             add(&one, "why", value_string(event->rationale));
-            add(&one, "placement", event->text.len ? value_string(event->text) : value_null());
+            add(&one, "placement", json_value(arena, event->text));
             value_list_add(&rebound, member_list_object(&one));
         } else if (event->kind == EVENT_RUN_REVISED) {
             add(&one, "by", value_string(event->actor));
