@@ -197,7 +197,10 @@ static Value execution(Call *call, const Cell *row, bool has_steps, PayloadRoom 
     add_member(&members, "errorClass", cell_value(&row[RUNS_error_class]));
     add_member(&members, "errorCause", cell_value(&row[RUNS_error_cause]));
     add_member(&members, "failedStep", cell_value(&row[RUNS_failed_step_key]));
+    add_member(&members, "autoRetryAt", cell_value(&row[RUNS_auto_retry_at]));
     add_member(&members, "awaitingTrigger", cell_value(&row[RUNS_awaiting_trigger_key]));
+    add_member(&members, "triggerTimeoutAt", cell_value(&row[RUNS_trigger_timeout_at]));
+    add_member(&members, "scheduledResumeAt", cell_value(&row[RUNS_scheduled_resume_at]));
     add_member(&members, "idempotencyKey", cell_value(&row[RUNS_idempotency_key]));
     add_member(&members, "source", cell_value(&row[RUNS_source]));
     add_member(&members, "startedAt", cell_time(arena, &row[RUNS_started_ms]));

@@ -304,6 +304,8 @@
 #define REQUEST_PURGE_COUNT     256u             /* requests forgotten in one commit */
 #define REQUEST_PURGE_MS        600000           /* how often it is looked whether there are any */
 #define CLOCK_JUMP_MS           60000            /* a clock that moves further between two turns was set */
+#define LEASE_SKIP_MS           1000             /* time that passed for the clock alone, or while the process was stopped: more of it is
+                                                  * held against no lease */
 #define TIMER_SWEEP_COUNT_MAX   1024u
 #define PARK_MS_MIN             5000             /* a run whose time comes sooner stays in memory */
 #define SNAPSHOT_EVENT_COUNT    1024u            /* events after which a run gets a snapshot; or as many as it has steps */

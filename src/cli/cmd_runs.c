@@ -11,7 +11,7 @@
 
 #define LIST_COUNT_DEFAULT 20u
 #define TRIGGER_SHOWN_SIZE 32u              /* of the trigger that a run awaits */
-#define STEP_LOOK_COUNT 1000                /* of a run with more step runs, those that have begun are counted */
+#define STEP_LOOK_COUNT 1000                /* of a run with more step runs, those that have begun are counted, up to its steps */
 
 static const Option options[] = {
     { "state", 0, "STATE", NULL, "Only runs in this state: running, paused, waiting-signal, succeeded, failed, cancelled ..." },
@@ -46,7 +46,8 @@ static bool take_count(void *context, const Cell *cells, uint32_t count)
 static bool take_step(void *context, const Cell *cells, uint32_t count)
 {
     (void)count;
-    if (cells[STEP_RUNS_result].kind == CELL_TEXT) ++*(uint64_t *)context;
+    bool is_last = step_row_state(cells) != STEP_SUPERSEDED;
+    if (is_last && cells[STEP_RUNS_result].kind == CELL_TEXT) ++*(uint64_t *)context;
     return true;
 }
 
@@ -59,7 +60,8 @@ static Steps steps_of(const Listing *listing, Arena *arena, const Cell *row)
     QueryAsk ask = { .query = QUERY_COUNT_OF_STEP_RUNS, .params = { row[RUNS_run_no] }, .param_count = 1 };
     if (!run_plan(arena, listing->store, row, &plan, &err)) steps.total = plan.step_count;
     if (store_select(listing->store, &ask, take_count, &begun, &err)) return steps;
-    steps.done = (uint64_t)begun;
+    /* What was retried has several step runs of one step; at the end each step has one that nothing took the place of. */
+    steps.done = steps.total && (uint64_t)begun > steps.total ? steps.total : (uint64_t)begun;
     if (row_is_settled(row) || begun > STEP_LOOK_COUNT) return steps;
     steps.done = 0;
     ask = (QueryAsk){ .query = QUERY_STEP_RUNS, .params = { row[RUNS_run_no], cell_int(0) }, .param_count = 2 };

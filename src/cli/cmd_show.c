@@ -77,7 +77,7 @@ static void print_next(const Show *show)
     if (state == RUN_FAILED && show->row[RUNS_failed_step_key].kind == CELL_TEXT) {
         const char *step = arena_format(show->args->arena, "%.*s %.*s", STR_ARG(id), STR_ARG(failed)).ptr;
         print_next_command(show, "inspect", step, "     what it was given and what it said");
-        if (str_is_text(show->row[RUNS_resolution].text, resolution_name(RESOLUTION_AWAITING_DECISION)))
+        if (!str_is_text(show->row[RUNS_resolution].text, resolution_name(RESOLUTION_RESOLVED)))
             print_format("      %.*s     retry it, compensate it, or close it\n", STR_ARG(shell_command(show->args, "resolve", what)));
     } else if (state == RUN_COMPENSATION_FAILED) {
         print_next_command(show, "retry-compensation", what, "     tries once more to undo it");
@@ -123,6 +123,26 @@ static size_t superseded_count(const Show *show)
     return count;
 }
 
+/* What took its place, and why it failed, was skipped or waits. */
+static void put_why(Buf *cell, const Cell *row, const Cell *successor)
+{
+    int64_t polls = row[STEP_RUNS_poll_attempt_count].integer;
+    const char *and = successor ? "; " : "";
+    if (successor) buf_format(cell, "by %" PRId64, successor[STEP_RUNS_step_index].integer);
+    if (row[STEP_RUNS_error_message].kind == CELL_TEXT) {
+        buf_text(cell, and);
+        plain_put(cell, row[STEP_RUNS_error_message].text, PLAIN_JOINED);
+    } else if (row[STEP_RUNS_skip_reason].kind == CELL_TEXT) {
+        buf_format(cell, "%s%.*s", and, STR_ARG(row[STEP_RUNS_skip_reason].text));
+    } else if (row[STEP_RUNS_waiting_for].kind == CELL_TEXT) {
+        buf_format(cell, "%swaits for signal %.*s", and, STR_ARG(row[STEP_RUNS_waiting_for].text));
+    } else if (row[STEP_RUNS_next_poll_at].kind == CELL_TEXT) {
+        buf_format(cell, "%spoll %" PRId64 ", next at %.*s", and, polls, STR_ARG(row[STEP_RUNS_next_poll_at].text));
+    } else if (polls) {
+        buf_format(cell, "%s%" PRId64 " polls", and, polls);
+    }
+}
+
 static void print_steps(const Show *show)
 {
     static const GridColumn columns[] = { { "#", .is_number = true }, { "STEP" }, { "STATE" }, { "TRIES", .is_number = true },
@@ -145,18 +165,7 @@ static void print_steps(const Show *show)
         if (has_begun)
             human_duration(&cell, (has_ended ? row[STEP_RUNS_finished_ms].integer : now_ms) - row[STEP_RUNS_started_ms].integer);
         grid_buf(&grid, &cell);
-        const Cell *successor = successor_of(show, row);
-        if (successor) buf_format(&cell, "by %" PRId64, successor[STEP_RUNS_step_index].integer);
-        if (row[STEP_RUNS_error_message].kind == CELL_TEXT && cell.len) buf_text(&cell, "; ");
-        if (row[STEP_RUNS_error_message].kind == CELL_TEXT) plain_put(&cell, row[STEP_RUNS_error_message].text, PLAIN_JOINED);
-        else if (row[STEP_RUNS_skip_reason].kind == CELL_TEXT) buf_str(&cell, row[STEP_RUNS_skip_reason].text);
-        else if (row[STEP_RUNS_waiting_for].kind == CELL_TEXT)
-            buf_format(&cell, "waits for signal %.*s", STR_ARG(row[STEP_RUNS_waiting_for].text));
-        else if (row[STEP_RUNS_next_poll_at].kind == CELL_TEXT)
-            buf_format(&cell, "poll %" PRId64 ", next at %.*s", row[STEP_RUNS_poll_attempt_count].integer,
-                       STR_ARG(row[STEP_RUNS_next_poll_at].text));
-        else if (row[STEP_RUNS_poll_attempt_count].integer)
-            buf_format(&cell, "%" PRId64 " polls", row[STEP_RUNS_poll_attempt_count].integer);
+        put_why(&cell, row, successor_of(show, row));
         grid_buf(&grid, &cell);
     }
     print_format("\n");

@@ -14,6 +14,7 @@ typedef struct Reading {
 } Reading;
 
 static const bool is_told[EVENT_KIND_END] = {
+    [EVENT_RUN_CANCELLING] = true,
     [EVENT_RUN_PAUSED] = true,        [EVENT_RUN_TERMINATING] = true,  [EVENT_PARAMS_CHANGED] = true,
     [EVENT_TRIGGER_AWAITED] = true,   [EVENT_TRIGGER_RECEIVED] = true, [EVENT_TRIGGER_REFUSED] = true,
     [EVENT_TRIGGER_TIMED_OUT] = true, [EVENT_TRIGGER_REMINDED] = true, [EVENT_TRIGGER_ENDED] = true,

@@ -6,6 +6,7 @@
 #include "cli/draw/plain.h"
 #include "cli/grid.h"
 #include "cli/human.h"
+#include "cli/shell_word.h"
 #include "core/rationale.h"
 #include "core/run.h"
 #include "core/terms.h"
@@ -85,23 +86,39 @@ static void print_awaited(const ShowWaits *waits)
         print_label(waits, "goes on", arena_format(arena, "%.*s, by itself", STR_ARG(row[RUNS_scheduled_resume_at].text)));
 }
 
-static void print_change(const ShowWaits *waits, const StoryEvent *event)
+/* "user:ana, 2026-11-16 02:15:07 UTC": by whom, and when. */
+static Str author_of(const ShowWaits *waits, const StoryEvent *event)
 {
     char storage[64];
     Buf time = buf_on(storage, sizeof storage);
     human_time(&time, event->now_ms);
-    print_label(waits, "changed", arena_format(waits->args->arena, "%.*s (%.*s, %.*s UTC)", STR_ARG(event->text),
-                                               STR_ARG(event->actor), STR_ARG(buf_peek(&time))));
+    return arena_format(waits->args->arena, "%.*s, %.*s UTC", STR_ARG(event->actor), STR_ARG(buf_peek(&time)));
+}
+
+static void print_order(const ShowWaits *waits, const char *label, const StoryEvent *event)
+{
+    print_label(waits, label, arena_format(waits->args->arena, "by %.*s%s%.*s", STR_ARG(author_of(waits, event)),
+                                           event->text.len ? ": " : "", STR_ARG(event->text)));
+}
+
+static void print_change(const ShowWaits *waits, const StoryEvent *event)
+{
+    print_label(waits, "changed", arena_format(waits->args->arena, "%.*s (%.*s)", STR_ARG(event->text), STR_ARG(author_of(waits, event))));
 }
 
 static void print_revision(const ShowWaits *waits, const StoryEvent *event)
 {
-    char storage[64];
-    Buf time = buf_on(storage, sizeof storage);
-    human_time(&time, event->now_ms);
-    print_label(waits, "revised", arena_format(waits->args->arena, "goes on with revision %u%s%.*s (%.*s, %.*s UTC)", event->revision,
-                                               event->text.len ? "; other: " : "", STR_ARG(event->text), STR_ARG(event->actor),
-                                               STR_ARG(buf_peek(&time))));
+    print_label(waits, "revised", arena_format(waits->args->arena, "goes on with revision %u%s%.*s (%.*s)", event->revision,
+                                               event->text.len ? "; other: " : "", STR_ARG(event->text), STR_ARG(author_of(waits, event))));
+}
+
+static void print_auto_retry(const ShowWaits *waits)
+{
+    const Cell *row = waits->row;
+    const PlanTerms *terms = waits->plan->terms;
+    print_label(waits, "retried", arena_format(waits->args->arena, "%.*s, by itself: number %" PRId64 " of %u",
+                                               STR_ARG(row[RUNS_auto_retry_at].text), row[RUNS_auto_retry_count].integer,
+                                               terms ? terms->resolution.retry_count_max : 0));
 }
 
 static void print_rebound(const ShowWaits *waits, const StoryEvent *event)
@@ -114,13 +131,16 @@ void show_waits_state(const ShowWaits *waits)
 {
     const Cell *row = waits->row;
     const StoryEvent *pause = run_story_pause(&waits->story);
+    const StoryEvent *cancelled = run_story_last(&waits->story, EVENT_RUN_CANCELLING, (Str){ 0 });
     const StoryEvent *ending = run_story_last(&waits->story, EVENT_RUN_TERMINATING, (Str){ 0 });
     if (ending && ending->step < waits->plan->step_count)
         print_label(waits, "ended early",
                     arena_format(waits->args->arena, "by %.*s%s%.*s", STR_ARG(waits->plan->steps[ending->step].id),
                                  ending->text.len ? ": " : "", STR_ARG(ending->text)));
+    if (cancelled) print_order(waits, "cancelled", cancelled);
+    if (row[RUNS_auto_retry_at].kind == CELL_TEXT) print_auto_retry(waits);
     if (row[RUNS_awaiting_trigger_key].kind == CELL_TEXT) print_awaited(waits);
-    else if (row_state(row) == RUN_PAUSED && pause && pause->text.len) print_label(waits, "because", pause->text);
+    else if (row_state(row) == RUN_PAUSED && pause) print_order(waits, "paused", pause);
     for (size_t i = 0; i < waits->story.count; i++)
         if (waits->story.events[i].kind == EVENT_PARAMS_CHANGED) print_change(waits, &waits->story.events[i]);
         else if (waits->story.events[i].kind == EVENT_RUN_REVISED) print_revision(waits, &waits->story.events[i]);
@@ -263,8 +283,10 @@ bool show_waits_next(const ShowWaits *waits)
     const Cell *row = waits->row;
     Str id = row[RUNS_id].text;
     if (row_state(row) != RUN_PAUSED || row[RUNS_awaiting_trigger_key].kind != CELL_TEXT) return false;
-    print_format("\nnext: maestro approve %.*s\n", STR_ARG(id));
-    print_format("      maestro trigger %.*s %.*s --payload JSON\n", STR_ARG(id), STR_ARG(row[RUNS_awaiting_trigger_key].text));
+    Arena *arena = waits->args->arena;
+    const char *answer = arena_format(arena, "%.*s %.*s --payload JSON", STR_ARG(id), STR_ARG(row[RUNS_awaiting_trigger_key].text)).ptr;
+    print_format("\nnext: %.*s\n", STR_ARG(shell_command(waits->args, "approve", arena_copy(arena, id).ptr)));
+    print_format("      %.*s\n", STR_ARG(shell_command(waits->args, "trigger", answer)));
     return true;
 }
 
@@ -276,6 +298,14 @@ static void add(MemberList *members, const char *name, Value value)
 }
 
 static Value text_value(Str text) { return text.len ? value_string(text) : value_null(); }
+
+/* Text that the engine has printed as JSON; null where there is none. */
+static Value json_value(Arena *arena, Str text)
+{
+    Value value;
+    Error err;
+    return text.len && !json_parse(arena, text, &value, &err) ? value : value_null();
+}
 
 static Value time_value(Arena *arena, int64_t ms) { return cell_time(arena, &(Cell){ .kind = CELL_INT, .integer = ms }); }
 
@@ -362,6 +392,7 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
     ValueList triggers = { .arena = arena }, reactions = { .arena = arena }, changes = { .arena = arena },
         revisions = { .arena = arena }, rebound = { .arena = arena };
     const StoryEvent *pause = run_story_pause(&waits->story);
+    const StoryEvent *cancelled = run_story_last(&waits->story, EVENT_RUN_CANCELLING, (Str){ 0 });
     const StoryEvent *ending = run_story_last(&waits->story, EVENT_RUN_TERMINATING, (Str){ 0 });
     for (size_t i = 0; i < waits->story.count; i++) {
         const StoryEvent *event = &waits->story.events[i];
@@ -377,7 +408,7 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
         } else if (event->kind == EVENT_RUN_REBOUND) {
             add(&one, "by", value_string(event->actor));
             add(&one, "why", value_string(event->rationale));
-            add(&one, "placement", event->text.len ? value_string(event->text) : value_null());
+            add(&one, "placement", json_value(arena, event->text));
             value_list_add(&rebound, member_list_object(&one));
         } else if (event->kind == EVENT_RUN_REVISED) {
             add(&one, "by", value_string(event->actor));
@@ -392,7 +423,15 @@ void show_waits_add(const ShowWaits *waits, MemberList *members)
     if (notifications.count) add(members, "notifications", value_list_array(&notifications));
     if (rebound.count) add(members, "rebound", value_list_array(&rebound));
     add(members, "awaiting", awaiting_value(waits));
-    if (row_state(waits->row) == RUN_PAUSED && pause) add(members, "pausedBecause", text_value(pause->text));
+    if (row_state(waits->row) == RUN_PAUSED && pause) {
+        add(members, "pausedBy", text_value(pause->actor));
+        add(members, "pausedBecause", text_value(pause->text));
+    }
+    if (cancelled) {
+        add(members, "cancelledBy", text_value(cancelled->actor));
+        add(members, "cancelledBecause", text_value(cancelled->text));
+    }
+    add(members, "autoRetryAt", cell_value(&waits->row[RUNS_auto_retry_at]));
     if (ending) add(members, "endedEarly", value_string(ending->text));
     if (triggers.count) add(members, "triggers", value_list_array(&triggers));
     if (reactions.count) add(members, "reactions", value_list_array(&reactions));

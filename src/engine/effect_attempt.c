@@ -173,6 +173,7 @@ InputAnswer effect_make_attempt(Engine *engine, Resident *resident, const Effect
         .key = work.is_undo ? compensation_key(plan, &resident->run, effect->step, declared, &engine->arena)
                             : step_key(plan, &resident->run, effect->step, declared, &engine->arena),
         .traceparent = trace_print(&span, trace), .tracestate = resident->tracestate, .directory = resident->run.directory, .now_ms = engine->wall_ms,
+        .steady_ms = engine->steady_ms,
         .deadline_ms = work.due_ms ? work.due_ms - (engine->now_ms - engine->wall_ms) : 0,
         .is_effect_recorded = work.is_effect_recorded,
     };

@@ -157,12 +157,14 @@ void engine_close(Engine *engine)
  * nobody waits until the clock has caught up. */
 static void take_time(Engine *engine, const EngineClock *clock)
 {
+    int64_t before_ms = engine->now_ms;
     int64_t passed = clock->steady_ms > engine->steady_ms ? clock->steady_ms - engine->steady_ms : 0;
     int64_t jump_ms = clock->wall_ms - engine->wall_ms - passed;
     if (engine->now_ms > engine->wall_ms || jump_ms < 0) engine->now_ms += passed;
     engine->wall_ms = clock->wall_ms;
     engine->steady_ms = clock->steady_ms;
     if (engine->wall_ms > engine->now_ms) engine->now_ms = engine->wall_ms;     /* I13 */
+    if (engine->now_ms - before_ms - passed > LEASE_SKIP_MS) engine_keep_leases(engine);
     log_note_jump(engine, jump_ms);
 }
 
@@ -190,7 +192,7 @@ static bool turn(Engine *engine, const EngineClock *clock)
     effect_stir(engine);
     for (uint32_t i = 0; i < engine->options.executor_count; i++) {
         Executor *executor = engine->options.executors[i];
-        if (executor->ops->turn) executor->ops->turn(executor, clock->wall_ms);
+        if (executor->ops->turn) executor->ops->turn(executor, clock->steady_ms);
     }
     log_notes_record(engine);
     if (engine->state != ENGINE_STALLED) queue_serve(engine);
@@ -281,13 +283,22 @@ bool engine_is_idle(const Engine *engine)
     return true;
 }
 
+void engine_keep_leases(Engine *engine)
+{
+    for (Resident *resident = engine->newest; resident; resident = resident->older)
+        if (!resident->loader) leases_renew(engine, &resident->run);
+    for (uint32_t i = 0; i < engine->options.executor_count; i++) {
+        Executor *executor = engine->options.executors[i];
+        if (executor->ops->keep) executor->ops->keep(executor, engine->steady_ms);
+    }
+}
+
 /* Nobody hears those that have attempts elsewhere while the process ends: that is not their silence. */
-static void keep_leases(Engine *engine)
+static void keep_leases_draining(Engine *engine)
 {
     if (engine->now_ms < engine->renew_at) return;
     engine->renew_at = engine->now_ms + DRAIN_RENEW_MS;
-    for (Resident *resident = engine->newest; resident; resident = resident->older)
-        if (!resident->loader) leases_renew(engine, &resident->run);
+    engine_keep_leases(engine);
 }
 
 /* Attempts that do not end with this process. */
@@ -304,7 +315,7 @@ static uint32_t elsewhere(const Engine *engine)
 bool engine_drain(Engine *engine)
 {
     if (engine->state == ENGINE_RUNNING || engine->state == ENGINE_RECOVERING) engine->state = ENGINE_DRAINING;
-    keep_leases(engine);
+    keep_leases_draining(engine);
     return engine->stats.attempt_under_way <= elsewhere(engine) && !engine->open && !engine->under_way && !engine->mail_count;
 }
 

@@ -118,6 +118,9 @@ void engine_close(Engine *engine);              /* NULL is permitted; what was n
 
 /* What is told to it from now on, by executors most of all, came at this time. */
 void engine_tick(Engine *engine, const EngineClock *clock);
+/* Time has passed in which nobody could be heard: every attempt that is elsewhere has one full term from now on. A clock that was put
+ * on does the same by itself. */
+void engine_keep_leases(Engine *engine);
 /* Does everything that can be done now. True where there is more to do at once. */
 bool engine_turn(Engine *engine, const EngineClock *clock);
 /* When engine_turn() has to be called at the latest, even if nothing happens: INT64_MAX for never. */

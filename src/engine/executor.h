@@ -44,8 +44,9 @@ typedef struct Attempt {
     Str traceparent, tracestate;    /* the span of the attempt; what came with the trace: empty where nothing did */
     Str server, credential;         /* where its runner finds the server, and what it shows there; empty: none */
     Str directory;                  /* where its program begins; empty: where this process is */
-    int64_t now_ms;                 /* when it is handed over, by the engine's clock */
+    int64_t now_ms;                 /* when it is handed over, by the wall clock */
     int64_t deadline_ms;            /* by the same; 0: none */
+    int64_t steady_ms;              /* when it is handed over, by the clock of turn() */
     bool is_effect_recorded;        /* its effects are announced and acknowledged */
 } Attempt;
 
@@ -112,7 +113,10 @@ typedef struct ExecutorOps {
     /* The process is about to end: from now on nothing is given up for its silence, and what nobody has begun is given back. How many of
      * its attempts go on without the process: nobody waits for these. Called again and again; may be NULL: all are part of it. */
     uint32_t (*drain)(Executor *executor);
-    void (*turn)(Executor *executor, int64_t now_ms);               /* may be NULL; called once an engine turn */
+    /* Both may be NULL, and are told the time by a clock that nobody sets. turn() is called once an engine turn; keep() where time has passed
+     * in which nobody outside could be heard: that is not their silence. */
+    void (*keep)(Executor *executor, int64_t steady_ms);
+    void (*turn)(Executor *executor, int64_t steady_ms);
     int  (*wake_fd)(Executor *executor);                            /* may be NULL or answer -1 */
     void (*close)(Executor *executor);                              /* ends what runs, waits for it */
 } ExecutorOps;

@@ -17,6 +17,7 @@ struct Host {
     uint32_t executor_count;
     Poll poll;
     Watch watches[HOST_WATCH_COUNT_MAX];
+    int64_t turned_ms;                  /* by the steady clock, when it last listened */
     bool has_more;
 };
 
@@ -60,6 +61,7 @@ Status host_open(const HostOptions *options, Host **out_host, Error *err)
         return status;
     }
     host->has_more = true;
+    host->turned_ms = clock.steady_ms;
     *out_host = host;
     return OK;
 }
@@ -124,10 +126,20 @@ static int64_t wait_ms(const Host *host, int64_t timeout_ms)
     return timeout_ms < 0 || left < timeout_ms ? left : timeout_ms;
 }
 
+/* A process that was stopped, or a machine that had no time for it: what workers said meanwhile still lies in their connections, and is not
+ * read by the time that their leases would be looked at. Who waits without end has nobody whose lease could run out. */
+static void take_lateness(Host *host, int64_t asked_ms, const EngineClock *clock)
+{
+    bool is_late = asked_ms >= 0 && clock->steady_ms - host->turned_ms - asked_ms > LEASE_SKIP_MS;
+    if (is_late) engine_keep_leases(host->engine);
+    host->turned_ms = clock->steady_ms;
+}
+
 void host_turn(Host *host, int64_t timeout_ms)
 {
     uint64_t tokens[HOST_WATCH_COUNT_MAX + 1];
-    uint32_t count = poll_wait(&host->poll, wait_ms(host, timeout_ms), tokens, HOST_WATCH_COUNT_MAX + 1);
+    int64_t asked_ms = wait_ms(host, timeout_ms);
+    uint32_t count = poll_wait(&host->poll, asked_ms, tokens, HOST_WATCH_COUNT_MAX + 1);
     for (uint32_t i = 0; i < count; i++) {
         if (tokens[i] < TOKEN_WATCH) continue;
         const Watch *watch = &host->watches[tokens[i] - TOKEN_WATCH];
@@ -136,6 +148,7 @@ void host_turn(Host *host, int64_t timeout_ms)
     notice_ring_lower(host->notices);
     EngineClock clock = read_clock();
     engine_tick(host->engine, &clock);          /* what was said while it slept was not said before that */
+    take_lateness(host, asked_ms, &clock);
     Notice notice;
     while (notice_ring_take(host->notices, &notice)) engine_notice(host->engine, &notice);
     clock = read_clock();

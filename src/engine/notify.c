@@ -131,7 +131,7 @@ static void carry(Engine *engine, Resident *resident, const EffectEntry *entry, 
         .resources = value_null(), .params = value_null(), .context = value_null(), .args = value_null(),
         .key = notify_key(&run->id, it->number, &engine->arena), .traceparent = trace_print(&span, trace),
         .tracestate = resident->tracestate, .directory = run->directory,
-        .now_ms = engine->wall_ms, .deadline_ms = engine->wall_ms + NOTIFY_TRY_MS,
+        .now_ms = engine->wall_ms, .steady_ms = engine->steady_ms, .deadline_ms = engine->wall_ms + NOTIFY_TRY_MS,
     };
     RunnerOffer offer = { 0 };
     if (!find_carrier(engine, resident, it, to, &attempt, &offer)) {

@@ -154,6 +154,7 @@ def what_nobody_may_carry_waits_and_is_bound_elsewhere_by_a_person(t):
     t.equal(json.loads(event["message"]), {"regions": ["eu-east"], "requires": ["docker"]})
     story = desk.do("show", "last").out
     t.matches(story, r'rebound +\{"regions":\["eu-east"\],"requires":\["docker"\]\} \(user:\w+: mars is far\)')
+    t.equal(desk.do("show", "last", "--json").json()["rebound"][0]["placement"], {"regions": ["eu-east"], "requires": ["docker"]})
     late = desk.do("rebind", "last", "--region", "eu-west")
     t.equal(late.code, 1, "a run that has ended is not bound")
     t.contains(late.err, "it has ended")

@@ -193,6 +193,51 @@ def show_tells_what_was_decided_and_what_is_undone(t):
             t.contains(refused.err, "use retry-compensation or skip-compensation")
 
 
+@case("proves: A-010 A-027")
+def show_tells_what_became_of_each_step_and_when_it_is_retried_by_itself(t):
+    t.equal(t.maestro("run", order(t), *store(t)).code, 1)
+    t.equal(t.maestro("resolve", "last", "--decision", "retry", *store(t)).code, 0)
+    go_on(t)
+    text = t.maestro("show", "last", *store(t)).out
+    t.matches(text, r"order\.ship +superseded +1 .* by 4; exit code 65")
+    t.matches(text, r"order\.mail +superseded +0 +by 5; PREDECESSOR_FAILED")
+    t.matches(t.maestro("runs", *store(t)).out, r"order +failed .* 4/4")
+    t.equal(t.maestro("runs", "--json", *store(t)).json()["steps"], {"done": 4, "total": 4})
+    path = order(t, "failure_resolution: { strategy: auto_retry, max_retries: 3, retry_delay: 1h }")
+    process = t.start("run", path, "--again", "--allow-incompatible", *store(t))
+    t.until(lambda: show(t).get("autoRetryAt"), "its retry is scheduled")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    text, at = t.maestro("show", "last", *store(t)).out, show(t)["autoRetryAt"]
+    t.contains(text, f"retried     {at}, by itself: number 1 of 3")
+    t.matches(text, r"maestro resolve \S+ --store \S+ +retry it, compensate it, or close it")
+    t.equal(t.maestro("resolve", "last", "--decision", "mark-resolved", "--reason", "known", *store(t)).code, 0)
+    t.lacks(t.maestro("show", "last", *store(t)).out, "retried  ")
+
+
+@case("proves: F-128 F-130 A-010")
+def show_tells_who_paused_and_who_cancelled_a_run_and_why(t):
+    path = t.write("naps.yaml", "workflow: naps\njobs: { a: { tasks: [{ run: sleep, input: { duration: 1h } }, { log: done }] } }\n")
+    t.start("run", path, *store(t))
+    t.until(lambda: t.maestro("show", "last", *store(t)).code == 0 and show(t)["steps"], "it runs")
+    for verb, label, member in (("pause", "paused", "paused"), ("cancel", "cancelled", "cancelled")):
+        with t.row(verb):
+            t.equal(t.maestro(verb, "last", "--reason", f"why {verb}", *store(t)).code, 0)
+            t.matches(t.maestro("show", "last", *store(t)).out, rf"{label} +by user:\S+, \S+ \S+ UTC: why {verb}")
+            shown = show(t)
+            t.true(shown[member + "By"].startswith("user:"), shown)
+            t.equal(shown[member + "Because"], f"why {verb}")
+
+
+@case("proves: A-183")
+def what_show_says_to_type_next_is_about_the_same_store(t):
+    path = t.write("asks.yaml", "workflow: asks\njobs: { a: { tasks: [{ log: asked, pause_after: { trigger: ok, timeout: 1h } }] } }\n")
+    t.equal(t.maestro("run", path, "--until-waiting", *store(t)).code, 75)
+    text = t.maestro("show", "last", *store(t)).out
+    for verb, more in (("approve", ""), ("trigger", " ok --payload JSON")):
+        t.matches(text, rf"maestro {verb} \S{{21}}{more} --store sqlite:{t.folder}/store.db")
+
+
 @case("proves: A-047 A-053 A-054 A-056 A-070")
 def a_run_is_retried_from_a_step_after_what_follows_is_undone(t):
     t.equal(t.maestro("run", order(t), *store(t)).code, 1)

@@ -350,6 +350,11 @@ def a_start_is_answered_at_once_and_with_wait_once_the_run_is_settled_or_blocked
     t.equal(server.begin("hello", {"who": "x"}, wait="30s")["status"], "COMPLETED", "settled")
     blocked = server.begin("pausing", wait="30s")
     t.equal((blocked["status"], blocked["awaitingTrigger"]), ("RUNNING", "approval"), "blocked")
+    t.true(blocked["triggerTimeoutAt"] > blocked["startedAt"] and not blocked["scheduledResumeAt"], blocked)
+    server.define("workflow: again\nfailure_resolution: { strategy: auto_retry, max_retries: 1, retry_delay: 1h }\n"
+                  "jobs: { a: { tasks: [{ run: shell, args: [sh, -c, exit 65] }] } }\n")
+    failed = server.begin("again")["executionId"]
+    t.until(lambda: (server.get("/api/executions/" + failed).json()["autoRetryAt"] or "") > blocked["startedAt"], "when it is retried is told")
     problem(t, server.post("/api/executions?wait=31s", {"workflowId": "hello", "parameters": {"who": "x"}}), 400, "invalid")
     last = server.begin("held")
     server.stop(signal.SIGKILL)                                     # what was answered had been persisted

@@ -9,9 +9,10 @@ import signal
 import socket
 import struct
 import threading
+import time
 
 from maestro_test import case, main
-from server_test import Server, problem
+from server_test import Clock, Server, problem
 
 RUNNERS = """executors:
   far:
@@ -558,6 +559,48 @@ def workers_are_replaced_one_by_one_and_no_run_fails(t):
                 t.equal(t.end(worker).code, 0, "the code of a worker that was stopped")
             worker = after
             t.until(lambda: waiting(server) == 1, "one is left")
+
+
+NAP = "workflow: nap\njobs: { a: { tasks: [{ run: sleep, input: { duration: 1s } }] } }\n"
+
+
+@case("proves: F-072 F-086 F-116")
+def a_clock_that_is_set_takes_no_lease_and_keeps_nobody_waiting(t):
+    clock = Clock(t)
+    server = Server(t, "--runners", t.write("server-runners.yaml", RUNNERS), env=clock.env)
+    for text in (FAR, NAP):
+        server.define(text)
+    key, path = server.key("worker", "*"), "/api/executors/far/exchange"
+    for by_s in (3600, 86400 * 365, -3600, 0):
+        with t.row(f"by {by_s} s"):
+            run = server.begin("far")["executionId"]
+            lease = server.post(path, {"worker": "w", "want": 1, "wait_ms": 20000}, key=key).json()["leases"][0]
+            nap = server.begin("nap")["executionId"]
+            clock.put(by_s)
+            beat = server.post(path, {"worker": "w", "heartbeats": [lease["token"]], "want": 1, "wait_ms": 2000}, key=key).json()
+            t.equal((beat["cancels"], beat["leases"]), ([], []), "it is under way, and the wait for more is over")
+            said = server.post(path, {"worker": "w", "reports": [{"token": lease["token"], "output": {}}]}, key=key).json()
+            t.equal(said["results"][0]["result"], "accepted")
+            for each in (run, nap, server.begin("nap")["executionId"]):
+                t.equal(server.get(f"/api/executions/{each}?wait=30s").json()["state"], "succeeded")
+    t.lacks(t.maestro("ledger", "show", "--store", "sqlite:" + server.store).out, "lease-expired")
+
+
+@case("proves: F-086 F-116")
+def a_server_that_was_stopped_for_longer_than_a_lease_takes_none_of_it(t):
+    server = Server(t, "--runners", t.write("server-runners.yaml", RUNNERS.replace("kind: worker", "kind: worker\n    lease: 3s")))
+    server.define(FAR.replace("far/greet }", "far/greet, retries: { attempts: 1 } }"))
+    slow = HERE.replace("echo '", f"until test -e {t.folder}/go; do sleep 0.1; done; echo '")
+    worker = t.start("worker", "--server", f"http://127.0.0.1:{server.port}", "--executor", "far", "--runners", t.write("slow.yaml", slow),
+                     env={"MAESTRO_TOKEN": server.key("worker", "*")})
+    run = server.begin("far")["executionId"]
+    t.until(lambda: server.get("/api/executions/" + run).json()["steps"], "the worker has it")
+    server.process.send_signal(signal.SIGSTOP)
+    time.sleep(7)                                   # a term, and what the executor grants beyond it
+    server.process.send_signal(signal.SIGCONT)
+    t.equal(server.get(f"/api/executions/{run}?wait=2s").json()["state"], "running", t.said(worker))
+    (t.folder / "go").touch()
+    t.equal(server.get(f"/api/executions/{run}?wait=30s").json()["state"], "succeeded", t.said(worker))
 
 
 @case("proves: F-087 F-116")

@@ -183,7 +183,7 @@ def polls_end_by_their_limits_as_the_definition_says(t):
     with t.row("pause_workflow"):
         process, run = start(t, write(t, POLLED, POLL=limit % "on_timeout: pause_workflow"))
         t.until(lambda: show(t, run)["state"] == "paused", "it pauses")
-        t.contains(t.maestro("show", run, *store(t)).out, "because")
+        t.contains(t.maestro("show", run, *store(t)).out, "UTC: a poll timed out")
         (t.folder / "poll.sh").write_text("""echo '{"complete": true}' > "$MAESTRO_OUTPUT"\n""")
         t.equal(t.maestro("resume", run, *store(t)).code, 0)
         t.equal(t.end(process).code, 0, "it polls anew")

@@ -31,7 +31,7 @@ typedef struct Yard {
     Engine *engine;
     Executor *pool;
     Executor *executors[2];         /* the pool, and one that has nothing to do: every process has some of these */
-    int64_t now_ms;
+    int64_t now_ms, skew_ms;            /* what passes, and what somebody put the wall clock on by */
     uint64_t chance;
     Arena arena;
     EngineReply reply;
@@ -133,7 +133,7 @@ static void yard_close(Yard *yard)
 
 static void turns(Yard *yard)
 {
-    for (int i = 0; i < 40; i++) engine_turn(yard->engine, &(EngineClock){ yard->now_ms, yard->now_ms });
+    for (int i = 0; i < 40; i++) engine_turn(yard->engine, &(EngineClock){ yard->now_ms + yard->skew_ms, yard->now_ms });
 }
 
 static void pass(Yard *yard, int64_t ms)
@@ -295,6 +295,37 @@ TEST(worker_that_is_heard_of_keeps_its_lease, "proves: F-072 F-086")
     report(&yard, helper, 0);
     EXPECT_INT(helper->accepted, 1);
     EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), 1);
+    yard_close(&yard);
+}
+
+TEST(clock_that_is_set_takes_nobodys_lease_and_keeps_none_that_ran_out, "proves: F-072 F-086 F-116")
+{
+    static const struct { const char *name; int64_t by_ms; } rows[] = {
+        { "put on by a day",     86400000 },
+        { "put on by a term",       30000 },
+        { "put back by an hour", -3600000 },
+        { "and on again",         3600000 },
+    };
+    Yard yard;
+    yard_open(&yard);
+    Helper *helper = &yard.helpers[0];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        uint64_t run = start(&yard, ONE);
+        pull(&yard, helper, 1);
+        pass(&yard, 5000);
+        yard.skew_ms += rows[i].by_ms;
+        pass(&yard, 20000);                                                /* within its term, by the time that passed */
+        report(&yard, helper, 0);
+        EXPECT_INT(helper->accepted, i + 1);
+        EXPECT_INT(runs_in(&yard, run, "SUCCEEDED"), i + 1);
+    }
+    start(&yard, ONE);
+    pull(&yard, helper, 1);
+    yard.skew_ms += 86400000;
+    for (int i = 0; i < 40; i++) pass(&yard, 1000);
+    report(&yard, helper, 0);
+    EXPECT_INT(helper->refused, 1);
     yard_close(&yard);
 }
 

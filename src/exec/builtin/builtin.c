@@ -28,7 +28,7 @@ typedef struct Builtin {
     Executor base;
     NoticeSink sink;
     int timer_fd;
-    int64_t now_ms, armed_ms;           /* the last turn's; what the timer is set to, or NEVER */
+    int64_t steady_ms, armed_ms;        /* the last turn's; what the timer is set to, or NEVER */
     Sleeper *sleepers;
     uint32_t *free_slots;
     uint32_t slot_count, free_count;
@@ -39,7 +39,7 @@ typedef struct Builtin {
 static bool builtin_execute(Executor *executor, const Attempt *attempt);
 static void builtin_end(Executor *executor, const AttemptId *id);
 static void builtin_acknowledge(Executor *executor, const AttemptId *id);
-static void builtin_turn(Executor *executor, int64_t now_ms);
+static void builtin_turn(Executor *executor, int64_t steady_ms);
 static int  builtin_wake_fd(Executor *executor);
 static void builtin_close(Executor *executor);
 static const ExecutorOps builtin_ops = {
@@ -153,7 +153,7 @@ static void timer_arm(Builtin *builtin)
     int64_t due = heap_peek(&builtin->due, &first) ? first.due : NEVER;
     if (due == builtin->armed_ms) return;
     builtin->armed_ms = due;
-    int64_t left = due > builtin->now_ms ? due - builtin->now_ms : TIMER_MS_MIN;
+    int64_t left = due > builtin->steady_ms ? due - builtin->steady_ms : TIMER_MS_MIN;
     struct itimerspec when = { 0 };
     if (due != NEVER) when.it_value = (struct timespec){ left / 1000, left % 1000 * 1000000 };
     CHECK(timerfd_settime(builtin->timer_fd, 0, &when, NULL) == 0);
@@ -178,23 +178,23 @@ static bool run_sleep(Builtin *builtin, const Attempt *attempt)
         return report(builtin, &attempt->id, (Report){ .cause = CAUSE_INPUT_INVALID,
             .message = STR("sleep: `input.duration` is neither a duration such as \"30s\" nor a number of seconds") });
     if (builtin->due.count >= builtin->base.capacity) return false;
-    if (attempt->now_ms > builtin->now_ms) builtin->now_ms = attempt->now_ms;
+    if (attempt->steady_ms > builtin->steady_ms) builtin->steady_ms = attempt->steady_ms;
     uint32_t slot = slot_take(builtin);
     builtin->sleepers[slot] = (Sleeper){ .id = attempt->id, .is_used = true };
-    heap_put(&builtin->due, slot, builtin->now_ms + ms);
+    heap_put(&builtin->due, slot, builtin->steady_ms + ms);
     timer_arm(builtin);
     return true;
 }
 
 /* Those that are due report; where the sink is full they stay due, and the timer rings again. */
-static void builtin_turn(Executor *executor, int64_t now_ms)
+static void builtin_turn(Executor *executor, int64_t steady_ms)
 {
     Builtin *builtin = (Builtin *)executor;
     uint64_t rung;
     ssize_t got = read(builtin->timer_fd, &rung, sizeof rung);
     if (got > 0) builtin->armed_ms = NEVER;
-    if (now_ms > builtin->now_ms) builtin->now_ms = now_ms;
-    for (HeapItem first; heap_peek(&builtin->due, &first) && first.due <= builtin->now_ms;) {
+    if (steady_ms > builtin->steady_ms) builtin->steady_ms = steady_ms;
+    for (HeapItem first; heap_peek(&builtin->due, &first) && first.due <= builtin->steady_ms;) {
         Sleeper *sleeper = &builtin->sleepers[first.slot];
         Report outcome = { .cause = sleeper->cause, .message = sleeper->cause ? STR("it was ended on request") : STR("") };
         if (!report(builtin, &sleeper->id, outcome)) break;
@@ -215,7 +215,7 @@ static void builtin_end(Executor *executor, const AttemptId *id)
         Sleeper *sleeper = &builtin->sleepers[slot];
         if (!sleeper->is_used || !attempt_id_is(&sleeper->id, id)) continue;
         sleeper->cause = CAUSE_CANCELLED;
-        heap_put(&builtin->due, slot, builtin->now_ms);
+        heap_put(&builtin->due, slot, builtin->steady_ms);
         timer_arm(builtin);
         return;
     }

@@ -48,7 +48,7 @@ typedef struct NativeExecutor {
 static bool native_execute(Executor *executor, const Attempt *attempt);
 static void native_end(Executor *executor, const AttemptId *id);
 static void native_acknowledge(Executor *executor, const AttemptId *id);
-static void native_turn(Executor *executor, int64_t now_ms);
+static void native_turn(Executor *executor, int64_t steady_ms);
 static void native_close(Executor *executor);
 static const ExecutorOps native_ops = {
     .execute = native_execute, .end = native_end, .acknowledge = native_acknowledge, .turn = native_turn,
@@ -217,7 +217,7 @@ static void call_run_here(NativeExecutor *native, NativeCall *call, const Attemp
     call->report.message = arena_copy(&call->arena, call->report.message);
     call->report.output = value_copy(&call->arena, call->report.output);
     list_add(&native->refused, call);
-    native_turn(&native->base, /* now_ms= */ 0);
+    native_turn(&native->base, /* steady_ms= */ 0);
 }
 
 static bool native_execute(Executor *executor, const Attempt *attempt)
@@ -245,7 +245,7 @@ static bool native_execute(Executor *executor, const Attempt *attempt)
 }
 
 /* Reports of quick functions, in order; what the sink refuses waits for the next turn. */
-static void native_turn(Executor *executor, int64_t now_ms)
+static void native_turn(Executor *executor, int64_t steady_ms)
 {
     NativeExecutor *native = (NativeExecutor *)executor;
     for (NativeCall *call; (call = native->refused.first) && report_send(call);) {

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "os/clock.h"
 #include "value/json.h"
 #include "view/run_rows.h"
 
@@ -70,11 +71,12 @@ static void look_at_run(Edge *edge, Kept *kept)
     arena_deinit(&arena);
 }
 
-static void relay_turn(Executor *executor, int64_t now_ms)
+static void relay_turn(Executor *executor, int64_t steady_ms)
 {
     Edge *edge = edge_of(executor);
-    bool is_looking = now_ms - edge->looked_ms >= LOOK_MS;
-    if (is_looking) edge->looked_ms = now_ms;
+    int64_t now_ms = clock_realtime_ms();
+    bool is_looking = steady_ms - edge->looked_ms >= LOOK_MS;
+    if (is_looking) edge->looked_ms = steady_ms;
     edge_lock(edge);
     for (Kept *kept = edge->kept; kept; kept = kept->next) {
         bool is_late = kept->inner && kept->deadline_ms && now_ms >= kept->deadline_ms && !kept->is_late;

@@ -208,10 +208,16 @@ static uint32_t wrap_drain(Executor *executor)
     return inner->ops->drain ? inner->ops->drain(inner) : 0;
 }
 
-static void wrap_turn(Executor *executor, int64_t now_ms)
+static void wrap_keep(Executor *executor, int64_t steady_ms)
 {
     Executor *inner = ((Wrap *)executor)->inner;
-    if (inner->ops->turn) inner->ops->turn(inner, now_ms);
+    if (inner->ops->keep) inner->ops->keep(inner, steady_ms);
+}
+
+static void wrap_turn(Executor *executor, int64_t steady_ms)
+{
+    Executor *inner = ((Wrap *)executor)->inner;
+    if (inner->ops->turn) inner->ops->turn(inner, steady_ms);
     executor->token_refused_count = inner->token_refused_count;
 }
 
@@ -226,12 +232,12 @@ static void wrap_close(Executor *executor) { (void)executor; }         /* the in
 /* Whether there is a function has_room() means something to the engine. */
 static const ExecutorOps wrap_ops = { .execute = wrap_execute, .end = wrap_end, .acknowledge = wrap_acknowledge,
                                       .refuse = wrap_refuse, .settled = wrap_settled,
-                                      .received = wrap_received, .drain = wrap_drain, .turn = wrap_turn,
+                                      .received = wrap_received, .drain = wrap_drain, .keep = wrap_keep, .turn = wrap_turn,
                                       .wake_fd = wrap_wake_fd, .close = wrap_close };
 static const ExecutorOps wrap_pulled_ops = { .execute = wrap_execute, .end = wrap_end, .lose = wrap_lose,
                                              .acknowledge = wrap_acknowledge, .refuse = wrap_refuse,
                                              .settled = wrap_settled, .received = wrap_received,
-                                             .has_room = wrap_has_room, .drain = wrap_drain, .turn = wrap_turn,
+                                             .has_room = wrap_has_room, .drain = wrap_drain, .keep = wrap_keep, .turn = wrap_turn,
                                              .wake_fd = wrap_wake_fd, .close = wrap_close };
 
 Executor *edge_wrap(Edge *edge, Executor *executor)

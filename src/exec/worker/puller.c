@@ -314,7 +314,7 @@ static void lease_begin(Puller *puller, Value lease)
         .key = value_get_string(task, "idempotencyKey", STR("")), .traceparent = value_get_string(task, "traceparent", STR("")),
         .tracestate = value_get_string(task, "tracestate", STR("")),
         .server = options->server, .credential = value_get_string(task, "credential", STR("")),
-        .now_ms = clock_realtime_ms(), .deadline_ms = value_get_int(task, "deadline", 0),
+        .now_ms = clock_realtime_ms(), .steady_ms = clock_monotonic_ms(), .deadline_ms = value_get_int(task, "deadline", 0),
         .is_effect_recorded = value_get_bool(lease, "effect_recorded", false),
     };
     leased->attempt = attempt_copy(&leased->arena, &attempt);
@@ -686,7 +686,7 @@ static void turn(Puller *puller)
     const PullerOptions *options = puller->options;
     do {
         for (uint32_t i = 0; i < options->executor_count; i++)
-            if (options->executors[i]->ops->turn) options->executors[i]->ops->turn(options->executors[i], clock_realtime_ms());
+            if (options->executors[i]->ops->turn) options->executors[i]->ops->turn(options->executors[i], clock_monotonic_ms());
         do leases_offer(puller);
         while (take_notices(puller));
         pull(puller);

@@ -10,13 +10,13 @@
 #define TICK_MS 1000                    /* leases are looked at so often */
 
 static uint32_t worker_lane(Executor *executor, Str runner);
-static void worker_turn(Executor *executor, int64_t now_ms);
+static void worker_turn(Executor *executor, int64_t steady_ms);
 static int  worker_wake_fd(Executor *executor);
 static void worker_close(Executor *executor);
 static const ExecutorOps worker_ops = {
     .execute = worker_execute, .end = worker_end, .lose = worker_lose, .acknowledge = worker_acknowledge,
     .refuse = worker_refuse, .settled = worker_settled, .received = worker_received, .has_room = worker_has_room, .is_served = worker_is_served,
-    .lane = worker_lane, .drain = worker_drain, .turn = worker_turn, .wake_fd = worker_wake_fd, .close = worker_close,
+    .lane = worker_lane, .drain = worker_drain, .keep = worker_keep, .turn = worker_turn, .wake_fd = worker_wake_fd, .close = worker_close,
 };
 
 bool executor_is_worker(const Executor *executor)
@@ -135,10 +135,10 @@ static int64_t queues_look(WorkerExecutor *pool)
     for (uint32_t i = 0; i < pool->queue_count; i++) {
         uint64_t bit = UINT64_C(1) << i;
         bool is_asked = pool->asked & bit || pool->wanting[i].first;
-        if (is_asked || !pool->heard_ms[i]) pool->heard_ms[i] = pool->now_ms;
+        if (is_asked || !pool->heard_ms[i]) pool->heard_ms[i] = pool->steady_ms;
         if (is_asked) pool->forsaken &= ~bit, pool->known |= bit;
         if (pool->forsaken & bit) continue;
-        int64_t left = pool->heard_ms[i] + (pool->known & bit ? pool->base.lease_ms : WORKER_AWAY_MS) - pool->now_ms;
+        int64_t left = pool->heard_ms[i] + (pool->known & bit ? pool->base.lease_ms : WORKER_AWAY_MS) - pool->steady_ms;
         if (left <= 0) gone |= bit;
         else if (left < next) next = left;
     }
@@ -148,17 +148,16 @@ static int64_t queues_look(WorkerExecutor *pool)
     return next;
 }
 
-static void worker_turn(Executor *executor, int64_t now_ms)
+static void worker_turn(Executor *executor, int64_t steady_ms)
 {
     WorkerExecutor *pool = (WorkerExecutor *)executor;
     uint64_t rung;
     if (read(pool->timer_fd, &rung, sizeof rung) < 0) rung = 0;     /* it had not rung */
     pool->is_awake = false;
-    int64_t jump = now_ms - pool->now_ms;
-    if (jump > 0) pool->now_ms = now_ms;
+    if (steady_ms > pool->steady_ms) pool->steady_ms = steady_ms;
     pending_send(pool);
-    if (pool->now_ms - pool->looked_ms >= TICK_MS) {
-        pool->looked_ms = pool->now_ms;
+    if (pool->steady_ms - pool->looked_ms >= TICK_MS) {
+        pool->looked_ms = pool->steady_ms;
         worker_leases_look(pool);
     }
     int64_t next = queues_look(pool), due = worker_exchanges_look(pool);

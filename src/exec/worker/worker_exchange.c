@@ -43,7 +43,7 @@ static void lease_grant(WorkerExecutor *pool, Exchange *exchange, Lease *lease)
     for (uint32_t i = 0; i < work.count; i++) member_list_add(&members, value_text(work.members[i].key), work.members[i].value);
     value_list_add(&exchange->leases, member_list_object(&members));
     lease->state = LEASE_HELD;
-    lease->heard_ms = pool->now_ms;
+    lease->heard_ms = pool->steady_ms;
     lease->worker_size = exchange->worker.len;
     memcpy(lease->worker, exchange->worker.ptr, exchange->worker.len);
     free(lease->document);
@@ -194,7 +194,7 @@ static void hear(WorkerExecutor *pool, const AttemptId *id)
 {
     Lease *lease = worker_lease_find(pool, id);
     if (lease) pool->asked |= UINT64_C(1) << lease->queue;
-    if (lease && !lease->is_ended) lease->heard_ms = pool->now_ms;     /* who does not end when told loses its lease */
+    if (lease && !lease->is_ended) lease->heard_ms = pool->steady_ms;     /* who does not end when told loses its lease */
 }
 
 /* Who is alive with something that nobody wants from him is told so by the same answer, whatever the reason: the attempt ended, is to end,
@@ -330,8 +330,8 @@ void worker_exchange_answer(WorkerExecutor *pool, Exchange *exchange)
 
 bool worker_exchange_is_ready(const WorkerExecutor *pool, const Exchange *exchange)
 {
-    if (exchange->open_count && pool->now_ms < exchange->settle_ms) return false;
-    return !exchange->want_left || exchange->leases.count || pool->now_ms >= exchange->due_ms || worker_cancel_first(pool, exchange);
+    if (exchange->open_count && pool->steady_ms < exchange->settle_ms) return false;
+    return !exchange->want_left || exchange->leases.count || pool->steady_ms >= exchange->due_ms || worker_cancel_first(pool, exchange);
 }
 
 /* Of the same worker an older one that waits is answered: its connection may be gone, and nobody would know. */

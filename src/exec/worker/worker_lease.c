@@ -192,7 +192,7 @@ bool worker_execute(Executor *executor, const Attempt *attempt)
         pool->has_refused = true;
         return false;
     }
-    if (attempt->now_ms > pool->now_ms) pool->now_ms = attempt->now_ms;
+    if (attempt->steady_ms > pool->steady_ms) pool->steady_ms = attempt->steady_ms;
     Str name = worker_queue_name(pool, attempt->runner);
     Lease *lease = calloc(1, sizeof *lease + attempt->tenant.len + attempt->runner.len);
     CHECK(lease);
@@ -201,7 +201,7 @@ bool worker_execute(Executor *executor, const Attempt *attempt)
     lease->queue = worker_queue_find(pool, name);
     lease->tenant = text_behind(&at, attempt->tenant);
     lease->runner = text_behind(&at, attempt->runner);
-    lease->heard_ms = pool->now_ms;
+    lease->heard_ms = pool->steady_ms;
     run_index_put(&pool->leases, token_hash(&lease->id), lease);
     pool->lease_count++;
     Buf document;
@@ -256,6 +256,16 @@ uint32_t worker_drain(Executor *executor)
 
 /* --- time ---------------------------------------------------------------------------------------------------------------- */
 
+void worker_keep(Executor *executor, int64_t steady_ms)
+{
+    WorkerExecutor *pool = (WorkerExecutor *)executor;
+    pool->steady_ms = steady_ms;
+    for (uint32_t i = 0; i < pool->leases.capacity; i++) {
+        Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
+        if (lease) lease->heard_ms = steady_ms;
+    }
+}
+
 /* What no worker has yet is kept alive here; of a worker that is silent the lease is given up, after the core has done so. */
 void worker_leases_look(WorkerExecutor *pool)
 {
@@ -263,10 +273,10 @@ void worker_leases_look(WorkerExecutor *pool)
     for (uint32_t i = 0; i < pool->leases.capacity; i++) {
         Lease *lease = pool->leases.slots[i].number ? pool->leases.slots[i].item : NULL;
         if (!lease || lease->state > LEASE_HELD) continue;
-        if (lease->state == LEASE_WAITS && pool->now_ms - lease->heard_ms >= lease_ms / 3) {
-            lease->heard_ms = pool->now_ms;
+        if (lease->state == LEASE_WAITS && pool->steady_ms - lease->heard_ms >= lease_ms / 3) {
+            lease->heard_ms = pool->steady_ms;
             worker_send(pool, &(Notice){ .kind = NOTICE_HEARTBEAT, .id = lease->id, .value = value_null() });
-        } else if (lease->state == LEASE_HELD && !pool->is_draining && pool->now_ms - lease->heard_ms >= lease_ms + GRACE_MS) {
+        } else if (lease->state == LEASE_HELD && !pool->is_draining && pool->steady_ms - lease->heard_ms >= lease_ms + GRACE_MS) {
             worker_lease_cancel(pool, lease, CAUSE_LEASE_EXPIRED, STR("its worker was not heard of until its lease ran out"));
             lease->is_lost = true;
         }

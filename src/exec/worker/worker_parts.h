@@ -106,7 +106,7 @@ typedef struct WorkerExecutor {
     uint32_t exchange_count;
     uint64_t receipt;                   /* the last one that was given to a heartbeat */
     Pending *pending, *pending_last;    /* notices that the inbox had no room for */
-    int64_t now_ms, looked_ms;
+    int64_t steady_ms, looked_ms;
     bool has_refused;                   /* at its capacity: it says when there is room */
     bool is_awake;                      /* the timer rings already */
     bool is_draining;                   /* the process is about to end */
@@ -144,6 +144,7 @@ bool     worker_execute(Executor *executor, const Attempt *attempt);           /
 void     worker_end(Executor *executor, const AttemptId *id);
 void     worker_lose(Executor *executor, const AttemptId *id);
 uint32_t worker_drain(Executor *executor);
+void     worker_keep(Executor *executor, int64_t steady_ms);
 
 /* --- exchanges that wait: worker_wait.c ------------------------------------------------------------------------------------- */
 

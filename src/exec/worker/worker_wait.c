@@ -123,15 +123,15 @@ Exchange *worker_exchange_of(WorkerExecutor *pool, const void *context)
 /* When it has to be looked at though nothing changes. */
 static int64_t time_of(const WorkerExecutor *pool, const Exchange *exchange)
 {
-    bool is_settling = exchange->open_count && pool->now_ms < exchange->settle_ms;
+    bool is_settling = exchange->open_count && pool->steady_ms < exchange->settle_ms;
     return is_settling ? exchange->settle_ms : exchange->due_ms;
 }
 
 static void look(WorkerExecutor *pool, Exchange *exchange)
 {
     if (!exchange->due_ms) {
-        exchange->due_ms = pool->now_ms + exchange->wait_ms;
-        exchange->settle_ms = pool->now_ms + SETTLE_MS_MAX;
+        exchange->due_ms = pool->steady_ms + exchange->wait_ms;
+        exchange->settle_ms = pool->steady_ms + SETTLE_MS_MAX;
     }
     if (worker_exchange_is_ready(pool, exchange)) worker_exchange_answer(pool, exchange);
     else heap_put(&pool->times, exchange->slot, time_of(pool, exchange));
@@ -145,9 +145,9 @@ int64_t worker_exchanges_look(WorkerExecutor *pool)
         tie_remove(&pool->stirred, tie);
         look(pool, exchange);
     }
-    while (heap_peek(&pool->times, &first) && first.due <= pool->now_ms) {
+    while (heap_peek(&pool->times, &first) && first.due <= pool->steady_ms) {
         (void)heap_remove(&pool->times, first.slot);
         look(pool, pool->slots[first.slot]);
     }
-    return heap_peek(&pool->times, &first) ? first.due - pool->now_ms : INT64_MAX;
+    return heap_peek(&pool->times, &first) ? first.due - pool->steady_ms : INT64_MAX;
 }

@@ -48,16 +48,16 @@ TEST(builtin_sleepers_wake_in_the_order_of_their_times_by_the_clock_of_the_engin
         static const char *const inputs[] = { "\"3h\"", "\"1h\"", "\"2h\"" };
         for (uint32_t i = 0; i < 3; i++) {
             Attempt attempt = stand_attempt(&stand, i, (Work){ "sleep", NULL, inputs[i] });
-            attempt.now_ms = 1000;
+            attempt.steady_ms = 1000;
             EXPECT(stand.executor->ops->execute(stand.executor, &attempt));
         }
-        static const struct { int64_t now_ms; int reports; } turns[] = {
+        static const struct { int64_t steady_ms; int reports; } turns[] = {
             { 1000, 0 }, { 3600999, 0 }, { 3601000, 1 }, { 3601000, 0 }, { 100000000, 2 },
         };
         static const uint32_t want[] = { 1, 2, 0 };
         int count = 0;
         for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
-            stand.executor->ops->turn(stand.executor, turns[i].now_ms);
+            stand.executor->ops->turn(stand.executor, turns[i].steady_ms);
             int got = 0;
             for (Notice notice; notice_ring_take(stand.ring, &notice); got++)
                 EXPECT_INT(notice.id.step, want[count + got]);

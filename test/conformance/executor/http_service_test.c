@@ -144,7 +144,7 @@ static void called_end(Executor *executor, const AttemptId *id) { inner_of(execu
 static void called_acknowledge(Executor *executor, const AttemptId *id) { inner_of(executor)->ops->acknowledge(inner_of(executor), id); }
 static int called_wake_fd(Executor *executor) { return calls.fd; }
 
-static void called_turn(Executor *executor, int64_t now_ms)
+static void called_turn(Executor *executor, int64_t steady_ms)
 {
     eventfd_t rung;
     if (eventfd_read(calls.fd, &rung) != 0) return;

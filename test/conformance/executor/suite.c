@@ -63,7 +63,7 @@ Attempt stand_attempt(Stand *stand, uint32_t number, Work work)
         .runner = str_of(work.runner), .settings = value_of(stand, work.settings), .input = value_of(stand, work.input),
         .params = value_of(stand, "{\"p\":1}"), .context = value_null(), .key = STR("key-of-the-step"),
         .traceparent = STR("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
-        .now_ms = clock_realtime_ms(),
+        .now_ms = clock_realtime_ms(), .steady_ms = clock_monotonic_ms(),
     };
 }
 
@@ -90,7 +90,7 @@ void stand_turn(Stand *stand, int timeout_ms)
     int wake = ops->wake_fd ? ops->wake_fd(stand->executor) : -1;
     struct pollfd waits[2] = { { .fd = notice_ring_fd(stand->ring), .events = POLLIN }, { .fd = wake, .events = POLLIN } };
     poll(waits, 2, timeout_ms);
-    if (ops->turn) ops->turn(stand->executor, clock_realtime_ms());
+    if (ops->turn) ops->turn(stand->executor, clock_monotonic_ms());
     notice_ring_lower(stand->ring);
     for (Notice notice; notice_ring_take(stand->ring, &notice);) {
         bool is_told = notice.kind == NOTICE_REPORT && notice.teller && notice.teller->ops->settled;

@@ -141,10 +141,10 @@ static void pulled_acknowledge(Executor *executor, const AttemptId *id)
     inner->ops->acknowledge(inner, id);
 }
 
-static void pulled_turn(Executor *executor, int64_t now_ms)
+static void pulled_turn(Executor *executor, int64_t steady_ms)
 {
     Pulled *pulled = (Pulled *)executor;
-    pulled->inner->ops->turn(pulled->inner, now_ms);
+    pulled->inner->ops->turn(pulled->inner, steady_ms);
     if (!pulled->is_waiting) {
         pulled->is_waiting = true;
         exchange(pulled->inner, STR("{\"want\":64,\"wait_ms\":60000}"), pull_done, pulled);
@@ -358,7 +358,7 @@ TEST(worker_that_is_silent_loses_its_lease_and_its_late_report_does_no_harm, "pr
     if (stand_open(&stand, &bare, 8)) {
         Error err;
         const ExecutorOps *ops = stand.executor->ops;
-        int64_t now = clock_realtime_ms();
+        int64_t now = clock_monotonic_ms();
         EXPECT_OK(ask(&stand, &anybody, "{\"want\":1}", &pull, &err), &err);
         EXPECT(stand_execute(&stand, 1, (Work){ "long", NULL, NULL }));
         stand_turn(&stand, 0);
@@ -477,7 +477,7 @@ TEST(worker_executor_that_drains_keeps_what_workers_have_and_gives_back_the_rest
     if (stand_open(&stand, &bare, 8)) {
         Error err;
         const ExecutorOps *ops = stand.executor->ops;
-        int64_t now = clock_realtime_ms();
+        int64_t now = clock_monotonic_ms();
         EXPECT_OK(ask(&stand, &anybody, "{\"want\":1,\"wait_ms\":60000}", &pull, &err), &err);
         EXPECT(stand_execute(&stand, 1, (Work){ "long", NULL, NULL }));
         EXPECT(stand_execute(&stand, 2, (Work){ "long", NULL, NULL }));
