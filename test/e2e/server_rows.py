@@ -165,13 +165,14 @@ def an_execution_goes_on_for_days_and_over_the_ends_of_its_server(t):
     server.define(LONG.replace("FOLDER", str(t.folder)))
     path = "/api/executions/" + server.begin("long")["executionId"]
     asked = lambda: len((t.folder / "asked").read_text()) if (t.folder / "asked").exists() else 0
-    t.until(lambda: asked() == 1, "it is asked at once")
+    polled = lambda: (asked(), server.get(path).json()["steps"][0]["state"])        # the clock is put on when the answer was recorded
+    t.until(lambda: polled() == (1, "polling"), "it is asked at once")
     clock.put(13 * hour)
-    t.until(lambda: asked() == 2, "and after half a day")
+    t.until(lambda: polled() == (2, "polling"), "and after half a day")
     server.stop(signal.SIGKILL)
     clock.put(26 * hour)
     server.start()
-    t.until(lambda: asked() == 3, "and by the next process")
+    t.until(lambda: polled() == (3, "polling"), "and by the next process")
     (t.folder / "there").touch()
     clock.put(39 * hour)
     t.until(lambda: server.get(path).json()["awaitingTrigger"] == "approval", "it waits for somebody")
