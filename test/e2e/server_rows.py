@@ -145,6 +145,29 @@ jobs:
     t.equal(parts()[1], {"a.done": ("COMPLETED", {"n": 1}, False), "a.works": ("FAILED", None, True), "a.never": ("SKIPPED", None, False)})
 
 
+@case("proves: C-52")
+def who_is_responsible_for_a_step_is_whom_the_nearest_names(t):
+    server = Server(t)
+    server.define("""workflow: owned
+owner: everybody
+contact: all@example.com
+jobs:
+  a:
+    owner: some
+    tasks:
+      - { name: one, log: "1", owner: somebody, contact: one@example.com }
+      - { name: two, log: "2" }
+  b: { tasks: [{ name: three, log: "3" }] }
+""")
+    server.define("workflow: orphaned\njobs: { a: { tasks: [{ name: one, log: x }] } }\n")
+
+    def told(workflow):
+        run = server.begin(workflow, wait="30s")
+        return {step["stepId"]: (step["owner"], step["contact"]) for step in server.get(f"/api/executions/{run['executionId']}/graph").json()["steps"]}
+    t.equal(told("owned"), {"a.one": ("somebody", "one@example.com"), "a.two": ("some", "all@example.com"), "b.three": ("everybody", "all@example.com")})
+    t.equal(told("orphaned"), {"a.one": (None, None)}, "where nobody is named")
+
+
 LONG = """workflow: long
 jobs:
   a:
