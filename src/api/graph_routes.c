@@ -8,6 +8,15 @@
 #include "core/decide.h"
 #include "view/run_now.h"
 
+/* What the step says of it, else its job, else the definition. */
+static Value nearest(const Plan *plan, const PlanStep *step, const char *name)
+{
+    const Value *said = value_get_text(step->settings, name);
+    if (!said && step->job != PLAN_NONE) said = value_get_text(plan->jobs[step->job].settings, name);
+    if (!said) said = value_get_text(plan->document, name);
+    return said ? *said : value_null();
+}
+
 static Value step_value(Call *call, const Plan *plan, uint32_t index, const Cell *row)
 {
     MemberList members = { .arena = &call->arena };
@@ -24,6 +33,8 @@ static Value step_value(Call *call, const Plan *plan, uint32_t index, const Cell
     add_member(&members, "pausesFor", pause ? value_string(value_get_string(*pause, "trigger", STR(""))) : value_null());
     add_member(&members, "policies", policies ? *policies : (Value){ .kind = VALUE_ARRAY });
     add_member(&members, "compensable", value_bool(value_get_text(step->settings, "compensation") != NULL));
+    add_member(&members, "owner", nearest(plan, step, "owner"));
+    add_member(&members, "contact", nearest(plan, step, "contact"));
     return member_list_object(&members);
 }
 

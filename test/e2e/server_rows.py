@@ -145,6 +145,29 @@ jobs:
     t.equal(parts()[1], {"a.done": ("COMPLETED", {"n": 1}, False), "a.works": ("FAILED", None, True), "a.never": ("SKIPPED", None, False)})
 
 
+@case("proves: C-52")
+def who_is_responsible_for_a_step_is_whom_the_nearest_names(t):
+    server = Server(t)
+    server.define("""workflow: owned
+owner: everybody
+contact: all@example.com
+jobs:
+  a:
+    owner: some
+    tasks:
+      - { name: one, log: "1", owner: somebody, contact: one@example.com }
+      - { name: two, log: "2" }
+  b: { tasks: [{ name: three, log: "3" }] }
+""")
+    server.define("workflow: orphaned\njobs: { a: { tasks: [{ name: one, log: x }] } }\n")
+
+    def told(workflow):
+        run = server.begin(workflow, wait="30s")
+        return {step["stepId"]: (step["owner"], step["contact"]) for step in server.get(f"/api/executions/{run['executionId']}/graph").json()["steps"]}
+    t.equal(told("owned"), {"a.one": ("somebody", "one@example.com"), "a.two": ("some", "all@example.com"), "b.three": ("everybody", "all@example.com")})
+    t.equal(told("orphaned"), {"a.one": (None, None)}, "where nobody is named")
+
+
 LONG = """workflow: long
 jobs:
   a:
@@ -165,13 +188,14 @@ def an_execution_goes_on_for_days_and_over_the_ends_of_its_server(t):
     server.define(LONG.replace("FOLDER", str(t.folder)))
     path = "/api/executions/" + server.begin("long")["executionId"]
     asked = lambda: len((t.folder / "asked").read_text()) if (t.folder / "asked").exists() else 0
-    t.until(lambda: asked() == 1, "it is asked at once")
+    polled = lambda: (asked(), server.get(path).json()["steps"][0]["state"])        # the clock is put on when the answer was recorded
+    t.until(lambda: polled() == (1, "polling"), "it is asked at once")
     clock.put(13 * hour)
-    t.until(lambda: asked() == 2, "and after half a day")
+    t.until(lambda: polled() == (2, "polling"), "and after half a day")
     server.stop(signal.SIGKILL)
     clock.put(26 * hour)
     server.start()
-    t.until(lambda: asked() == 3, "and by the next process")
+    t.until(lambda: polled() == (3, "polling"), "and by the next process")
     (t.folder / "there").touch()
     clock.put(39 * hour)
     t.until(lambda: server.get(path).json()["awaitingTrigger"] == "approval", "it waits for somebody")

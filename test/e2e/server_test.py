@@ -222,6 +222,7 @@ class Collector:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         if context:
+            self.http.handle_error = lambda *which: None            # a client that does not believe it
             self.http.socket = context.wrap_socket(self.http.socket, server_side=True, do_handshake_on_connect=False)
         self.url = f"{'https' if context else 'http'}://127.0.0.1:{self.http.server_port}"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
