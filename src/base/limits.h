@@ -397,7 +397,7 @@
 #define API_STRANGER_SHARE_MAX  (64u << 20)      /* ... and those of all who send no key: triggers, until they are let in ... */
 #define API_STRANGER_ADDRESS_MAX (32u << 20)     /* ... of these, those of one address: one who sends slowly leaves the others theirs */
 #define API_READ_SIZE_MAX       (384u << 20)     /* values of large bodies, until these are answered, all together ... */
-#define API_READ_SHARE_MAX      (192u << 20)     /* ... of these, those of one tenant, one key, or all who send no key; one address has those of a body */
+#define API_READ_SHARE_MAX      (192u << 20)     /* ... of these, those of one tenant, one key, or all who send no key */
 #define API_ANSWER_FREE_SIZE    (16u * 1024)     /* larger answers are counted until they are read: sockets take up to about so much at once */
 #define API_ANSWER_SIZE_MAX     (512u << 20)     /* those that nobody has read yet, all together ... */
 #define API_ANSWER_SHARE_MAX    (128u << 20)     /* ... of these, those of one tenant, or of one key: one of API_STORE_ANSWER_SIZE_MAX fits ... */
