@@ -19,7 +19,8 @@ typedef struct Entries {
     AgendaEntry *items;             /* sorted */
     size_t count, capacity;
     size_t stale_count;             /* that were replaced or could not be used: the arena still has them */
-    bool is_crowded;                /* there are more than it may have */
+    bool is_crowded;                /* there are more than it may have, of a tenant or of all */
+    Str crowded;                    /* the tenant of which that was told last */
 } Entries;
 
 struct Agenda {
@@ -77,6 +78,35 @@ static size_t place_of(const Entries *entries, Str tenant, Str workflow)
     return low;
 }
 
+/* How many it has of a tenant, behind the place where they begin. */
+static size_t count_of(const Entries *entries, Str tenant)
+{
+    size_t first = place_of(entries, tenant, STR("")), low = first, high = entries->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (str_is(entries->items[middle].tenant, tenant)) low = middle + 1;
+        else high = middle;
+    }
+    return low - first;
+}
+
+/* Why there is no room for one more of the tenant; NULL: there is. */
+static const char *fullness(const Entries *entries, Str tenant)
+{
+    if (count_of(entries, tenant) >= API_SCHEDULE_TENANT_MAX) return "its tenant has more than API_SCHEDULE_TENANT_MAX";
+    return entries->count >= API_SCHEDULE_COUNT_MAX ? "there are more than API_SCHEDULE_COUNT_MAX" : NULL;
+}
+
+bool agenda_leaves_out(const Agenda *agenda, Str tenant, Str workflow, uint32_t trigger)
+{
+    const Entries *entries = &agenda->entries;
+    if (!entries->is_crowded || !fullness(entries, tenant)) return false;
+    for (size_t i = place_of(entries, tenant, workflow); i < entries->count && str_is(entries->items[i].tenant, tenant)
+                                                         && str_is(entries->items[i].workflow, workflow); i++)
+        if (entries->items[i].trigger == trigger) return false;
+    return true;
+}
+
 static void remove_workflow(Entries *entries, Str tenant, Str workflow)
 {
     size_t at = place_of(entries, tenant, workflow), end = at;
@@ -115,6 +145,16 @@ static bool make_entry(Agenda *agenda, Arena *arena, const Cell *row, uint32_t t
     return true;
 }
 
+/* Where all are read, in their order, the first of each tenant is told: see take_in(). */
+static void leave_out(const Agenda *agenda, Entries *entries, const AgendaEntry *entry, const char *why)
+{
+    bool is_first = entries != &agenda->entries && (!entries->is_crowded || !str_is(entries->crowded, entry->tenant));
+    entries->is_crowded = true;
+    if (!is_first) return;
+    entries->crowded = arena_copy(&entries->arena, entry->tenant);
+    agenda_tell(agenda->api, LOG_ERROR, entry, 0, "a schedule is not followed", str_of(why));
+}
+
 /* In the place of what was there of it. What a row says that is damaged is told, and the others are followed. */
 static Status read_workflow(Agenda *agenda, Entries *entries, Arena *scratch, Str tenant, Str workflow, int64_t after_s, Error *err)
 {
@@ -129,12 +169,9 @@ static Status read_workflow(Agenda *agenda, Entries *entries, Arena *scratch, St
     if (status || !row) return OK;
     size_t at = place_of(entries, tenant, workflow);
     for (uint32_t from = 0; schedule_of_triggers(triggers, from, &trigger, &settings); from = trigger + 1) {
-        if (entries->count >= API_SCHEDULE_COUNT_MAX) {
-            entry.trigger = trigger;
-            bool is_first = entries != &agenda->entries && !entries->is_crowded;         /* of all of them, in their order: see take_in() */
-            Str why = STR("there are more than API_SCHEDULE_COUNT_MAX");
-            if (is_first) agenda_tell(agenda->api, LOG_ERROR, &entry, 0, "a schedule is not followed", why);
-            entries->is_crowded = true;
+        const char *why = fullness(entries, tenant);
+        if (why) {
+            leave_out(agenda, entries, &(AgendaEntry){ .tenant = tenant, .workflow = workflow, .trigger = trigger }, why);
             return OK;
         }
         if (make_entry(agenda, &entries->arena, row, trigger, settings, after_s, &entry)) insert(entries, at++, &entry);

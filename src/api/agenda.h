@@ -5,7 +5,8 @@
  *
  * Owns:   its entries; what was replaced stays until there is more of it (API_SCHEDULE_STALE_COUNT), and then everything is read again.
  * Fails:  by telling so in the log; what was there stays, and the next look reads everything.
- * Bounds: API_SCHEDULE_COUNT_MAX entries; the first of the others is told.     Thread: the server's.
+ * Bounds: API_SCHEDULE_TENANT_MAX entries of a tenant, API_SCHEDULE_COUNT_MAX of all; of the others the first of each tenant is told, and of each who
+ *         asks for it.     Thread: the server's.
  */
 #ifndef API_AGENDA_H
 #define API_AGENDA_H
@@ -32,6 +33,8 @@ void         agenda_free(Agenda *agenda);
 void         agenda_look(Agenda *agenda, int64_t after_s);
 /* In the order of tenants, workflows and triggers; valid until the next look. */
 AgendaEntry *agenda_entries(Agenda *agenda, size_t *out_count);
+/* It is one of more than are followed, by the last look. */
+bool         agenda_leaves_out(const Agenda *agenda, Str tenant, Str workflow, uint32_t trigger);
 /* A line of the log about one; at_s 0: about no occurrence of it. */
 void         agenda_tell(const struct Api *api, LogLevel level, const AgendaEntry *entry, int64_t at_s, const char *message, Str why);
 

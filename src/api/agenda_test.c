@@ -235,32 +235,69 @@ TEST(what_was_replaced_does_not_pile_up, "")
     fake_deinit(&fake);
 }
 
-TEST(of_too_many_the_first_are_followed_whichever_came_last, "")
+TEST(of_too_many_of_a_tenant_the_first_are_followed_whichever_came_last, "")
 {
     Fake fake;
     size_t count;
-    fake_init(&fake, API_SCHEDULE_COUNT_MAX + 2);
+    fake_init(&fake, API_SCHEDULE_TENANT_MAX + 2);
     Agenda *agenda = agenda_new(fake.api);
     fake.workflows[0].version = fake.workflows[5].version = 0;
     (void)look(&fake, agenda);
     AgendaEntry *entries = agenda_entries(agenda, &count);
-    EXPECT_INT(count, API_SCHEDULE_COUNT_MAX);
-    EXPECT_STR(entries[count - 1].workflow, fake.workflows[API_SCHEDULE_COUNT_MAX + 1].name);
+    EXPECT_INT(count, API_SCHEDULE_TENANT_MAX);
+    EXPECT_STR(entries[count - 1].workflow, fake.workflows[API_SCHEDULE_TENANT_MAX + 1].name);
     ROW("one more, before the others: the last has no place any more");
     fake.workflows[0].version = 1;
     note(&fake, EVENT_REVISION_ACTIVATED, 0);
     (void)look(&fake, agenda);
     entries = agenda_entries(agenda, &count);
-    EXPECT_INT(count, API_SCHEDULE_COUNT_MAX);
+    EXPECT_INT(count, API_SCHEDULE_TENANT_MAX);
     EXPECT_STR(entries[0].workflow, fake.workflows[0].name);
-    EXPECT_STR(entries[count - 1].workflow, fake.workflows[API_SCHEDULE_COUNT_MAX].name);
+    EXPECT_STR(entries[count - 1].workflow, fake.workflows[API_SCHEDULE_TENANT_MAX].name);
     ROW("where one makes room, it has it again");
     fake.workflows[7].version = 0;
     note(&fake, EVENT_REVISION_DEACTIVATED, 7);
     (void)look(&fake, agenda);
     entries = agenda_entries(agenda, &count);
-    EXPECT_INT(count, API_SCHEDULE_COUNT_MAX);
-    EXPECT_STR(entries[count - 1].workflow, fake.workflows[API_SCHEDULE_COUNT_MAX + 1].name);
+    EXPECT_INT(count, API_SCHEDULE_TENANT_MAX);
+    EXPECT_STR(entries[count - 1].workflow, fake.workflows[API_SCHEDULE_TENANT_MAX + 1].name);
     agenda_free(agenda);
     fake_deinit(&fake);
+}
+
+/* The first tenants have as many schedules as one may have and more, the last one has one. */
+TEST(a_tenant_with_too_many_leaves_the_others_theirs, "F-109")
+{
+    enum { EACH = 64, FULL = API_SCHEDULE_TENANT_MAX / EACH };
+    static const struct { const char *name; uint32_t crowds; size_t want; bool has_late; } rows[] = {
+        { "one has too many", 1, API_SCHEDULE_TENANT_MAX + 1, true },
+        { "so many have that the server has too many", API_SCHEDULE_COUNT_MAX / API_SCHEDULE_TENANT_MAX, API_SCHEDULE_COUNT_MAX, false },
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        Fake fake;
+        Buf many;
+        size_t count;
+        ROW(rows[r].name);
+        fake_init(&fake, rows[r].crowds * (FULL + 1) + 1);
+        buf_init(&many, SIZE_MAX);
+        for (uint32_t i = 0; i < EACH; i++) buf_text(&many, i ? ",{\"schedule\":\"0 1 * * *\"}" : "[{\"schedule\":\"0 1 * * *\"}");
+        buf_char(&many, ']');
+        for (uint32_t i = 0; i + 1 < fake.workflow_count; i++) {
+            fake.workflows[i].tenant = arena_format(&fake.arena, "a%u", i / (FULL + 1));
+            fake.workflows[i].triggers = buf_peek(&many);
+        }
+        fake.workflows[fake.workflow_count - 1].tenant = STR("late");
+        Agenda *agenda = agenda_new(fake.api);
+        (void)look(&fake, agenda);
+        const AgendaEntry *entries = agenda_entries(agenda, &count);
+        EXPECT_INT(count, rows[r].want);
+        EXPECT_STR(entries[count - 1].tenant, rows[r].has_late ? STR("late") : entries[count - 1].tenant);
+        Str first = fake.workflows[0].name, beyond = fake.workflows[FULL].name, last = fake.workflows[fake.workflow_count - 1].name;
+        EXPECT(!agenda_leaves_out(agenda, STR("a0"), first, 0));
+        EXPECT(agenda_leaves_out(agenda, STR("a0"), beyond, 0));
+        EXPECT(agenda_leaves_out(agenda, STR("late"), last, 1) == !rows[r].has_late);
+        agenda_free(agenda);
+        buf_deinit(&many);
+        fake_deinit(&fake);
+    }
 }

@@ -346,7 +346,7 @@ void api_plans_deinit(Api *api)
         if (api->plans[i].is_used) arena_deinit(&api->plans[i].arena);
 }
 
-ScheduleDesk api_schedules(const Api *api) { return (ScheduleDesk){ api->store, api->catalog, zones_source(api->zones) }; }
+ScheduleDesk api_schedules(const Api *api) { return (ScheduleDesk){ api->store, api->catalog, zones_source(api->zones), api->agenda }; }
 
 /* --- members ---------------------------------------------------------------------------------------------------------------------------- */
 

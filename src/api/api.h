@@ -53,13 +53,13 @@ typedef struct Api {
     Metrics metrics;
     Log *log;
     Herald *herald;                 /* tells committed records to others */
-    uint32_t bulk_count;            /* requests about many executions of which not all are asked for, or answered: see decision_routes.c */
     uint32_t survey_count;          /* requests that wait for what the engine has counted: they do not count themselves */
     LogShares log_shares;           /* of requests that are refused or fail */
     EngineState seen_state;         /* of the engine, as was logged last */
     HookRates hook_rates;
     WorkerSeen workers[API_WORKER_COUNT_MAX];
     Zones *zones;                   /* for schedules */
+    struct Agenda *agenda;          /* those that are followed */
     ApiPlan plans[API_PLAN_COUNT_MAX];
     Buf openapi;                    /* made when it is asked for first */
     uint64_t plan_asked;            /* how often one was asked for: the least is the oldest */

@@ -16,7 +16,7 @@ typedef struct AsideJob {
     Call copy;
     AsideWork work;
     AsideDone done;
-    Str sharer;                     /* whose share it takes */
+    ShareOwner sharer;              /* whose share it takes */
     uint64_t turn;
     bool is_unwanted;               /* nobody is there to be answered; the server's */
 } AsideJob;
@@ -114,8 +114,13 @@ static void copy_answer(Call *call, Call *copy)
     call_answer(call, copy->status, copy->type);
 }
 
-/* Whoever has every tenant shares with itself. */
-static Str sharer_of(const Call *call) { return str_is_text(call->caller.tenant, "*") ? call->caller.key : call->caller.tenant; }
+static bool is_of_all(ShareOwner sharer) { return str_is_text(sharer.tenant, "*"); }
+
+/* Whoever has every tenant shares with itself, and all strangers with each other. */
+static bool share_with(ShareOwner one, ShareOwner other)
+{
+    return str_is(one.tenant, other.tenant) && (!is_of_all(one) || str_is(one.actor, other.actor));
+}
 
 static void be_late(Call *call)
 {
@@ -129,7 +134,7 @@ static bool enqueue(Aside *aside, AsideJob *job)
     pthread_mutex_lock(&aside->mutex);
     job->turn = aside->turn;
     for (const AsideJob *other = aside->waiting.first; other; other = other->next) {
-        if (!str_is(other->sharer, job->sharer)) continue;
+        if (!share_with(other->sharer, job->sharer)) continue;
         share_count++;
         job->turn = other->turn + 1;
     }
@@ -176,7 +181,7 @@ static AsideRoom begin(Call *call, AsideWork work, AsideDone done)
     if (aside->job_count == API_ASIDE_COUNT_MAX) return ASIDE_IS_FULL;
     AsideJob *job = calloc(1, sizeof *job);
     CHECK(job);
-    *job = (AsideJob){ .call = call, .copy = *call, .work = work, .done = done, .sharer = sharer_of(call) };
+    *job = (AsideJob){ .call = call, .copy = *call, .work = work, .done = done, .sharer = call_sharer(call) };
     job->copy.api = &aside->api;
     job->copy.is_copy = true;
     job->copy.answer_count = 0;
@@ -194,6 +199,14 @@ static AsideRoom begin(Call *call, AsideWork work, AsideDone done)
     return ASIDE_TAKEN;
 }
 
+static void refuse_share(Call *call)
+{
+    ShareOwner sharer = call_sharer(call);
+    ShareBound bound = is_of_all(sharer) ? SHARE_OF_KEY : sharer.tenant.len ? SHARE_OF_TENANT : SHARE_OF_STRANGERS;
+    call_problem(call, PROBLEM_OVERLOAD, "API_ASIDE_SHARE_MAX (%u) requests of %s that take long wait already", API_ASIDE_SHARE_MAX,
+                 share_holder(bound));
+}
+
 bool aside_try(Call *call, AsideWork work, AsideDone done) { return begin(call, work, done) == ASIDE_TAKEN; }
 
 void aside_begin(Call *call, AsideWork work, AsideDone done)
@@ -203,10 +216,7 @@ void aside_begin(Call *call, AsideWork work, AsideDone done)
     case ASIDE_IS_FULL:
         call_problem(call, PROBLEM_UNAVAILABLE, "API_ASIDE_COUNT_MAX (%u) requests that take long wait already", API_ASIDE_COUNT_MAX);
         break;
-    case ASIDE_SHARE_IS_FULL:
-        call_problem(call, PROBLEM_OVERLOAD, "API_ASIDE_SHARE_MAX (%u) requests of %s that take long wait already", API_ASIDE_SHARE_MAX,
-                     call->caller.tenant.len ? "this tenant" : "all who send no key");
-        break;
+    case ASIDE_SHARE_IS_FULL: refuse_share(call); break;
     case ASIDE_ENDS: call_problem(call, PROBLEM_UNAVAILABLE, "the server is about to end, and begins nothing that takes long"); break;
     }
 }

@@ -163,8 +163,7 @@ Status call_parse(Call *call, Value *out_value, Error *err)
 
 bool call_take_read(Call *call, Call *copy)
 {
-    const ShareOwner owner = { call->caller.tenant, call->caller.actor };
-    ShareBound bound = share_take(call->api->shares, SHARE_READS, owner, copy->read_arena.size, &call->reading);
+    ShareBound bound = share_take(call->api->shares, SHARE_READS, call_sharer(call), copy->read_arena.size, &call->reading);
     if (bound != SHARE_FREE) {
         call_refuse_share(call, SHARE_READS, bound);
         return false;
@@ -218,9 +217,15 @@ bool call_query_number(Call *call, const char *name, uint64_t otherwise, uint64_
 
 /* --- shares ------------------------------------------------------------------------------------------------------------------- */
 
+ShareOwner call_sharer(const Call *call)
+{
+    if (call->let_in.tenant.len) return call->let_in;
+    return (ShareOwner){ call->caller.tenant, call->caller.tenant.len ? call->caller.actor : call->source };
+}
+
 bool call_try_hold(Call *call, ShareKind kind, ShareBound *out_bound)
 {
-    *out_bound = share_take(call->api->shares, kind, (ShareOwner){ call->caller.tenant, call->caller.actor }, 1, &call->hold);
+    *out_bound = share_take(call->api->shares, kind, call_sharer(call), 1, &call->hold);
     return *out_bound == SHARE_FREE;
 }
 

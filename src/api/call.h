@@ -113,6 +113,7 @@ struct Call {
     Str refused;                    /* why the caller may not, for the ledger and not for the caller; empty: it may, as far as is known */
     Str refused_tenant;             /* of whom it wanted something; empty: of nobody that is known */
     const CallRefusal *refused_parts;           /* the same of one thing of many each, whatever the whole is answered */
+    ShareOwner let_in;              /* by whose trigger, and as whom: of call_let_in(); of no tenant: it was let in by its key, or was not */
     Str claimed;                    /* the id of the key that was sent, where nobody is known by it; empty: it does not look like one */
 
     /* Waiting. */
@@ -183,6 +184,14 @@ Str  call_public(Call *call, Str reason);
 void call_refuse(Call *call, Str tenant, Str why);
 /* The same of one of many things that it is about: `status` is what of that alone would be answered. */
 void call_refuse_part(Call *call, unsigned status, Str why);
+
+/* --- shares -------------------------------------------------------------------------------------------------------------- */
+
+/* Whose share it takes of: its caller's; of a trigger that was let in, that of its tenant; of a stranger, that of its address. */
+ShareOwner call_sharer(const Call *call);
+/* A stranger has proved that the trigger of a tenant is for it: what it holds, and takes from now on, is of that tenant's share and of no other
+ * stranger's. False after answering: there is nothing left of that. */
+bool call_let_in(Call *call, Str tenant, Str who);
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@ typedef struct Bulk {
     BulkPart *parts;                /* those that the engine is asked about ... */
     uint32_t part_count, next;      /* ... and up to where it was */
     uint32_t under_way, under_way_max;
+    ShareHold hold;                 /* until all are answered, be its sender gone */
 } Bulk;
 
 static void set_result(const BulkPart *part, const char *outcome, Value state, Value detail)
@@ -94,7 +95,7 @@ static void go_on(Call *call, Bulk *bulk)
         }
     }
     if (bulk->under_way) return;
-    call->api->bulk_count--;
+    share_give_back(call->api->shares, &bulk->hold);
     if (call->is_gone || call->status) return;
     MemberList members = { .arena = &call->arena };
     add_member(&members, "items", value_array(bulk->results, bulk->ids.count));
@@ -119,8 +120,12 @@ static void begin(Call *call, const BridgeAnswer *answer)
 {
     Bulk *bulk = call->state;
     (void)answer;
+    ShareBound bound = share_take(call->api->shares, SHARE_BULKS, call_sharer(call), 1, &bulk->hold);
+    if (bound != SHARE_FREE) {
+        call_refuse_share(call, SHARE_BULKS, bound);
+        return;
+    }
     for (uint32_t i = 0; i < bulk->ids.count; i++) look(call, bulk, i);
-    call->api->bulk_count++;
     go_on(call, bulk);
     if (!call->status) call_wait(call, API_ANSWER_MS_MAX, be_late, NULL);
 }

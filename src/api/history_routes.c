@@ -113,7 +113,7 @@ static void replay(Call *call)
     uint64_t event = REPLAY_ALL;
     Error err;
     Str at = call_query(call, "at");
-    if (at.len && run_event_at(&call->arena, call->api->store, row, at, &event, &err)) {
+    if (call_has_query(call, "at") && run_event_at(&call->arena, call->api->store, row, at, &event, &err)) {
         call_error(call, &err);
         return;
     }

@@ -109,6 +109,7 @@ static void proved(Call *call, Call *copy)
     }
     /* A key proves who its bearer is, and not that it may. */
     if (call->caller.key.len && str_is(hook->proof.identity, call->caller.actor) && !api_may(call, tenant, PROBLEM_NOT_FOUND)) return;
+    if (!call_let_in(call, tenant, hook->proof.identity)) return;
     if (call->body.len && call_parse(call, &payload, err)) call_refuse_json(call, err);
     else if (hook->trigger.is_push && !start_trigger_fits(call, hook->triggers, payload, &hook->trigger, &why)) pass_over(call, why);
     else if (trigger_settle_id(call, tenant, &hook->proof.id, &hook->proof.alias, err)) call_error(call, err);

@@ -335,8 +335,7 @@ static void hold_answer(Request *request)
 {
     Call *call = &request->call;
     if (request->is_head || call->out.len <= API_ANSWER_FREE_SIZE) return;
-    const ShareOwner owner = { call->caller.tenant, call->caller.actor };
-    ShareBound bound = share_take(request->shares, SHARE_ANSWERS, owner, call->out.len, &request->unread);
+    ShareBound bound = share_take(request->shares, SHARE_ANSWERS, call_sharer(call), call->out.len, &request->unread);
     if (bound == SHARE_FREE || call->is_done || !call->route || !route_is_read(call->route)) return;
     call_take_back(call);
     call_refuse_share(call, SHARE_ANSWERS, bound);
@@ -396,16 +395,31 @@ static enum MHD_Result send_answer(Request *request)
 
 /* --- what libmicrohttpd calls ------------------------------------------------------------------------------------------------- */
 
+static void refuse_bodies(Call *call, ShareBound bound)
+{
+    call_problem(call, PROBLEM_UNAVAILABLE, "bodies of %s take up %zu bytes already: send it again",
+                 share_holder(bound), share_bound(SHARE_BODIES, bound));
+}
+
 /* False after answering: all that bodies may take is taken. */
 static bool has_room(Request *request, size_t came)
 {
     Call *call = &request->call;
-    const Caller *caller = &call->caller;
-    ShareBound bound = share_take(request->http->options.shares, SHARE_BODIES, (ShareOwner){ caller->tenant, caller->actor }, came, &request->bodies);
-    if (bound == SHARE_FREE) return true;
-    call_problem(call, PROBLEM_UNAVAILABLE, "bodies of %s take up %zu bytes already: send it again",
-                 share_holder(bound), share_bound(SHARE_BODIES, bound));
-    return false;
+    ShareBound bound = share_take(request->shares, SHARE_BODIES, call_sharer(call), came, &request->bodies);
+    if (bound != SHARE_FREE) refuse_bodies(call, bound);
+    return bound == SHARE_FREE;
+}
+
+bool call_let_in(Call *call, Str tenant, Str who)
+{
+    Request *request = request_of(call);
+    if (call->caller.tenant.len) return true;
+    call->let_in = (ShareOwner){ arena_copy(&call->arena, tenant), arena_copy(&call->arena, who) };
+    ShareBound bodies = share_move(request->shares, call->let_in, &request->bodies);
+    ShareBound reads = share_move(request->shares, call->let_in, &call->reading);
+    if (bodies != SHARE_FREE) refuse_bodies(call, bodies);
+    else if (reads != SHARE_FREE) call_refuse_share(call, SHARE_READS, reads);
+    return call->status == 0;
 }
 
 /* A body is not taken, and libmicrohttpd sends no answer before it has come to its end, which may be far: so it is told past libmicrohttpd. What

@@ -171,7 +171,7 @@ void route_runbooks(Call *call)
     *sending = (Sending){ .tenant = api_tenant(call, call_query(call, "namespace")), .is_checked = str_is_text(action, "validate"),
                           .is_planned = str_is_text(action, "plan") };
     if (!api_may(call, sending->tenant, PROBLEM_NOT_FOUND)) return;
-    if (action.len && !sending->is_checked && !sending->is_planned && !str_is_text(action, "run")) {
+    if (call_has_query(call, "action") && !sending->is_checked && !sending->is_planned && !str_is_text(action, "run")) {
         call_problem(call, PROBLEM_INVALID, "'action' of the query is validate, plan or run");
         return;
     }

@@ -9,6 +9,7 @@
 
 #define SPAN_RETRY_MS 1000          /* after an engine that took nothing */
 #define SEVERAL_REASONS "for more reasons than are told apart"
+#define SEVERAL "several"           /* who was refused, and what */
 
 /* Those that are told as one. */
 typedef struct Kind {
@@ -74,11 +75,29 @@ static void kind_read(const Call *call, Str why, unsigned status, Kind *out)
     text_put(out->why, sizeof out->why, why);
 }
 
-/* Where its reason is told no more, *kind has that of all such. */
+/* Of those of a tenant, or where that is empty of all, that have no place of their own. */
+static void become_several(Kind *kind, const char *tenant)
+{
+    Kind several = { .actor = SEVERAL, .verb = SEVERAL, .what = SEVERAL, .why = "more was refused than is told apart", .status = kind->status };
+    text_put(several.tenant, sizeof several.tenant, str_of(tenant));
+    *kind = several;
+}
+
+/* What its tenant has of the places. */
+typedef struct Share { Slot *several; uint32_t count, further_count; } Share;
+
+static void share_count(Share *share, Slot *slot)
+{
+    share->count++;
+    share->further_count += slot->is_further;
+    if (!strcmp(slot->kind.actor, SEVERAL)) share->several = slot;
+}
+
+/* Where it is told apart no more, *kind is that of all such: for its reason, or, but for those of other tenants, altogether. */
 static Slot *slot_of(Refusals *refusals, Kind *kind)
 {
     Slot *free_one = NULL, *shared = NULL, *others = &refusals->slots[API_REFUSAL_COUNT_MAX];
-    uint32_t further_count = 0;
+    Share share = { 0 };
     bool is_further = false;
     for (uint32_t i = 0; i < API_REFUSAL_COUNT_MAX; i++) {
         Slot *slot = &refusals->slots[i];
@@ -86,21 +105,27 @@ static Slot *slot_of(Refusals *refusals, Kind *kind)
         if (is_one && !strcmp(slot->kind.why, kind->why)) return slot;
         if (is_one && !strcmp(slot->kind.why, SEVERAL_REASONS)) shared = slot;
         if (!slot->is_used && !free_one) free_one = slot;
+        if (slot->is_used && !strcmp(slot->kind.tenant, kind->tenant)) share_count(&share, slot);
         is_further |= is_one;
-        further_count += slot->is_further;
     }
-    if (is_further && further_count >= API_REFUSAL_REASON_COUNT_MAX) {
+    if (is_further && share.further_count >= API_REFUSAL_REASON_COUNT_MAX) {
         text_put(kind->why, sizeof kind->why, STR(SEVERAL_REASONS));
         if (shared) return shared;
+        is_further = false;
+    }
+    if (share.count >= API_REFUSAL_TENANT_MAX - 1) {
+        Kind own = *kind;
+        become_several(kind, own.tenant);
+        if (share.several) kind->status = share.several->kind.status;
+        if (share.several) return share.several;
         is_further = false;
     }
     if (free_one) {
         *free_one = (Slot){ .kind = *kind, .is_used = true, .is_further = is_further };
         return free_one;
     }
-    if (!others->is_used)
-        *others = (Slot){ .is_used = true, .kind = { .actor = "several", .verb = "several", .what = "several",
-                                                     .why = "more was refused than is told apart", .status = kind->status } };
+    become_several(kind, "");
+    if (!others->is_used) *others = (Slot){ .is_used = true, .kind = *kind };
     return others;
 }
 

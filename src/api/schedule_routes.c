@@ -62,7 +62,7 @@ static bool read_from(Call *call, int64_t *out_ms)
 {
     Str given = call_query(call, "from");
     *out_ms = clock_realtime_ms();
-    return !given.len || read_time(call, "from", given, out_ms);
+    return !call_has_query(call, "from") || read_time(call, "from", given, out_ms);
 }
 
 void route_schedules(Call *call)

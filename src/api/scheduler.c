@@ -33,7 +33,8 @@ Scheduler *scheduler_new(Api *api, int64_t now_ms)
 {
     Scheduler *scheduler = calloc(1, sizeof *scheduler);
     CHECK(scheduler);
-    *scheduler = (Scheduler){ .api = api, .agenda = agenda_new(api), .skips = skips_new(api->bridge),
+    api->agenda = agenda_new(api);
+    *scheduler = (Scheduler){ .api = api, .agenda = api->agenda, .skips = skips_new(api->bridge),
                               .looked_ms = INT64_MIN / 2, .until_s = floor_div(now_ms, 1000) };
     return scheduler;
 }

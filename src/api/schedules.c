@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "api/agenda.h"
 #include "base/civil.h"
 #include "base/limits.h"
 #include "view/revision_row.h"
@@ -122,6 +123,11 @@ Status schedule_describe(const ScheduleDesk *desk, const Cell *revision, uint32_
         if (!status) value_list_add(&times, time);
     }
     if (status) return status;
+    if (is_usable && desk->agenda && agenda_leaves_out(desk->agenda, of.tenant, of.workflow, trigger)) {
+        is_usable = false;
+        error_set(&why, ERR_LIMIT, "it is not followed: there are more than API_SCHEDULE_TENANT_MAX (%u) of its tenant, or "
+                  "API_SCHEDULE_COUNT_MAX (%u) in all", API_SCHEDULE_TENANT_MAX, API_SCHEDULE_COUNT_MAX);
+    }
     add(members, "namespace", value_string(of.tenant));
     add(members, "workflowId", value_string(of.workflow));
     add(members, "version", cell_value(&revision[REVISIONS_version]));

@@ -18,10 +18,12 @@
 #include "view/store.h"
 
 /* What schedules are read with. */
+struct Agenda;
 typedef struct ScheduleDesk {
     Store *store;
     const Catalog *catalog;             /* windows and calendars */
     ZoneSource zones;
+    const struct Agenda *agenda;        /* of who starts them; NULL: nobody here does */
 } ScheduleDesk;
 
 ScheduleNames schedule_names(const ScheduleDesk *desk);
@@ -29,7 +31,8 @@ ScheduleNames schedule_names(const ScheduleDesk *desk);
 /* The next one of the triggers of a revision (view/revision_row.h) that is a schedule, from that one on; false: there is none. */
 bool schedule_of_triggers(Value triggers, uint32_t from, uint32_t *out_trigger, Value *out_settings);
 
-/* One schedule of a revision with its next occurrences: what is due, what holds it, whether that is overridden. Its members are added. */
+/* One schedule of a revision with its next occurrences: what is due, what holds it, whether that is overridden; and why nobody follows it. Its
+ * members are added. */
 MUST_USE Status schedule_describe(const ScheduleDesk *desk, const Cell *revision, uint32_t trigger, Value settings, int64_t from_ms,
                                   uint64_t time_count, MemberList *members, Error *err);
 

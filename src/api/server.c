@@ -377,7 +377,7 @@ static void run(void *context)
         if (!api->is_draining) debounces_turn(api->debounces, clock_realtime_ms());
         api_plans_trim(api);
         trim(api);
-        bool is_over = api->is_draining && http_drain(api->http) && !api->bulk_count;
+        bool is_over = api->is_draining && http_drain(api->http) && !share_taken(api->shares, SHARE_BULKS);
         if (api->is_draining && !aside_is_busy(api->aside)) atomic_store(&server->is_settled, true);
         refusals_turn(api->refusals, clock_realtime_ms(), /* is_end= */ is_over);
         log_left_out(api, /* is_end= */ is_over);

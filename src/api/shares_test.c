@@ -52,16 +52,56 @@ TEST(what_is_held_grows_and_is_given_back_as_one, "")
 {
     Shares *shares = shares_new();
     ShareHold hold = { 0 }, other = { 0 };
-    ShareOwner stranger = { 0 };
-    size_t half = API_STRANGER_SHARE_MAX / 2;
+    ShareOwner stranger = { .actor = STR("127.0.0.1") };
+    size_t half = API_STRANGER_ADDRESS_MAX / 2;
     EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, half, &hold), SHARE_FREE);
     EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, half, &hold), SHARE_FREE);
-    EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, 1, &hold), SHARE_OF_STRANGERS);
-    EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, 1, &other), SHARE_OF_STRANGERS);
+    EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, 1, &hold), SHARE_OF_ADDRESS);
+    EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, 1, &other), SHARE_OF_ADDRESS);
     EXPECT_INT(share_taken(shares, SHARE_BODIES), 2 * half);
     share_give_back(shares, &hold);
     EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, 1, &other), SHARE_FREE);
     share_give_back(shares, &other);
+    EXPECT_INT(share_taken(shares, SHARE_BODIES), 0);
+    shares_free(shares);
+}
+
+TEST(strangers_share_with_those_of_their_address_and_with_all_others, "")
+{
+    static ShareHold holds[4];
+    static const struct { const char *name, *address; size_t amount; ShareBound bound; } rows[] = {
+        { "one address", "127.0.0.1", API_STRANGER_ADDRESS_MAX, SHARE_FREE },
+        { "it has no more", "127.0.0.1", 1, SHARE_OF_ADDRESS },
+        { "another has its own", "127.0.0.2", API_STRANGER_SHARE_MAX - API_STRANGER_ADDRESS_MAX, SHARE_FREE },
+        { "then nothing is left for a stranger", "127.0.0.3", 1, SHARE_OF_STRANGERS },
+    };
+    Shares *shares = shares_new();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ROW(rows[i].name);
+        EXPECT_INT(share_take(shares, SHARE_BODIES, (ShareOwner){ .actor = str_of(rows[i].address) }, rows[i].amount, &holds[i]), rows[i].bound);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) share_give_back(shares, &holds[i]);
+    EXPECT_INT(share_taken(shares, SHARE_BODIES), 0);
+    shares_free(shares);
+}
+
+TEST(what_moves_to_another_is_of_its_share_alone, "")
+{
+    Shares *shares = shares_new();
+    ShareHold hold = { 0 }, other = { 0 }, none = { 0 };
+    ShareOwner stranger = { .actor = STR("127.0.0.1") }, acme = { STR("acme"), STR("hmac:orders") };
+    EXPECT_INT(share_move(shares, acme, &none), SHARE_FREE);
+    EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, API_STRANGER_ADDRESS_MAX, &hold), SHARE_FREE);
+    EXPECT_INT(share_move(shares, acme, &hold), SHARE_FREE);
+    EXPECT_INT(share_taken(shares, SHARE_BODIES), API_STRANGER_ADDRESS_MAX);
+    EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, API_STRANGER_ADDRESS_MAX, &other), SHARE_FREE);
+    EXPECT_INT(share_move(shares, acme, &other), SHARE_FREE);
+    EXPECT_INT(share_take(shares, SHARE_BODIES, stranger, 1, &none), SHARE_FREE);
+    EXPECT_INT(share_move(shares, acme, &none), SHARE_OF_KEY);
+    EXPECT_INT(share_taken(shares, SHARE_BODIES), API_BODY_SHARE_MAX);
+    share_give_back(shares, &hold);
+    share_give_back(shares, &other);
+    share_give_back(shares, &none);
     EXPECT_INT(share_taken(shares, SHARE_BODIES), 0);
     shares_free(shares);
 }

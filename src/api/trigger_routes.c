@@ -153,6 +153,7 @@ static void proved(Call *call, Call *copy)
     call->proof = &order->proof;
     /* A key proves who its bearer is, and not that it may: its tenant and role have to fit as well. */
     if (call->caller.key.len && str_is(order->command.actor, call->caller.actor) && !api_may(call, order->tenant, PROBLEM_NOT_FOUND)) return;
+    if (!call_let_in(call, order->tenant, order->command.actor)) return;
     if (call->body.len && call_parse(call, &payload, err)) call_refuse_json(call, err);
     else if (trigger_settle_id(call, order->tenant, &order->command.id, &order->command.alias, err)) call_error(call, err);
     else send(call, order, payload);

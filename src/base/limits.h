@@ -392,13 +392,15 @@
 #define API_WAITING_KEY_MAX     1024u            /* ... and of one key */
 #define API_WAITING_SIZE_MAX    (256u << 20)     /* bodies that are received or wait for their answers, all together ... */
 #define API_BODY_SHARE_MAX      (64u << 20)      /* ... of these, those of one tenant, or of one key of every tenant ... */
+#define API_STRANGER_SHARE_MAX  (64u << 20)      /* ... and those of all who send no key: triggers, until they are let in ... */
+#define API_STRANGER_ADDRESS_MAX (32u << 20)     /* ... of these, those of one address: one who sends slowly leaves the others theirs */
 #define API_READ_SIZE_MAX       (384u << 20)     /* values of large bodies, until these are answered, all together ... */
 #define API_READ_SHARE_MAX      (192u << 20)     /* ... of these, those of one tenant, or of one key; of all who send no key as much as one has */
-#define API_STRANGER_SHARE_MAX  (32u << 20)      /* ... and those of all who send no key: triggers */
 #define API_ANSWER_FREE_SIZE    (16u * 1024)     /* larger answers are counted until they are read: sockets take up to about so much at once */
 #define API_ANSWER_SIZE_MAX     (512u << 20)     /* those that nobody has read yet, all together ... */
 #define API_ANSWER_SHARE_MAX    (128u << 20)     /* ... of these, those of one tenant, or of one key: one of API_STORE_ANSWER_SIZE_MAX fits ... */
-#define API_ANSWER_STRANGER_MAX (32u << 20)      /* ... and those of all who send no key */
+#define API_ANSWER_STRANGER_MAX (64u << 20)      /* ... and those of all who send no key ... */
+#define API_ANSWER_ADDRESS_MAX  (32u << 20)      /* ... of these, those of one address */
 #define API_DISCARD_SIZE_MAX    (64u * 1024)     /* a body that is not wanted is read up to this, so that its sender reads the answer */
 #define API_PAGE_SIZE           (8u << 20)       /* parameters, inputs and outputs after which a page ends, or leaves further ones out */
 #define API_LISTED_SIZE_MAX     (64u * 1024)     /* parameters of an execution that a list has; of larger ones it tells the size */
@@ -415,7 +417,8 @@
 #define API_WORKER_TENANT_COUNT_MAX 256u         /* ... of one tenant: the workers of others are not forgotten for its own */
 static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has them all");
 #define API_WORKER_SILENT_MS    60000            /* a worker that has not asked for so long counts as silent: twice what an exchange waits */
-#define API_SCHEDULE_COUNT_MAX  4096u            /* schedules of active revisions that a server starts runs by */
+#define API_SCHEDULE_COUNT_MAX  16384u           /* schedules of active revisions that a server starts runs by ... */
+#define API_SCHEDULE_TENANT_MAX 4096u            /* ... of these, those of one tenant */
 #define API_SCHEDULE_LOOK_MS    2000             /* how often it looks whether revisions have changed */
 #define API_SCHEDULE_READ_COUNT 4u               /* reads of records that tell which have; of more changes nobody asks which, and all are read */
 #define API_SCHEDULE_STALE_COUNT 64u             /* schedules that were replaced, more than are followed: then all are read again */
@@ -471,13 +474,17 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define FORECAST_RUN_COUNT_MAX  20u              /* earlier runs that say how long a step takes ... */
 #define FORECAST_ROW_COUNT_MAX  8192u            /* ... and their steps together */
 #define API_FINDING_COUNT_MAX   100u             /* mistakes of one body that are told */
+#define API_BULK_REQUEST_COUNT_MAX 64u           /* requests that decide on many runs, at a time ... */
+#define API_BULK_TENANT_MAX     16u              /* ... of these, those of one tenant ... */
+#define API_BULK_KEY_MAX        8u               /* ... and of one key: each asks as much of the engine as a thousand others */
 #define API_BULK_COUNT_MAX      1000u            /* runs that one request decides on ... */
 #define API_BULK_ASKED_COUNT    16u              /* ... of these, those that the engine is asked about at a time: as many as one commit takes along */
 #define API_BULK_ASKED_SIZE     (1u << 20)       /* ... and bytes of their requests together; one is asked however large it is */
 #define API_KEY_COUNT_MAX       16384u           /* keys at hand, with their rates, 6 MB; of a tenant those beyond share one rate */
 #define API_TENANT_COUNT_MAX    4096u            /* tenants at hand, with their rates; one more is refused while all of them are in use */
-#define API_REFUSAL_COUNT_MAX   256u             /* different refusals that are told apart at a time; further ones are counted together */
-#define API_REFUSAL_REASON_COUNT_MAX 64u         /* of these, those that differ from another by the reason alone, be it a key that is made up */
+#define API_REFUSAL_COUNT_MAX   256u             /* different refusals that are told apart at a time; further ones are counted together ... */
+#define API_REFUSAL_TENANT_MAX  96u              /* ... of these, those of callers of one tenant, or of all who are not known ... */
+#define API_REFUSAL_REASON_COUNT_MAX 64u         /* ... and of these those that differ by the reason alone, be it a key that is made up */
 #define API_REFUSAL_SPAN_MS     60000            /* of equal ones within this time the first is recorded at once, the others by their count */
 #define API_REFUSAL_TEXT_SIZE   200u             /* what is recorded of an address or a reason */
 #define API_LOG_SPAN_MS         60000            /* of requests that are refused or fail alike within this time ... */

@@ -47,6 +47,7 @@ typedef struct Desk { ScheduleDesk desk; Zones *zones; } Desk;
 
 static ExitCode desk_open(const Args *args, Desk *out)
 {
+    *out = (Desk){ 0 };
     ExitCode code = load_catalog(args, "", &out->desk.catalog);
     if (!code) code = store_open_existing(args, &out->desk.store);
     if (code) return code;

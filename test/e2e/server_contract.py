@@ -302,6 +302,10 @@ def every_operation_answers_as_its_document_says_whatever_is_sent(t):
 
 def is_forbidden(document, schema, text):
     """Whether the schema of a parameter forbids a text of the query."""
+    if "anyOf" in schema:
+        return all(is_forbidden(document, one, text) for one in schema["anyOf"])
+    if schema.get("format") == "date-time":
+        return not re.fullmatch(r"\d{4}-\d\d-\d\dT\S+", text)
     if schema.get("type") == "integer":
         return not re.fullmatch("[0-9]+", text) or bool(violations(document, schema, int(text)))
     return bool(violations(document, schema, text))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Decisions about failed executions over the API: the terms that each takes, and the same one about many."""
 import json
+import re
 import signal
 
-from maestro_test import SANITIZED, case, main
+from maestro_test import ROOT, SANITIZED, case, main
 from server_test import Server, problem
 
 FAILING = """workflow: fails
@@ -14,6 +15,9 @@ jobs:
       - { name: one, run: noop, input: { output: "${params.amount}" }, compensation: { run: noop } }
       - { name: two, run: shell, args: ["sh", "-c", "exit 65"], retries: { attempts: 1 } }
 """
+
+
+ENDED = "workflow: ended\njobs: { a: { tasks: [{ name: one, run: noop }] } }\n"
 
 
 def failed(server, count):
@@ -158,6 +162,29 @@ def a_large_decision_about_many_takes_the_memory_of_a_few(t):
     t.equal([item["executionId"] for item in answer.json()["items"]], asked, "in the order in which they were asked for")
     t.equal([item["outcome"] for item in answer.json()["items"]], ["not-found" if i == "b" * 21 else "refused" for i in asked])
     t.true(SANITIZED or peak(server) < one + (64 << 20), f"{peak(server) >> 20} MB at the most, and of one {one >> 20}")
+
+
+@case("proves: F-109")
+def decisions_about_many_take_of_the_share_of_who_sends_them(t):
+    server = Server(t)
+    server.define(ENDED)
+    runs = [server.begin("ended")["executionId"] for _ in range(500)]
+    of_key = int(re.search(r"#define API_BULK_KEY_MAX +(\d+)", (ROOT / "src/base/limits.h").read_text())[1])
+    first, second = server.key("operator"), server.key("operator")
+    body = json.dumps({"executionIds": runs, "decision": "RETRY"})
+    connections = [server.connect() for _ in range(4 * of_key)]
+    for connection in connections:
+        connection.request("POST", "/api/decisions", body, {"Authorization": "Bearer " + first, "Content-Type": "application/json"})
+    t.equal(server.post("/api/decisions", json.loads(body), key=second).status, 200, "another key")
+    answers = [connection.getresponse() for connection in connections]
+    found = [(answer.status, json.loads(answer.read())) for answer in answers]
+    t.equal({status for status, _ in found}, {200, 429})
+    done, refused = ([body for status, body in found if status == wanted] for wanted in (200, 429))
+    t.true(len(done) >= of_key, f"as many as its share are carried out: {len(done)}")
+    t.true(all(len(body["items"]) == len(runs) for body in done), "all of each")
+    t.contains(refused[0]["detail"], f"this key has {of_key} decisions about many executions already")
+    t.true(all(answer.headers["Retry-After"] for answer in answers if answer.status == 429), "it is told when to come again")
+    t.equal(server.post("/api/decisions", json.loads(body), key=first).status, 200, "what it held is given back")
 
 
 @case("proves: F-006")

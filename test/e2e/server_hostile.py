@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Clients of the server that mean ill, or do not know what they do: others are served all the same, and memory stays bounded."""
 import errno
+import hmac
 import json
 import random
 import re
@@ -24,8 +25,8 @@ def resident_kb(server):
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 
 
-def plain(server, data=b""):
-    client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+def plain(server, data=b"", source="127.0.0.1"):
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=60, source_address=(source, 0))
     client.sendall(data)
     return client
 
@@ -140,9 +141,13 @@ def bodies_of_strangers_are_not_taken_and_keep_nobody_from_sending_theirs(t):
     t.true(SANITIZED or resident_kb(server) - before < 100 * 1024, "memory of those without a key is bounded")
     begun = server.post("/api/executions", {"workflowId": "hello", "parameters": {"who": "me"}})
     t.equal(begun.status, 201, "who has a key")
-    refused = plain(server, head.format("/maestro/hooks/default/hello/manual", "").replace("16777216", "4000000").encode() + b"x" * 4000000).recv(65536)
+    further = head.format("/maestro/hooks/default/hello/manual", "").replace("16777216", "4000000").encode() + b"x" * 4000000
+    refused = plain(server, further).recv(65536)
     t.true(refused.startswith(b"HTTP/1.1 503"), f"503 and not {refused[:60]!r}")
     t.contains(refused.decode(), "Retry-After")
+    t.contains(refused.decode(), "bodies of this address")
+    other = plain(server, further, source="127.0.0.2").recv(65536)
+    t.true(other.startswith(b"HTTP/1.1 401"), f"what comes from another address is read: 401 and not {other[:60]!r}")
 
 
 @case("")
@@ -314,6 +319,57 @@ def requests_that_wait_take_of_the_share_of_their_key_and_tenant_and_of_nobody_e
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
     t.until(lambda: server.get(path.replace("30s", "100ms"), key=third).status == 200, "what they held is given back")
+
+
+HOOKED = """workflow: NAME
+tenant: TENANT
+triggers:
+HOOKSjobs: { a: { tasks: [TASK] } }
+"""
+
+
+@case("proves: F-043 F-109")
+def triggers_that_were_let_in_take_of_the_share_of_their_tenant_and_of_nobody_else(t):
+    open_files()
+    server = Server(t)
+    each = 8                                    # triggers, so that no rate_limit is reached
+    hooks = "".join(f"  - webhook: {{ key: h{i}, auth: {{ hub_signature: orders }}, rate_limit: 200/s }}\n" for i in range(each))
+    for tenant, task in (("acme", "{ name: t, run: sleep, input: { duration: 10m } }"), ("beta", "{ name: t, log: x }")):
+        server.define(HOOKED.replace("NAME", "hooked").replace("TENANT", tenant).replace("HOOKS", hooks).replace("TASK", task), tenant=tenant)
+        t.require(server.call("PUT", f"/api/secrets/orders?namespace={tenant}", {"value": "s3cret"}).status in (200, 201), "the secret is set")
+
+    def sends(tenant, number, body, wait="30s"):
+        mac = hmac.new(b"s3cret", body, "sha256").hexdigest()
+        head = f"POST /maestro/hooks/{tenant}/hooked/h{number % each}?wait={wait} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: sha256={mac}\r\n"
+        return plain(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+    def taken(name, bytes_of):
+        large = [sends("acme", i, json.dumps({"n": i, "x": "x" * (bytes_of - 20)}).encode()) for i in range(10)]
+        t.until(lambda: gauge(server, "maestro_http_body_bytes") > 9 * bytes_of, name)
+        return large
+
+    with t.row("bodies of those that wait"):
+        large = taken("more than those of one address without a key may take", 4_000_000)
+        answer = sends("beta", 0, b'{"n": 1}').recv(65536).decode()
+        t.true(answer.startswith("HTTP/1.1 202") and "COMPLETED" in answer, f"another tenant's is taken: {answer}")
+        large += taken("and more than a tenant may have", 2_000_000)
+        refused = [sends("acme", i, json.dumps({"m": i, "x": "x" * 9_000_000}).encode(), wait="0") for i in range(2)][-1].recv(65536).decode()
+        t.true(refused.startswith("HTTP/1.1 503"), f"its own tenant's is refused: {refused}")
+        t.contains(refused, "bodies of this key")
+    for client in large:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    t.until(lambda: gauge(server, "maestro_http_requests_waiting") == 0, "they are gone")
+    with t.row("requests that wait"):
+        of_key = bound("API_WAITING_KEY_MAX")
+        clients = [sends("acme", i, json.dumps({"w": i}).encode()) for i in range(of_key)]
+        t.until(lambda: gauge(server, "maestro_http_requests_waiting") >= of_key, "as many as a sender may have")
+        answer = sends("acme", 0, b'{"w": "further"}').recv(65536).decode()
+        t.true(answer.startswith("HTTP/1.1 202") and "COMPLETED" not in answer, f"a further one is taken, and does not wait: {answer}")
+        answer = sends("beta", 1, b'{"n": 2}').recv(65536).decode()
+        t.true(answer.startswith("HTTP/1.1 202") and "COMPLETED" in answer, f"another tenant's waits for the end: {answer}")
+    del clients
+    server.stop(signal.SIGKILL)
 
 
 @case("")

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Who may do what at a server, and what the ledger tells of those who may not."""
+import http.client
 import json
+import re
 import threading
 
 from maestro_test import ROOT, case, main
@@ -112,6 +114,25 @@ def a_flood_of_refusals_is_counted_and_fills_neither_the_ledger_nor_the_log(t):
     t.true(len(told) <= 68, f"in a few records: {len(told)}")
     several = [r for r in told if r["rationale"] == "for more reasons than are told apart"]
     t.equal((len(told) - len(several), sum(r["count"] for r in several)), (65, 435), "some are told apart, the others together")
+
+
+@case("proves: F-109")
+def who_is_refused_in_many_ways_hides_nobody_elses_refusal(t):
+    server = Server(t)
+    apart = int(re.search(r"#define API_REFUSAL_TENANT_MAX +(\d+)", (ROOT / "src/base/limits.h").read_text())[1])
+    for i in range(2 * apart):
+        stranger = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60, source_address=(f"127.0.1.{i + 1}", 0))
+        stranger.request("GET", "/api")
+        t.equal(stranger.getresponse().status, 401)
+        stranger.close()
+    viewer = server.key("viewer", "beta")
+    t.equal(server.call("DELETE", "/api/secrets/prod?reason=x", key=viewer).status, 403)
+    server.stop()
+    told = refusals(t, server)
+    strangers = [r for r in told if r["flags"] == 401]
+    t.equal((len({r["source"] for r in strangers if r["actor"] == "nobody"}), sum(r["count"] for r in strangers)), (apart - 1, 2 * apart))
+    t.equal({r["actor"] for r in strangers}, {"nobody", "several"}, "the others are counted together")
+    t.equal([(r["actor"], r["tenant"], r["name"]) for r in told if r["flags"] == 403], [("key:" + viewer.split(".")[2], "beta", "secret.remove")])
 
 
 @case("proves: F-003")

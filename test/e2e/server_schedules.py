@@ -2,10 +2,11 @@
 """Schedules that something holds back: shown, and overridden for one occurrence, over HTTP and by the command."""
 import datetime
 import json
+import re
 import signal
 import sqlite3
 
-from maestro_test import case, main
+from maestro_test import ROOT, case, main
 from schema_test import violations
 from server_test import HELLO, Clock, Server, problem
 
@@ -293,6 +294,22 @@ def each_schedule_starts_its_active_revision_whatever_happens_to_others(t):
     last = {name: due(server, name)[version][-1] for name, version in (("keep", 1), ("later", 1), ("new", 2))}
     t.until(lambda: all(due(server, name)[version][-1] > last[name] for name, version in (("keep", 1), ("later", 1), ("new", 2))), "it starts them")
     t.equal([due(server, name) for name in ("off", "gone")], [found["off"], found["gone"]])
+
+
+@case("proves: F-036 F-109")
+def a_tenant_with_more_schedules_than_are_followed_is_told_and_leaves_the_others_theirs(t):
+    server = Server(t)
+    limits = (ROOT / "src/base/limits.h").read_text()
+    count, each = int(re.search(r"#define API_SCHEDULE_TENANT_MAX +(\d+)", limits)[1]), 256
+    text = flow("many", *['"0 1 * * *"'] * each)
+    for i in range(count // each + 1):
+        server.define(text.replace("workflow: many", f"workflow: many{i:03}\ntenant: aaa"), tenant="aaa")
+    server.define(flow("tick", '"* * * * * *"'))
+    t.until(lambda: runs(server), "another tenant's start")
+    t.until(lambda: "its tenant has more than API_SCHEDULE_TENANT_MAX" in t.said(server.process), "the log says so")
+    first, last = (server.get(f"/api/schedules?namespace=aaa&workflowId=many{i:03}&limit=1").json()["items"][0] for i in (0, count // each))
+    t.equal(first["unusable"], None)
+    t.contains(last["unusable"], f"API_SCHEDULE_TENANT_MAX ({count})")
 
 
 @case("proves: F-036 F-042")

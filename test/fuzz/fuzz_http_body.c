@@ -98,6 +98,12 @@ void call_release(Call *call)
     call->use_count--;
 }
 
+bool call_let_in(Call *call, Str tenant, Str who)
+{
+    call->let_in = (ShareOwner){ tenant, who };
+    return true;
+}
+
 HttpStats http_stats(const Http *http)
 {
     (void)http;
