@@ -12,10 +12,11 @@
 
 typedef struct AsideJob {
     struct AsideJob *next;
-    Call *call;                     /* the server's */
+    Call *call;                     /* the server's; NULL: it is an errand */
     Call copy;
     AsideWork work;
     AsideDone done;
+    AsideErrandDone errand_done;
     ShareOwner sharer;              /* whose share it takes */
     uint64_t turn;
     bool is_unwanted;               /* nobody is there to be answered; the server's */
@@ -96,7 +97,7 @@ static void job_free(AsideJob *job)
     buf_deinit(&job->copy.out);
     arena_deinit(&job->copy.read_arena);
     arena_deinit(&job->copy.arena);
-    call_release(job->call);
+    if (job->call) call_release(job->call);
     free(job);
 }
 
@@ -174,6 +175,16 @@ static void leave_client(Call *call, bool is_broken)
 
 typedef enum AsideRoom { ASIDE_TAKEN, ASIDE_IS_FULL, ASIDE_SHARE_IS_FULL, ASIDE_ENDS } AsideRoom;
 
+static void own_copy(Aside *aside, AsideJob *job)
+{
+    Call *copy = &job->copy;
+    copy->api = &aside->api;
+    copy->is_copy = true;
+    arena_init(&copy->arena, SIZE_MAX);
+    arena_init(&copy->read_arena, API_BODY_READ_SIZE_MAX);
+    buf_init(&copy->out, JSON_SIZE_MAX);
+}
+
 static AsideRoom begin(Call *call, AsideWork work, AsideDone done)
 {
     Aside *aside = call->api->aside;
@@ -182,12 +193,8 @@ static AsideRoom begin(Call *call, AsideWork work, AsideDone done)
     AsideJob *job = calloc(1, sizeof *job);
     CHECK(job);
     *job = (AsideJob){ .call = call, .copy = *call, .work = work, .done = done, .sharer = call_sharer(call) };
-    job->copy.api = &aside->api;
-    job->copy.is_copy = true;
+    own_copy(aside, job);
     job->copy.answer_count = 0;
-    arena_init(&job->copy.arena, SIZE_MAX);
-    arena_init(&job->copy.read_arena, API_BODY_READ_SIZE_MAX);
-    buf_init(&job->copy.out, JSON_SIZE_MAX);
     call->use_count++;
     if (!enqueue(aside, job)) {
         job_free(job);
@@ -221,6 +228,22 @@ void aside_begin(Call *call, AsideWork work, AsideDone done)
     }
 }
 
+bool aside_send(Aside *aside, Str tenant, AsideWork work, AsideErrandDone done, void *context)
+{
+    if (aside->job_count == API_ASIDE_COUNT_MAX) return false;
+    AsideJob *job = calloc(1, sizeof *job);
+    CHECK(job);
+    *job = (AsideJob){ .copy.state = context, .work = work, .errand_done = done };
+    own_copy(aside, job);
+    job->sharer.tenant = arena_copy(&job->copy.arena, tenant);
+    if (!enqueue(aside, job)) {
+        job_free(job);
+        return false;
+    }
+    aside->job_count++;
+    return true;
+}
+
 int aside_fd(const Aside *aside) { return wake_fd(&aside->wake); }
 
 bool aside_is_busy(const Aside *aside) { return aside->job_count > 0; }
@@ -244,7 +267,8 @@ void aside_take(Aside *aside)
         Call *call = job->call;
         next = job->next;
         aside->job_count--;
-        if (!call->is_gone && !call->status && !job->is_unwanted && bearer_check(call)) finish(job);
+        if (!call) job->errand_done(job->copy.state, &job->copy);
+        else if (!call->is_gone && !call->status && !job->is_unwanted && bearer_check(call)) finish(job);
         job_free(job);
     }
 }

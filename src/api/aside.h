@@ -9,6 +9,8 @@
  * What nobody waits for any more, since its client's connection is broken, is not begun. What is answered is packed here, too, where it is. Nothing
  * comes of it where the key that it was asked with was revoked meanwhile.
  *
+ * What no request waits for, but the server itself, comes as an errand: its copy is of no call.
+ *
  * One thing is done at a time, so the memory for it is that of one (API_COMPILE_SIZE_MAX for a definition). Tenants have turns: who asks for
  * much waits behind itself and not before others.
  *
@@ -55,6 +57,9 @@ void aside_free(Aside *aside);          /* after http_close(): calls are let go 
 void aside_begin(Call *call, AsideWork work, AsideDone done);
 /* The same; false where there is no room, and nothing is answered. */
 bool aside_try(Call *call, AsideWork work, AsideDone done);
+/* An errand, whose turn is that of this tenant. The copy's `state` is the context. False where there is no room, and nothing is done. */
+typedef void (*AsideErrandDone)(void *context, Call *copy);
+bool aside_send(Aside *aside, Str tenant, AsideWork work, AsideErrandDone done, void *context);
 int  aside_fd(const Aside *aside);      /* readable when there is something to take */
 void aside_take(Aside *aside);          /* answers what is done */
 bool aside_is_busy(const Aside *aside); /* something waits, is under way, or is not taken yet */

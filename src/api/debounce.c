@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/aside.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "os/clock.h"
@@ -288,6 +289,12 @@ void debounce_add(Call *call, const DebounceEvent *event)
 
 /* --- starting --------------------------------------------------------------------------------------------------------------------------- */
 
+static void put_off(Waiting *waiting)
+{
+    waiting->is_starting = false;
+    waiting->due_ms = clock_realtime_ms() + RETRY_MS;
+}
+
 static void settled(void *context, const BridgeAnswer *answer)
 {
     Waiting *waiting = context;
@@ -295,8 +302,7 @@ static void settled(void *context, const BridgeAnswer *answer)
         waiting_remove(waiting);
         return;
     }
-    waiting->is_starting = false;
-    waiting->due_ms = clock_realtime_ms() + RETRY_MS;
+    put_off(waiting);
 }
 
 /* The run is there, or never will be: nothing waits any more. */
@@ -306,13 +312,15 @@ static void settle(Waiting *waiting)
     keep.run = waiting->run_id.text[0] ? id_peek(&waiting->run_id) : (Str){ 0 };
     keep.text = str_of(waiting->why.text);
     waiting->is_settled = waiting->is_starting = true;
-    if (bridge_keep(waiting->debounces->api->bridge, &keep, settled, waiting)) return;
-    waiting->is_starting = false;
-    waiting->due_ms = clock_realtime_ms() + RETRY_MS;
+    if (!bridge_keep(waiting->debounces->api->bridge, &keep, settled, waiting)) put_off(waiting);
 }
 
-static void give_up(Waiting *waiting, const Error *err)
+/* It is not being started any more: it is tried again where that may help, and else given up. */
+static void not_started(Waiting *waiting, const Error *err)
 {
+    waiting->debounces->starting_size -= waiting->payload_size;
+    put_off(waiting);
+    if (err->status == ERR_UNAVAILABLE || err->status == ERR_LIMIT) return;
     waiting->why = *err;
     settle(waiting);
 }
@@ -320,16 +328,15 @@ static void give_up(Waiting *waiting, const Error *err)
 static void started(void *context, const BridgeAnswer *answer)
 {
     Waiting *waiting = context;
-    waiting->debounces->starting_size -= waiting->payload_size;
-    if (answer->status == ERR_UNAVAILABLE || answer->status == ERR_LIMIT) {
-        waiting->is_starting = false;
-        waiting->due_ms = clock_realtime_ms() + RETRY_MS;
-    } else if (answer->status) {
-        give_up(waiting, &answer->error);
-    } else {
-        waiting->run_id = answer->run_id;
-        settle(waiting);
+    if (answer->status) {
+        Error err = answer->error;
+        err.status = answer->status;
+        not_started(waiting, &err);
+        return;
     }
+    waiting->debounces->starting_size -= waiting->payload_size;
+    waiting->run_id = answer->run_id;
+    settle(waiting);
 }
 
 /* The same for the same that waited, whichever process starts it. */
@@ -355,11 +362,12 @@ static Status find_active(Debounces *debounces, Arena *arena, const Waiting *wai
     return error_set(err, ERR_NOT_FOUND, "no revision of workflow '%.*s' is active", STR_ARG(waiting->workflow));
 }
 
-static Status read_payload(const Debounces *debounces, Arena *arena, const Waiting *waiting, Value *out, Error *err)
+/* Its values live in the arena given. */
+static Status read_payload(Store *store, Arena *arena, const Waiting *waiting, Value *out, Error *err)
 {
     const Cell *row;
     QueryAsk ask = rows_beyond(waiting, waiting->since_ms - 1);
-    Status status = row_select(arena, debounces->api->store, &ask, &row, err);
+    Status status = row_select(arena, store, &ask, &row, err);
     if (status) return status;
     if (!row || row[WAITING_STARTS_since_ms].integer != waiting->since_ms)
         return error_set(err, ERR_CORRUPT, "what waits for trigger '%.*s' of workflow '%.*s' is not in the store", STR_ARG(waiting->trigger),
@@ -368,25 +376,15 @@ static Status read_payload(const Debounces *debounces, Arena *arena, const Waiti
     return text.len ? json_parse(arena, text, out, err) : OK;
 }
 
-static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
+static Status ask_start(Waiting *waiting, Arena *arena, Value payload, Error *err)
 {
     const Cell *revision;
-    Error err;
     Digest digest;
-    Value payload = value_null();
     char storage[128];
     Buf text = buf_on(storage, sizeof storage);
     MemberList members = { .arena = arena };
-    Status status = find_active(debounces, arena, waiting, &revision, &err);
-    if (!status) status = read_payload(debounces, arena, waiting, &payload, &err);
-    if (status == ERR_UNAVAILABLE) {
-        waiting->due_ms = clock_realtime_ms() + RETRY_MS;
-        return;
-    }
-    if (status) {
-        give_up(waiting, &err);
-        return;
-    }
+    Status status = find_active(waiting->debounces, arena, waiting, &revision, err);
+    if (status) return status;
     memcpy(digest.bytes, revision[REVISIONS_digest].text.ptr, DIGEST_SIZE);
     digest_print(&text, &digest);
     add_member(&members, "verb", value_string(STR("start")));
@@ -401,12 +399,42 @@ static void start(Debounces *debounces, Arena *arena, Waiting *waiting)
     size_t behind = str_find(waiting->trace, ' ', 0);
     if (behind) add_member(&members, "trace", value_string(str_slice(waiting->trace, 0, behind)));
     if (behind < waiting->trace.len) add_member(&members, "tracestate", value_string(str_slice(waiting->trace, behind + 1, waiting->trace.len)));
+    if (bridge_ask(waiting->debounces->api->bridge, member_list_object(&members), started, waiting)) return OK;
+    return error_set(err, ERR_UNAVAILABLE, "the engine takes no further requests now");
+}
+
+static void read_beside(Call *copy)
+{
+    Error err;
+    if (read_payload(copy->api->store, &copy->arena, copy->state, &copy->read, &err))
+        copy->read_error = arena_copy_items(&copy->arena, &err, sizeof err);
+}
+
+static void have_read(void *context, Call *copy)
+{
+    Waiting *waiting = context;
+    Error err;
+    if (copy->read_error) not_started(waiting, copy->read_error);
+    else if (ask_start(waiting, &copy->arena, copy->read, &err)) not_started(waiting, &err);
+}
+
+/* Reading a large payload takes long, and is done beside the server's thread. */
+static void start(Waiting *waiting, Arena *arena)
+{
+    Api *api = waiting->debounces->api;
+    Value payload = value_null();
+    Status status;
+    Error err;
     waiting->is_starting = true;
-    debounces->starting_size += waiting->payload_size;
-    if (bridge_ask(debounces->api->bridge, member_list_object(&members), started, waiting)) return;
-    debounces->starting_size -= waiting->payload_size;
-    waiting->is_starting = false;
-    waiting->due_ms = clock_realtime_ms() + RETRY_MS;
+    waiting->debounces->starting_size += waiting->payload_size;
+    if (waiting->payload_size > API_HERE_SIZE_MAX) {
+        if (aside_send(api->aside, waiting->tenant, read_beside, have_read, waiting)) return;
+        status = error_set(&err, ERR_UNAVAILABLE, "too much that takes long waits already");
+    } else {
+        status = read_payload(api->store, arena, waiting, &payload, &err);
+        if (!status) status = ask_start(waiting, arena, payload, &err);
+    }
+    if (status) not_started(waiting, &err);
 }
 
 /* Many may be due at once, as those that waited while no server was there: large ones go one after the other. */
@@ -424,7 +452,7 @@ void debounces_turn(Debounces *debounces, int64_t now_ms)
     for (Waiting *waiting = debounces->first; waiting; waiting = waiting->next) {
         if (is_busy(waiting) || waiting->due_ms > now_ms) continue;
         if (waiting->is_settled) settle(waiting);
-        else start(debounces, &arena, waiting);
+        else start(waiting, &arena);
         arena_reset(&arena);
     }
     arena_deinit(&arena);

@@ -6,7 +6,7 @@
  * process is killed when. What waited while no server was there is started by the next. A start that is refused for good (no revision is
  * active any more) is told in the ledger, by start-settled.
  *
- * Payloads may be large: they lie in the store, and each is read when its run is started.
+ * Payloads may be large: they lie in the store, and each is read when its run is started, a large one beside the server's thread.
  *
  * Owns:   what waits. Borrows the Api.
  * Fails:  debounces_open() with the store's reason. debounce_add() by answering.

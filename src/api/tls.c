@@ -38,11 +38,18 @@ static bool pair_belongs(const TlsPair *pair)
     return is_read && sizes[0] == sizes[1] && memcmp(ids[0], ids[1], sizes[0]) == 0;
 }
 
+/* They are read by the thread that answers, which waits for nobody who may write into a pipe some day. */
+static Status read_file(Arena *arena, const char *path, Str *out_text, Error *err)
+{
+    if (file_exists(path) && !file_is_regular(path)) return error_set(err, ERR_INVALID, "%s is no regular file", path);
+    return file_read(arena, path, PEM_SIZE_MAX, out_text, err);
+}
+
 static Status read_pair(TlsPair *pair, Arena *arena, const char *certificate, const char *key, Error *err)
 {
     Str chain_text, key_text;
-    Status status = file_read(arena, certificate, PEM_SIZE_MAX, &chain_text, err);
-    if (!status) status = file_read(arena, key, PEM_SIZE_MAX, &key_text, err);
+    Status status = read_file(arena, certificate, &chain_text, err);
+    if (!status) status = read_file(arena, key, &key_text, err);
     if (status) return status;
     gnutls_datum_t chain = datum_of(chain_text), secret = datum_of(key_text);
     pair->chain_count = TLS_CHAIN_COUNT_MAX;

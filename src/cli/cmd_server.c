@@ -51,12 +51,13 @@ static const Option options[] = {
     { NULL },
 };
 
-/* What steps are told: of a socket that listens everywhere, the machine's own address. */
+/* What steps are told: of a socket that listens everywhere, the machine's own address. Empty: it has none. */
 static Str public_url(const Args *args, int fd)
 {
     const char *given = args_value(args, "public"), *scheme = args_value(args, "tls-cert") ? "https" : "http";
     if (given) return str_of(given);
     Str address = service_address(args->arena, fd);
+    if (!address.len) return address;
     if (str_starts(address, STR("0.0.0.0:")))
         return arena_format(args->arena, "%s://127.0.0.1%.*s", scheme, STR_ARG(str_slice(address, 7, address.len)));
     if (str_starts(address, STR("[::]:"))) return arena_format(args->arena, "%s://[::1]%.*s", scheme, STR_ARG(str_slice(address, 4, address.len)));
@@ -99,6 +100,9 @@ static void warn_of_surroundings(const Args *args, int fd, Str address)
 {
     uint64_t descriptor_count;
     uint32_t connection_count = count_connections(&descriptor_count);
+    if (!address.len && !args_value(args, "public"))
+        warn("steps are not told where the server is",
+             arena_format(args->arena, "the socket %.*s has no URL: give --public", STR_ARG(service_path(args->arena, fd))));
     if (!args_value(args, "tls-cert") && !service_is_loopback(fd))
         warn("keys and data cross the network in the clear",
              arena_format(args->arena, "%.*s is served without TLS: give --tls-cert and --tls-key, or have a proxy in front of it "
@@ -186,6 +190,19 @@ static OtlpOptions read_otlp(const Args *args)
                           .service = service.len ? service : STR("maestro"), .instance = owner_text(args->arena) };
 }
 
+static void print_start(const Serving *serving, Str address, Str path, Str key_file)
+{
+    const Args *args = serving->args;
+    const char *scheme = args_value(args, "tls-cert") ? "https" : "http";
+    Str keys = key_file.len ? arena_format(args->arena, "the first key is in %.*s", STR_ARG(key_file)) : STR("'maestro key create' makes a key");
+    if (address.len)
+        print_format("maestro serves %s://%.*s/api on %.*s; %.*s; a browser finds its pages at %s://%.*s/\n", scheme, STR_ARG(address),
+                     STR_ARG(serving->place.url), STR_ARG(keys), scheme, STR_ARG(address));
+    else
+        print_format("maestro serves the socket %.*s on %.*s; %.*s; curl --unix-socket %.*s %s://localhost/api asks it\n", STR_ARG(path),
+                     STR_ARG(serving->place.url), STR_ARG(keys), STR_ARG(path), scheme);
+}
+
 static ExitCode begin(Serving *serving, Str key_file)
 {
     const Args *args = serving->args;
@@ -206,16 +223,13 @@ static ExitCode begin(Serving *serving, Str key_file)
                              .log = serving->log, .otlp = read_otlp(args), .reloaded = tell_ready };
     uint64_t descriptor_count;
     server.connection_count_max = count_connections(&descriptor_count);
-    Str address = service_address(args->arena, serving->fd);
+    Str address = service_address(args->arena, serving->fd), socket_path = service_path(args->arena, serving->fd);
     warn_of_surroundings(args, serving->fd, address);
     if (host_watch(serving->place.host, serving->signal_fd, take_signal, serving, &err)
         || server_start(&server, &serving->server, &err))
         return fail(&err);
     serving->fd = -1;
-    print_format("maestro serves %s://%.*s/api on %.*s; %s%.*s; a browser finds its pages at %s://%.*s/\n",
-                 certificate ? "https" : "http", STR_ARG(address), STR_ARG(serving->place.url),
-                 key_file.len ? "the first key is in " : "'maestro key create' makes a key",
-                 STR_ARG(key_file), certificate ? "https" : "http", STR_ARG(address));
+    print_start(serving, address, socket_path, key_file);
     tell_ready();
     return EXIT_CODE_OK;
 }

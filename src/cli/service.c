@@ -154,11 +154,21 @@ bool service_is_loopback(int fd)
     return address.ss_family == AF_UNIX;
 }
 
+Str service_path(Arena *arena, int fd)
+{
+    struct sockaddr_un address = { 0 };
+    socklen_t size = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &size) || address.sun_family != AF_UNIX) return STR("");
+    if (!address.sun_path[0]) address.sun_path[0] = '@';                   /* of the abstract kind */
+    return arena_format(arena, "%.*s", (int)sizeof address.sun_path, address.sun_path);
+}
+
 Str service_address(Arena *arena, int fd)
 {
     struct sockaddr_storage address;
     socklen_t size = sizeof address;
     char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
+    if (service_path(arena, fd).len) return STR("");
     if (getsockname(fd, (struct sockaddr *)&address, &size)
         || getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
         return STR("a socket");

@@ -19,7 +19,8 @@ MUST_USE Status service_begin(int *out_fd, Error *err);
 /* Whether this machine has the address; its port is not touched. */
 MUST_USE Status service_check_address(Arena *arena, const char *address, Error *err);
 MUST_USE Status service_listen(Arena *arena, const char *address, int *out_fd, Error *err);
-Str  service_address(Arena *arena, int fd);         /* where it listens, as 127.0.0.1:8080 */
+Str  service_address(Arena *arena, int fd);         /* where it listens, as 127.0.0.1:8080; empty: a socket of the file system, which no URL has */
+Str  service_path(Arena *arena, int fd);            /* of such a one */
 bool service_is_loopback(int fd);                   /* nobody reaches it from another machine */
 void service_tell(const char *text);                /* "READY=1\n"; nobody listens: nothing happens */
 void service_tell_reloading(void);                  /* what was changed is being read; READY=1 follows */

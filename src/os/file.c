@@ -149,6 +149,12 @@ bool file_is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool file_is_regular(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 bool file_follow(const char *path, char *out, size_t size)
 {
     if ((size_t)snprintf(out, size, "%s", path) >= size) return false;

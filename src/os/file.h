@@ -30,6 +30,7 @@ MUST_USE Status file_sync_directory(const char *path, Error *err);
 MUST_USE Status file_room(const char *path, size_t size, Error *err);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
+bool file_is_regular(const char *path);             /* and no pipe, or else somebody that is waited for */
 /* The file that a path means: what its links lead to, where its last name is a symbolic one, though nothing may be there yet. What
  * lies beside a file, such as its lock, has to lie beside that one. False where they lead in a circle, or it is too long. */
 bool file_follow(const char *path, char *out, size_t size);

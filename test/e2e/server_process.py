@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -290,6 +291,30 @@ def a_manager_of_the_abstract_kind_is_told_and_steps_are_not_told_of_it(t):
     run = server.begin("env", wait="30s")
     t.contains(server.get(f"/api/executions/{run['executionId']}/logs").body.decode(), "socket=none fds=none")
     t.equal(server.stop().code, 0)
+
+
+@case()
+def a_socket_of_the_file_system_that_was_handed_over_is_served_and_has_no_url(t):
+    path, manager = str(t.folder / "api.sock"), Manager(t)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        process = activated(t, listener, manager)
+        try:
+            t.contains(manager.hear(), "READY=1")
+            said = (t.folder / "activated.err").read_text()
+            t.contains(said, f"maestro serves the socket {path} on sqlite:")
+            t.contains(said, f"the socket {path} has no URL: give --public")
+            if not shutil.which("curl"):
+                t.not_run("curl is missing")
+            command = shlex.split(said.split("; ")[-1].removesuffix(" asks it\n"))
+            asked = t.run(*command, "--silent", "--header", f"Authorization: Bearer {(t.folder / 'store.db.admin-key').read_text().strip()}")
+            t.contains(asked.out, '"_links"', "as it says, it is asked")
+            process.send_signal(signal.SIGTERM)
+            t.equal(process.wait(60), 0)
+        finally:
+            process.kill()
+            process.wait()
 
 
 @case()

@@ -581,6 +581,19 @@ def large_payloads_of_starts_that_are_held_back_lie_in_the_store(t):
 
 
 @case("proves: F-051")
+def a_large_payload_that_was_held_back_is_read_beside_the_thread_that_answers(t):
+    server = Server(t)
+    server.define("workflow: held\ntriggers: [{ webhook: { key: hook, auth: { api_key: true }, debounce: 2s } }]\njobs: { a: { tasks: [{ log: x }] } }\n")
+    before = used(server, "maestro-aside")
+    t.equal(server.call("POST", "/maestro/hooks/default/held/hook", "[" + "1," * 4_000_000 + "1]").status, 202)
+    taken = used(server, "maestro-aside")
+    t.until(lambda: server.get("/api/executions").json()["items"], "its run is started")
+    t.true(used(server, "maestro-aside") - taken > (taken - before) // 8, "it was read once more where it was read first")
+    run = server.get("/api/executions").json()["items"][0]["executionId"]
+    t.equal(len(server.get("/api/executions/" + run).json()["triggerPayload"]), 4_000_001)
+
+
+@case("proves: F-051")
 def values_of_large_bodies_are_a_share_of_their_key_and_leave_others_theirs(t):
     server = Server(t, "--runners", str(t.write("far.yaml", FAR)))
     keys = {tenant: server.key("operator", tenant) for tenant in ("default", "other")}

@@ -2,6 +2,7 @@
 """HTTPS with an authority of the case's own: commands and workers as clients, certificates that are replaced, and those that are refused."""
 import contextlib
 import json
+import os
 import signal
 import socket
 import ssl
@@ -172,6 +173,27 @@ def a_certificate_is_replaced_while_a_worker_has_work(t):
     t.equal(ask(t, server, "runs", "--ca", authority.file).code, 0, "the one before stays")
     worker.send_signal(signal.SIGTERM)
     t.equal(t.end(worker).code, 0)
+
+
+@case("")
+def a_certificate_that_is_no_file_any_more_keeps_nobody_waiting(t):
+    authority = Authority(t)
+    server = serve(t, authority)
+    for name in ("cert.pem", "key.pem"):
+        with t.row(name):
+            path = t.folder / name
+            text = path.read_bytes()
+            path.unlink()
+            os.mkfifo(path)
+            server.process.send_signal(signal.SIGHUP)
+            t.until(lambda: f"{name} is no regular file" in t.said(server.process), "it is told")
+            t.contains(get(server, authority, "/api"), "_links", "the pair before stays")
+            beside = t.maestro("server", "--check-config", "--store", f"sqlite:{t.folder}/other.db", "--tls-cert", t.folder / "cert.pem",
+                               "--tls-key", t.folder / "key.pem")
+            t.equal(beside.code, 65, beside.err)
+            path.unlink()
+            path.write_bytes(text)
+    t.equal(server.stop().code, 0)
 
 
 @case("")
