@@ -27,16 +27,19 @@ static bool is_alike(const LogKind *one, const LogKind *other)
 
 static bool is_over(const LogPlace *place, int64_t now_ms) { return now_ms - place->since_ms >= API_LOG_SPAN_MS; }
 
-/* Its own; else one that nobody has, or whose time is over with nothing to tell; else that of all others. */
+/* Its own; else, as long as its key has not too many, one that nobody has, or whose time is over with nothing to tell; else that of all others. */
 static LogPlace *place_of(LogShares *shares, const LogKind *kind, int64_t now_ms)
 {
     LogPlace *free_one = NULL;
+    uint32_t of_key = 0;
     for (uint32_t i = 0; i < API_LOG_KIND_COUNT_MAX; i++) {
         LogPlace *place = &shares->places[i];
         bool is_free = !place->line_count || (is_over(place, now_ms) && !place->left_count);
         if (!is_free && is_alike(&place->kind, kind)) return place;
         if (is_free && !free_one) free_one = place;
+        of_key += !is_free && !strcmp(place->kind.key, kind->key);
     }
+    if (of_key >= API_LOG_KEY_KIND_MAX) free_one = NULL;
     if (free_one) *free_one = (LogPlace){ .kind = *kind, .since_ms = now_ms };
     LogPlace *others = &shares->places[API_LOG_KIND_COUNT_MAX];
     if (!free_one && (!others->line_count || (is_over(others, now_ms) && !others->left_count)))

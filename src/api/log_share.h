@@ -2,8 +2,8 @@
  *
  * Whoever sends requests that are refused needs no key for that, and each would be a line: tens of gigabytes an hour, in which nobody finds the
  * others. Of those that are alike (their status, route, key and address) the first API_LOG_LIKE_COUNT_MAX within API_LOG_SPAN_MS are written one
- * by one; how many more there were a line tells when that time is over, or the server ends. At most API_LOG_KIND_COUNT_MAX are told apart, and
- * further ones counted together.
+ * by one; how many more there were a line tells when that time is over, or the server ends. At most API_LOG_KIND_COUNT_MAX are told apart, of one
+ * key, or of all who are not known, API_LOG_KEY_KIND_MAX, and further ones counted together: so strangers hide no failure of somebody else.
  *
  * Owns:   what it counts.     Fails: never.     Thread: the server's.
  */

@@ -8,6 +8,7 @@
 static LogKind kind_of(unsigned number)
 {
     LogKind kind = { .status = 401, .route = "root" };
+    (void)snprintf(kind.key, sizeof kind.key, "%08u", number);
     (void)snprintf(kind.source, sizeof kind.source, "192.0.2.%u", number);
     return kind;
 }
@@ -61,4 +62,21 @@ TEST(more_kinds_than_are_told_apart_share_their_lines, "")
     EXPECT_INT(take(&shares, kind_of(999), 2, 1000 + API_LOG_SPAN_MS), 2);
     EXPECT_INT(take(&shares, kind_of(998), 2, 1000 + API_LOG_SPAN_MS), 2);
     EXPECT_INT(log_share_due_ms(&shares, 1000 + API_LOG_SPAN_MS), -1);
+}
+
+TEST(a_key_or_all_who_have_none_have_a_part_of_the_kinds, "")
+{
+    static const char *const keys[] = { "", "aaaaaaaa" };
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        LogShares shares = { 0 };
+        uint64_t written = 0;
+        ROW(keys[k]);
+        for (unsigned i = 0; i < 4 * API_LOG_KIND_COUNT_MAX; i++) {
+            LogKind kind = kind_of(i);
+            (void)snprintf(kind.key, sizeof kind.key, "%s", keys[k]);
+            written += take(&shares, kind, 1, 1000);
+        }
+        EXPECT_INT(written, API_LOG_KEY_KIND_MAX + API_LOG_LIKE_COUNT_MAX);
+        EXPECT_INT(take(&shares, kind_of(1), 2, 1000), 2);
+    }
 }

@@ -489,7 +489,8 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define API_REFUSAL_TEXT_SIZE   200u             /* what is recorded of an address or a reason */
 #define API_LOG_SPAN_MS         60000            /* of requests that are refused or fail alike within this time ... */
 #define API_LOG_LIKE_COUNT_MAX  16u              /* ... so many are lines of the log, and the others a number ... */
-#define API_LOG_KIND_COUNT_MAX  64u              /* ... and so many kinds are told apart: half a gigabyte a day where all are used up */
+#define API_LOG_KIND_COUNT_MAX  64u              /* ... and so many kinds are told apart: half a gigabyte a day where all are used up ... */
+#define API_LOG_KEY_KIND_MAX    24u              /* ... of these, those of one key, or of all who are not known */
 #define API_KEY_EXECUTOR_COUNT_MAX 32u          /* executors that a worker's key is limited to ... */
 #define API_KEY_QUEUE_COUNT_MAX 64u              /* ... and queues: as many as an executor has */
 #define API_KEY_USE_MS          60000            /* how exactly the last use of a key is known */

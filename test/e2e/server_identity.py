@@ -127,7 +127,8 @@ def who_is_refused_in_many_ways_hides_nobody_elses_refusal(t):
         stranger.close()
     viewer = server.key("viewer", "beta")
     t.equal(server.call("DELETE", "/api/secrets/prod?reason=x", key=viewer).status, 403)
-    server.stop()
+    lines = [json.loads(line) for line in server.stop().err.splitlines()]
+    t.equal([line["key"] for line in lines if line["message"] == "request refused" and line["status"] == 403], [viewer.split(".")[2]], "lines of the log")
     told = refusals(t, server)
     strangers = [r for r in told if r["flags"] == 401]
     t.equal((len({r["source"] for r in strangers if r["actor"] == "nobody"}), sum(r["count"] for r in strangers)), (apart - 1, 2 * apart))
