@@ -415,14 +415,11 @@ bool call_let_in(Call *call, Str tenant, Str who)
     Request *request = request_of(call);
     if (call->caller.tenant.len) return true;
     call->let_in = (ShareOwner){ arena_copy(&call->arena, tenant), arena_copy(&call->arena, who) };
-    ShareBound bound = share_move(request->shares, call->let_in, &request->bodies);
-    if (bound != SHARE_FREE) {
-        refuse_bodies(call, bound);
-        return false;
-    }
-    bound = share_move(request->shares, call->let_in, &call->reading);
-    if (bound != SHARE_FREE) call_refuse_share(call, SHARE_READS, bound);
-    return bound == SHARE_FREE;
+    ShareBound bodies = share_move(request->shares, call->let_in, &request->bodies);
+    ShareBound reads = share_move(request->shares, call->let_in, &call->reading);
+    if (bodies != SHARE_FREE) refuse_bodies(call, bodies);
+    else if (reads != SHARE_FREE) call_refuse_share(call, SHARE_READS, reads);
+    return call->status == 0;
 }
 
 /* A body is not taken, and libmicrohttpd sends no answer before it has come to its end, which may be far: so it is told past libmicrohttpd. What

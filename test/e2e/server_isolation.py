@@ -167,7 +167,8 @@ def every_address_tells_every_role_of_another_tenant_the_same_as_of_nothing(t):
     server = prepare(t)
     matrix = Matrix(t, server, server.run)
     # One asks for what is another's, one for what there is not, one for what belongs to nobody: their refusals are told apart.
-    callers = {role: [server.key(role, "other") for _ in range(3)] for role in ROLES}
+    # Each role has a tenant of its own: those of one are told apart as far as some hundred.
+    callers = {role: [server.key(role, "other-" + role) for _ in range(3)] for role in ROLES}
     callers["attempt"] = [attempt(t, server, name) for name in ("one", "two", "three")]
     first = server.get("/api/executions?namespace=other&workflowId=one").json()["items"][0]["executionId"]
     before = server.get("/api/executions/" + server.run).json()
@@ -179,7 +180,7 @@ def every_address_tells_every_role_of_another_tenant_the_same_as_of_nothing(t):
     def is_nobodys(path, operation):
         return bool(set(matrix.ids_of(path, operation)[0]) & set(OF_NOBODY))
 
-    # First what is another's, all of it: a server tells some hundred kinds of refusals apart at a time, and these are counted below.
+    # First what is another's, all of it: a server tells some hundreds of refusals apart at a time, and these are counted below.
     for method, path, operation in matrix.operations:
         request = matrix.request(method, path, operation, 0)
         for role, keys in callers.items():
