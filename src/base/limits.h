@@ -479,8 +479,8 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define API_BULK_ASKED_SIZE     (1u << 20)       /* ... and bytes of their requests together; one is asked however large it is */
 #define API_KEY_COUNT_MAX       16384u           /* keys at hand, with their rates, 6 MB; of a tenant those beyond share one rate */
 #define API_TENANT_COUNT_MAX    4096u            /* tenants at hand, with their rates; one more is refused while all of them are in use */
-#define API_REFUSAL_COUNT_MAX   256u             /* different refusals that are told apart at a time; further ones are counted together ... */
-#define API_REFUSAL_TENANT_MAX  96u              /* ... of these, those of callers of one tenant, or of all who are not known ... */
+#define API_REFUSAL_COUNT_MAX   512u             /* different refusals that are told apart at a time; further ones are counted together ... */
+#define API_REFUSAL_TENANT_MAX  256u             /* ... of these, those of callers of one tenant, or of all who are not known ... */
 #define API_REFUSAL_REASON_COUNT_MAX 64u         /* ... and of these those that differ by the reason alone, be it a key that is made up */
 #define API_REFUSAL_SPAN_MS     60000            /* of equal ones within this time the first is recorded at once, the others by their count */
 #define API_REFUSAL_TEXT_SIZE   200u             /* what is recorded of an address or a reason */
