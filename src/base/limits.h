@@ -407,6 +407,8 @@
 #define API_PAGE_COUNT_DEFAULT  50u
 #define API_SCAN_COUNT_MAX      10000u           /* rows that are looked at for one page of a list with a filter; then the page is short */
 #define API_PAGE_COUNT_MAX      500u
+#define API_LIST_HERE_COUNT     512u             /* rows of these that are looked at in the server's thread ... */
+#define API_LIST_HERE_ITEM_COUNT 100u            /* ... and executions that are shown there: each about 3 ms */
 #define API_STEP_COUNT_MAX      API_PAGE_COUNT_MAX      /* steps that an execution has with it: R-097 wants 100; the list of steps has the others */
 #define API_SPAN_COUNT_MAX      10000u           /* spans in one trace: what a page of a browser can still draw */
 #define API_HISTORY_EVENT_COUNT_MAX 40000u       /* events of the runs that one answer is made of: a tenth of a second of the
