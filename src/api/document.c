@@ -33,8 +33,6 @@ static PlanFact awaited(Call *call, const Cell *row)
     return fact;
 }
 
-void document_bring(Call *call, const Cell *row) { (void)awaited(call, row); }
-
 bool document_is_at_hand(Call *call, const Cell *row)
 {
     PlanFact fact;

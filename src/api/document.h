@@ -24,9 +24,8 @@ typedef struct PayloadRoom {
  * has all of it, and `next` of the links is its page behind them. To who may not read executions: its id, status and links. */
 Value document_execution_whole(Call *call, const Cell *row);
 Value document_execution(Call *call, const Cell *row, PayloadRoom *room);
-/* Whether that is told without reading the plan, which may take long; and reading it. */
+/* Whether that is told without reading the plan, which may take long. */
 bool  document_is_at_hand(Call *call, const Cell *row);
-void  document_bring(Call *call, const Cell *row);
 /* What all steps of an execution say of it: made once for them. */
 typedef struct ExecutionName { Str id; Value link; } ExecutionName;
 ExecutionName document_execution_name(Call *call, const Cell *run);

@@ -208,12 +208,14 @@ typedef struct Listing {
     Str status;
     Str workflow;
     int64_t version;
-    uint32_t seen;
+    uint32_t seen, looked_at;
     int64_t cursor;
     Str tenant;                     /* empty: of all */
-    bool takes_all;                 /* a plan may be read meanwhile */
-    const Cell **left;              /* else those whose plans have to be, and that are not listed yet */
-    size_t left_count, left_capacity;
+    const Cell **found;             /* for the page */
+    size_t found_count, found_capacity;
+    bool has_more;
+    bool is_here;                   /* in the server's thread, for as long as that takes little ... */
+    bool is_long;                   /* ... and it takes more */
 } Listing;
 
 static const char *row_status(const Cell *row)
@@ -260,35 +262,47 @@ static bool are_filters_given(Call *call, uint64_t version)
     return false;
 }
 
-static void leave(Listing *listing, const Cell *row)
+static void find(Listing *listing, const Cell *row)
 {
     Arena *arena = &listing->page.call->arena;
-    if (listing->left_count == listing->left_capacity)
-        listing->left = arena_grow(arena, listing->left, sizeof *listing->left, listing->left_count, &listing->left_capacity);
-    listing->left[listing->left_count++] = row;
+    if (listing->found_count == listing->found_capacity)
+        listing->found = arena_grow(arena, listing->found, sizeof *listing->found, listing->found_count, &listing->found_capacity);
+    listing->found[listing->found_count++] = row;
 }
 
+/* Plans are read after it, which may take longer than the store reads for. */
 static bool take_execution(void *context, const Cell *cells, uint32_t count)
 {
     Listing *listing = context;
     (void)count;
     listing->seen++;
+    listing->is_long = listing->is_here && ++listing->looked_at > API_LIST_HERE_COUNT;
+    if (listing->is_long) return false;
     listing->cursor = cells[RUNS_run_no].integer;
     if (listing->workflow.len && !str_is(cells[RUNS_definition_key].text, listing->workflow)) return true;
     if (listing->has_state && row_state(cells) != listing->state) return true;
     if (listing->status.len && !str_is_text(listing->status, row_status(cells))) return true;
     if (listing->version && cells[RUNS_definition_version].integer != listing->version) return true;
     if (!api_shows(listing->page.call, listing->page.call->route->verb, cells[RUNS_tenant].text)) return true;
-    if (!page_has_room(&listing->page)) return false;
+    listing->has_more = listing->found_count == listing->page.limit;
+    if (listing->has_more) return false;
     const Cell *row = row_copy(&listing->page.call->arena, cells, count);
-    if (!listing->takes_all && !document_is_at_hand(listing->page.call, row)) {
-        leave(listing, row);
-        return listing->left_count < listing->page.limit;
+    listing->is_long = listing->is_here && (listing->found_count >= API_LIST_HERE_ITEM_COUNT || !document_is_at_hand(listing->page.call, row));
+    if (!listing->is_long) find(listing, row);
+    return !listing->is_long;
+}
+
+/* What was found, as far as there is room for it. */
+static void add_found(Listing *listing)
+{
+    Page *page = &listing->page;
+    for (size_t i = 0; i < listing->found_count && page_has_room(page); i++) {
+        const Cell *row = listing->found[i];
+        PayloadRoom room = { .one_max = API_LISTED_SIZE_MAX, .size = page->size, .size_max = SIZE_MAX };
+        page_add(page, document_execution(page->call, row, &room), (Str){ 0 }, row[RUNS_run_no].integer, 0);
+        page->size = room.size;
     }
-    PayloadRoom room = { .one_max = API_LISTED_SIZE_MAX, .size = listing->page.size, .size_max = SIZE_MAX };
-    page_add(&listing->page, document_execution(listing->page.call, row, &room), (Str){ 0 }, row[RUNS_run_no].integer, 0);
-    listing->page.size = room.size;
-    return true;
+    page->is_full = page->is_full || listing->has_more;
 }
 
 /* The query whose index serves the filter best; the rest is looked at row by row. */
@@ -304,7 +318,7 @@ static QueryAsk ask_of(const Listing *listing, Str tenant)
     return (QueryAsk){ QUERY_RUNS_OF_TENANT, { cell_text(tenant), before, cell_null() }, 3, 0 };
 }
 
-/* False, and nothing is answered, where plans have to be read for some of them. */
+/* False, and nothing is answered, where it takes too long for the server's thread: many rows, or plans that have to be read for some of them. */
 static bool list_executions(Call *call, Listing *listing)
 {
     Error err;
@@ -316,9 +330,9 @@ static bool list_executions(Call *call, Listing *listing)
         listing->seen = 0;
         status = store_select(call->api->store, &ask, take_execution, listing, &err);
         looked_at += listing->seen;
-        if (listing->left_count >= listing->page.limit) return false;
-    } while (!status && listing->seen && !listing->page.is_full && looked_at < API_SCAN_COUNT_MAX);
-    if (listing->left_count) return false;
+        if (listing->is_long) return false;
+    } while (!status && listing->seen && !listing->has_more && looked_at < API_SCAN_COUNT_MAX);
+    if (!status) add_found(listing);
     if (listing->seen && !listing->page.is_full) {            /* a short page: others wait for this thread */
         listing->page.is_full = true;
         listing->page.number = listing->cursor;
@@ -328,20 +342,13 @@ static bool list_executions(Call *call, Listing *listing)
     return true;
 }
 
-static void bring_plans(Call *copy)
+/* From its beginning, with the same filters. */
+static void list_aside(Call *copy)
 {
-    const Listing *listing = copy->state;
-    for (size_t i = 0; i < listing->left_count; i++) document_bring(copy, listing->left[i]);
-}
-
-/* From its beginning, with the same filters, where the access policy can be asked what is linked. */
-static void list_again(Call *call, Call *copy)
-{
-    Listing *listing = call->state;
-    (void)copy;
-    listing->takes_all = true;                              /* what was forgotten again is read here */
-    listing->left_count = 0;
-    if (page_begin(&listing->page, call)) (void)list_executions(call, listing);
+    const Listing *asked = copy->state;
+    Listing listing = { .has_state = asked->has_state, .state = asked->state, .status = asked->status, .workflow = asked->workflow,
+                        .version = asked->version, .tenant = asked->tenant };
+    if (page_begin(&listing.page, copy)) (void)list_executions(copy, &listing);
 }
 
 void route_executions(Call *call)
@@ -349,7 +356,7 @@ void route_executions(Call *call)
     Listing *listing = ARENA_NEW(&call->arena, Listing);
     uint64_t version;
     Str state = call_query(call, "state"), given = call_query(call, "namespace");
-    *listing = (Listing){ .workflow = call_query(call, "workflowId") };
+    *listing = (Listing){ .workflow = call_query(call, "workflowId"), .is_here = true };
     if (!page_begin(&listing->page, call) || !call_query_number(call, "version", 0, UINT32_MAX, &version)) return;
     if (!are_filters_given(call, version) || (state.len && !read_state(call, state, listing))) return;
     bool is_of_all = !given.len && str_is_text(call->caller.tenant, "*");
@@ -358,7 +365,7 @@ void route_executions(Call *call)
     listing->version = (int64_t)version;
     if (list_executions(call, listing)) return;
     call->state = listing;
-    aside_begin(call, bring_plans, list_again);
+    aside_begin(call, list_aside, /* done= */ NULL);
 }
 
 typedef struct StepListing { Page page; ExecutionName execution; } StepListing;

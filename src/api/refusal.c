@@ -30,6 +30,7 @@ typedef struct Slot {
 struct Refusals {
     Bridge *bridge;
     Slot slots[API_REFUSAL_COUNT_MAX + 1];      /* the last one: all that have no place of their own */
+    uint32_t used_count;            /* of these: mostly there is none */
     uint32_t sent_count;            /* not answered yet */
 };
 
@@ -122,10 +123,13 @@ static Slot *slot_of(Refusals *refusals, Kind *kind)
     }
     if (free_one) {
         *free_one = (Slot){ .kind = *kind, .is_used = true, .is_further = is_further };
+        refusals->used_count++;
         return free_one;
     }
     become_several(kind, "");
-    if (!others->is_used) *others = (Slot){ .is_used = true, .kind = *kind };
+    if (others->is_used) return others;
+    *others = (Slot){ .is_used = true, .kind = *kind };
+    refusals->used_count++;
     return others;
 }
 
@@ -182,10 +186,10 @@ void refusals_note(Refusals *refusals, const Call *call)
 
 void refusals_turn(Refusals *refusals, int64_t now_ms, bool is_end)
 {
-    for (uint32_t i = 0; i <= API_REFUSAL_COUNT_MAX; i++) {
+    for (uint32_t i = 0; refusals->used_count && i <= API_REFUSAL_COUNT_MAX; i++) {
         Slot *slot = &refusals->slots[i];
         if (!slot->is_used || (!is_end && slot->due_ms > now_ms)) continue;
-        if (!slot->count) *slot = (Slot){ 0 };
+        if (!slot->count) *slot = (Slot){ 0 }, refusals->used_count--;
         else slot->due_ms = now_ms + (record(refusals, slot) ? API_REFUSAL_SPAN_MS : SPAN_RETRY_MS);
     }
 }
@@ -193,7 +197,7 @@ void refusals_turn(Refusals *refusals, int64_t now_ms, bool is_end)
 int64_t refusals_due_ms(const Refusals *refusals, int64_t now_ms)
 {
     int64_t due_ms = INT64_MAX;
-    for (uint32_t i = 0; i <= API_REFUSAL_COUNT_MAX; i++)
+    for (uint32_t i = 0; refusals->used_count && i <= API_REFUSAL_COUNT_MAX; i++)
         if (refusals->slots[i].is_used && refusals->slots[i].due_ms < due_ms) due_ms = refusals->slots[i].due_ms;
     return due_ms == INT64_MAX ? -1 : due_ms > now_ms ? due_ms - now_ms : 0;
 }

@@ -411,6 +411,8 @@
 #define API_PAGE_COUNT_DEFAULT  50u
 #define API_SCAN_COUNT_MAX      10000u           /* rows that are looked at for one page of a list with a filter; then the page is short */
 #define API_PAGE_COUNT_MAX      500u
+#define API_LIST_HERE_COUNT     512u             /* rows of these that are looked at in the server's thread ... */
+#define API_LIST_HERE_ITEM_COUNT 100u            /* ... and executions that are shown there: each about 3 ms */
 #define API_STEP_COUNT_MAX      API_PAGE_COUNT_MAX      /* steps that an execution has with it: R-097 wants 100; the list of steps has the others */
 #define API_SPAN_COUNT_MAX      10000u           /* spans in one trace: what a page of a browser can still draw */
 #define API_HISTORY_EVENT_COUNT_MAX 40000u       /* events of the runs that one answer is made of: a tenth of a second of the
@@ -484,8 +486,8 @@ static_assert(API_WORKER_TENANT_COUNT_MAX < API_WORKER_COUNT_MAX, "no tenant has
 #define API_BULK_ASKED_SIZE     (1u << 20)       /* ... and bytes of their requests together; one is asked however large it is */
 #define API_KEY_COUNT_MAX       16384u           /* keys at hand, with their rates, 6 MB; of a tenant those beyond share one rate */
 #define API_TENANT_COUNT_MAX    4096u            /* tenants at hand, with their rates; one more is refused while all of them are in use */
-#define API_REFUSAL_COUNT_MAX   256u             /* different refusals that are told apart at a time; further ones are counted together ... */
-#define API_REFUSAL_TENANT_MAX  96u              /* ... of these, those of callers of one tenant, or of all who are not known ... */
+#define API_REFUSAL_COUNT_MAX   512u             /* different refusals that are told apart at a time; further ones are counted together ... */
+#define API_REFUSAL_TENANT_MAX  256u             /* ... of these, those of callers of one tenant, or of all who are not known ... */
 #define API_REFUSAL_REASON_COUNT_MAX 64u         /* ... and of these those that differ by the reason alone, be it a key that is made up */
 #define API_REFUSAL_SPAN_MS     60000            /* of equal ones within this time the first is recorded at once, the others by their count */
 #define API_REFUSAL_TEXT_SIZE   200u             /* what is recorded of an address or a reason */

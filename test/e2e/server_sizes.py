@@ -433,6 +433,35 @@ def a_large_revision_that_is_known_is_not_made_again(t):
     t.equal(server.post(path + "/deactivate").json()["steps"], whole.json()["steps"], "and where it is changed")
 
 
+@case("proves: R-091 F-003")
+def a_list_that_looks_at_many_executions_is_not_made_by_the_thread_that_answers_everybody(t):
+    server = Server(t)
+    server.define(HELLO)
+    count = 1500
+    runs = [server.begin("hello", {"who": "x"})["executionId"] for _ in range(count)]
+    t.until(lambda: server.get(f"/api/executions/{runs[-1]}").json()["status"] == "COMPLETED", "they are over")
+
+    def listed(path):
+        """All of them, page by page."""
+        found = []
+        while path:
+            page = server.get(path).json()
+            found += [item["executionId"] for item in page["items"]]
+            path = page["_links"].get("next", {}).get("href")
+        return found
+
+    for query, wanted in (("state=FAILED", []), ("workflowId=hello&version=2", []), ("limit=500", runs[::-1]), ("limit=7&state=COMPLETED", None)):
+        with t.row(query):
+            http, beside = used(server, "maestro-http"), used(server, "maestro-aside")
+            if wanted is None:
+                t.true(listed("/api/executions?" + query) == runs[::-1], "whatever a page has")
+                continue
+            for _ in range(30):
+                t.true(listed("/api/executions?" + query) == wanted, "what it lists")
+            http, beside = used(server, "maestro-http") - http, used(server, "maestro-aside") - beside
+            t.true(http < beside, f"it took {http} ticks of that thread, and {beside} beside it")
+
+
 @case("")
 def a_list_of_executions_that_await_triggers_of_large_plans_keeps_nobody_waiting(t):
     server = Server(t)
