@@ -158,7 +158,7 @@ static void compare_attempts(Call *call)
     Value found;
     Error err;
     Str attempts = call_query(call, "attempts");
-    if (attempts.len && attempt_pair_read(attempts, &pair, &err)) {
+    if (call_has_query(call, "attempts") && attempt_pair_read(attempts, &pair, &err)) {
         call_error(call, &err);
         return;
     }
