@@ -127,7 +127,7 @@ static bool is_held(const Args *args, const char *path, const KeyRows *rows)
 {
     Str text;
     Error err;
-    if (file_read(args->arena, path, KEY_FILE_SIZE_MAX, &text, &err)) return false;
+    if (!file_is_regular(path) || file_read(args->arena, path, KEY_FILE_SIZE_MAX, &text, &err)) return false;
     size_t tenant = str_find(text, '.', 0) + 1, id = str_find(text, '.', tenant) + 1;
     Str named = str_slice(text, id, str_find(text, '.', id));
     for (size_t i = 0; i < rows->count; i++)

@@ -640,6 +640,10 @@ def the_first_key_is_for_its_owner_alone_whatever_was_there_before(t):
             t.true(file.read_text().startswith("mk.@all."), "the key is there")
             t.equal(other.read_text(), "", "nothing else was written")
             t.equal([n for n in os.listdir(folder) if n.startswith("st.db.admin-key")], ["st.db.admin-key"], "and nothing is left")
+    with t.row("a pipe has taken its place since"):
+        file.unlink()
+        os.mkfifo(file)
+        t.contains(begun(t, store), "'maestro key create' makes a key", "nobody waits for what it says")
 
 
 @case("")
