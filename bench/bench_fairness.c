@@ -237,6 +237,10 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--dir") == 0 && i + 1 < argc) directory = argv[++i];
         else seconds = strtod(argv[i], NULL);
     }
+    if (!(seconds > 0)) {
+        (void)fprintf(stderr, "usage: bench-fairness [--json] [--dir DIR] [SECONDS]\n");
+        return 2;
+    }
     static Load load;
     char folder[512], path[600];
     Error err;
