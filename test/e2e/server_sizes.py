@@ -236,7 +236,9 @@ def steps_with_large_inputs_are_listed_in_pages_that_end_early(t):
     t.true(any(step["inputData"].get("omitted") for step in whole["steps"] if step["inputData"]), "those that do not fit say how large they are")
     path, steps, pages = f"/api/executions/{run}/steps", [], 0
     while path:
-        page = server.get(path).json()
+        answer = server.get(path)
+        t.require(answer.status == 200, str(answer))
+        page = answer.json()
         steps += page["items"]
         pages += 1
         path = page["_links"].get("next", {}).get("href")
