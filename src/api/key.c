@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "lang/shape.h"
 #include "os/clock.h"
 #include "os/entropy.h"
@@ -104,7 +105,7 @@ Status key_check_tenant(Str tenant, Error *err)
     if (str_is_text(tenant, "*") || name_is_valid(tenant, /* dotted= */ false)) return OK;
     return error_set(err, ERR_INVALID,
                      "'%.*s' is no name of a tenant: as in definitions it has 1 to %u letters, digits, _ and -, the last not at its beginning",
-                     (int)(tenant.len < 100 ? tenant.len : 100), tenant.ptr, NAME_SIZE_MAX);
+                     STR_ARG(utf8_head(tenant, 100)), NAME_SIZE_MAX);
 }
 
 Status key_read_document(Arena *arena, Str document, KeyFacts *out, Error *err)

@@ -6,6 +6,7 @@
 #include "api/route.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 
 #define SPAN_RETRY_MS 1000          /* after an engine that took nothing */
 #define SEVERAL_REASONS "for more reasons than are told apart"
@@ -48,10 +49,9 @@ void refusals_free(Refusals *refusals) { free(refusals); }
 
 static void text_put(char *place, size_t size, Str text)
 {
-    size_t len = text.len < size ? text.len : size - 1;
-    while (len < text.len && len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80) len--;      /* between two characters */
-    memcpy(place, text.ptr ? text.ptr : "", len);
-    place[len] = '\0';
+    Str head = utf8_head(text, size - 1);
+    memcpy(place, head.ptr ? head.ptr : "", head.len);
+    place[head.len] = '\0';
 }
 
 /* But for the reason. */

@@ -47,9 +47,8 @@ static void log_path(LogLine *line, Str path)
 {
     char storage[API_REFUSAL_TEXT_SIZE + sizeof "... (4294967295 bytes)"];
     Buf text = buf_on(storage, sizeof storage);
-    Str begin = str_slice(path, 0, API_REFUSAL_TEXT_SIZE);
     if (path.len > API_REFUSAL_TEXT_SIZE)
-        buf_format(&text, "%.*s... (%u bytes)", (int)utf8_valid_size(begin), begin.ptr, (unsigned)path.len);
+        buf_format(&text, "%.*s... (%u bytes)", STR_ARG(utf8_head(path, API_REFUSAL_TEXT_SIZE)), (unsigned)path.len);
     log_text(line, "path", text.len ? buf_peek(&text) : path);
 }
 

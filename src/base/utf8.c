@@ -79,6 +79,13 @@ size_t utf8_valid_size(Str text)
     return at;
 }
 
+Str utf8_head(Str text, size_t size_max)
+{
+    if (text.len <= size_max) return text;
+    while (size_max && ((unsigned char)text.ptr[size_max] & 0xc0) == 0x80) size_max--;
+    return str_slice(text, 0, size_max);
+}
+
 size_t utf8_count(Str text)
 {
     size_t count = 0;

@@ -17,6 +17,8 @@ size_t utf8_decode(Str text, uint32_t *out_point);
 size_t utf8_encode(uint32_t point, char out[4]);
 /* The offset of the first byte that is not part of valid UTF-8, or text.len. */
 size_t utf8_valid_size(Str text);
+/* As much of the beginning of valid text as fits: no character is cut in two. */
+Str    utf8_head(Str text, size_t size_max);
 /* Code points of valid text. */
 size_t utf8_count(Str text);
 /* Terminal columns that the text takes: wide East Asian characters count two, combining marks none. */

@@ -21,6 +21,18 @@ TEST(utf8_every_scalar_value_goes_there_and_back, "")
     }
 }
 
+TEST(utf8_head_ends_before_a_character_that_does_not_fit, "")
+{
+    Str text = STR("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");          /* of 1, 2, 3 and 4 bytes */
+    static const size_t want[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10 };
+    for (size_t max = 0; max < sizeof want / sizeof *want; max++) {
+        Str head = utf8_head(text, max);
+        EXPECT_INT(head.len, want[max]);
+        EXPECT(head.ptr == text.ptr);
+    }
+    EXPECT_INT(utf8_head((Str){ 0 }, 5).len, 0);
+}
+
 /* How many well-formed sequences there are of each size says more than examples: one wrong bound changes the count. */
 TEST(utf8_accepts_exactly_the_well_formed_sequences, "")
 {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "cli/human.h"
 #include "cli/grid.h"
 #include "cli/run_list.h"
@@ -95,7 +96,7 @@ static void print_grid(const Listing *listing)
         grid_cell(&grid, row[RUNS_definition_key].text);
         buf_text(&cell, run_state_name(row_state(row)));
         if (row[RUNS_awaiting_trigger_key].kind == CELL_TEXT)
-            buf_format(&cell, ": %.*s", STR_ARG(str_slice(row[RUNS_awaiting_trigger_key].text, 0, TRIGGER_SHOWN_SIZE)));
+            buf_format(&cell, ": %.*s", STR_ARG(utf8_head(row[RUNS_awaiting_trigger_key].text, TRIGGER_SHOWN_SIZE)));
         grid_buf(&grid, &cell);
         human_time_short(&cell, row[RUNS_started_ms].integer, now_ms);
         grid_buf(&grid, &cell);

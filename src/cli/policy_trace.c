@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "rego/builtins/format.h"
 #include "rego/builtins/text.h"
 #include "rego/print.h"
@@ -256,12 +257,12 @@ static Str short_value(Arena *arena, Value value)
     buf_init(&text, VALUE_TEXT_SIZE_MAX);
     Str string = value.kind == VALUE_STRING ? value_text(value) : STR("");
     if (value.kind == VALUE_STRING)
-        rego_print_quoted(&text, str_slice(string, 0, string.len < VALUE_WIDTH_MAX ? string.len : VALUE_WIDTH_MAX));
+        rego_print_quoted(&text, utf8_head(string, VALUE_WIDTH_MAX));
     else if (value_is_number(value)) format_value(&text, value);
     else value_print(&text, value);
     Str whole = buf_peek(&text);
     bool is_long = whole.len > VALUE_WIDTH_MAX;
-    Str shown = arena_format(arena, "%.*s%s", STR_ARG(str_slice(whole, 0, is_long ? VALUE_WIDTH_MAX - 3 : whole.len)),
+    Str shown = arena_format(arena, "%.*s%s", STR_ARG(utf8_head(whole, is_long ? VALUE_WIDTH_MAX - 3 : whole.len)),
                              is_long ? "..." : "");
     buf_deinit(&text);
     return shown;

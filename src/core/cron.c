@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "value/canonical.h"
 
 typedef enum CronField { SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELD_COUNT } CronField;
@@ -286,8 +287,7 @@ Status cron_parse(Str text, Str seed, Cron *out_cron, Error *err)
     if (trimmed.len && trimmed.ptr[0] == '@') {
         for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
             if (is_same_word(trimmed, macros[i].macro)) return cron_parse(macros[i].text, seed, out_cron, err);
-        return error_at(err, ERR_INVALID, 1, 1, "there is no macro '%.*s'", trimmed.len > 40 ? 40 : (int)trimmed.len,
-                        trimmed.ptr);
+        return error_at(err, ERR_INVALID, 1, 1, "there is no macro '%.*s'", STR_ARG(utf8_head(trimmed, 40)));
     }
 
     Str fields[FIELD_COUNT];

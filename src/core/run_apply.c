@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "core/placement.h"
 #include "core/run_apply.h"
 
@@ -73,13 +74,7 @@ static void set_failure_of(const Apply *apply, uint32_t step, Cause cause)
     Run *run = apply->run;
     run->failed_step = step;
     run->cause = (uint8_t)cause;
-    Str text = apply->event->text;
-    if (text.len > FAILURE_TEXT_SIZE_MAX) {
-        size_t size = FAILURE_TEXT_SIZE_MAX;
-        while (size && ((uint8_t)text.ptr[size] & 0xc0) == 0x80) size--;        /* no character is cut in two */
-        text = str_slice(text, 0, size);
-    }
-    apply_text(&run->failure, text);
+    apply_text(&run->failure, utf8_head(apply->event->text, FAILURE_TEXT_SIZE_MAX));
 }
 
 void apply_failure(const Apply *apply)

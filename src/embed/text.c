@@ -54,7 +54,7 @@ Status take_text(const char *text, const char *what, size_t size_max, Str *out, 
 Status take_run_id(const char *text, Id *out_id, Error *err)
 {
     if (text && id_read((Str){ text, strnlen(text, ID_SIZE + 1) }, out_id)) return OK;
-    return error_set(err, ERR_INVALID, "'%.40s' is no id of a run", text ? text : "");
+    return error_set(err, ERR_INVALID, "'%.*s' is no id of a run", STR_ARG(utf8_head(str_of(text ? text : ""), 40)));
 }
 
 Status take_json(Arena *arena, const char *text, const char *what, Value *out, Error *err)

@@ -1,6 +1,7 @@
 #include "lang/compiler.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 
 #define SUGGESTING_MAX 100u         /* mistakes after which names are no longer compared with all others */
 
@@ -82,7 +83,7 @@ void check_known(Compiler *compiler, CatalogKind kind, const Node *name)
 {
     if (!name || name->kind != NODE_TEXT || is_known(compiler, kind, node_text(name))) return;
     Diagnostic *diagnostic = diagnose(compiler->diagnostics, SEVERITY_ERROR, name, "there is no %s '%.*s'",
-                                      catalog_kind_name(kind), name->count > 128 ? 128 : (int)name->count, name->text);
+                                      catalog_kind_name(kind), STR_ARG(utf8_head(node_text(name), 128)));
     help_register(compiler, diagnostic, kind, node_text(name));
 }
 

@@ -5,12 +5,15 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "lang/condition.h"
 #include "lang/cron.h"
 #include "lang/suggest.h"
 #include "lang/template.h"
 #include "value/number.h"
 #include "value/schema.h"
+
+#define NAME_SHOWN_SIZE 60u             /* of a name that is wrong, in bytes */
 
 /* --- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -99,7 +102,7 @@ static void check_name(Diagnostics *diagnostics, const Node *node, const Type *t
 {
     if (name_is_valid(node_text(node), type->dotted)) return;
     Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, node, "'%.*s' is not %s",
-                                      node->count > 60 ? 60 : (int)node->count, node->text, type_what(type));
+                                      STR_ARG(utf8_head(node_text(node), NAME_SHOWN_SIZE)), type_what(type));
     diagnostic_help(diagnostics, diagnostic,
                     "letters, digits, '-'%s and '_', not more than %u, beginning with a letter, a digit or '_'",
                     type->dotted ? ", '.', '/'" : "", NAME_SIZE_MAX);
@@ -233,7 +236,7 @@ static const char *field_target(const Field *field)
 static void refuse_unknown(Diagnostics *diagnostics, const Node *key, const Shape *shape)
 {
     Diagnostic *diagnostic = diagnose(diagnostics, SEVERITY_ERROR, key, "unknown key '%.*s' in a%s %s",
-                                      key->count > 60 ? 60 : (int)key->count, key->text,
+                                      STR_ARG(utf8_head(node_text(key), NAME_SHOWN_SIZE)),
                                       strchr("aeiou", shape->name[0]) ? "n" : "", shape->name);
     Suggestion suggestion = suggest_begin(node_text(key));
     for (const Field *field = shape->fields; field->name; field++)

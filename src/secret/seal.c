@@ -177,7 +177,7 @@ Status secret_check_name(Str name, Error *err)
     }
     if (!is_name)
         return error_set(err, ERR_INVALID, "'%.*s' is no name of a secret: letters, digits, and _ - . / behind the first",
-                         (int)(name.len < 100 ? name.len : 100), name.ptr);
+                         STR_ARG(utf8_head(name, 100)));
     if (name.len > SECRET_NAME_SIZE_MAX)
         return error_set(err, ERR_LIMIT, "the name of a secret is longer than SECRET_NAME_SIZE_MAX (%u)", SECRET_NAME_SIZE_MAX);
     return OK;

@@ -1,6 +1,7 @@
 #include "value/schema_node.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "value/json.h"
 #include "value/json_pointer.h"
 
@@ -76,15 +77,6 @@ uint64_t value_weight(Value value, uint64_t weight_max)
 
 #define DESCRIBED_SIZE_MAX 60u          /* of a text or a number, in bytes */
 
-/* The longest part of a text that fits and does not cut a character. */
-static Str text_cut(Str text)
-{
-    if (text.len <= DESCRIBED_SIZE_MAX) return text;
-    size_t size = DESCRIBED_SIZE_MAX;
-    while (size && ((unsigned char)text.ptr[size] & 0xc0) == 0x80) size--;
-    return str_slice(text, 0, size);
-}
-
 static void count_describe(Buf *buf, Value value, const char *name, const char *part)
 {
     if (value.count == 0) buf_format(buf, "an empty %s", name);
@@ -93,7 +85,7 @@ static void count_describe(Buf *buf, Value value, const char *name, const char *
 
 void value_describe(Buf *buf, Value value)
 {
-    Str text = text_cut(value.kind == VALUE_STRING || value.kind == VALUE_DECIMAL ? value_text(value) : STR(""));
+    Str text = utf8_head(value.kind == VALUE_STRING || value.kind == VALUE_DECIMAL ? value_text(value) : STR(""), DESCRIBED_SIZE_MAX);
     const char *dots = text.len < value.count ? "..." : "";
     switch ((ValueKind)value.kind) {
     case VALUE_NULL:

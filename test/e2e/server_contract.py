@@ -377,6 +377,23 @@ def whole_numbers_are_integers_however_they_are_written(t):
             t.equal(answer.status, status, f"the answer: {answer}")
 
 
+@case("proves: R-084")
+def a_name_that_is_shown_in_part_ends_with_a_whole_character(t):
+    server, _, _ = begin(t)
+    for at in range(4):
+        name = "a" * at + "\u4e8b" * 80
+        key = "workflow: w\njobs: { a: { tasks: [{ name: s, run: noop, %s: 1 }] } }\n" % name
+        step = "workflow: w\njobs: { a: { tasks: [{ name: %s, run: noop }] } }\n" % name
+        runner = "workflow: w\njobs: { a: { tasks: [{ name: s, run: %s }] } }\n" % name
+        cron = "workflow: w\ntriggers: [{ schedule: '@%s' }]\njobs: { a: { tasks: [{ name: s, run: noop }] } }\n" % name
+        rows = [("POST", "/api/plans", {"definition": text}) for text in (key, step, runner, cron)]
+        for method, path, body in rows + [("PUT", "/api/secrets/" + quote(name), {"value": "x"})]:
+            with t.row(f"{at} {method} {str(body)[:90]}"):
+                answer = server.call(method, path, body)
+                text = answer.body if isinstance(answer.body, str) else answer.body.decode()
+                t.contains(text, "\u4e8b", "what is wrong is shown")
+
+
 @case("")
 def the_pattern_of_a_request_key_is_what_the_server_takes(t):
     server, document, _ = begin(t)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "cli/live/pen.h"
 #include "core/run.h"
 #include "core/terms.h"
@@ -74,11 +75,7 @@ static char *line_copy(LiveModel *model, Str text, size_t *out_size)
 {
     arena_reset(&model->scratch);
     Str clean = text_clean(&model->scratch, str_slice(text, 0, (size_t)LIVE_LINE_SIZE_MAX * 4), false);
-    size_t size = clean.len;
-    if (size > LIVE_LINE_SIZE_MAX) {
-        size = LIVE_LINE_SIZE_MAX;
-        while (size && ((uint8_t)clean.ptr[size] & 0xc0) == 0x80) size--;       /* no character is cut in two */
-    }
+    size_t size = utf8_head(clean, LIVE_LINE_SIZE_MAX).len;
     char *copy = malloc(size + 1);
     CHECK(copy);
     if (size) memcpy(copy, clean.ptr, size);

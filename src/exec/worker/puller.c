@@ -614,14 +614,14 @@ static void take_end(Puller *puller, Channel *channel, CURLcode code)
     }
     if (code == CURLE_OK && (status == 401 || status == 403))
         error_set(&puller->error, ERR_DENIED, "%.*s refuses this worker (%ld): %.*s", STR_ARG(puller->options->server),
-                  status, STR_ARG(str_slice(buf_peek(&channel->answer), 0, 160)));
+                  status, STR_ARG(utf8_head(buf_peek(&channel->answer), 160)));
     else if (code == CURLE_OK && status == 404)
         error_set(&puller->error, ERR_NOT_FOUND, "%.*s has no worker executor '%.*s', or not that queue",
                   STR_ARG(puller->options->server), STR_ARG(puller->options->executor));
     else if (!puller->is_known && (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE))
         error_set(&puller->error, ERR_UNAVAILABLE, "%.*s is not believed: %s; --ca FILE names the authorities that it is believed by",
                   STR_ARG(puller->options->server), channel->error[0] ? channel->error : curl_easy_strerror(code));
-    else if (code == CURLE_OK) tell(puller, "the server answers %ld: %.*s", status, STR_ARG(str_slice(buf_peek(&channel->answer), 0, 200)));
+    else if (code == CURLE_OK) tell(puller, "the server answers %ld: %.*s", status, STR_ARG(utf8_head(buf_peek(&channel->answer), 200)));
     else if (channel->backoff_ms == BACKOFF_MS_MIN)
         tell(puller, "no answer from the server (%s); what runs goes on", channel->error[0] ? channel->error : curl_easy_strerror(code));
     channel->not_before_ms = clock_monotonic_ms() + channel->backoff_ms;
